@@ -1,7 +1,7 @@
 import GreenroomLifecycle
 import Testing
 
-/// Apps that are told their states and say when they are there.
+/// Apps that are told each state and acknowledge it.
 @Suite struct AcknowledgingTests {
     static let other = AppIdentifier("org.example.other")
 
@@ -9,7 +9,7 @@ import Testing
         Stage(.application(Stage.app, change), .application(Self.other))
     }
 
-    @Test func `a launch to the front is inactive until the app has become active`() {
+    @Test func `an app launched to the front is inactive until it acknowledges didBecomeActive`() {
         var stage = stage()
         let id = stage.run()
         #expect(stage.state(id) == .launching)
@@ -20,7 +20,7 @@ import Testing
         #expect(stage.state(id) == .active)
     }
 
-    @Test func `a launch in the background makes no foreground call and ends suspended`() {
+    @Test func `an app launched in the background gets no foreground call and is suspended`() {
         var stage = stage()
         let id = stage.run(inBackground: true)
         stage.send(.becameReady(id))
@@ -32,7 +32,7 @@ import Testing
         #expect(stage.allTold == [.didEnterBackground])
     }
 
-    @Test func `an app that is displaced resigns and then enters the background`() {
+    @Test func `an app that another app displaces resigns active, then enters the background`() {
         var stage = stage()
         let first = stage.activate(Stage.app)
         let second = stage.run(Self.other)
@@ -46,7 +46,7 @@ import Testing
         #expect(stage.allTold.suffix(3).contains(.didEnterBackground))
     }
 
-    @Test func `a request is answered when the app is where it shall be`() {
+    @Test func `a request is answered when the app has reached its goal`() {
         var stage = stage()
         let id = stage.activate(Stage.app)
         stage.ask(.background, id)
@@ -57,7 +57,8 @@ import Testing
         #expect(stage.answers == [.done(id, .background)])
     }
 
-    @Test func `suspending an active app leads through the background, acknowledged`() {
+    @Test
+    func `an active app is frozen only after it has acknowledged each step to the background`() {
         var stage = stage()
         let id = stage.activate(Stage.app)
         stage.ask(.suspend, id)
@@ -69,7 +70,8 @@ import Testing
         #expect(stage.answers == [.done(id, .suspended)])
     }
 
-    @Test func `a step is warned of at half its time and ends the app at the whole`() {
+    @Test
+    func `a slow step is recorded at half its time limit, and the app is killed at the limit`() {
         var stage = stage()
         let id = stage.activate(Stage.app)
         stage.ask(.background, id)
@@ -88,7 +90,7 @@ import Testing
         #expect(stage.core.instance(id)?.endReason == .watchdog)
     }
 
-    @Test func `with a debugger attached the watchdog waits until it is gone`() {
+    @Test func `the watchdog waits until the debugger is detached`() {
         var stage = stage()
         let id = stage.activate(Stage.app)
         stage.ask(.background, id)
@@ -101,7 +103,8 @@ import Testing
         #expect(stage.has(.kill(id)))
     }
 
-    @Test func `a launch that never finishes ends by the watchdog, unless it is debugged`() {
+    @Test
+    func `the watchdog ends an app that never finishes launching, unless a debugger is attached`() {
         var stage = stage()
         let id = stage.run()
         stage.wait(.seconds(20))
@@ -113,7 +116,7 @@ import Testing
         #expect(stage.core.instance(id)?.endReason == .launchWatchdog)
     }
 
-    @Test func `an app that is asked to end hears of it before SIGTERM`() {
+    @Test func `an app that is asked to end is told before SIGTERM`() {
         var stage = stage()
         let id = stage.activate(Stage.app)
         stage.ask(.terminate, id)
@@ -121,12 +124,12 @@ import Testing
         #expect(!stage.has(.terminate(id)))
         stage.acknowledge(id)
         #expect(!stage.has(.terminate(id)))
-        // It has a moment to end by itself.
+        // The app has half a second to end by itself.
         #expect(!stage.wait(.milliseconds(499)).contains(.terminate(id)))
         #expect(stage.wait(.milliseconds(1)).contains(.terminate(id)))
     }
 
-    @Test func `an app that agreed to its end and left gets no signal`() {
+    @Test func `an app that acknowledged willTerminate and exited gets no signal`() {
         var stage = stage()
         let id = stage.activate(Stage.app)
         stage.ask(.terminate, id)
@@ -136,7 +139,8 @@ import Testing
         #expect(!stage.wait(.milliseconds(200)).contains(.terminate(id)))
     }
 
-    @Test func `after a restart an app hears of its end again, and has its moment again`() {
+    @Test func `after a restart an app is told willTerminate again and gets the exit grace again`()
+    {
         var stage = stage()
         let id = stage.activate(Stage.app)
         stage.ask(.terminate, id)
@@ -148,7 +152,7 @@ import Testing
         #expect(stage.wait(.milliseconds(500)).contains(.terminate(id)))
     }
 
-    @Test func `an app without scenes changes none`() {
+    @Test func `an app without scenes reports no changes of scenes`() {
         var stage = stage()
         let id = stage.activate(Stage.app)
         stage.ask(.background, id)
@@ -159,14 +163,14 @@ import Testing
             })
     }
 
-    @Test func `an app that does not answer its end is killed after the grace`() {
+    @Test func `an app that does not acknowledge willTerminate is killed after the grace`() {
         var stage = stage()
         let id = stage.activate(Stage.app)
         stage.ask(.terminate, id)
         #expect(stage.wait(.seconds(5)).contains(.kill(id)))
     }
 
-    @Test func `a suspended app ends without a callback`() {
+    @Test func `a suspended app is killed without a callback`() {
         var stage = stage()
         let id = stage.activate(Stage.app)
         stage.ask(.suspend, id)
@@ -178,7 +182,9 @@ import Testing
         #expect(stage.has(.kill(id)) && !stage.has(.thaw(id)))
     }
 
-    @Test func `after a restart the pending step is told again with its cookie`() throws {
+    @Test func `a new supervisor tells the app its pending step again, with the same cookie`()
+        throws
+    {
         var stage = stage()
         let id = stage.activate(Stage.app)
         stage.ask(.background, id)
@@ -192,7 +198,7 @@ import Testing
         #expect(stage.state(id) == .background)
     }
 
-    @Test func `an acknowledgement of something else changes nothing`() {
+    @Test func `an acknowledgement with a wrong cookie or instance changes nothing`() {
         var stage = stage()
         let id = stage.activate(Stage.app)
         stage.send(.acknowledged(id, cookie: 1))
@@ -203,7 +209,7 @@ import Testing
         #expect(stage.state(id) == .active)
     }
 
-    @Test func `a second launch is delivered to the app that runs, before the answer`() throws {
+    @Test func `a second launch is delivered to the running app before it is answered`() throws {
         var stage = stage { $0.isSingleInstance = true }
         let id = stage.activate(Stage.app)
         let effects = stage.launch()
@@ -217,7 +223,8 @@ import Testing
 
     // MARK: Notices
 
-    @Test func `running apps hear of a lock, suspended ones when they run again`() {
+    @Test
+    func `running apps are told of a session lock at once, suspended apps when they run again`() {
         var stage = stage()
         let id = stage.activate(Stage.app)
         stage.send(.sessionLockChanged(user: 0, isLocked: true))
@@ -233,7 +240,7 @@ import Testing
         #expect(stage.notices == [.protectedDataDidBecomeAvailable])
     }
 
-    @Test func `a lock and an unlock during a suspension are nobody's news`() {
+    @Test func `a suspended app is not told of a session lock that is gone when it runs again`() {
         var stage = stage()
         let id = stage.activate(Stage.app)
         stage.ask(.suspend, id)
@@ -245,7 +252,7 @@ import Testing
         #expect(stage.notices == [])
     }
 
-    @Test func `memory pressure and a new time are told`() {
+    @Test func `running apps are told of memory pressure and of a changed time`() {
         var stage = stage()
         let id = stage.activate(Stage.app)
         stage.send(.pressureChanged(.warning))

@@ -2,7 +2,7 @@ import GreenroomLifecycle
 import Testing
 
 /// Launch on first connection.
-@Suite struct `Activating` {
+@Suite struct `Socket activation` {
     private func stage(_ change: (inout AppDescription) -> Void = { _ in }) -> Stage {
         var stage = Stage(
             .plain {
@@ -13,7 +13,7 @@ import Testing
         return stage
     }
 
-    @Test func `its sockets are watched while nothing of it runs`() {
+    @Test func `watches an app's sockets while none of its processes runs`() {
         var stage = stage()
         #expect(stage.has(.awaitConnection(Stage.app)))
         let id = InstanceIdentifier(1)
@@ -27,14 +27,14 @@ import Testing
         #expect(stage.has(.awaitConnection(Stage.app)))
     }
 
-    @Test func `a client's launch takes over the watch`() {
+    @Test func `stops watching the sockets when a client launches the app`() {
         var stage = stage()
         stage.launch()
         #expect(stage.has(.ignoreConnections(Stage.app)))
     }
 
     @Test(arguments: [Supervision(), Supervision(startLimitBurst: 0)])
-    func `one that never accepts is given up`(supervision: Supervision) {
+    func `gives up on an app that never accepts a connection`(supervision: Supervision) {
         var stage = stage { $0.supervision = .some(supervision) }
         for number in 1...5 {
             let id = InstanceIdentifier(UInt64(number))

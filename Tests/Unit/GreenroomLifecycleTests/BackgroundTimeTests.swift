@@ -20,7 +20,7 @@ import Testing
 
     // MARK: Background tasks
 
-    @Test func `time runs from the background on, and is told`() {
+    @Test func `background time runs from entering the background, and the app is told its end`() {
         var (stage, id) = begun()
         #expect(stage.core.instance(id)?.background.value?.end == nil)
         goBack(&stage, id)
@@ -31,7 +31,8 @@ import Testing
         #expect(stage.state(id) == .background)
     }
 
-    @Test func `who ends the last task is suspended, not before the grace`() {
+    @Test func `an app is suspended when it ends its last task, but not before the grace is over`()
+    {
         var (stage, id) = begun()
         goBack(&stage, id)
         stage.wait(.seconds(20))
@@ -48,7 +49,7 @@ import Testing
         #expect(stage.state(id) == .suspended)
     }
 
-    @Test func `who does not is ended, unless a debugger holds it`() {
+    @Test func `an app that does not end its tasks is ended, unless a debugger is attached`() {
         var (stage, id) = begun()
         goBack(&stage, id)
         #expect(stage.wait(.seconds(30)).contains(.inspectTracer(id)))
@@ -69,7 +70,7 @@ import Testing
         #expect(stage.has(.freeze(id)))
     }
 
-    @Test func `a task that was begun just before the freezer came thaws the app`() {
+    @Test func `a task that began just before the freeze thaws the app`() {
         var (stage, id) = begun()
         stage.send(.backgroundTaskEnded(id, task: 1))
         stage.ask(.suspend, id)
@@ -79,7 +80,8 @@ import Testing
         #expect(stage.has(.thaw(id)) && stage.state(id) == .background)
     }
 
-    @Test func `once it was told of the end, no task is begun until it is in front again`() {
+    @Test
+    func `after an app was told that its time ends, no task begins until it is in front again`() {
         var (stage, id) = begun()
         goBack(&stage, id)
         stage.wait(.seconds(25))
@@ -92,13 +94,13 @@ import Testing
         #expect(stage.core.instance(id)?.background.value?.taskCount == 2)
     }
 
-    @Test func `an end that is no open task's counts no other down`() {
+    @Test func `the end of a task that is not open ends no other task`() {
         var (stage, id) = begun()
         stage.send(.backgroundTaskBegan(id, task: 2))
         stage.send(.backgroundTaskEnded(id, task: 2))
         goBack(&stage, id)
         stage.wait(.seconds(25))
-        // Refused, as the time is about to end: its end is that of none.
+        // Task 3 is refused because the time is about to end, so its end counts for nothing.
         stage.send(.backgroundTaskBegan(id, task: 3))
         for stray: UInt64 in [2, 3, 77] { stage.send(.backgroundTaskEnded(id, task: stray)) }
         #expect(stage.core.instance(id)?.background.value?.taskCount == 1)
@@ -108,14 +110,13 @@ import Testing
         #expect(stage.state(id) == .suspended)
     }
 
-    @Test func `a number that is open already begins no second task`() {
+    @Test func `a second task with the number of an open one does not begin`() {
         var (stage, id) = begun()
         stage.send(.backgroundTaskBegan(id, task: 1))
         #expect(stage.core.instance(id)?.background.value?.taskCount == 1)
     }
 
-    @Test func `what a former supervisor counted is ended by numbers that this one does not know`()
-    {
+    @Test func `an unknown number ends a task that a former supervisor counted`() {
         var (stage, id) = begun()
         goBack(&stage, id)
         stage.restart(.application())
@@ -129,8 +130,7 @@ import Testing
         #expect(stage.core.instance(id)?.background.value?.taskCount ?? 0 == 0)
     }
 
-    @Test func `the end of a task that is refused does not count for one of a former supervisor's`()
-    {
+    @Test func `the end of a refused task does not end one that a former supervisor counted`() {
         var (stage, id) = begun()
         goBack(&stage, id)
         stage.wait(.seconds(26))
@@ -143,7 +143,7 @@ import Testing
         #expect(stage.core.instance(id)?.background.value?.taskCount ?? 0 == 0)
     }
 
-    @Test func `another supervisor goes on where the time stood`() {
+    @Test func `background time goes on across a restart of the supervisor`() {
         var (stage, id) = begun()
         goBack(&stage, id)
         let end = stage.now.advanced(by: .seconds(30))
@@ -153,7 +153,7 @@ import Testing
         #expect(stage.wait(.seconds(4)).contains(.inspectTracer(id)))
     }
 
-    @Test func `and leaves who is held by a debugger the time that it was given`() {
+    @Test func `after a restart, an app with a debugger keeps the time that it was given`() {
         var (stage, id) = begun()
         goBack(&stage, id)
         stage.wait(.seconds(30))
@@ -164,7 +164,7 @@ import Testing
         #expect(given != nil && stage.core.instance(id)?.deadline == given)
     }
 
-    @Test func `an app that is never suspended has no limit`() {
+    @Test func `an app that is never suspended has no background time limit`() {
         var stage = Stage(.application { $0.suspendsInBackground = false })
         let id = stage.activate(Stage.app)
         stage.send(.backgroundTaskBegan(id, task: 1))
@@ -197,7 +197,8 @@ import Testing
         return nil
     }
 
-    @Test func `an app that does not run is launched in the background, and told when it is ready`()
+    @Test
+    func `scheduled work launches the app in the background and begins when the app is ready`()
         throws
     {
         var stage = scheduled(Self.refresh())
@@ -220,7 +221,7 @@ import Testing
         #expect(stage.core.tasks(of: Stage.app) == AppTasks())
     }
 
-    @Test func `a run goes on while its app is removed and installed again`() throws {
+    @Test func `a scheduled run goes on while its app is removed and installed again`() throws {
         var stage = scheduled(Self.refresh())
         let id = stage.core.nextInstance
         stage.send(.taskConditionsInspected(Self.fine))
@@ -234,7 +235,8 @@ import Testing
         #expect(stage.has(.saveTasks(Stage.app, AppTasks(requests: [Self.refresh()], run: run))))
     }
 
-    @Test func `a time to come sets an alarm and no timer; nothing pending sets none`() {
+    @Test
+    func `work for a later time sets an alarm, not a timer, and cancelling it clears the alarm`() {
         var stage = scheduled(Self.refresh(5_000_000))
         stage.send(.taskConditionsInspected(Self.fine))
         #expect(stage.effects == [.setTaskAlarm(5_000_000)])
@@ -244,7 +246,7 @@ import Testing
         #expect(stage.core.nextDeadline == nil)
     }
 
-    @Test func `what the machine holds back is looked at again after a while`() {
+    @Test func `work that the machine's conditions hold back is checked again after a minute`() {
         var task = ScheduledTask(identifier: "p", kind: .processing)
         task.requiresExternalPower = true
         task.requiresNetworkConnectivity = true
@@ -268,7 +270,7 @@ import Testing
         #expect(hold() == .memoryPressure)
     }
 
-    @Test func `what could not be launched is tried again, and not lost`() {
+    @Test func `a task whose app could not be launched is tried again`() {
         var stage = scheduled(Self.refresh())
         let id = stage.core.nextInstance
         stage.send(.taskConditionsInspected(Self.fine))
@@ -281,7 +283,7 @@ import Testing
         #expect(stage.core.nextInstance.rawValue == id.rawValue + 2)
     }
 
-    @Test func `a run that was under way is told again with its number, and never begun again`()
+    @Test func `after a restart a run is told again with the same number and not begun anew`()
         throws
     {
         var stage = scheduled(Self.refresh())
@@ -305,7 +307,7 @@ import Testing
         #expect(stage.core.tasks(of: Stage.app) == AppTasks())
     }
 
-    @Test func `after a reboot what was under way is not run again, and what was pending is`() {
+    @Test func `after a reboot pending tasks are run, but the task that was under way is not`() {
         var stage = Stage(.application())
         let run = ScheduledRun(number: 7, identifier: "x", kind: .processing)
         stage.send(.tasksRestored(Stage.app, AppTasks(requests: [Self.refresh()], run: run)))

@@ -2,7 +2,7 @@ import GreenroomLifecycle
 import Testing
 
 /// Launches that other apps block.
-@Suite struct `Depending on other apps` {
+@Suite struct `Dependencies between apps` {
     private let main = AppIdentifier("org.example.main")
     private let other = AppIdentifier("org.example.other")
 
@@ -15,7 +15,7 @@ import Testing
         return stage
     }
 
-    @Test func `what it requires is started first and answered for when it is ready`() {
+    @Test func `an app is launched only when the app that it requires is ready`() {
         var stage = stage(Dependencies(requires: [other])) { $0.readyCondition = .notify }
         stage.launch(main)
         let first = InstanceIdentifier(1)
@@ -28,7 +28,7 @@ import Testing
         #expect(stage.outcomes.map(\.instance) == [InstanceIdentifier(2)])
     }
 
-    @Test func `it is refused with the one that failed and why`() {
+    @Test func `a refusal names the required app that failed, and the reason`() {
         var stage = stage(Dependencies(requires: [other])) { $0.readyCondition = .notify }
         stage.launch(main)
         stage.send(.spawned(InstanceIdentifier(1)))
@@ -41,14 +41,14 @@ import Testing
         #expect(stage.core.liveCount == 0)
     }
 
-    @Test func `one that is not installed is named`() {
+    @Test func `a refusal names a required app that is not installed`() {
         var stage = stage(Dependencies(requires: [AppIdentifier("a.b")]))
         stage.launch(main)
         let missing = AppIdentifier("a.b")
         #expect(stage.refusals == [.dependencyFailed(main, on: missing, .noSuchApp(missing))])
     }
 
-    @Test func `After waits for one that is being started and for no other`() {
+    @Test func `After= waits only for apps that are being started`() {
         var stage = stage(Dependencies(after: [other])) { $0.readyCondition = .notify }
         let alone = stage.run(main)
         stage.ask(.forceQuit, alone)
@@ -61,7 +61,9 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a conflict ends the other first, whoever names it`(isNamedByIt: Bool) {
+    func `a conflicting app is ended first, whichever of the two names the conflict`(
+        isNamedByIt: Bool
+    ) {
         var stage = stage(Dependencies(conflicts: [other]))
         let (old, new) = isNamedByIt ? (other, main) : (main, other)
         let first = stage.run(old)
@@ -73,7 +75,7 @@ import Testing
         #expect(stage.has(.spawn(InstanceIdentifier(2), new, .launch(stage.last, LaunchTerms()))))
     }
 
-    @Test func `what requires an app ends with it when a client ends it`() {
+    @Test func `when a client ends an app, the apps that require it end too`() {
         var stage = stage(Dependencies(requires: [other]))
         let required = stage.run(other)
         let dependent = stage.run(main)
@@ -82,7 +84,7 @@ import Testing
         #expect(stage.core.instance(dependent)?.endReason == .dependencyEnded)
     }
 
-    @Test func `an app made with the SDK is ready for others when it has launched`() {
+    @Test func `an SDK app counts as ready when it has finished launching`() {
         var stage = Stage(
             .plain(main) { $0.dependencies = .some(Dependencies(requires: [other])) },
             .application(other))
@@ -94,13 +96,13 @@ import Testing
         #expect(stage.has(.spawn(InstanceIdentifier(2), main, .launch(stage.last, LaunchTerms()))))
     }
 
-    @Test func `what requires it over others ends with it too`() {
+    @Test func `when a client ends an app, the apps that require it indirectly end too`() {
         let last = AppIdentifier("org.example.last")
         var stage = stage(Dependencies(requires: [other]))
         stage.send(
             .appInstalled(.plain(last) { $0.dependencies = .some(Dependencies(requires: [main])) }))
         let ids = [other, main, last].map { stage.run($0) }
-        // The one between has ended by itself: what stands behind it goes all the same.
+        // The app between them has ended by itself; the last app must end all the same.
         stage.die(ids[1])
         stage.ask(.terminate, ids[0])
         #expect(stage.has(.terminate(ids[2])))
@@ -108,7 +110,7 @@ import Testing
     }
 
     @Test(arguments: [Transition.terminate, .forceQuit])
-    func `ending an app drops a launch of it that waits`(transition: Transition) {
+    func `ending an app drops its blocked launches`(transition: Transition) {
         var stage = stage(Dependencies(requires: [other])) { $0.readyCondition = .notify }
         stage.launch(main)
         let launch = stage.last
@@ -120,7 +122,7 @@ import Testing
         #expect(stage.core.liveCount == 1)
     }
 
-    @Test func `a name that waits is that launch, though another instance runs`() {
+    @Test func `a repeated launch name joins a launch that waits for a conflicting app to end`() {
         var stage = stage(Dependencies(conflicts: [other]))
         stage.send(
             .appInstalled(
@@ -138,7 +140,7 @@ import Testing
         #expect(stage.core.liveCount == 1)
     }
 
-    @Test func `a name that waits is one launch, and its client may leave`() {
+    @Test func `a repeated launch name joins a waiting launch whose first client has left`() {
         var stage = stage(Dependencies(requires: [other])) { $0.readyCondition = .notify }
         stage.launch(main, name: "same")
         stage.launch(main, name: "same")
@@ -152,7 +154,7 @@ import Testing
         #expect(stage.has(.answer(second, .launched(stage.outcomes[0]))))
     }
 
-    @Test func `the order for the first says where the second, which joins it, is to be`() {
+    @Test func `a background launch starts in the foreground if a foreground launch joins it`() {
         var stage = Stage(
             .plain(main) {
                 $0.dependencies = .some(Dependencies(requires: [other]))

@@ -1,9 +1,9 @@
 import GreenroomLifecycle
 import Testing
 
-/// Every sequence of up to three of the things that can happen to one app with a pool of one and
-/// a budget for one, in every order, sensible or not.
-@Suite struct `Every short story` {
+/// Every sequence of up to three events, sensible or not, for one app with a pool of one and
+/// a budget for one.
+@Suite struct `Every short sequence of events` {
     static let one = InstanceIdentifier(1)
     static let two = InstanceIdentifier(2)
 
@@ -27,7 +27,7 @@ import Testing
         { $0.send(.shutdownRequested) },
     ]
 
-    @Test func `keeps the books`() {
+    @Test func `keeps every invariant`() {
         var policy = Policy()
         policy.prewarmByteBudget = 16 << 20
         let stage = Stage(
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    /// Plain comparisons: `#expect` for each would take minutes.
+    /// Compares without `#expect`, which would take minutes for so many cases.
     private func check(_ stage: Stage, _ told: inout Set<RequestIdentifier>) -> Bool {
         for effect in stage.effects {
             guard case .answer(let request, _) = effect else { continue }

@@ -20,7 +20,8 @@ import Testing
         #expect(stage.state(id) == .active)
     }
 
-    @Test func `with a paused instance resumes the oldest and is answered when started`() {
+    @Test func `with paused instances tells the oldest to go and is answered when it has started`()
+    {
         var stage = Stage(.prewarmed(count: 2))
         let (first, second) = (InstanceIdentifier(1), InstanceIdentifier(2))
         stage.send(.paused(second, byteCount: 1))
@@ -46,7 +47,7 @@ import Testing
         #expect(answer! < refill!)
     }
 
-    @Test func `falls back to the next paused instance once and then to a cold one`() {
+    @Test func `falls back once to the next paused instance, then to a cold launch`() {
         var stage = Stage(.prewarmed(count: 3))
         for id in 1...3 { stage.send(.paused(InstanceIdentifier(UInt64(id)), byteCount: 1)) }
         stage.launch()
@@ -54,7 +55,7 @@ import Testing
         #expect(stage.has(.kill(InstanceIdentifier(1))))
         #expect(stage.has(.go(InstanceIdentifier(2), stage.last, LaunchTerms())))
         stage.wait(.seconds(2))
-        // The pool was filled up in between.
+        // The pool was refilled in between with instances 4 and 5.
         let cold = InstanceIdentifier(6)
         #expect(stage.has(.kill(InstanceIdentifier(2))))
         #expect(stage.has(.spawn(cold, Stage.app, .launch(stage.last, LaunchTerms()))))
@@ -64,7 +65,7 @@ import Testing
         #expect(stage.core.instance(InstanceIdentifier(1))?.endReason == .goFailed)
     }
 
-    @Test func `of a paused instance that exits instead of starting falls back`() {
+    @Test func `falls back to a cold launch when the paused instance exits instead of starting`() {
         var stage = Stage(.prewarmed())
         stage.send(.paused(InstanceIdentifier(1), byteCount: 1))
         stage.launch()
@@ -84,7 +85,7 @@ import Testing
         #expect(stage.outcomes.map(\.instance) == [id])
     }
 
-    @Test func `repeated before it is decided is answered together with it`() {
+    @Test func `repeated before it is answered is answered together with the first`() {
         var stage = Stage(.plain())
         let id = stage.core.nextInstance
         stage.launch(name: "once")
@@ -94,7 +95,7 @@ import Testing
         #expect(stage.outcomes.map(\.isRepeated) == [false, true])
     }
 
-    @Test func `of another app under the same name is another launch`() {
+    @Test func `of another app under the same name is a separate launch`() {
         let other = AppIdentifier("org.example.other")
         var stage = Stage(.plain(), .plain(other))
         let first = stage.run(name: "same")
@@ -112,7 +113,7 @@ import Testing
         #expect(stage.state(id) == .active)
     }
 
-    @Test func `that joins one under way is known by its name from then on`() {
+    @Test func `that joins another launch is known by its own name from then on`() {
         var stage = Stage(.plain { $0.isSingleInstance = true })
         stage.launch(name: "first")
         stage.launch(name: "second")
@@ -127,7 +128,7 @@ import Testing
         #expect(stage.has(.answer(stage.last, .launched(repeated))))
     }
 
-    @Test func `that joined one which failed may be tried again by its name`() {
+    @Test func `that joined a failed launch may be repeated under its name`() {
         var stage = Stage(.plain { $0.isSingleInstance = true })
         stage.launch(name: "first")
         stage.launch(name: "second")
@@ -138,7 +139,7 @@ import Testing
         #expect(stage.outcomes.map(\.isRepeated) == [false])
     }
 
-    @Test func `that joined one which falls back goes with it`() {
+    @Test func `that joined another launch follows it to the next instance`() {
         var stage = Stage(.prewarmed { $0.isSingleInstance = true })
         stage.send(.spawned(InstanceIdentifier(1)))
         stage.send(.paused(InstanceIdentifier(1), byteCount: 1))
@@ -162,14 +163,14 @@ import Testing
         #expect(stage.state(id) == .active)
     }
 
-    @Test func `that is attached is always a new instance`() {
+    @Test func `that is attached always makes a new instance`() {
         var stage = Stage(.plain { $0.isSingleInstance = true })
         let id = stage.run()
         #expect(stage.run(isAttached: true) != id)
         #expect(stage.state(id) == .active, "displaces nobody")
     }
 
-    @Test func `that cannot be spawned is refused and backs off in the background only`() {
+    @Test func `that cannot be spawned is refused, and then only background launches back off`() {
         var stage = Stage(.plain())
         let failure = SpawnFailure(stage: "executing", errno: 2)
         stage.launch()
@@ -182,14 +183,14 @@ import Testing
         #expect(stage.refusals.isEmpty)
     }
 
-    @Test func `that ends before its answer is refused`() {
+    @Test func `whose process ends before the answer is refused`() {
         var stage = Stage(.plain())
         stage.launch()
         stage.send(.exited(InstanceIdentifier(1), .exited(1)))
         #expect(stage.refusals == [.ended(InstanceIdentifier(1), .exitedSelf)])
     }
 
-    @Test func `whose client is gone goes on without an answer`() {
+    @Test func `goes on without an answer when its client is gone`() {
         var stage = Stage(.plain())
         stage.launch()
         stage.send(.requestAbandoned(stage.last))
@@ -208,7 +209,7 @@ import Testing
         #expect(stage.core.instance(id)?.endReason == .launchWatchdog)
     }
 
-    @Test func `becomes active or background once ready`() {
+    @Test func `makes the app active or background when it is ready`() {
         var stage = Stage(.plain { $0.readyCondition = .firstOutput })
         let (first, second) = (stage.run(), stage.run(inBackground: true))
         stage.send(.becameReady(first))
@@ -226,7 +227,8 @@ import Testing
         #expect(stage.refusals == [.tooManyInstances(limit: 1)])
     }
 
-    @Test func `no user gets all instances, and an eighth is the administrator's`() {
+    @Test
+    func `leaves an eighth of all instances to the administrator and lets no user take the rest`() {
         var policy = Policy()
         policy.instanceLimit = 16
         let apps = (0..<6).map { user in
@@ -236,7 +238,7 @@ import Testing
         }
         var stage = Stage(policy: policy, apps[0])
         for app in apps.dropFirst() { stage.send(.appInstalled(app)) }
-        /// Launches until it is refused: how many there were, and why no more.
+        /// Launches until a launch is refused. Returns how many succeeded, and the refusal.
         func exhaust(_ user: Int) -> (count: Int, refusal: Refusal?) {
             let before = stage.core.liveCount
             repeat { stage.launch(apps[user].identifier) } while stage.refusals.isEmpty

@@ -1,7 +1,7 @@
 import GreenroomLifecycle
 import Testing
 
-@Suite struct `The machine's own life` {
+@Suite struct `Logins, sleep and shutdown` {
     let first = InstanceIdentifier(1)
 
     private static let ofSession = AppDescription.prewarmed {
@@ -10,14 +10,14 @@ import Testing
         $0.session = "user-1"
     }
 
-    @Test func `a login counts for apps of every foreground group, and of none`() {
+    @Test func `a login prewarms an app of the session that has no foreground group`() {
         var stage = Stage(Self.ofSession)
         #expect(stage.prewarms.isEmpty)
         stage.send(.loggedIn(foregroundGroup: "user-1"))
         #expect(stage.prewarms == [first])
     }
 
-    @Test func `at the logout what is paused for the session goes`() {
+    @Test func `a logout ends the instances that were paused for the session`() {
         var stage = Stage(Self.ofSession)
         stage.send(.loggedIn(foregroundGroup: "user-1"))
         stage.send(.paused(first, byteCount: 1))
@@ -29,7 +29,8 @@ import Testing
         #expect(stage.prewarms.isEmpty)
     }
 
-    @Test func `each login starts what login starts, also one that followed a logout nobody saw`() {
+    @Test func `each login starts the apps for login, even after a logout that no supervisor saw`()
+    {
         let app = AppDescription.plain {
             $0.autostart = .some(Autostart(atBoot: false, atLogin: true, session: "user-1"))
         }
@@ -47,7 +48,7 @@ import Testing
         #expect(stage.core.instances.count == 2)
     }
 
-    @Test func `before sleep nothing is prewarmed, and afterwards what was wanted`() {
+    @Test func `a prewarm that is requested during sleep waits until the machine wakes`() {
         var stage = Stage(.prewarmed { $0.prewarmOccasion = .demand })
         stage.send(.sleepChanged(isAsleep: true))
         stage.send(.requested(stage.request(), .prewarm(Stage.app, Stage.key)))
@@ -57,7 +58,7 @@ import Testing
         #expect(stage.prewarms == [first])
     }
 
-    @Test func `a shutdown that is called off starts what a boot starts, and serves launches`() {
+    @Test func `after a cancelled shutdown the apps for boot start, and launches are served`() {
         var stage = Stage(
             .plain {
                 $0.autostart = .some(Autostart(atBoot: true, atLogin: false, session: "user-1"))
@@ -73,10 +74,7 @@ import Testing
         #expect(stage.refusals.isEmpty)
     }
 
-    @Test
-    func
-        `a restart that was due in a shutdown that was called off is forgotten, and blocks nothing`()
-    {
+    @Test func `a cancelled shutdown drops restarts that were due, and starts the apps for boot`() {
         let app = AppDescription.plain {
             $0.supervision = .some(Supervision(restart: .always, restartDelay: .seconds(5)))
             $0.autostart = .some(Autostart(atBoot: true, atLogin: false, session: "user-1"))

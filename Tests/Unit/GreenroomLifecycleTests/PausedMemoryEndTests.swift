@@ -1,9 +1,9 @@
 import GreenroomLifecycle
 import Testing
 
-/// What the kernel's choice says about an app.
+/// Whether an out-of-memory kill of a running app counts as a crash.
 @Suite struct MemoryEndTests {
-    /// Two kills by the kernel within the window; true: that is a crash loop.
+    /// Whether two kills by the kernel within the window make a crash loop.
     private func loops(
         _ place: ExecutionState, isCertain: Bool = true, isOwnLimit: Bool = false
     ) -> Bool {
@@ -22,27 +22,29 @@ import Testing
     }
 
     @Test(arguments: [ExecutionState.background, .suspended], [true, false])
-    func `an app that is taken from the background for others' sake does not crash`(
+    func `a background app that the kernel kills to free memory for others has not crashed`(
         _ place: ExecutionState, _ isCertain: Bool
     ) {
         #expect(!loops(place, isCertain: isCertain))
     }
 
     @Test(arguments: [ExecutionState.background, .suspended, .active])
-    func `one that reaches its own limit does, wherever it is`(_ place: ExecutionState) {
+    func `an app that is killed at its own memory limit has crashed, wherever it is`(
+        _ place: ExecutionState
+    ) {
         #expect(loops(place, isOwnLimit: true))
     }
 
-    @Test func `and so does one that is taken in front`() {
+    @Test func `an app in front that the kernel kills for memory has crashed`() {
         #expect(loops(.active) && loops(.active, isCertain: false))
     }
 }
 
-/// The kernel's choice among the paused.
+/// Out-of-memory kills of paused instances.
 @Suite struct PausedMemoryEndTests {
     private let id = InstanceIdentifier(1)
 
-    /// A paused instance is killed; what is left of it.
+    /// The stage after a paused instance was killed.
     private func stage(
         isCertain: Bool? = true, isOwnLimit: Bool = false, losesChannel: Bool
     ) -> Stage {
@@ -57,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `the kernel's kill is the reason, not the lost channel`(_ losesChannel: Bool) {
+    func `the kernel's kill is the recorded reason, not the lost channel`(_ losesChannel: Bool) {
         let stage = stage(losesChannel: losesChannel)
         #expect(stage.core.instance(id)?.endReason == .outOfMemory)
         let other = self.stage(isCertain: false, losesChannel: losesChannel)
@@ -65,14 +67,14 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `without the kernel's word it is a failure`(_ losesChannel: Bool) {
+    func `a kill without the kernel's report is a failure of the prewarm`(_ losesChannel: Bool) {
         let stage = stage(isCertain: nil, losesChannel: losesChannel)
         #expect(stage.core.instance(id)?.endReason == .prewarmFailed)
         #expect(stage.core.app(Stage.app)?.prewarmFailures == 1)
     }
 
     @Test(arguments: [true, false], [true, false])
-    func `one that is taken for others' sake is no failure, but held back like a reclaimed one`(
+    func `a paused instance killed for others is no failure; its app waits as after a reclaim`(
         _ isCertain: Bool, _ losesChannel: Bool
     ) {
         var stage = stage(isCertain: isCertain, losesChannel: losesChannel)
@@ -86,7 +88,7 @@ import Testing
         )
     }
 
-    @Test func `another that comes to its pause meanwhile does not make a failure of it`() {
+    @Test func `another instance that pauses meanwhile does not turn the reclaim into a failure`() {
         var stage = Stage(.prewarmed(count: 2))
         stage.send(.outOfMemory(id, isCertain: true, isOwnLimit: false))
         stage.die(id, .signaled(9, coreDumped: false))
@@ -96,14 +98,15 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `one that reaches its own limit has failed`(_ losesChannel: Bool) {
+    func `a paused instance killed at its own limit counts as a failure`(_ losesChannel: Bool) {
         let stage = stage(isOwnLimit: true, losesChannel: losesChannel)
         #expect(stage.core.instance(id)?.endReason == .outOfMemory)
         #expect(stage.core.app(Stage.app)?.prewarmFailures == 1)
         #expect(stage.core.app(Stage.app)?.isReclaimed == false)
     }
 
-    @Test func `whoever waits for one that is taken is told that its memory was wanted`() {
+    @Test
+    func `a client that waits for a prewarm is told to wait if the kernel kills it for memory`() {
         var stage = Stage(.plain { $0.prewarmOccasion = .demand })
         let request = stage.request()
         stage.send(.requested(request, .prewarm(Stage.app, Stage.key)))

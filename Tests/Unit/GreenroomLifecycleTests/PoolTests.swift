@@ -11,7 +11,7 @@ import Testing
         #expect(stage.state(first) == .prewarming)
     }
 
-    @Test func `waits for the session when the occasion is login`() {
+    @Test func `waits for a session when the occasion is login`() {
         var stage = Stage(
             .prewarmed {
                 $0.prewarmOccasion = .login
@@ -22,7 +22,7 @@ import Testing
         #expect(stage.prewarms == [first])
     }
 
-    @Test func `waits for a client when the occasion is demand`() {
+    @Test func `waits for a client's request when the occasion is demand`() {
         var stage = Stage(.prewarmed { $0.prewarmOccasion = .demand })
         #expect(stage.prewarms.isEmpty)
         stage.send(.requested(stage.request(), .prewarm(Stage.app, Stage.key)))
@@ -31,7 +31,7 @@ import Testing
         #expect(stage.answers == [.prewarmed(first)])
     }
 
-    @Test func `of an ineligible app stays empty and says why`() {
+    @Test func `of an ineligible app stays empty, and a prewarm is refused with the reason`() {
         var stage = Stage(.prewarmed { $0.isEligible = false })
         stage.send(.requested(stage.request(), .prewarm(Stage.app, Stage.key)))
         #expect(stage.refusals == [.ineligible(Stage.app)])
@@ -51,15 +51,16 @@ import Testing
         #expect(stage.prewarms.isEmpty)
         #expect(stage.core.coldReason(for: Stage.app, key: Stage.key) == .ineligible)
         #expect(stage.core.app(Stage.app)?.prewarmFailures == 0)
-        // The same again, as after a reload or a restart.
+        // The same version is installed again, as after a reload or a restart.
         stage.send(.appInstalled(.prewarmed()))
         #expect(stage.prewarms.isEmpty)
         stage.send(.appInstalled(.prewarmed { $0.generation += 1 }))
         #expect(stage.prewarms == [second])
     }
 
-    /// Its channel is lost, say, as it is killed.
-    @Test func `of an app that misfired stays empty when its end was heard of before`() {
+    /// For example, its channel is lost because the instance is killed.
+    @Test
+    func `of an app that misfired stays empty even if its end is reported before the misfire`() {
         var stage = Stage(.prewarmed())
         stage.send(.exited(first, .signaled(9, coreDumped: false)))
         stage.send(.emptied(first))
@@ -71,7 +72,7 @@ import Testing
     }
 
     @Test
-    func `of an app whose libraries change its process stays empty until it is another version`() {
+    func `of an app whose libraries change its process stays empty until another version`() {
         var stage = Stage(.prewarmed())
         stage.send(.misfired(first, .changesProcess))
         stage.send(.exited(first, .exited(0)))
@@ -85,8 +86,8 @@ import Testing
         #expect(stage.core.misfire(of: Stage.app) == nil)
     }
 
-    /// What a caller has in LD_PRELOAD, say.
-    @Test func `is tried again when libraries of another environment changed the process`() {
+    /// For example, a library in the caller's LD_PRELOAD.
+    @Test func `stays eligible when only a caller's libraries changed the process`() {
         var stage = Stage(.prewarmed { $0.prewarmOccasion = .demand })
         stage.send(.requested(stage.request(), .prewarm(Stage.app, EnvironmentKey(7))))
         #expect(stage.prewarms == [first])
@@ -99,7 +100,7 @@ import Testing
         #expect(stage.core.coldReason(for: Stage.app, key: Stage.key) != .ineligible)
     }
 
-    @Test func `is filled again when an instance of a user without a share ends`() {
+    @Test func `is filled again when an instance of a user at the instance limit ends`() {
         var policy = Policy()
         policy.instancesPerUser = 2
         let (other, third) = (
@@ -118,7 +119,7 @@ import Testing
         stage.send(.requested(stage.request(), .prewarm(other, Stage.key)))
         #expect(stage.prewarms.isEmpty)
         #expect(stage.refusals == [.tooManyInstancesOfUser(limit: 2)])
-        // Another user's is none of this one's share.
+        // An instance of another user does not count towards this user's limit.
         stage.send(.exited(others, .exited(0)))
         stage.send(.emptied(others))
         #expect(stage.prewarms.isEmpty)
@@ -128,7 +129,7 @@ import Testing
         #expect(stage.prewarms.count == 1)
     }
 
-    @Test func `is filled no faster than the limit on concurrent prewarms`() {
+    @Test func `is filled with at most the allowed number of concurrent prewarms`() {
         var stage = Stage(.prewarmed(count: 5))
         #expect(stage.prewarms == [first, second])
         stage.send(.paused(first, byteCount: 1))
@@ -154,7 +155,7 @@ import Testing
         #expect(stage.refusals == [.overBudget(Stage.app)])
     }
 
-    @Test func `expires after its time to live, give or take a tenth`() {
+    @Test func `expires after its time to live, within a tenth`() {
         var stage = Stage(.prewarmed())
         stage.send(.paused(first, byteCount: 1))
         stage.wait(.seconds(539))
@@ -163,7 +164,7 @@ import Testing
         #expect(stage.core.instance(first)?.endReason == .prewarmExpired)
     }
 
-    @Test func `is filled again when what was in it has expired, as conditions allow`() {
+    @Test func `is filled again after its instances have expired, if conditions allow`() {
         var stage = Stage(.prewarmed())
         stage.send(.paused(first, byteCount: 1))
         stage.send(.pressureChanged(.warning))
@@ -174,7 +175,7 @@ import Testing
         #expect(stage.prewarms == [second])
     }
 
-    @Test func `backs off from failing prewarms, doubling up to the cap`() {
+    @Test func `backs off after failing prewarms, doubling the wait up to a maximum`() {
         var stage = Stage(.prewarmed())
         var waits: [Duration] = []
         for _ in 0..<12 {
@@ -187,7 +188,7 @@ import Testing
         #expect(waits.last == .seconds(300))
     }
 
-    @Test func `is given up by a prewarm that never pauses`() {
+    @Test func `kills a prewarm that never pauses and refuses the request`() {
         var stage = Stage(.prewarmed { $0.prewarmOccasion = .demand })
         stage.send(.requested(stage.request(), .prewarm(Stage.app, Stage.key)))
         stage.wait(.seconds(20))
@@ -214,7 +215,7 @@ import Testing
         #expect(stage.prewarms == [second])
     }
 
-    @Test func `that is stale is never resumed`() {
+    @Test func `that is stale never serves a launch`() {
         var stage = Stage(.prewarmed())
         stage.send(.paused(first, byteCount: 1))
         stage.send(.becameStale(first))
@@ -224,7 +225,8 @@ import Testing
         #expect(stage.outcomes.map(\.coldReason) == [.stale])
     }
 
-    @Test func `rests during a crash loop, and so do background launches`() {
+    @Test func `of an app in a crash loop refuses background launches, not launches to the front`()
+    {
         var stage = Stage(.prewarmed())
         stage.send(.paused(first, byteCount: 1))
         for _ in 0..<2 {
@@ -242,7 +244,7 @@ import Testing
     }
 
     @Test(arguments: [MemoryPressure.warning, .critical])
-    func `is not filled under pressure`(level: MemoryPressure) {
+    func `is not filled under memory pressure`(level: MemoryPressure) {
         var stage = Stage()
         stage.send(.pressureChanged(level))
         stage.send(.appInstalled(.prewarmed()))
@@ -251,7 +253,7 @@ import Testing
         #expect(stage.prewarms == [first])
     }
 
-    @Test func `goes with its manifest while running instances stay`() {
+    @Test func `is ended with its manifest, while running instances stay`() {
         var stage = Stage(.prewarmed())
         stage.send(.paused(first, byteCount: 1))
         let running = stage.run(isAttached: true)

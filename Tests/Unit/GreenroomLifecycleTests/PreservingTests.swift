@@ -1,12 +1,12 @@
 import GreenroomLifecycle
 import Testing
 
-@Suite struct `What is kept of an app` {
+@Suite struct `An archive of an app's state` {
     private static let app = Stage.app
     private static let own = SceneIdentifier.application
     private static let keep = StateWish.keep(byteCount: 100)
 
-    /// An app without scenes, and one with a first session.
+    /// A stage with one app, its kept archives and its open sessions.
     private static func stage(
         scenes: SceneSupport = .unsupported, kept: [SceneIdentifier: UInt64] = [:],
         _ change: (inout AppDescription) -> Void = { _ in }
@@ -30,7 +30,7 @@ import Testing
         return stage
     }
 
-    /// Up to the step on which it may save.
+    /// Takes the app to the background, up to the step on which it may save.
     private static func leave(_ stage: inout Stage, _ id: InstanceIdentifier) {
         stage.ask(.background, id)
         while let pending = stage.pending(id), pending.step != .didEnterBackground {
@@ -60,7 +60,7 @@ import Testing
         arguments: [
             { $0.acknowledges = false }, { $0.scenes = .single },
         ] as [@Sendable (inout AppDescription) -> Void])
-    func `is not saved over by an app that was launched as one of another type`(
+    func `is not replaced by an app that was launched as another type`(
         other: @Sendable (inout AppDescription) -> Void
     ) {
         var stage = Self.stage(kept: [Self.own: 1], other)
@@ -110,7 +110,7 @@ import Testing
         #expect(Self.refusals(stage.effects) == [.notNow])
     }
 
-    @Test func `is saved by an app that is told its end in the foreground`() {
+    @Test func `is saved by an app that is told to end in the foreground`() {
         var stage = Self.stage()
         let id = stage.activate(Self.app)
         stage.ask(.terminate, id)
@@ -118,7 +118,7 @@ import Testing
         #expect(stage.has(.keepState(id, Self.app, Self.own)))
     }
 
-    @Test func `has a size limit, and an old state stays where a new one is refused`() {
+    @Test func `has a size limit, and the old archive stays if the new one is refused`() {
         var stage = Self.stage(kept: [Self.own: 1])
         let id = stage.activate(Self.app)
         Self.leave(&stage, id)
@@ -136,7 +136,7 @@ import Testing
         #expect(stage.has(.keepState(id, Self.app, Self.own)))
     }
 
-    @Test func `is forgotten when the app has nothing to come back to`() {
+    @Test func `is deleted when the app has nothing to restore`() {
         var stage = Self.stage(kept: [Self.own: 1])
         let id = stage.activate(Self.app)
         Self.leave(&stage, id)
@@ -146,7 +146,7 @@ import Testing
             stage.has(.record(.stateDeleted(Self.app, Self.own, .nothingToKeep))))
     }
 
-    @Test func `belongs to a session, where the app has scenes`() {
+    @Test func `belongs to a session if the app has scenes`() {
         var stage = Self.stage(scenes: .multiple)
         let id = stage.activate(Self.app)
         Self.leave(&stage, id)
@@ -161,7 +161,7 @@ import Testing
 
     // MARK: Handing over
 
-    @Test func `is announced with the launch and follows its answer`() {
+    @Test func `is announced with the launch and handed over after the launch is answered`() {
         var stage = Self.stage(kept: [Self.own: 1])
         let id = stage.core.nextInstance
         stage.launch(Self.app)
@@ -174,7 +174,7 @@ import Testing
         #expect(answer != nil && state != nil && answer! < state!)
     }
 
-    @Test func `of another version is skipped, and stays until it is saved over`() {
+    @Test func `of another version is not handed over and stays until it is replaced`() {
         var stage = Self.stage(kept: [Self.own: 2])
         let id = stage.activate(Self.app)
         #expect(stage.core.keptStates(of: Self.app) == [Self.own: 2])
@@ -184,7 +184,7 @@ import Testing
         #expect(stage.core.keptStates(of: Self.app) == [Self.own: 1])
     }
 
-    @Test func `comes with the connection of its scene`() {
+    @Test func `is handed over when its scene connects`() {
         let scene = SceneIdentifier(3)
         var stage = Self.stage(scenes: .multiple, kept: [scene: 1])
         let id = stage.run(Self.app)
@@ -194,7 +194,7 @@ import Testing
     }
 
     @Test(arguments: [SceneSupport.unsupported, .single])
-    func `is withheld while its user is locked out, not saved over, and delivered afterwards`(
+    func `is withheld and not replaced while the session is locked, and handed over afterwards`(
         scenes: SceneSupport
     ) {
         let scene = scenes == .unsupported ? Self.own : SceneIdentifier(1)
@@ -222,7 +222,7 @@ import Testing
         #expect(stage.has(.keepState(id, Self.app, scene)))
     }
 
-    @Test func `that was announced is called off when the user is locked out meanwhile`() {
+    @Test func `that was announced is called off if the session is locked meanwhile`() {
         var stage = Self.stage(kept: [Self.own: 1])
         let id = stage.core.nextInstance
         stage.launch(Self.app)
@@ -246,7 +246,7 @@ import Testing
 
     // MARK: Deleting
 
-    @Test func `is deleted when its user force-quits the app, and only then`() {
+    @Test func `is deleted when the user force-quits the app, not when the app is terminated`() {
         for transition in [Transition.terminate, .forceQuit] {
             var stage = Self.stage(kept: [Self.own: 1])
             let id = stage.activate(Self.app)
@@ -274,7 +274,7 @@ import Testing
             (.exited(1), true), (.exited(0), false),
             (.unknown, false),
         ])
-    func `is deleted when the app fails while it is restored`(
+    func `is deleted when the app fails while restoring it`(
         status: GreenroomLifecycle.ExitStatus, isFailure: Bool
     ) {
         var stage = Self.stage(kept: [Self.own: 1])
@@ -298,14 +298,14 @@ import Testing
         #expect(stage.core.keptStates(of: Self.app).isEmpty)
     }
 
-    @Test func `stays when the app fails later, and when its memory is wanted`() {
+    @Test func `stays when the app fails later`() {
         var stage = Self.stage(kept: [Self.own: 1])
         let id = stage.activate(Self.app)
         stage.die(id, .signaled(11, coreDumped: false))
         #expect(!stage.core.keptStates(of: Self.app).isEmpty)
     }
 
-    @Test func `goes with its session`() {
+    @Test func `is deleted with its session`() {
         let scene = SceneIdentifier(2)
         var stage = Self.stage(scenes: .multiple, kept: [scene: 1])
         stage.send(.requested(stage.request(), .scene(Self.app, .discard(scene))))
@@ -316,7 +316,7 @@ import Testing
 
     // MARK: Long restorations
 
-    @Test func `is on trial until a long restoration is complete, and not saved over`() {
+    @Test func `is on trial until a long restoration is complete, and is not replaced`() {
         for isComplete in [false, true] {
             var stage = Self.stage(kept: [Self.own: 1])
             let id = stage.run(Self.app)
@@ -332,7 +332,7 @@ import Testing
         }
     }
 
-    @Test func `is not on trial because an app that was given nothing says so`() {
+    @Test func `is not on trial if an app that was given nothing asks for more time`() {
         var stage = Self.stage(kept: [Self.own: 2])
         let id = stage.activate(Self.app)
         stage.send(.stateReported(id, Self.own, .extend))
@@ -342,7 +342,7 @@ import Testing
 
     // MARK: Coming back
 
-    @Test func `is announced again by the next supervisor, or called off`() {
+    @Test func `is handed over by the next supervisor, or called off if its version differs`() {
         for version in [UInt64(1), 2] {
             var stage = Self.stage(kept: [Self.own: version])
             let id = stage.run(Self.app)
@@ -361,7 +361,7 @@ import Testing
         }
     }
 
-    @Test func `of sessions that nobody knows is deleted, and sessions survive a reboot`() {
+    @Test func `of an unknown session is deleted, and sessions survive a reboot`() {
         var stage = Stage(.application(Self.app) { $0.scenes = .multiple })
         let (known, unknown) = (SceneIdentifier(4), SceneIdentifier(5))
         stage.send(
@@ -385,7 +385,7 @@ import Testing
 @Suite struct `One-time setup` {
     private static let app = Stage.app
 
-    @Test func `is for the first launch that succeeds, of the app and of its version`() {
+    @Test func `is due until a launch of the app, or of its new version, succeeds`() {
         var stage = Stage(.application { $0.version = 1 })
         stage.send(.stateFound(Self.app, KeptState()))
         var first = stage.core.isFirstLaunch(of: Self.app)
@@ -404,7 +404,7 @@ import Testing
         #expect(!first.ever && first.ofVersion)
     }
 
-    @Test func `is over for good once the shell has noted it`() {
+    @Test func `is never repeated once the shell has noted it`() {
         var stage = Stage(.application { $0.version = 1 })
         stage.send(.stateFound(Self.app, KeptState(launchedVersion: 1)))
         let first = stage.core.isFirstLaunch(of: Self.app)

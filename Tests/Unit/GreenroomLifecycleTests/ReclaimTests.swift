@@ -1,7 +1,7 @@
 import GreenroomLifecycle
 import Testing
 
-@Suite struct `Memory` {
+@Suite struct `Reclaiming memory` {
     /// A paused, a suspended, a background, an attached and an active instance.
     func stage() -> (Stage, [InstanceIdentifier]) {
         var stage = Stage(.prewarmed(AppIdentifier("org.example.pool")), .plain())
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func `is taken from prewarmed, then suspended instances at a warning`() {
+    @Test func `ends prewarmed, then suspended instances at a warning`() {
         var (stage, ids) = stage()
         #expect(reclaimed(stage.send(.pressureChanged(.warning))) == [ids[0]])
         #expect(stage.has(.kill(ids[0])))
@@ -29,7 +29,7 @@ import Testing
         #expect(stage.core.instance(ids[1])?.endReason == .reclaimed)
     }
 
-    @Test func `is taken from the background when critical, never from what is in front`() {
+    @Test func `ends background instances at the critical level, never an instance in front`() {
         var (stage, ids) = stage()
         #expect(reclaimed(stage.send(.pressureChanged(.critical))) == [ids[0], ids[1]])
         #expect(reclaimed(stage.wait(.seconds(60))) == [ids[2]])
@@ -37,7 +37,7 @@ import Testing
         #expect(stage.state(ids[4]) == .active)
     }
 
-    @Test func `of suspended instances is taken from the largest first`() {
+    @Test func `ends the largest suspended instance first`() {
         var stage = Stage(.plain())
         let ids = [stage.run(), stage.run(), stage.run()]
         for (id, size) in zip(ids, [5, 9, 7] as [UInt64]) {
@@ -50,7 +50,7 @@ import Testing
         #expect(reclaimed(measured) == [ids[2]], "checked again when measured")
     }
 
-    @Test func `that was reclaimed is not prewarmed again at once`() {
+    @Test func `delays the next prewarm of the app`() {
         var (stage, _) = stage()
         stage.send(.pressureChanged(.warning))
         stage.send(.pressureChanged(.none))
@@ -59,14 +59,14 @@ import Testing
         #expect(stage.prewarms.count == 1)
     }
 
-    /// A launch of the pool's app, and why it was cold.
+    /// Launches the pool's app and returns why the launch was cold.
     func coldReason(_ stage: inout Stage, _ app: AppIdentifier) -> ColdReason? {
         let id = stage.run(app)
         defer { stage.die(id) }
         return stage.core.instance(id)?.coldReason
     }
 
-    @Test func `that was reclaimed is why launches are cold until another is paused`() {
+    @Test func `is the reason for cold launches until another instance is paused`() {
         let app = AppIdentifier("org.example.pool")
         var (stage, _) = stage()
         stage.send(.pressureChanged(.warning))
@@ -82,7 +82,7 @@ import Testing
         #expect(coldReason(&stage, app) == .noneReady)
     }
 
-    @Test func `that was reclaimed is not why launches are cold once a prewarm has failed`() {
+    @Test func `is no longer the reason for cold launches after a prewarm has failed`() {
         let app = AppIdentifier("org.example.pool")
         var (stage, _) = stage()
         stage.send(.pressureChanged(.warning))
@@ -96,7 +96,7 @@ import Testing
         #expect(!stage.core.isPausedByReclaim(app, until: record.prewarmRetryAt!))
     }
 
-    @Test func `that was reclaimed after an earlier failure is not said to have failed`() {
+    @Test func `is the reason for a cold launch, not an earlier failed prewarm`() {
         var stage = Stage(.prewarmed())
         stage.die(InstanceIdentifier(1))
         stage.wait(.seconds(1))
@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test
-    func `that was reclaimed is not prewarmed again at once because another of the pool starts`() {
+    func `delays the next prewarm even if another instance of the pool starts`() {
         var stage = Stage(.prewarmed(count: 2))
         stage.die(InstanceIdentifier(1))
         stage.wait(.seconds(1))
@@ -126,7 +126,7 @@ import Testing
         #expect(stage.core.isPausedByReclaim(Stage.app, until: pause))
     }
 
-    @Test func `of the least valuable app is given up first`() {
+    @Test func `ends the paused instance of the least used app when the budget is exceeded`() {
         let (idle, used) = (AppIdentifier("org.example.idle"), AppIdentifier("org.example.used"))
         var policy = Policy()
         policy.prewarmByteBudget = 100 << 20
@@ -171,7 +171,7 @@ import Testing
         #expect(new.outcomes.map(\.instance) == [id])
     }
 
-    @Test func `does again what may not have been done`() {
+    @Test func `repeats effects that may not have been performed`() {
         var stage = Stage(.plain())
         let (frozen, ending) = (stage.run(), stage.run())
         stage.ask(.suspend, frozen)
@@ -183,7 +183,7 @@ import Testing
         #expect(new.has(.terminate(ending)))
     }
 
-    @Test func `takes memory back only from what is as its record says`() {
+    @Test func `reclaims no memory before all instances are restored`() {
         let app = AppDescription.application { $0.suspendsInBackground = false }
         var stage = Stage(app)
         let id = stage.activate(Stage.app)
@@ -201,7 +201,7 @@ import Testing
         #expect(thaw != nil)
     }
 
-    @Test func `forgets apps whose manifest is gone, not their instances`() {
+    @Test func `forgets apps whose manifest is gone, but not their instances`() {
         var stage = Stage(.plain())
         let id = stage.run()
         var new = restored(stage)
@@ -210,7 +210,7 @@ import Testing
         #expect(new.state(id) == .active)
     }
 
-    @Test func `ends a paused instance that was never told to go`() {
+    @Test func `ends a paused instance that never received its launch`() {
         var stage = Stage(.prewarmed())
         stage.send(.paused(InstanceIdentifier(1), byteCount: 1))
         stage.launch()

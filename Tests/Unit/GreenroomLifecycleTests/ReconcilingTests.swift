@@ -1,7 +1,7 @@
 import GreenroomLifecycle
 import Testing
 
-/// What was found of an instance, against its record (the table in Reconciling.swift).
+/// Compares what was found of an instance with its record (the table in Reconciling.swift).
 @Suite struct `An instance that` {
     private let id = InstanceIdentifier(1)
 
@@ -30,7 +30,7 @@ import Testing
         return stage
     }
 
-    /// The launch counts as run: asked for again, it gets the outcome that is on record.
+    /// Whether the launch counts as run: a repeated launch gets the recorded outcome.
     private func ranOnce(_ stage: Stage) -> Bool {
         var stage = stage
         let next = stage.core.nextInstance
@@ -41,20 +41,20 @@ import Testing
     }
 
     @Test(arguments: [Finding.nothing, .remains])
-    func `was to be prewarmed and is gone is ordered again`(finding: Finding) {
+    func `was being prewarmed and is gone is spawned again`(finding: Finding) {
         var stage = prewarming()
         stage.send(.reconciled(id, found: finding))
         #expect(stage.effects == [.spawn(id, Stage.app, .prewarm(Stage.key))])
     }
 
-    @Test func `stood paused and is gone has failed`() {
+    @Test func `was paused and is gone counts as a failed prewarm`() {
         var stage = paused()
         stage.send(.reconciled(id, found: .nothing))
         #expect(stage.core.instance(id)?.endReason == .prewarmFailed)
         #expect(stage.has(.release(id, Stage.app)))
     }
 
-    @Test func `was ordered for a launch and never made could not be spawned`() {
+    @Test func `was ordered for a launch but never made counts as a failed spawn`() {
         var stage = ordered()
         stage.send(.reconciled(id, found: .nothing))
         #expect(stage.core.instance(id)?.endReason == .spawnFailed)
@@ -63,7 +63,7 @@ import Testing
             stage.has(.spawn(InstanceIdentifier(2), Stage.app, .launch(stage.last, LaunchTerms()))))
     }
 
-    @Test func `was made for a launch unheard may have run`() {
+    @Test func `was made for a launch but never reported counts as having run`() {
         var stage = ordered()
         stage.send(.reconciled(id, found: .remains))
         #expect(stage.core.instance(id)?.exitStatus == .unknown)
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: [Finding.nothing, .remains])
-    func `was told to go and is gone may have run`(finding: Finding) {
+    func `was told to go and is gone counts as having run`(finding: Finding) {
         var stage = toldToGo()
         stage.send(.reconciled(id, found: finding))
         #expect(ranOnce(stage))
@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `was told to go and ends without a channel may have run`(hasEnded: Bool) {
+    func `was told to go and ends without a channel counts as having run`(hasEnded: Bool) {
         var stage = toldToGo()
         stage.send(.reconciled(id, found: .noChannel(hasEnded: hasEnded)))
         #expect(stage.has(.awaitStart(id)) == !hasEnded)
@@ -95,20 +95,20 @@ import Testing
         #expect(ranOnce(stage))
     }
 
-    @Test func `stood paused and has lost its channel has failed`() {
+    @Test func `was paused and has lost its channel counts as a failed prewarm`() {
         var stage = paused()
         stage.send(.reconciled(id, found: .noChannel(hasEnded: false)))
         #expect(stage.core.instance(id)?.endReason == .prewarmFailed)
         #expect(stage.has(.kill(id)))
     }
 
-    @Test func `stood paused and ended without a channel is judged by its end`() {
+    @Test func `was paused and has ended without a channel is left until its exit is reported`() {
         var stage = paused()
         stage.send(.reconciled(id, found: .noChannel(hasEnded: true)))
         #expect(stage.effects.isEmpty)
     }
 
-    @Test func `cannot take over its launch leaves it to another`() {
+    @Test func `is unfit for its launch leaves the launch to a new instance`() {
         var stage = toldToGo()
         stage.send(.reconciled(id, found: .unfit))
         #expect(stage.core.instance(id)?.endReason == .goFailed)
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test(arguments: [Finding.noChannel(hasEnded: false), .unfit])
-    func `runs is left alone`(finding: Finding) {
+    func `is running is left alone`(finding: Finding) {
         var stage = Stage(.plain())
         let id = stage.run()
         stage.send(.reconciled(id, found: finding))

@@ -17,7 +17,7 @@ import Testing
         return stage
     }
 
-    @Test func `lets a burst of launches pass first`() {
+    @Test func `waits while another launch is under way`() {
         var stage = busy()
         stage.die(paused)
         #expect(stage.prewarms.isEmpty, "the other launch is under way")
@@ -25,7 +25,7 @@ import Testing
         #expect(stage.prewarms.count == 1)
     }
 
-    @Test func `goes on beside launches that do not come to an end`() {
+    @Test func `goes on after half a second even if a launch is still under way`() {
         var stage = busy()
         stage.wait(.milliseconds(499))
         #expect(stage.prewarms.isEmpty)
@@ -33,13 +33,13 @@ import Testing
         #expect(stage.prewarms.count == 1)
     }
 
-    @Test func `goes on when the launches that were under way have failed`() {
+    @Test func `goes on when the launch under way has failed`() {
         var stage = busy()
         stage.send(.spawnFailed(slow, SpawnFailure(stage: "executing", errno: 2)))
         #expect(stage.prewarms.count == 1)
     }
 
-    @Test func `of those that did not fit goes on as soon as there is room`() throws {
+    @Test func `continues with apps that did not fit as soon as there is room`() throws {
         var policy = Policy()
         policy.prewarmByteBudget = 40 << 20
         policy.assumedPrewarmBytes = 30 << 20
@@ -54,8 +54,8 @@ import Testing
         #expect(stage.prewarms.map { stage.core.instance($0)?.app } == [third])
     }
 
-    /// With none of these does anything change for those that wait.
-    @Test func `asks for no look at the machine while one is under way`() {
+    /// The launch and the end of another app change nothing for the pools that wait.
+    @Test func `does not inspect the machine again while an inspection is under way`() {
         var policy = Policy()
         policy.inspectsConditions = true
         var stage = Stage(policy: policy, .prewarmed(), .prewarmed(other), .plain(third))
@@ -67,7 +67,7 @@ import Testing
         #expect(stage.prewarms.count == 2)
     }
 
-    @Test func `waits for the start delay, and for what held it back before`() {
+    @Test func `waits for the start delay, then until the machine allows prewarming`() {
         var policy = Policy()
         policy.inspectsConditions = true
         policy.prewarmStartDelay = .seconds(60)

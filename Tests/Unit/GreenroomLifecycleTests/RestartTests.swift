@@ -23,7 +23,7 @@ import Testing
             (.onAbnormal, [false, false, false, true]),
             (.always, [true, true, true, true]),
         ])
-    func `the policy decides by how it ended`(policy: RestartPolicy, expected: [Bool]) {
+    func `depends on the policy and on how the app ended`(policy: RestartPolicy, expected: [Bool]) {
         for (status, isExpected) in zip(Self.statuses, expected) {
             var stage = stage(Supervision(restart: policy))
             let id = stage.run()
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func `further clean statuses are clean`() {
+    @Test func `SuccessExitStatus= adds clean statuses`() {
         let clean = ExitStatusSet(statuses: [7], signals: [11])
         for status in Self.statuses {
             var stage = stage(Supervision(restart: .onFailure, success: clean))
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: [Transition.terminate, .forceQuit])
-    func `an end that a client orders is final`(_ transition: Transition) {
+    func `an end ordered by a client is final`(_ transition: Transition) {
         var stage = stage(Supervision(restart: .always))
         let id = stage.run()
         stage.ask(transition, id)
@@ -55,7 +55,8 @@ import Testing
         #expect(stage.core.nextDeadline == nil)
     }
 
-    @Test func `a client's end of a crashed one whose processes remain is final too`() {
+    @Test
+    func `an end ordered by a client is final even if the app had crashed and left processes`() {
         var stage = stage(Supervision(restart: .always))
         let id = stage.run()
         stage.send(.exited(id, .signaled(11, coreDumped: true)))
@@ -64,7 +65,7 @@ import Testing
         #expect(due(stage) == nil)
     }
 
-    @Test func `a client's end drops a restart that is due`() {
+    @Test func `an end ordered by a client drops a scheduled restart`() {
         var stage = stage(Supervision(restart: .always))
         let id = stage.run()
         stage.die(id, .exited(1))
@@ -75,7 +76,7 @@ import Testing
         #expect(stage.wait(.seconds(60)).isEmpty)
     }
 
-    @Test func `a status that means permanent failure ends it`() {
+    @Test func `a status of RestartPreventExitStatus= prevents further restarts`() {
         var stage = stage(
             Supervision(restart: .always, preventing: ExitStatusSet(statuses: [77])))
         stage.die(stage.run(), .exited(77))
@@ -87,7 +88,7 @@ import Testing
         #expect(stage.core.app(Stage.app)?.failure == nil)
     }
 
-    @Test func `the wait doubles up to its maximum and begins anew after a steady run`() {
+    @Test func `the delay doubles up to its maximum and is reset by a long run`() {
         var stage = stage(
             Supervision(
                 restart: .always, restartDelay: .seconds(1), maximumDelay: .seconds(5),
@@ -105,7 +106,7 @@ import Testing
         #expect(due(stage) == stage.now.advanced(by: .seconds(1)))
     }
 
-    @Test func `the start limit ends it, until it is reset`() {
+    @Test func `an app that reaches the start limit has failed until it is reset`() {
         var stage = stage(Supervision(restart: .always, startLimitBurst: 3))
         var id = stage.run()
         for _ in 0..<3 {
@@ -121,7 +122,7 @@ import Testing
         #expect(stage.core.app(Stage.app)?.failure == nil)
     }
 
-    @Test func `what was reclaimed comes back only where it is always to run, and later`() {
+    @Test func `a reclaimed app is restarted only with Restart=always, and later`() {
         for policy in [RestartPolicy.onFailure, .onAbnormal, .always] {
             var stage = stage(Supervision(restart: policy))
             let id = stage.run(inBackground: true)
@@ -137,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func `a shutdown restarts nothing`() {
+    @Test func `an app that ends during a shutdown is not restarted`() {
         var stage = stage(Supervision(restart: .always))
         let id = stage.run()
         stage.send(.shutdownRequested)
@@ -145,13 +146,13 @@ import Testing
         #expect(due(stage) == nil)
     }
 
-    @Test func `a client's own instance is not restarted`() {
+    @Test func `an attached instance is not restarted`() {
         var stage = stage(Supervision(restart: .always))
         stage.die(stage.run(isAttached: true), .exited(1))
         #expect(due(stage) == nil)
     }
 
-    @Test func `a restart that is due outlives the supervisor`() {
+    @Test func `a scheduled restart outlives the supervisor`() {
         let description = AppDescription.plain {
             $0.supervision = .some(Supervision(restart: .always, restartDelay: .seconds(5)))
         }
@@ -169,7 +170,7 @@ import Testing
         #expect(effects.contains(.spawn(id, Stage.app, .launch(.automatic, LaunchTerms()))))
     }
 
-    @Test func `what starts at boot starts once, and not again when a client ended it`() {
+    @Test func `an app for boot starts once, and not again after a client ended it`() {
         let autostart = Autostart(atBoot: true, atLogin: false, session: "user-0")
         let description = AppDescription.plain { $0.autostart = .some(autostart) }
         var stage = Stage(description)

@@ -34,7 +34,7 @@ import Testing
         #expect(stage.state(id) == .background)
     }
 
-    @Test func `the app's state is the aggregate of its scenes'`() {
+    @Test func `the app's state is the aggregate of its scenes' states`() {
         var stage = stage()
         let id = stage.activate(Stage.app)
         ask(&stage, .activate(nil))
@@ -50,7 +50,7 @@ import Testing
         #expect(stage.state(id) == .background)
     }
 
-    @Test func `a session outlives its app and is connected again`() {
+    @Test func `a scene session outlives its app and is connected at the next launch`() {
         var stage = stage()
         let id = stage.activate(Stage.app)
         stage.die(id)
@@ -58,7 +58,7 @@ import Testing
         #expect(stage.core.instance(again)?.conversation?.scenes.map(\.scene) == [first])
     }
 
-    @Test func `a discarded scene is disconnected and the app told`() {
+    @Test func `a discarded scene is disconnected, and the app is told`() {
         var stage = stage()
         let id = stage.activate(Stage.app)
         ask(&stage, .activate(nil))
@@ -70,7 +70,7 @@ import Testing
         #expect(stage.core.app(Stage.app)?.sessions == [first])
     }
 
-    @Test func `a discard while the app does not run is told at its next launch`() {
+    @Test func `an app is told at its next launch of a session that was discarded meanwhile`() {
         var stage = stage()
         let id = stage.activate(Stage.app)
         stage.die(id)
@@ -83,7 +83,7 @@ import Testing
         #expect(stage.core.instance(next)?.conversation?.scenes.map(\.scene) == [second])
     }
 
-    @Test func `what cannot be is refused with its reason`() {
+    @Test func `an impossible scene request is refused with the reason`() {
         var none = stage(.unsupported)
         ask(&none, .activate(nil))
         #expect(none.refusals == [.noScenes(Stage.app)])
@@ -97,7 +97,7 @@ import Testing
         #expect(single.refusals == [.noSuchScene(Stage.app, second)])
     }
 
-    @Test func `scenes are limited`() {
+    @Test func `an app cannot have more scenes than the limit`() {
         var stage = stage()
         let id = stage.activate(Stage.app)
         for _ in 1..<AppRecord.sessionLimit {
@@ -109,7 +109,7 @@ import Testing
         #expect(stage.refusals == [.tooManyScenes(Stage.app, limit: AppRecord.sessionLimit)])
     }
 
-    @Test func `a scene that is wanted again while it leaves comes back`() {
+    @Test func `a scene that is wanted again while it disconnects comes back to the front`() {
         var stage = stage()
         let id = stage.activate(Stage.app)
         ask(&stage, .disconnect(first))

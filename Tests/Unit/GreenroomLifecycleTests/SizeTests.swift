@@ -2,7 +2,7 @@ import GreenroomLifecycle
 import Testing
 
 /// The memory that an app with default settings costs. Thousands of such apps may be known.
-@Suite struct `Sizes` {
+@Suite struct `Memory used for a known app` {
     /// Properties that only few apps have take one word in all others (`Boxed`).
     @Test func `a description and a record stay small`() {
         #expect(MemoryLayout<AppDescription>.stride <= 144)
@@ -10,7 +10,7 @@ import Testing
     }
 
     /// A record in the runtime state would be most of the cost of such an app.
-    @Test func `nothing is remembered of an app that does not start by itself`() {
+    @Test func `the record of an app that does not start by itself stays empty`() {
         var stage = Stage(.plain())
         stage.send(.restored)
         #expect(stage.core.app(Stage.app) == AppRecord(app: Stage.app))

@@ -1,7 +1,7 @@
 import GreenroomLifecycle
 import Testing
 
-/// A core on a stage: sends events, lets time pass, and keeps what it said.
+/// A core under test: sends it events, lets time pass, and keeps its effects.
 struct Stage {
     var core: Lifecycle
     var now = Instant(nanoseconds: 1_000_000_000)
@@ -19,7 +19,7 @@ struct Stage {
         for app in apps { send(.appInstalled(app)) }
     }
 
-    /// The effects of this event alone.
+    /// The effects of the last event alone.
     @discardableResult
     mutating func send(_ event: Event) -> [Effect] {
         effects = core.handle(event, at: now)
@@ -36,7 +36,7 @@ struct Stage {
         return effects
     }
 
-    /// Lets time pass, deadline by deadline; the effects of all of them.
+    /// Lets time pass, deadline by deadline, and returns the effects of all of them.
     @discardableResult
     mutating func wait(_ duration: Duration) -> [Effect] {
         let end = now.advanced(by: duration)
@@ -57,7 +57,7 @@ struct Stage {
 
     var last: RequestIdentifier { RequestIdentifier(requestCount) }
 
-    /// The instance that a launch was given: the latest there is.
+    /// The instance that the last launch was given, which is the newest one.
     @discardableResult
     mutating func launch(
         _ app: AppIdentifier = Stage.app, name: String? = nil, key: EnvironmentKey = Stage.key,
@@ -74,7 +74,7 @@ struct Stage {
                         inBackground: inBackground, isAttached: isAttached))))
     }
 
-    /// A cold launch up to its answer.
+    /// Launches an app cold, up to the answer.
     mutating func run(
         _ app: AppIdentifier = Stage.app, name: String? = nil, inBackground: Bool = false,
         isAttached: Bool = false
@@ -104,7 +104,7 @@ struct Stage {
         core.instance(id)?.conversation?.pending
     }
 
-    /// The app has done what it was told last.
+    /// Acknowledges the step that the app was told last.
     @discardableResult
     mutating func acknowledge(_ id: InstanceIdentifier) -> [Effect] {
         guard let pending = pending(id) else { return [] }
@@ -115,7 +115,7 @@ struct Stage {
         while pending(id) != nil { acknowledge(id) }
     }
 
-    /// A cold launch up to the front.
+    /// Launches an app cold, up to its active state.
     mutating func activate(_ app: AppIdentifier) -> InstanceIdentifier {
         let id = run(app)
         send(.becameReady(id))
@@ -123,7 +123,7 @@ struct Stage {
         return id
     }
 
-    /// The next supervisor, from what was saved.
+    /// Replaces the core with that of the next supervisor, restored from what was saved.
     mutating func restart(_ apps: AppDescription...) {
         core = Lifecycle(
             restoring: Array(saved.values), apps: Array(savedApps.values),
@@ -132,7 +132,7 @@ struct Stage {
         send(.restored)
     }
 
-    /// The steps told by the last event, and by all.
+    /// The steps that the last event told an app (`allTold` has those of all events).
     var told: [LifecycleStep] { Self.steps(effects) }
     var notices: [Notice] {
         effects.compactMap { if case .notify(_, let notice) = $0 { notice } else { nil } }
@@ -168,7 +168,7 @@ extension Stage: CustomTestStringConvertible {
 }
 
 extension AppDescription {
-    /// Without a pool, unless told otherwise.
+    /// A plain program without a pool, unless `change` says otherwise.
     static func plain(
         _ identifier: AppIdentifier = Stage.app, _ change: (inout AppDescription) -> Void = { _ in }
     ) -> AppDescription {
@@ -187,7 +187,7 @@ extension AppDescription {
         return app
     }
 
-    /// Made with the SDK, without a pool.
+    /// An app made with the SDK, without a pool.
     static func application(
         _ identifier: AppIdentifier = Stage.app, _ change: (inout AppDescription) -> Void = { _ in }
     ) -> AppDescription {

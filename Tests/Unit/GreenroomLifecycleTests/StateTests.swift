@@ -11,7 +11,7 @@ import Testing
         }
     }
 
-    @Test func `that is activated sends the former one of its group to the background`() {
+    @Test func `that is activated sends the previous one of its group to the background`() {
         var stage = Stage(grouped(), grouped(Self.other))
         let (first, second) = (stage.run(), stage.run(Self.other))
         #expect(stage.state(first) == .background)
@@ -25,7 +25,7 @@ import Testing
         #expect(moves == [.inactive, .background])
     }
 
-    @Test func `without a group displaces nobody`() {
+    @Test func `without a group displaces no other instance`() {
         var stage = Stage(.plain(), .plain(Self.other))
         let (first, second) = (stage.run(), stage.run(Self.other))
         #expect(stage.state(first) == .active)
@@ -51,7 +51,7 @@ import Testing
         #expect(stage.state(plain) == .background)
     }
 
-    @Test func `is suspended at once on request, through the background`() {
+    @Test func `is suspended at once on request and resumes to the background`() {
         var stage = Stage(grouped())
         let id = stage.run()
         stage.ask(.suspend, id)
@@ -73,7 +73,7 @@ import Testing
         #expect(stage.state(id) == .background)
     }
 
-    @Test func `counts as frozen when the freezer says nothing in time`() {
+    @Test func `counts as frozen if the freezer does not report in time`() {
         var stage = Stage(grouped())
         let id = stage.run()
         stage.ask(.suspend, id)
@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test(arguments: [Transition.foreground, .background, .suspend, .resume])
-    func `that is being ended does nothing else`(transition: Transition) {
+    func `that is being ended refuses every other transition`(transition: Transition) {
         var stage = Stage(grouped())
         let id = stage.run()
         stage.ask(.terminate, id)
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test(arguments: [Transition.foreground, .background, .suspend, .resume, .terminate])
-    func `that has ended is refused everything`(transition: Transition) {
+    func `that has ended refuses every transition`(transition: Transition) {
         var stage = Stage(grouped())
         let id = stage.run()
         stage.die(id)
@@ -122,7 +122,7 @@ import Testing
         #expect(effects.firstIndex(of: .thaw(id))! < effects.firstIndex(of: .terminate(id))!)
     }
 
-    @Test func `by force is SIGKILL at once, also during the grace`() {
+    @Test func `by force sends SIGKILL at once, even during the grace`() {
         var stage = Stage(.plain())
         let id = stage.run()
         stage.ask(.terminate, id)
@@ -133,7 +133,7 @@ import Testing
         #expect(stage.core.app(Stage.app)?.crashes == [])
     }
 
-    @Test func `that does not come is enforced again, but not for ever`() {
+    @Test func `that does not happen is enforced again, a limited number of times`() {
         var stage = Stage(.plain())
         let id = stage.run()
         stage.ask(.forceQuit, id)
@@ -142,7 +142,7 @@ import Testing
         #expect(stage.core.nextDeadline == nil)
     }
 
-    @Test func `takes the children along and is final when none is left`() {
+    @Test func `includes the children and is final when none of them is left`() {
         var stage = Stage(.plain())
         let id = stage.run()
         stage.send(.requested(stage.request(), .awaitExit(.instance(id))))
@@ -156,7 +156,7 @@ import Testing
         #expect(stage.core.instance(id)?.lastState == .active)
     }
 
-    @Test func `is final only with the exit status, whichever comes first`() {
+    @Test func `is final only when the exit status is known and no process is left`() {
         var stage = Stage(.plain())
         let id = stage.run()
         stage.send(.emptied(id))
@@ -165,7 +165,7 @@ import Testing
         #expect(stage.has(.release(id, Stage.app)))
     }
 
-    @Test func `by a signal that nobody sent is a crash`() {
+    @Test func `by a signal that no client sent is a crash`() {
         var stage = Stage(.plain())
         let id = stage.run()
         stage.die(id, .signaled(11, coreDumped: true))
@@ -173,7 +173,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 13, 15] as [UInt8])
-    func `by a signal of everyday use is an end of its own`(signal: UInt8) {
+    func `by SIGHUP, SIGINT, SIGPIPE or SIGTERM counts as an exit, not as a crash`(signal: UInt8) {
         var stage = Stage(.plain())
         for _ in 0..<3 {
             let id = stage.run()
@@ -183,7 +183,7 @@ import Testing
         #expect(stage.savedApps[Stage.app]?.crashLoopUntil == nil)
     }
 
-    @Test func `by a signal that a client had sent to it is an end of its own`() {
+    @Test func `by a signal that a client sent counts as an exit, not as a crash`() {
         var stage = Stage(.plain())
         let id = stage.run()
         stage.send(.signalSent(id, signal: 10))
@@ -195,7 +195,7 @@ import Testing
         #expect(stage.core.instance(other)?.endReason == .crashed)
     }
 
-    @Test func `is found by the name of the launch, in each app that had one of that name`() {
+    @Test func `is found by the name of the launch, in each app that used that name`() {
         let other = AppIdentifier("org.example.other")
         var stage = Stage(.plain(), .plain(other))
         let first = stage.run(name: "mine")
@@ -216,7 +216,7 @@ import Testing
         #expect(stage.saved.count == 2)
     }
 
-    @Test func `comes to everything at shutdown, and launches are refused`() {
+    @Test func `of every instance begins at shutdown, and launches are refused`() {
         var stage = Stage(.prewarmed())
         stage.send(.paused(InstanceIdentifier(1), byteCount: 1))
         let id = stage.run(isAttached: true)

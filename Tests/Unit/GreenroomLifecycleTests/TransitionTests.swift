@@ -3,7 +3,7 @@ import Testing
 @testable import GreenroomLifecycle
 
 @Suite struct `Every transition` {
-    /// The table once more, as pairs.
+    /// The same table as in the sources, as pairs.
     static let legal: Set<[ExecutionState]> = [
         [.prewarming, .prewarmed], [.prewarming, .terminating], [.prewarming, .notRunning],
         [.prewarmed, .launching], [.prewarmed, .terminating], [.prewarmed, .notRunning],
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: ExecutionState.allCases, ExecutionState.allCases)
-    func `that is legal keeps the indices`(from: ExecutionState, to: ExecutionState) {
+    func `that is legal keeps the indices correct`(from: ExecutionState, to: ExecutionState) {
         guard Self.legal.contains([from, to]) else { return }
         var core = core(in: from)
         core.move(InstanceIdentifier(1), to: to)
@@ -50,14 +50,14 @@ import Testing
         }
     }
 
-    @Test func `of an instance that there is not traps`() async {
+    @Test func `of an unknown instance traps`() async {
         await #expect(processExitsWith: .failure) {
             _ = `Every transition`().core(in: .active)[InstanceIdentifier(9)]
         }
     }
 
     @Test(arguments: ExecutionState.allCases)
-    func `goes on from a record that contradicts itself, and mends it`(state: ExecutionState) {
+    func `from a contradictory record works after the record is mended`(state: ExecutionState) {
         var record = core(in: state).instances[0]
         record.progress = .toldToGo
         record.endReason = nil

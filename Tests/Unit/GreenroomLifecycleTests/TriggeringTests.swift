@@ -1,7 +1,7 @@
 import GreenroomLifecycle
 import Testing
 
-@Suite struct `What triggers an app` {
+@Suite struct `A trigger` {
     private let limit = TriggerLimit(burst: 2, interval: .seconds(10))
 
     private func trigger(_ stage: inout Stage) -> [Effect] {
@@ -29,7 +29,7 @@ import Testing
         return isLaunched
     }
 
-    @Test func `launches it in the background, and not while it runs`() {
+    @Test func `launches the app in the background, but not while it runs`() {
         var stage = Stage(.plain())
         let id = stage.core.nextInstance
         #expect(
@@ -40,7 +40,7 @@ import Testing
         #expect(trigger(&stage) == [refusal(stage)])
     }
 
-    @Test func `launches it up to its limit, and is then left alone until it is forgiven`() {
+    @Test func `launches the app up to the limit, then not until a reload resets the limit`() {
         var stage = Stage(.plain())
         let first = runOnce(&stage)
         let second = runOnce(&stage)
@@ -57,7 +57,7 @@ import Testing
         #expect(third)
     }
 
-    @Test func `may launch it as often as it likes if that is seldom`() {
+    @Test func `launches the app any number of times if the launches are far enough apart`() {
         var stage = Stage(.plain())
         for _ in 0..<5 {
             let isLaunched = runOnce(&stage)
@@ -67,14 +67,14 @@ import Testing
     }
 }
 
-@Suite struct `Stalling alone` {
+@Suite struct `A stall of one app` {
     private func warned(_ effects: [Effect], _ id: InstanceIdentifier) -> [MemoryPressure] {
         effects.compactMap {
             if case .record(.instanceStalled(id, _, let level)) = $0 { level } else { nil }
         }
     }
 
-    @Test func `warns an app once in a quiet time, and ends it in the background only`() {
+    @Test func `warns the app once in a quiet period, then ends it if it is in the background`() {
         var stage = Stage(.plain())
         let id = stage.run(inBackground: true)
         #expect(warned(stage.send(.instanceStalled(id, .critical)), id) == [.critical])
@@ -98,8 +98,8 @@ import Testing
     }
 }
 
-@Suite struct `Paging out` {
-    @Test func `is ordered when the freezer has spoken, and recorded with what it won`() {
+@Suite struct `Paging out an app` {
+    @Test func `is ordered after the freeze, and recorded with the bytes it freed`() {
         var policy = Policy()
         policy.pagesOutSuspended = true
         var stage = Stage(policy: policy, .plain())
@@ -113,7 +113,7 @@ import Testing
         #expect(stage.send(.pagedOut(id, byteCount: 0)).isEmpty)
     }
 
-    @Test func `is not ordered for who is reclaimed in the same moment`() {
+    @Test func `is not ordered for an app that is reclaimed at the same moment`() {
         var policy = Policy()
         policy.pagesOutSuspended = true
         var stage = Stage(policy: policy, .plain())

@@ -1,7 +1,7 @@
 import GreenroomLifecycle
 import Testing
 
-@Suite struct `What is warm` {
+@Suite struct `Prewarming` {
     func policy(_ change: (inout Policy) -> Void = { _ in }) -> Policy {
         var policy = Policy()
         policy.inspectsConditions = true
@@ -9,7 +9,7 @@ import Testing
         return policy
     }
 
-    @Test func `is made so only after a look at the machine`() {
+    @Test func `begins only after an inspection of the machine`() {
         var stage = Stage(policy: policy(), .prewarmed())
         #expect(stage.effects.contains(.inspectConditions))
         #expect(stage.prewarms.isEmpty)
@@ -17,8 +17,8 @@ import Testing
         #expect(stage.prewarms.count == 1)
     }
 
-    /// Each app that is installed anew would have all before it looked at again.
-    @Test func `is decided once after a restart, when what there is has been told`() {
+    /// Otherwise each installed app would cause another decision about all earlier ones.
+    @Test func `is decided once after a restart, when all existing instances are known`() {
         let names = ["org.example.a", "org.example.b", "org.example.c"].map { AppIdentifier($0) }
         var stage = Stage(policy: Policy())
         for name in names { stage.send(.appInstalled(.prewarmed(name))) }
@@ -38,20 +38,20 @@ import Testing
             #expect(next.prewarms.isEmpty)
         }
         next.send(.restored)
-        // The failures above delay theirs.
+        // The failures above delay the prewarms of their apps.
         next.wait(.seconds(2))
         #expect(next.core.instances.count { $0.state == .prewarming } == 2)
         #expect(next.state(paused[0]) == .prewarmed)
     }
 
-    @Test func `is not looked after while nothing is to be prewarmed`() {
+    @Test func `inspects nothing while nothing is to be prewarmed`() {
         var stage = Stage(policy: policy(), .prewarmed())
         stage.send(.conditionsInspected(nil))
         stage.send(.paused(InstanceIdentifier(1), byteCount: 1))
         #expect(!stage.wait(.seconds(300)).contains(.inspectConditions))
     }
 
-    @Test func `is looked after ever more seldom while something holds it back`() {
+    @Test func `inspects the machine less and less often while something holds it back`() {
         var stage = Stage(policy: policy(), .prewarmed())
         var pauses: [Duration] = []
         for _ in 0..<8 {
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(arguments: PrewarmHold.allCases)
-    func `is what a client waits for, unless memory is low`(_ hold: PrewarmHold) {
+    func `for a client is refused only when memory is low`(_ hold: PrewarmHold) {
         var stage = Stage(policy: policy(), .prewarmed())
         stage.send(.conditionsInspected(hold))
         stage.wait(.seconds(6))
@@ -82,7 +82,7 @@ import Testing
         #expect(stage.prewarms.isEmpty == isRefused)
     }
 
-    @Test func `begins some time after the machine's start`() {
+    @Test func `begins only after the start delay`() {
         var stage = Stage(
             policy: policy { $0.prewarmStartDelay = .seconds(60) }, .prewarmed())
         #expect(!stage.effects.contains(.inspectConditions))
@@ -90,7 +90,7 @@ import Testing
         #expect(stage.wait(.seconds(2)).contains(.inspectConditions))
     }
 
-    @Test func `is an app of which a hint was given, for as long as that is believed`() {
+    @Test func `follows a hint, and the instance expires with the hint`() {
         var description = AppDescription.prewarmed()
         description.prewarmOccasion = .demand
         var stage = Stage(policy: policy(), description)
@@ -132,7 +132,7 @@ import Testing
         #expect(stage.core.nextDeadline == nil)
     }
 
-    @Test func `takes one step for a report, at most one in an interval`() {
+    @Test func `ends one instance for each report, at most one in an interval`() {
         var stage = Stage(.plain())
         let ids = [stage.run(), stage.run(), stage.run()]
         for id in ids {
@@ -151,7 +151,7 @@ import Testing
     }
 }
 
-@Suite struct `A locked file` {
+@Suite struct `A file lock` {
     func stage() -> (Stage, InstanceIdentifier) {
         var policy = Policy()
         policy.inspectsFileLocks = true
@@ -162,7 +162,7 @@ import Testing
         return (stage, id)
     }
 
-    @Test func `ends who keeps it when it is to be suspended, after a grace`() {
+    @Test func `ends an app that keeps it beyond the grace when it is to be suspended`() {
         var (stage, id) = stage()
         #expect(stage.wait(.seconds(10)).contains(.inspectFileLocks(id)))
         stage.send(.fileLocksInspected(id, holdsLock: true))
@@ -172,7 +172,7 @@ import Testing
         #expect(stage.core.instance(id)?.endReason == .suspendedWithLockedFile)
     }
 
-    @Test func `does no harm to who gives it up in time`() {
+    @Test func `does no harm to an app that releases it in time`() {
         var (stage, id) = stage()
         stage.wait(.seconds(10))
         stage.send(.fileLocksInspected(id, holdsLock: true))
@@ -180,7 +180,7 @@ import Testing
         #expect(stage.send(.fileLocksInspected(id, holdsLock: false)).contains(.freeze(id)))
     }
 
-    @Test func `refuses a client's suspension and ends nobody`() {
+    @Test func `makes a client's request to suspend fail, and the app goes on`() {
         var (stage, id) = stage()
         let request = stage.request()
         #expect(
@@ -192,7 +192,7 @@ import Testing
         #expect(stage.state(id) == .background)
     }
 
-    @Test func `ends nobody when the client that wanted the suspension has left`() {
+    @Test func `does not end the app when the client that asked has left`() {
         var (stage, id) = stage()
         let request = stage.request()
         stage.send(.requested(request, .transition(.instance(id), .suspend)))
@@ -203,8 +203,8 @@ import Testing
     }
 }
 
-@Suite struct `Another policy` {
-    @Test func `has the machine looked at by its measure, at once`() {
+@Suite struct `A changed policy` {
+    @Test func `causes a new inspection of the machine at once`() {
         var policy = Policy()
         policy.inspectsConditions = true
         var stage = Stage(policy: policy, .prewarmed())

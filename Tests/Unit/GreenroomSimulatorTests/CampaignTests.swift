@@ -11,7 +11,7 @@ import Testing
         #expect(campaign.eventCount >= 50_000)
     }
 
-    @Test func `leave nothing untried`() {
+    @Test func `cover every launch kind, cold reason, exit reason and run outcome`() {
         var campaign = Campaign()
         _ = campaign.run(events: 80_000, seed: 42)
         let kinds: [LaunchKind] = [.cold, .prewarmed, .resume, .foreground]
@@ -30,7 +30,7 @@ import Testing
         #expect(campaign.tally.failures > 0)
     }
 
-    @Test func `run alike from the same seed`() {
+    @Test func `give the same results from the same seed`() {
         var (first, second) = (Campaign(), Campaign())
         _ = first.run(events: 5_000, seed: 7)
         _ = second.run(events: 5_000, seed: 7)

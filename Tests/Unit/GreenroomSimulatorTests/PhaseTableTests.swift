@@ -3,16 +3,16 @@ import GreenroomLifecycle
 import GreenroomSimulator
 import Testing
 
-/// The table at the head of States/Transitions.swift, the simulator's own, and the core itself.
+/// Compares the table at the head of States/Transitions.swift, the simulator's, and the core.
 @Suite struct `The table of phases` {
     @Test(arguments: [Player.program, .acknowledging])
-    func `of the simulator is what the core does, pair by pair`(player: Player) {
+    func `of the simulator matches the core for every phase and event`(player: Player) {
         let expected = player == .program ? PhaseTable.program : PhaseTable.acknowledging
         let lines = player.table()
         #expect(lines == expected.lines, "\(lines.joined(separator: "\n"))")
     }
 
-    @Test func `of the core is the simulator's`() throws {
+    @Test func `in the core's source equals the simulator's table`() throws {
         let path = "Sources/GreenroomLifecycle/States/Transitions.swift"
         let file = try #require(fopen(path, "r"), "run from the top of the sources")
         defer { fclose(file) }
@@ -31,7 +31,7 @@ import Testing
     }
 }
 
-/// Puts one instance into each phase, as if it came back so, and tells the core each event.
+/// Restores one instance in each phase, and sends the core each event.
 enum Player: Sendable {
     case program
     case acknowledging
@@ -119,7 +119,7 @@ enum Player: Sendable {
         return after == phase ? ". " : Self.columns.first { $0.0 == after }!.1
     }
 
-    /// The effects that a move brings with it.
+    /// Whether a change of phase has the effects that belong to it.
     private static func fits(_ effects: [Effect], _ before: Phase, _ after: Phase) -> Bool {
         return switch after {
         case _ where before == after: true
@@ -213,7 +213,8 @@ enum Player: Sendable {
         return record
     }
 
-    /// Of an app that has finished launching; what it was told last is under way on its way to the front.
+    /// The conversation of an app that has finished launching. On the way to the front, its last
+    /// step is not acknowledged yet.
     private func conversation(in phase: Phase) -> Conversation? {
         var scene = SceneRecord(scene: .application, isConnected: true, goal: .foreground)
         var step: LifecycleStep?
