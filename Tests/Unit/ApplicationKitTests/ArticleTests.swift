@@ -34,7 +34,7 @@ import Testing
         String(decoding: try readFile(path), as: UTF8.self)
     }
 
-    @Test func `the articles' code is compiled, in the samples or the tests`() throws {
+    @Test func `the code in the articles is compiled in a sample or a test`() throws {
         let folders = ["Sources/Samples", "Tests/Probes/ApplicationKitProbe"]
         let sources = try folders.flatMap {
             Self.files(below: "\(packageRoot)/\($0)", suffix: ".swift")

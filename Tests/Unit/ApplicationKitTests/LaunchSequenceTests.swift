@@ -218,7 +218,7 @@ import Testing
         #expect(try app.child.waitForExit() == .status(0))
     }
 
-    @Test func `events that are sent all at once are taken in their order`() throws {
+    @Test func `events that are sent all at once are handled in their order`() throws {
         let app = try AppProcess("both", .prewarmed)
         try app.awaitPause()
         let go = GoMessage(arguments: try StringList(["a"]), environment: StringList())

@@ -3,7 +3,7 @@ import Testing
 
 /// What linking the SDK brings into an app.
 @Suite struct LinkageTests {
-    @Test func `neither Foundation nor libsystemd comes with the library`() throws {
+    @Test func `the library links neither Foundation nor libsystemd`() throws {
         let ldd = try #require(findProgram("ldd"))
         let program = try builtProgram("application-kit-probe")
         let request = ChildRequest(ldd, arguments: [ldd, program])

@@ -115,7 +115,7 @@ import Testing
         #expect(overruns.allSatisfy { $0.1 > .milliseconds(250) })
     }
 
-    @Test func `an app with a loop of its own watches one descriptor`() throws {
+    @Test func `an app with its own event loop watches one descriptor`() throws {
         let app = try AppProcess("loop", .prewarmed)
         try app.launch(AppLaunch(cookie: 1), .prewarmed)
         try app.awaitAcknowledgement(1)
@@ -126,7 +126,8 @@ import Testing
             ])
     }
 
-    @Test func `an app that is run by hand is launched into the foreground`() throws {
+    @Test func `an app that is started without the daemon is launched into the foreground`() throws
+    {
         func lines(_ delegate: String, until last: String) throws -> [String] {
             let pipe = try Pipe()
             let program = try builtProgram("application-kit-probe")
@@ -173,7 +174,7 @@ import Testing
         #expect(try app.end().suffix(2) == ["didBecomeActive active", "willTerminate"])
     }
 
-    @Test func `a launch of many strings arrives by descriptor`() throws {
+    @Test func `a launch with many strings arrives in a descriptor`() throws {
         let app = try AppProcess("busy", .prewarmed)
         try app.awaitPause()
         try app.send(.event(.launch(AppLaunch(cookie: 1))))
@@ -194,7 +195,9 @@ import Testing
         #expect(try app.end().contains(#"arguments ["b", "c"] true prewarm=1"#))
     }
 
-    @Test func `descriptors, directory and mask of the launch are the app's`() throws {
+    @Test func `the app gets the descriptors, the directory and the file mode mask of its launch`()
+        throws
+    {
         let app = try AppProcess("both", .prewarmed)
         try app.awaitPause()
         let pipe = try Pipe()

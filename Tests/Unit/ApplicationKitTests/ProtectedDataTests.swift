@@ -18,7 +18,8 @@ import Testing
     }
 
     @Test(arguments: AppProcess.Start.allCases)
-    func `an unavailable credential is not taken for an absent one`(start: AppProcess.Start) throws
+    func `an unavailable credential is not reported as an absent one`(start: AppProcess.Start)
+        throws
     {
         let file = credentials()
         defer { close(file) }
@@ -56,7 +57,7 @@ import Testing
         #expect(try app.end().contains("protectedDataWillBecomeUnavailable \(said)"))
     }
 
-    @Test func `credentials come with the launch of an unlocked device`() throws {
+    @Test func `a launch on an unlocked device brings the credentials`() throws {
         let file = credentials()
         defer { close(file) }
         let app = try AppProcess("both", .prewarmed)

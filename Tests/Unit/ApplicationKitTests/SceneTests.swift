@@ -83,7 +83,7 @@ import Testing
         #expect(try app.end().suffix(2) == ["restore editing", "willTerminate"])
     }
 
-    @Test func `app-level foreground events are not for apps with scenes`() throws {
+    @Test func `an app with scenes gets no foreground events for the whole app`() throws {
         let app = try launched()
         for event: AppEvent.Lifecycle in [
             .willResignActive, .didEnterBackground, .willEnterForeground, .didBecomeActive,

@@ -2,8 +2,8 @@ import Testing
 
 @testable import GreenroomAppChannel
 
-@Suite struct `What an app wants to find again` {
-    @Test func `an archive gives back the first value of a name, whatever is in it`() {
+@Suite struct `Archives of an app's state` {
+    @Test func `an archive returns the first value of a name, whatever the value contains`() {
         var archive = AppArchive()
         #expect(archive.isEmpty)
         archive.add("note", "a=b=c")

@@ -55,7 +55,7 @@ extension AppMessageTests {
         #expect(strings == "org.example.clean\0earliest=1700000000000000\0")
     }
 
-    @Test func `a list has its requests one after the other`() throws {
+    @Test func `a list contains its requests one after the other`() throws {
         let event = AppEvent.background(
             .pendingRequests(AppMessageTests.taskRequests, request: 7))
         let bytes = try DaemonMessage.event(event).encoded().datagram

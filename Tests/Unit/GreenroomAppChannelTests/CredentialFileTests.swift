@@ -6,7 +6,7 @@ import Testing
         ("token", Array("secret".utf8)), ("empty", []), ("bytes", [0, 0xFF, 0x2C, 0x3A, 0x0A]),
     ]
 
-    @Test func `names and values are netstrings`() {
+    @Test func `names and values are written as netstrings`() {
         let bytes = CredentialFile.bytes(of: Array(Self.credentials.prefix(2)))
         #expect(String(decoding: bytes, as: UTF8.self) == "5:token,6:secret,5:empty,0:,")
     }
@@ -23,7 +23,7 @@ import Testing
         #expect(try CredentialFile.value(of: "token", in: []) == nil)
     }
 
-    @Test func `the file's limit is enough for as many credentials as there may be`() {
+    @Test func `the file's size limit is enough for the largest allowed credentials`() {
         let names = (0..<32).map { String(repeating: "n", count: 253) + "\($0 + 10)" }
         var credentials = names.map { (name: $0, value: [UInt8](repeating: 1, count: 0)) }
         credentials[0].value = [UInt8](repeating: 1, count: CredentialFile.valueByteLimit)

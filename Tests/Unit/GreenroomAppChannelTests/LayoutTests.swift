@@ -4,7 +4,7 @@ import Testing
 @testable import GreenroomAppChannel
 
 @Suite struct LayoutTests {
-    @Test func `the Swift figures are the C header's`() throws {
+    @Test func `the Swift constants equal those of the C header`() throws {
         typealias Offset = WireFormat.Offset
         typealias MessageType = WireFormat.MessageType
         let expected = [

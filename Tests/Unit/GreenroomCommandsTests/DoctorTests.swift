@@ -244,7 +244,7 @@ private struct FakePatient: Patient {
                 ),
             ]
 
-    @Test func `the doctor finds nothing where all is well`() {
+    @Test func `the doctor finds nothing when all is well`() {
         let diagnosis = Diagnosis(FakePatient())
         #expect(diagnosis.findings.filter { $0.verdict != .good } == [])
         #expect(diagnosis.isHealthy)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct `The command line` {
     /// With UPDATE_SNAPSHOTS=1 the snapshot becomes what is printed now.
-    @Test func `the help is the snapshot's`() throws {
+    @Test func `the help text equals the snapshot`() throws {
         var text = Greenroomctl.helpMessage(columns: 80) + "\n"
         for verb in Greenroomctl.configuration.subcommands {
             // Each verb sets its name, because deriving it from the type took half of a command's
@@ -37,7 +37,7 @@ import Testing
         #expect(error.map { Greenroomctl.exitCode(for: $0) } == .validationFailure)
     }
 
-    @Test func `arguments after two dashes are taken as they are`() throws {
+    @Test func `arguments after two dashes are not read as options`() throws {
         let command = try Greenroomctl.parseAsRoot([
             "run", "a.b", "--env", "A=1=2", "--env", "B=", "--", "-i", "--", "x y",
         ])

@@ -16,7 +16,8 @@ import Testing
             ])
     }
 
-    @Test func `logs passes options on, and asks the user's journal for the user's daemon`() throws
+    @Test func `logs passes its options on, and reads the user's journal for a user's daemon`()
+        throws
     {
         #expect(
             try words(

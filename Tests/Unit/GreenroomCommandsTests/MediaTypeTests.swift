@@ -2,7 +2,7 @@ import Testing
 
 @testable import GreenroomCommands
 
-@Suite struct `MIME types by names` {
+@Suite struct `MIME types of file names` {
     private let list = MediaTypes(
         """
         # generated
@@ -26,7 +26,9 @@ import Testing
             ("a.gz", "application/gzip"), ("a.c", "text/x-csrc"), ("Makefile", "text/x-makefile"),
             ("a.both", nil), ("a", nil), ("", nil),
         ] as [(String, String?)])
-    func `the heaviest, then the longest pattern decides the type`(name: String, type: String?) {
+    func `the pattern with the highest weight, then the longest one, decides the type`(
+        name: String, type: String?
+    ) {
         #expect(list.type(ofFile: name) == type)
     }
 }

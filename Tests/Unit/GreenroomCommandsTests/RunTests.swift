@@ -32,7 +32,7 @@ import VarlinkTestSupport
         .reply([ControlReply.exited(.init(instance: 4, app: "org.ffmpeg.ffmpeg", exit: exit))])
     }
 
-    @Test func `run gives the app all that a called program has`() throws {
+    @Test func `run gives the app everything that a directly called program gets`() throws {
         let daemon = try FakeDaemon { received, _ in
             if case .launch = received.call {
                 Self.write("to output\n", to: received.descriptors[1])
@@ -76,7 +76,7 @@ import VarlinkTestSupport
         #expect(paths.withLock { $0 } == ["/"])
     }
 
-    @Test func `run dies by the signal that ended the app`() throws {
+    @Test func `run ends by the signal that ended the app`() throws {
         let daemon = try FakeDaemon { received, _ in
             guard case .wait = received.call else { return nil }
             return Self.exited(.init(reason: .crashed, signal: SIGSEGV))
@@ -123,7 +123,7 @@ import VarlinkTestSupport
             daemon.received.map(\.call).contains(.signal(instance: 4, signal: SIGUSR1)))
     }
 
-    @Test func `run forwards a signal that came before the app was there`() throws {
+    @Test func `run forwards a signal that arrived before the app was started`() throws {
         let daemon = try FakeDaemon { received, _ in
             switch received.call {
             case .launch:

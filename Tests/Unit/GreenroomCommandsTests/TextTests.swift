@@ -9,7 +9,7 @@ import VarlinkTestSupport
         ("", 0), ("abc", 3), ("é", 1), ("e\u{301}", 1), ("日本", 4), ("한국어", 6), ("👩‍👩‍👧", 2), ("🇩🇪", 2),
         ("❤️", 2), ("ﬀ", 1), ("\u{200B}", 0), ("Ａ", 2), ("…", 1), ("µs", 2),
     ])
-    func `a text takes as many cells as it is wide`(text: String, cells: Int) {
+    func `the width of a text is counted in terminal cells`(text: String, cells: Int) {
         #expect(text.cellCount == cells)
     }
 
@@ -53,7 +53,7 @@ import VarlinkTestSupport
         #expect(text.contains("…") == (columns < 42))
     }
 
-    @Test func `a text has colours only where they are wanted`() {
+    @Test func `a text has colours only if they are wanted`() {
         let colored = Appearance(isColored: true, columns: nil)
         let app = Control.AppSummary(
             identifier: "a.b", name: "\u{1B}[31mred", runningCount: 1, state: .active)
@@ -113,7 +113,9 @@ import VarlinkTestSupport
         #expect(shown.contains("org.ffmpeg.ffmpeg") == !isCut, "\(shown.debugDescription)")
     }
 
-    @Test func `output ends silently with its reader, and with an error on a full disk`() throws {
+    @Test func `output ends silently when its reader ends, and with an error on a full disk`()
+        throws
+    {
         let daemon = try FakeDaemon()
         // The process that starts us may ignore SIGPIPE, as Python does; we still end by that
         // signal.

@@ -47,7 +47,7 @@ import VarlinkTestSupport
         #expect(Report.instances([], now: 0) == "No instances.\n")
     }
 
-    @Test func `status says what the daemon has to do without`() {
+    @Test func `status names the features that the daemon lacks`() {
         #expect(Report.degradation([]) == "")
         #expect(
             Report.degradation([.init(code: "no_cgroups", text: "no cgroup is ours")])
@@ -83,7 +83,7 @@ import VarlinkTestSupport
                 """)
     }
 
-    @Test func `a file of the message bus is not looked for in a pipe`() throws {
+    @Test func `a service file of the message bus is not read from a pipe`() throws {
         let result = PythonClient.shell(
             """
             cd "$(mktemp -d)"; mkfifo org.example.app.service

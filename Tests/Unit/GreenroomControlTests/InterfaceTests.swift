@@ -20,7 +20,9 @@ import VarlinkTestSupport
         ("MetricExit", Control.MetricExit.allCases.map(\.rawValue)),
         ("DiagnosticKind", Control.DiagnosticKind.allCases.map(\.rawValue)),
     ])
-    func `the description's enumerations have the code's words`(type: String, words: [String]) {
+    func `the enumerations of the description have the same words as the code`(
+        type: String, words: [String]
+    ) {
         #expect(Control.interface.types[type] == .enumeration(words))
     }
 

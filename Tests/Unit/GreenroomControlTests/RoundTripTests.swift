@@ -43,7 +43,7 @@ private func lastName(_ name: String) -> String { String(name.split(separator: "
         #expect(try ControlError(Reply(error: error.name, parameters: parameters)) == error)
     }
 
-    @Test func `the words of a newer daemon are kept`() throws {
+    @Test func `unknown words from a newer daemon are kept`() throws {
         let member = "word_of_the_future"
         let instance: JSONObject = [
             "instance": 1, "app": "a.b", "state": .string(member), "sinceTimestampUSec": 1,
@@ -77,7 +77,7 @@ private func lastName(_ name: String) -> String { String(name.split(separator: "
         #expect(errors == Set(Control.interface.errors.keys))
     }
 
-    @Test func `an error of another interface is no error of this one`() throws {
+    @Test func `an error of another interface is not read as one of this interface`() throws {
         #expect(try ControlError(Reply(error: "org.varlink.service.PermissionDenied")) == nil)
         #expect(try ControlError(Reply(error: "io.greenroom.Control.Newer")) == nil)
         #expect(try ControlError(Reply()) == nil)
@@ -175,7 +175,7 @@ private func lastName(_ name: String) -> String { String(name.split(separator: "
         (0, "0"), (1, "1"), (1_000_000, "1"), (1_000_001, "2"), (-5, "0"),
         (Int64.max, "9223372036855"), (.min, "-9223372036854"),
     ])
-    func `a wait of any length is told in seconds`(microseconds: Int64, seconds: String) {
+    func `a wait of any length is shown in seconds`(microseconds: Int64, seconds: String) {
         let error = ControlError.backOff(
             app: "a.b", retryAfterUSec: microseconds, isCrashLooping: false)
         #expect(error.description == "a.b failed recently; try again in \(seconds) s")

@@ -46,7 +46,9 @@ private final class OwnCgroup {
         #expect(throws: SystemError.self) { try own.cgroup.isPopulated() }
     }
 
-    @Test func `a frozen cgroup says so, thaws, and can be killed frozen`() throws {
+    @Test func `a frozen cgroup reports that it is frozen, thaws, and can be killed while frozen`()
+        throws
+    {
         guard let own = OwnCgroup("frozen") else { return }
         let spawned = try sleeper(in: own.cgroup)
         try own.cgroup.freeze()
@@ -58,7 +60,7 @@ private final class OwnCgroup {
         _ = try spawned.process.wait()
     }
 
-    @Test func `emptiness is told by inotify`() throws {
+    @Test func `inotify reports that a cgroup has become empty`() throws {
         guard let own = OwnCgroup("inotify") else { return }
         let inotify = try Inotify()
         let spawned = try sleeper(in: own.cgroup)

@@ -18,7 +18,7 @@ import Testing
         #expect(descriptors.contains { FileLocks.isHeld(by: [getpid()], $0) })
     }
 
-    @Test func `of a list that is cut off the whole lines count`() {
+    @Test func `are read from the complete lines of a list that is cut off`() {
         let text = """
             1: FLOCK  ADVISORY  WRITE 1234 08:02:567 0 EOF
             1: -> FLOCK  ADVISORY  WRITE 99 08:02:567 0 EOF
@@ -30,7 +30,7 @@ import Testing
 }
 
 @Suite struct `Paging out` {
-    @Test func `goes through what can be read or written`() {
+    @Test func `covers the memory that can be read or written`() {
         let maps = """
             55d0c0a00000-55d0c0a02000 r--p 00000000 08:02 1234 /bin/cat
             55d0c0a02000-55d0c0a03000 ---p 00002000 08:02 1234 /bin/cat
@@ -58,7 +58,7 @@ import Testing
         return job
     }
 
-    @Test func `read whole files, and say so when one is too long or not there`() throws {
+    @Test func `read whole files, and report a file that is too long or missing`() throws {
         let job = try make(
             .read("/proc/self/stat", limit: 4096), .read("/proc/self/stat", limit: 8),
             .read("/proc/self/none", limit: 8))
@@ -70,7 +70,7 @@ import Testing
         #expect(job.bytes(2) == nil && job.code(2) == ENOENT)
     }
 
-    @Test func `watch files and look at them`() throws {
+    @Test func `watch files and read their identities`() throws {
         let folder = try TemporaryDirectory()
         let path = folder.path + "/file"
         try folder.write("", to: "file")
@@ -108,7 +108,7 @@ import Testing
 }
 
 @Suite struct `Small files` {
-    @Test func `are replaced whole, and a failure leaves nothing behind`() throws {
+    @Test func `are replaced as a whole, and a failure leaves nothing behind`() throws {
         let folder = try TemporaryDirectory()
         let path = folder.path + "/file"
         try SmallFile.replace(path, with: "one")
@@ -122,7 +122,7 @@ import Testing
         #expect(try Set(FolderContents.names(in: folder.path)) == ["file", "folder"])
     }
 
-    @Test func `are replaced without a neighbour's harm`() throws {
+    @Test func `are replaced without changing a file with a similar name`() throws {
         let folder = try TemporaryDirectory()
         try SmallFile.replace(folder.path + "/app.new", with: "another app's")
         try SmallFile.replace(folder.path + "/app", with: "this app's")

@@ -3,7 +3,7 @@ import GreenroomLinux
 import Testing
 
 @Suite struct KernelObjectTests {
-    @Test func `shared memory is one memory in two mappings, of a fixed size`() throws {
+    @Test func `shared memory is the same in two mappings and has a fixed size`() throws {
         let first = try SharedMemory.create(byteCount: 8192, name: "test")
         let second = try SharedMemory(mapping: try first.descriptor.duplicate())
         first.baseAddress.storeBytes(of: 42, as: Int.self)
@@ -11,7 +11,7 @@ import Testing
         #expect(ftruncate(first.descriptor.rawValue, 4096) == -1 && errno == EPERM)
     }
 
-    @Test func `memory in a file is kept, and made longer where a newer version needs more`() throws
+    @Test func `memory in a file is kept, and is made longer if a newer version needs more`() throws
     {
         let path = "/tmp/greenroom-memory-\(getpid())-\(UInt64.random(in: 0...(.max)))"
         defer { unlink(path) }
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `inotify tells what changed`() throws {
+    @Test func `inotify reports what changed`() throws {
         let inotify = try Inotify()
         var template = Array("/tmp/greenroom-inotify-test-XXXXXX".utf8CString)
         #expect(mkdtemp(&template) != nil)
@@ -49,7 +49,7 @@ import Testing
         unlink(directory + "/naïve name")
     }
 
-    @Test func `a process is known by its descriptor until it was waited for`() throws {
+    @Test func `a process is known by its descriptor until it has been waited for`() throws {
         let spawned = try SpawnRequest(
             path: "/bin/sleep", arguments: ["sleep", "1000"], environment: []
         ).spawn()
@@ -76,7 +76,7 @@ import Testing
         #expect(SystemError(code: EMFILE, call: "open").description.contains("LimitNOFILE"))
     }
 
-    @Test func `our own mistakes trap`() async {
+    @Test func `a mistake of our own code traps`() async {
         await #expect(processExitsWith: .failure) {
             let descriptor = FileDescriptor(owning: 9_999)
             try descriptor.setNonblocking(true)

@@ -12,14 +12,16 @@ import Testing
             .internet([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1], port: 443)
         ),
     ])
-    func `addresses are systemd's`(text: String, address: SocketAddress) {
+    func `addresses are written as systemd writes them`(text: String, address: SocketAddress) {
         #expect(SocketAddress(text) == address)
     }
 
     @Test(arguments: ["", "/", "@", "x", "0", "65536", "1.2.3:80", "::1:80", "[::1]", "[::1]:"])
-    func `anything else is none`(text: String) { #expect(SocketAddress(text) == nil) }
+    func `another text is not an address`(text: String) { #expect(SocketAddress(text) == nil) }
 
-    @Test func `a path gets its mode and its folders, and an abandoned one is replaced`() throws {
+    @Test func `a socket's path gets its mode and folders, and an abandoned socket is replaced`()
+        throws
+    {
         let directory = "/tmp/greenroom-listening-test-\(getpid())"
         let path = directory + "/a/b"
         defer {
@@ -53,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `a process that listens is told from one that does not`() throws {
+    @Test func `a process that listens is distinguished from one that does not`() throws {
         let name = "greenroom-\(getpid())-\(UInt64.random(in: 0...UInt64.max))"
         let socket = try ListeningSocket.open(.stream, at: .abstract(name), mode: 0)
         #expect(ListeningProcess.isAmong([getpid()]))
@@ -61,7 +63,7 @@ import Testing
         withExtendedLifetime(socket) {}
     }
 
-    @Test func `a look ends after so many descriptors, of all processes together`() throws {
+    @Test func `a search ends at the limit on descriptors of all processes together`() throws {
         let name = "greenroom-\(getpid())-\(UInt64.random(in: 0...UInt64.max))"
         let socket = try ListeningSocket.open(.stream, at: .abstract(name), mode: 0)
         func waiting(_ input: Int32) throws -> ChildProcess {
@@ -78,8 +80,8 @@ import Testing
     }
 }
 
-@Suite struct `Patterns` {
-    @Test func `are compared with so many names, of all folders together`() throws {
+@Suite struct `File name patterns` {
+    @Test func `are compared with a limited number of names in all folders together`() throws {
         let folder = try TemporaryDirectory()
         for name in 0..<8 {
             mkdir("\(folder.path)/\(name)", 0o755)

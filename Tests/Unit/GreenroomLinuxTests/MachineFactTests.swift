@@ -2,7 +2,7 @@ import GreenroomLinux
 import Testing
 
 @Suite struct `Out-of-memory kills` {
-    @Test func `are one's own where one's own limit was reached`() throws {
+    @Test func `are the cgroup's own if its own limit was reached`() throws {
         let own = try #require(
             OutOfMemoryKills(memoryEvents: "low 0\nhigh 0\nmax 31\noom 1\noom_kill 1\n"))
         #expect(own.count == 1 && own.isOwnLimit)
@@ -13,7 +13,7 @@ import Testing
         #expect(OutOfMemoryKills(memoryEvents: "low 0\n") == nil)
     }
 
-    @Test func `that were seen before are nobody's`() throws {
+    @Test func `that were counted before are not counted again`() throws {
         let child = try #require(OutOfMemoryKills(memoryEvents: "oom 1\noom_kill 1\n"))
         #expect(child.since(nil) == child)
         #expect(child.since(child).count == 0 && !child.since(child).isOwnLimit)

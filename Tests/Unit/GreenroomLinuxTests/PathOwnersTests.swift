@@ -18,7 +18,7 @@ import Testing
         return directory
     }
 
-    @Test func `what nobody else can change may be opened, links included`() throws {
+    @Test func `a path that nobody else can change may be opened, even through links`() throws {
         let directory = try folders()
         let path = directory.path
         symlink("../ours/file", path + "/ours/relative")
@@ -30,7 +30,7 @@ import Testing
         #expect(PathOwners().objection(to: path + "/ours/none")?.isAbsence == true)
     }
 
-    @Test func `no folder and no link of another user's is passed`() throws {
+    @Test func `a path through another user's folder or link is refused`() throws {
         let directory = try folders()
         let path = directory.path
         let theirs = PathOwners.Objection.foreign(path: path + "/theirs", owner: Self.stranger)
@@ -55,7 +55,8 @@ import Testing
         #expect(PathOwners(user: Self.stranger).objection(to: path + "/theirs/link") == nil)
     }
 
-    @Test func `what everybody can change is not opened, but for names in a sticky folder`() throws
+    @Test func `a path that everybody can change is refused, except names in a sticky folder`()
+        throws
     {
         let directory = try folders()
         let path = directory.path
@@ -73,7 +74,8 @@ import Testing
     }
 
     /// One who may be waited for for ever.
-    @Test func `what another user's process serves is not looked at`() throws {
+    @Test func `a path on a file system that another user's process serves is not touched`() throws
+    {
         let directory = try folders()
         let path = directory.path
         let mounted = path + "/ours/deep"
@@ -110,7 +112,7 @@ import Testing
         #expect(PathOwners(user: Self.stranger).objection(to: mounted)?.isAbsence != false)
     }
 
-    @Test func `links in a circle end`() throws {
+    @Test func `a circle of links ends with an error`() throws {
         let directory = try folders()
         symlink("two", directory.path + "/one")
         symlink("one", directory.path + "/two")

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct `A pressure trigger` {
     /// A file stands for the kernel's: its totals are ours to choose.
-    @Test func `is believed only if there was so much stalling since it was made`() throws {
+    @Test func `is believed only if the stalls since its creation reach its threshold`() throws {
         let folder = try TemporaryDirectory()
         func stalled(some: Int, full: Int) throws {
             try folder.write(
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func `of the machine has seen nothing as long as nothing stalled`() throws {
+    @Test func `of the machine reports nothing while nothing has stalled`() throws {
         let path = "/proc/pressure/memory"
         guard access(path, R_OK | W_OK) == 0 else {
             return try requireOrSkip(false, "the kernel has no pressure stall information")

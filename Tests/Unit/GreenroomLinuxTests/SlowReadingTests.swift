@@ -2,7 +2,7 @@ import GreenroomLinux
 import Testing
 
 @Suite struct `A slow reading` {
-    @Test func `is believed for a hundred times as long as it took, once it was slow twice`() {
+    @Test func `is reused for a hundred times its duration after it was slow twice`() {
         var reading = SlowReading<Int>()
         var time: UInt64 = 0
         var count = 0

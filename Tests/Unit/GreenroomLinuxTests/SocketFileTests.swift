@@ -15,7 +15,9 @@ import Testing
         return lstat(path, &status) == 0 ? status.st_mode & S_IFMT : 0
     }
 
-    @Test func `a file that nobody listens to is replaced, one of another kind stays`() throws {
+    @Test func `a socket file without a listener is replaced, and a file of another kind stays`()
+        throws
+    {
         let address = try #require(SocketAddress(path))
         do { _ = try ListeningSocket.open(.stream, at: address, mode: 0o600) }
         #expect(kind(path) == S_IFSOCK)
@@ -41,7 +43,7 @@ import Testing
     }
 
     /// connect(2) to it would wait.
-    @Test func `a listener that accepts nobody is no reason to wait`() throws {
+    @Test func `a listener that accepts no connection is not waited for`() throws {
         let address = SocketAddress.path(path)
         let busy = try ListeningSocket.open(.stream, at: address, mode: 0o600, backlog: 0)
         var clients: [UnixSocket] = []
@@ -54,7 +56,7 @@ import Testing
         withExtendedLifetime((busy, clients)) {}
     }
 
-    @Test func `an owner that we may not give leaves no file`() throws {
+    @Test func `an owner that may not be set leaves no file behind`() throws {
         try requireOrSkip(geteuid() != 0, "root may give files to anybody")
         #expect(throws: SystemError.self) {
             try ListeningSocket.open(.stream, at: .path(path), mode: 0o600, user: 0)

@@ -27,7 +27,7 @@ import Testing
     }
 
     /// Descriptors behind bytes, and behind a byte at which a look ends.
-    @Test func `a queue of bytes tells whether descriptors may wait in it`() throws {
+    @Test func `the count of queued bytes tells whether descriptors may be queued`() throws {
         func look(_ fill: (UnixSocket) throws -> Void) throws -> String {
             let (a, b) = try UnixSocket.pair(.stream)
             try fill(a)
@@ -77,7 +77,7 @@ import Testing
         #expect(try peek() == "0 false")
     }
 
-    @Test func `a socket that refuses descriptors gets none, where the kernel can`() throws {
+    @Test func `a socket that refuses descriptors gets none, if the kernel supports that`() throws {
         let (a, b) = try UnixSocket.pair(.seqpacket)
         try b.refuseDescriptors()
         do throws(SystemError) {
@@ -92,7 +92,9 @@ import Testing
         }
     }
 
-    @Test func `an empty socket would wait, a closed one has ended, sending to it throws`() throws {
+    @Test func `an empty socket would wait, a closed one has ended, and sending to it throws`()
+        throws
+    {
         let (a, b) = try UnixSocket.pair(.seqpacket)
         #expect(try receive(b) == nil)
         Glibc.close(a.descriptor.release())
@@ -103,7 +105,8 @@ import Testing
         } catch { #expect(error.isDisconnection) }
     }
 
-    @Test func `a process is known by its number only as long as its end is open`() throws {
+    @Test func `a process is known by its number only while its end of the socket is open`() throws
+    {
         let (ours, theirs) = try UnixSocket.pair(.seqpacket)
         for process in [ours.otherProcess(), ours.processByNumber()] {
             let number = try #require(process).descriptor.rawValue
@@ -116,7 +119,7 @@ import Testing
         #expect(ours.isEnded && ours.processByNumber() == nil)
     }
 
-    @Test func `a packet longer than the buffer is reported as cut`() throws {
+    @Test func `a packet that is longer than the buffer is reported as truncated`() throws {
         let (a, b) = try UnixSocket.pair(.seqpacket)
         _ = try a.send([UInt8](repeating: 7, count: 100))
         let (message, bytes) = try #require(try receive(b, 10))
@@ -130,7 +133,9 @@ import Testing
         _ = try receive(b, 1000)
     }
 
-    @Test func `a stale socket file is replaced and a living one is not`() throws {
+    @Test func `a socket file without a listener is replaced, and one with a listener is not`()
+        throws
+    {
         let path = "/tmp/greenroom-socket-test-\(getpid())"
         defer { unlink(path) }
         let first = try UnixSocket.listen(at: path, .stream, mode: 0o600)

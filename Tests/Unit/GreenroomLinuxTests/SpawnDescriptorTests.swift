@@ -7,7 +7,7 @@ import Testing
     /// The numbers open in a shell that lists its own; the listing's own descriptor is left out.
     private static let list = "for f in /proc/$$/fd/*; do echo ${f##*/}; done"
 
-    @Test func `only what is asked for is open`() throws {
+    @Test func `only the requested descriptors are open in the child`() throws {
         let stray = dup(1)  // without close-on-exec, as a careless library would
         defer { close(stray) }
         let run = try ShellRun.of(Self.list)
@@ -15,8 +15,8 @@ import Testing
         #expect(!run.lines.contains("\(stray)") || stray <= 3)
     }
 
-    /// What is kept far above costs a child nothing; here, that it is not there either.
-    @Test func `descriptors that were moved aside are the parent's alone`() throws {
+    /// Descriptors that the parent moved to high numbers are not open in a child.
+    @Test func `descriptors that were moved aside do not reach the child`() throws {
         let pipe = try FileDescriptor.pipe()
         let inode = try pipe.reading.identity().inode
         pipe.reading.moveAside(to: 256)
@@ -59,7 +59,7 @@ import Testing
             ])
     }
 
-    @Test func `targets that are free numbers of the parent get what they should`() async {
+    @Test func `targets that are free numbers in the parent get their descriptors`() async {
         // In a process of its own: which numbers are free must not change meanwhile.
         await #expect(processExitsWith: .exitCode(0)) {
             for offset in 0..<6 {
@@ -104,7 +104,7 @@ import Testing
         #expect(run.lines == ["/usr", "/dev/null"])
     }
 
-    @Test func `without clone3 it is the same`() throws {
+    @Test func `a spawn without clone3 gives the same descriptors`() throws {
         let run = try ShellRun.of("echo $A; pwd; exit 9", environment: ["A=b"]) {
             $0.avoidsClone3 = true
             $0.workingDirectory = "/"

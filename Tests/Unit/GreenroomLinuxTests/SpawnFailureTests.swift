@@ -37,7 +37,7 @@ import Testing
         #expect(try failure { $0.arguments = [] } == expected)
     }
 
-    @Test func `a working directory that is none fails at that step`() throws {
+    @Test func `a working directory that is not a directory fails at that step`() throws {
         #expect(
             try failure { $0.workingDirectory = "/nonexistent" }
                 == SpawnError(stage: .directory, code: ENOENT))
@@ -74,8 +74,8 @@ import Testing
     }
 
     @Test(.enabled(if: getuid() == 0, "needs root"))
-    func `an app's user is refused at each step of identity`() throws {
-        // To the kernel this number means "leave it as it is": as root.
+    func `an invalid user, group or list of groups fails at its own step`() throws {
+        // The kernel takes this number as "keep the current one", which would be root.
         #expect(
             try failure {
                 $0.identity = .init(user: 1234, group: .max, supplementaryGroups: [])
@@ -98,7 +98,7 @@ import Testing
             } == SpawnError(stage: .directory, code: EACCES))
     }
 
-    /// It is given one capability. Those that it does not have yet lost must not open a way for it.
+    /// The app is given one capability. Those that the child has yet to drop must not let it in.
     @Test(.enabled(if: getuid() == 0, "needs root"))
     func `a directory is entered with no capability but the app's own`() throws {
         let netBindService: UInt64 = 1 << 10
@@ -123,7 +123,9 @@ import Testing
                 == SpawnError(stage: .oomScore, code: EINVAL))
     }
 
-    @Test func `a directory that is no cgroup fails at that step, either way`() throws {
+    @Test func `a directory that is not a cgroup fails at that step, with and without clone3`()
+        throws
+    {
         let directory = try FileDescriptor.open("/tmp", O_RDONLY)
         #expect(try failure { $0.cgroup = directory }.stage == .cgroup)
         #expect(
@@ -157,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func `no descriptor is left over, and the counter would see one`() async {
+    @Test func `no descriptor is left over, and the counter notices one that is`() async {
         // In a process of its own: other tests open and close meanwhile.
         await #expect(processExitsWith: .exitCode(0)) {
             func tryEverything() throws {

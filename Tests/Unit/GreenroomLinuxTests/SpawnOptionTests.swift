@@ -14,7 +14,7 @@ import Testing
         #expect(run.status == .exited(0))
     }
 
-    @Test func `a status and a signal are told apart`() throws {
+    @Test func `a status and a signal are distinguished`() throws {
         #expect(try ShellRun.of("exit 37").status == .exited(37))
         #expect(
             try ShellRun.of("kill -KILL $$").status == .signaled(SIGKILL, coreDumped: false))
@@ -29,7 +29,7 @@ import Testing
         #expect(run.lines.last == "0027")
     }
 
-    @Test func `a session is started, or not`() throws {
+    @Test func `a session is started only if the request says so`() throws {
         let script = "read a b c d e f g </proc/$$/stat; echo $a $f"
         let own = try ShellRun.of(script).output.split { $0 == " " || $0 == "\n" }
         #expect(own[0] == own[1])
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(.enabled(if: getuid() == 0, "needs root"))
-    func `user, group and groups are taken, and the parent can still be traced`() throws {
+    func `user, group and groups are set, and the parent can still be traced`() throws {
         let before = gr_dumpable()
         let run = try ShellRun.of("grep -E '^(Uid|Gid|Groups)' /proc/$$/status | tr -s ' \\t' ' '")
         {

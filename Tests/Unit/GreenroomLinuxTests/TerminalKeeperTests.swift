@@ -5,7 +5,8 @@ import Testing
 
 /// The two processes beside an app on a terminal (keeper.h).
 @Suite struct TerminalKeeperTests {
-    @Test(arguments: [false, true]) func `they end with the app, also one of another user`(
+    @Test(arguments: [false, true])
+    func `the keeper's processes end with the app, even if it is another user's`(
         isOfAnother: Bool
     ) throws {
         if isOfAnother { try requireOrSkip(getuid() == 0, "only root can start another user's") }

@@ -98,7 +98,9 @@ import UnitFile
                     environmentKeys: ["QT_X", "GTK_Y"], setsCommandLine: false))
     }
 
-    @Test func `an SDK app is single, suspended in the background, and not preloaded`() throws {
+    @Test func `an SDK app has one instance, suspends in the background, and gets no preload`()
+        throws
+    {
         let text = "[App]\nExec=/bin/view\nType=application-kit"
         let manifest = try #require(AppManifest.parse(text, file: Self.file).manifest)
         #expect(manifest.isSingleInstance)

@@ -54,7 +54,9 @@ import UnitFile
             ("quarterly", 90 * 86_400), ("semiannually", 181 * 86_400), ("yearly", 365 * 86_400),
             ("*-*~01", 30 * 86_400), ("Fri 10:00", 86_400 + 36_000),
         ] as [(String, Int64)])
-    func `comes first after the beginning of a year`(expression: String, seconds: Int64) throws {
+    func `the first time after the beginning of a year is right`(expression: String, seconds: Int64)
+        throws
+    {
         let first = try #require(Self.times(expression, 1).first)
         #expect((first + 999_999) / 1_000_000 == Self.newYear + seconds)
     }
@@ -73,7 +75,7 @@ import UnitFile
         #expect(times == [spring + 1800, spring + 1800 + 2 * 86_400 - 3600].map { $0 * 1_000_000 })
     }
 
-    @Test func `a time that comes twice in autumn is used the first time`() throws {
+    @Test func `of a time that comes twice in autumn, the first is used`() throws {
         let autumn: Int64 = 1_792_876_200  // 2026-10-24 21:10 UTC, 23:10 in Berlin
         let times = try Self.times("02:30", 2, from: autumn, zone: Self.berlin)
         #expect(times[1] - times[0] == 25 * 3600 * 1_000_000)
@@ -109,7 +111,7 @@ import UnitFile
         #expect(try Self.times("@7258118399", 1) == [7_258_118_399_000_000])
     }
 
-    @Test func `a time zone may follow, and is kept by its name`() throws {
+    @Test func `an expression may end with a time zone, which is kept by its name`() throws {
         for (text, zone) in [
             ("10:00 Europe/Berlin", "Europe/Berlin"), ("daily America/Port-au-Prince", nil),
             ("Mon *-*-* 10:00 Etc/GMT+5", "Etc/GMT+5"), ("hourly CET", "CET"),

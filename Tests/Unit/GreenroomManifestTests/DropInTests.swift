@@ -28,7 +28,7 @@ import UnitFile
         #expect(read.identifier == "org.x.y" && read.file == Self.main)
     }
 
-    @Test func `a list goes on until an empty assignment takes it back`() throws {
+    @Test func `a list grows until an empty assignment clears it`() throws {
         let text = "[App]\nExec=/bin/a\nEnvironment=A=1 B=2"
         let longer = parse((Self.main, text), (Self.dropIn, "[App]\nEnvironment=C=3"))
         #expect(
@@ -103,7 +103,7 @@ import UnitFile
         #expect(manifest?.identifier == "org.x.y@a-b\\x2dc")
     }
 
-    @Test func `a specifier's value is the app's user's and stays one word`() throws {
+    @Test func `a specifier's value belongs to the app's user and stays one word`() throws {
         let (manifest, diagnostics) = parse(
             "[App]\nUser=alice\nExec=/bin/x %h/y \"%u %H\"\nEnvironment=HERE=%h\n"
                 + "WorkingDirectory=%h\nName=%u%%")

@@ -29,7 +29,7 @@ import UnitFile
         return Array(bytes.prefix(count))
     }
 
-    @Test func `the shipped manifests are those of the list`() {
+    @Test func `the shipped manifests are exactly those in the list`() {
         #expect(
             Self.names(in: Self.configuration + "/apps") == [
                 "com.git-scm.git.app", "io.greenroom.Echo.app", "io.greenroom.Fetch.app",

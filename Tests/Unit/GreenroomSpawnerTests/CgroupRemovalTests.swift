@@ -19,7 +19,7 @@ import Testing
         #expect(access(path, F_OK) != 0, "\(path) is still there")
     }
 
-    @Test func `cgroups that an app made in its own go with it`() throws {
+    @Test func `cgroups that an app made inside its own cgroup are removed with it`() throws {
         let spawner = try SpawnerProcess()
         let supervisor = try TestSupervisor(spawner)
         let base = try base(supervisor.hello().welcome)
@@ -32,7 +32,7 @@ import Testing
     }
 
     /// It holds somebody else's process, for longer than it is tried.
-    @Test func `one that could not be removed is removed after an upgrade`() throws {
+    @Test func `a cgroup that could not be removed is removed after an upgrade`() throws {
         let spawner = try SpawnerProcess()
         let first = try TestSupervisor(spawner)
         let base = try base(first.hello().welcome)
@@ -59,7 +59,7 @@ import Testing
     }
 
     /// Two processes keep its terminal by then, and die with it.
-    @Test func `a spawn that fails with its terminal taken leaves no cgroup`() throws {
+    @Test func `a spawn that fails after taking its terminal leaves no cgroup`() throws {
         let spawner = try SpawnerProcess()
         let supervisor = try TestSupervisor(spawner)
         let base = try base(supervisor.hello().welcome)
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `where there may be no more cgroups, those of ended instances make room at once`()
+    @Test func `at the limit on cgroups, those of ended instances are removed at once`()
         throws
     {
         let spawner = try SpawnerProcess()

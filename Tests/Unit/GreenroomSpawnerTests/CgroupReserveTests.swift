@@ -24,7 +24,9 @@ import Testing
         return record
     }
 
-    @Test func `a launched app's next cgroup waits for it, and tells whose it has become`() throws {
+    @Test func `a launched app's next cgroup is kept ready, and is labelled with its instance`()
+        throws
+    {
         let spawner = try SpawnerProcess()
         let supervisor = try TestSupervisor(spawner)
         let base = try base(supervisor.hello().welcome)
@@ -45,7 +47,7 @@ import Testing
         #expect(InstanceCgroup.find(app: Self.app, instance: 4, in: base) == nil)
     }
 
-    @Test func `an instance is born in the cgroup that was kept for it`() throws {
+    @Test func `an instance starts in the cgroup that was kept for it`() throws {
         let spawner = try SpawnerProcess()
         let supervisor = try TestSupervisor(spawner)
         _ = try base(supervisor.hello().welcome)
@@ -63,7 +65,7 @@ import Testing
         #expect(text.contains("/" + (try #require(record.cgroupName))))
     }
 
-    @Test func `what somebody else removed is made anew`() throws {
+    @Test func `a kept cgroup that another process removed is made anew`() throws {
         let spawner = try SpawnerProcess()
         let supervisor = try TestSupervisor(spawner)
         let base = try base(supervisor.hello().welcome)
@@ -74,7 +76,7 @@ import Testing
         #expect(second.cgroupName == SpawnSpecification.cgroupName(app: Self.app, instance: 2))
     }
 
-    @Test func `a paused instance takes none, and few are kept`() throws {
+    @Test func `a paused instance takes no kept cgroup, and at most eight are kept`() throws {
         let spawner = try SpawnerProcess()
         let supervisor = try TestSupervisor(spawner)
         let base = try base(supervisor.hello().welcome)
@@ -96,7 +98,7 @@ import Testing
         #expect(try !spares().contains { $0.hasPrefix("app-org.example.app13-") })
     }
 
-    @Test func `nothing of it is left when the spawner ends`() throws {
+    @Test func `no kept cgroup is left when the spawner ends`() throws {
         let spawner = try SpawnerProcess()
         let supervisor = try TestSupervisor(spawner)
         let base = try base(supervisor.hello().welcome)

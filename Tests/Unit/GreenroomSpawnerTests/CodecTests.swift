@@ -44,7 +44,7 @@ import Testing
         return value
     }
 
-    @Test func `a specification is read as it was written`() throws {
+    @Test func `a specification is read back as it was written`() throws {
         let value = try Self.fullSpecification
         guard case .spawn(let read) = try SpawnerRequest(SpawnerRequest.spawn(value).packet())
         else {
@@ -67,7 +67,7 @@ import Testing
         #expect(read.inherited == value.inherited && !read.inherited.isEmpty)
     }
 
-    @Test func `a descriptor to be kept goes there and back`() throws {
+    @Test func `a descriptor to be kept is sent and returned`() throws {
         let file = try FileDescriptor.open("/dev/null", O_RDONLY)
         guard
             case .keep(let name, let read) = try SpawnerRequest(
@@ -81,7 +81,7 @@ import Testing
         #expect(describe(try SpawnerMessage(message.packet())) == describe(message))
     }
 
-    @Test func `a specification too large for the spawner is known to be`() throws {
+    @Test func `a specification that is too large for the spawner is recognized`() throws {
         func isRead(_ value: SpawnSpecification) -> Bool {
             (try? SpawnerRequest(SpawnerRequest.spawn(value).packet())) != nil
         }
@@ -101,7 +101,7 @@ import Testing
         #expect(!value.isWithinLimits)
     }
 
-    @Test func `every message is read as it was written`() throws {
+    @Test func `every message is read back as it was written`() throws {
         let file = try FileDescriptor.open("/dev/null", O_RDONLY)
         let record = TableEntry(
             instance: 9, app: "a.b", pid: 77, status: .signaled(11, coreDumped: true),

@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: modes)
-    func `once it has paused nobody traces it`(_ options: [String]) throws {
+    func `an instance is no longer traced after it has paused`(_ options: [String]) throws {
         let spawner = try SpawnerProcess(options)
         let supervisor = try TestSupervisor(spawner)
         _ = try supervisor.hello()
@@ -47,7 +47,9 @@ import Testing
     }
 
     @Test(arguments: modes)
-    func `what it starts does not run, and it is killed`(_ options: [String]) throws {
+    func `a program that a guarded instance starts does not run, and the instance is killed`(
+        _ options: [String]
+    ) throws {
         let spawner = try SpawnerProcess(options)
         let supervisor = try TestSupervisor(spawner)
         _ = try supervisor.hello()
@@ -74,7 +76,7 @@ import Testing
     }
 
     /// It has got file capabilities since it was inspected, so LD_PRELOAD means nothing to it.
-    @Test func `a program that loads no preload library does not run`() throws {
+    @Test func `a program that ignores LD_PRELOAD is killed before it runs`() throws {
         try requireOrSkip(getuid() == 0, "only root gives capabilities")
         let folder = try TemporaryDirectory()
         chmod(folder.path, 0o755)
@@ -104,7 +106,7 @@ import Testing
         withExtendedLifetime(feed) {}
     }
 
-    @Test func `env on the way to the program is expected`() throws {
+    @Test func `env may execute the program in a guarded instance`() throws {
         let spawner = try SpawnerProcess()
         let supervisor = try TestSupervisor(spawner)
         _ = try supervisor.hello()
@@ -125,7 +127,7 @@ import Testing
     }
 
     @Test(arguments: modes)
-    func `signals reach it, and one that stops it waits for its pause`(
+    func `a guarded instance gets signals, and a stop signal takes effect after its pause`(
         _ options: [String]
     ) throws {
         let spawner = try SpawnerProcess(options)
@@ -158,7 +160,7 @@ import Testing
     }
 
     @Test(arguments: [SIGKILL, SIGUSR1])
-    func `it does not outlive the spawner that watches it`(_ signal: CInt) throws {
+    func `a guarded instance does not outlive the spawner that traces it`(_ signal: CInt) throws {
         let spawner = try SpawnerProcess()
         let supervisor = try TestSupervisor(spawner)
         _ = try supervisor.hello()
@@ -178,7 +180,7 @@ import Testing
         withExtendedLifetime(feed) {}
     }
 
-    @Test func `a supervisor that comes after another finds it guarded`() throws {
+    @Test func `the next supervisor finds the instance still guarded`() throws {
         let spawner = try SpawnerProcess()
         let first = try TestSupervisor(spawner)
         _ = try first.hello()
@@ -195,7 +197,7 @@ import Testing
     }
 
     /// As in a container that forbids ptrace(2).
-    @Test func `without ptrace it works unguarded, and says so`() throws {
+    @Test func `without ptrace an instance runs unguarded, and the spawner says so`() throws {
         try requireOrSkip(
             geteuid() == 0, "only root installs a filter without giving up privileges")
         #if arch(x86_64)

@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `a write lease on a program holds up that program alone`() throws {
+    @Test func `a write lease on a program delays only the spawns of that program`() throws {
         let lease = try Lease()
         try supervisor.connection.send(.spawn(lease.specification(1)))
         try lease.awaitBreak()
@@ -52,8 +52,7 @@ import Testing
         #expect(try supervisor.exit(of: 1) == .exited(0))
     }
 
-    @Test func `a process that is stopped before its exec is killed when its time is over`() throws
-    {
+    @Test func `a process that is stopped before its exec is killed at the time limit`() throws {
         let lease = try Lease()
         try supervisor.connection.send(.spawn(lease.specification(1)))
         try lease.awaitBreak()
@@ -67,7 +66,7 @@ import Testing
         try expectUndisturbed(1)
     }
 
-    @Test func `one that its user kills before its exec is a failed spawn`() throws {
+    @Test func `a process that its user kills before its exec is a failed spawn`() throws {
         let lease = try Lease()
         try supervisor.connection.send(.spawn(lease.specification(1)))
         try lease.awaitBreak()
@@ -85,7 +84,7 @@ import Testing
         try expectUndisturbed(2)
     }
 
-    @Test func `one that is not wanted any more is ended at once`() throws {
+    @Test func `a process that is no longer wanted is ended at once`() throws {
         let lease = try Lease()
         try supervisor.connection.send(.spawn(lease.specification(1)))
         try lease.awaitBreak()
@@ -93,7 +92,7 @@ import Testing
         #expect(try failure(of: 1) == SpawnError(stage: .execute, code: ECANCELED))
     }
 
-    @Test func `an upgrade and a new supervisor wait for it only a moment`() throws {
+    @Test func `an upgrade and a new supervisor wait only briefly for a delayed spawn`() throws {
         let lease = try Lease()
         try supervisor.connection.send(.spawn(lease.specification(1)))
         try lease.awaitBreak()
@@ -106,7 +105,7 @@ import Testing
         supervisor.leave()
     }
 
-    @Test func `a spawner that is told to end does not wait for it`() throws {
+    @Test func `a spawner that is told to end does not wait for a delayed spawn`() throws {
         let lease = try Lease()
         try supervisor.connection.send(.spawn(lease.specification(1)))
         try lease.awaitBreak()
@@ -115,7 +114,9 @@ import Testing
     }
 
     /// Not even SIGKILL ends one that waits for an answer which the server has taken up.
-    @Test func `a working directory whose file system never answers holds up nobody else`() throws {
+    @Test func `a working directory on a file system that never answers delays no other spawn`()
+        throws
+    {
         try requireOrSkip(getuid() == 0, "mounting needs root")
         try requireOrSkip(access("/dev/fuse", R_OK | W_OK) == 0, "there is no /dev/fuse")
         let silence = try SilentFileSystem()

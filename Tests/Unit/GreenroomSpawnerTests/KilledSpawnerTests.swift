@@ -18,7 +18,9 @@ import Testing
     }
 
     @Test(arguments: modes)
-    func `a process that waits in its exec is no instance, and ends`(_ options: [String]) throws {
+    func `a process that waits in its exec does not become an instance, and ends`(
+        _ options: [String]
+    ) throws {
         let spawner = try SpawnerProcess(options)
         let supervisor = try TestSupervisor(spawner)
         _ = try supervisor.hello()
@@ -40,7 +42,7 @@ import Testing
         withExtendedLifetime(spawner) {}
     }
 
-    @Test func `a process that finds its spawner gone does not execute its program`() throws {
+    @Test func `a process whose spawner is gone does not execute its program`() throws {
         let spawner = try SpawnerProcess()
         let supervisor = try TestSupervisor(spawner)
         let cgroup = try supervisor.hello().welcome.cgroup

@@ -38,7 +38,8 @@ import Testing
                 == 0)
     }
 
-    @Test func `what was released before a connection dropped stays released`() throws {
+    @Test func `an instance that was released before the connection dropped stays released`() throws
+    {
         let spawner = try SpawnerProcess()
         do {
             let first = try TestSupervisor(spawner)

@@ -8,7 +8,7 @@ import Testing
     static let modes = [[], ["--no-cgroups"]] as [[String]]
 
     @Test(arguments: modes)
-    func `an exit status arrives, then emptied`(_ options: [String]) throws {
+    func `an exit status is reported, then the empty cgroup`(_ options: [String]) throws {
         let spawner = try SpawnerProcess(options)
         let supervisor = try TestSupervisor(spawner)
         let (welcome, table) = try supervisor.hello()
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: modes)
-    func `children live on without the first process until they are killed`(
+    func `children of an ended main process live on until they are killed`(
         _ options: [String]
     ) throws {
         let spawner = try SpawnerProcess(options)
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: modes)
-    func `a frozen instance stands still, thaws and can be killed frozen`(
+    func `a frozen instance does not run, thaws, and can be killed while frozen`(
         _ options: [String]
     ) throws {
         let spawner = try SpawnerProcess(options)
@@ -70,7 +70,7 @@ import Testing
         try supervisor.emptied(1)
     }
 
-    @Test func `the app channel is at the top of the table and announced`() throws {
+    @Test func `the app channel is the highest descriptor and is announced`() throws {
         let spawner = try SpawnerProcess()
         let supervisor = try TestSupervisor(spawner)
         _ = try supervisor.hello()
@@ -93,7 +93,7 @@ import Testing
         #expect(try channel.peerCredentials().pid == spawner.pid)
     }
 
-    @Test func `a failing spawn names its stage and leaves nothing`() throws {
+    @Test func `a failed spawn names its stage and leaves nothing behind`() throws {
         let spawner = try SpawnerProcess()
         let supervisor = try TestSupervisor(spawner)
         _ = try supervisor.hello()
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test func `an environment longer than a packet arrives`() throws {
+    @Test func `an environment that is longer than a packet arrives`() throws {
         let spawner = try SpawnerProcess()
         let supervisor = try TestSupervisor(spawner)
         _ = try supervisor.hello()
@@ -135,7 +135,7 @@ import Testing
     }
 
     @Test(arguments: modes)
-    func `told to end, it ends its instances, the stubborn ones by force`(
+    func `a spawner that is told to end ends its instances, by force if they resist`(
         _ options: [String]
     ) throws {
         let spawner = try SpawnerProcess(options)
@@ -181,7 +181,9 @@ func openDescriptors(of pid: pid_t) throws -> Int {
 
 /// The end of what the kernel gives.
 @Suite struct SpawnerLimitTests {
-    @Test func `out of descriptors it refuses an instance and keeps its supervisor`() throws {
+    @Test func `a spawner without free descriptors refuses an instance and keeps its supervisor`()
+        throws
+    {
         let spawner = try SpawnerProcess(openFileLimit: 120)
         let supervisor = try TestSupervisor(spawner)
         _ = try supervisor.hello()

@@ -10,7 +10,7 @@ import Testing
     private let calling = Line(
         isCalling: true, wantsInput: false, hasInput: false, hasOutput: false)
 
-    @Test func `is read when something comes, and not while a call is served`() {
+    @Test func `is read when data arrives, but not while a call is served`() {
         var readiness = ClientReadiness()
         #expect(readiness.reaction(to: .readable, idle) == .read)
         #expect(readiness.reaction(to: .writable, idle) == .serve)
@@ -18,7 +18,7 @@ import Testing
         #expect(readiness.served(idle, isSpent: false, wasHeldUp: false) == .listen(.readable))
     }
 
-    @Test func `is closed when its client has left, in whatever it does but await its turn`() {
+    @Test func `is closed when its client has left, unless it waits for its turn`() {
         let readiness = ClientReadiness()
         #expect(readiness.reaction(to: .hangUp, idle) == .close)
         #expect(readiness.reaction(to: .error, idle) == .close)
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test
-    func `stays armed for reading while its call is served, and asks for what came meanwhile`() {
+    func `stays armed for reading during a call, and asks for data that arrived meanwhile`() {
         var readiness = ClientReadiness()
         readiness.read(byteCount: 64, of: 64, descriptorCount: 0)
         #expect(readiness.served(calling, isSpent: false, wasHeldUp: false) == .listen(.readable))
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test
-    func `that has sent more calls than a turn serves awaits another, and reads nothing before`() {
+    func `with more calls than a turn serves waits for another turn, and is not read before`() {
         var readiness = ClientReadiness()
         let full = Line(isCalling: false, wantsInput: true, hasInput: true, hasOutput: true)
         #expect(readiness.served(full, isSpent: true, wasHeldUp: false) == .awaitTurn(.writable))
@@ -52,7 +52,7 @@ import Testing
         #expect(readiness.reaction(to: .readable, full) == .read)
     }
 
-    @Test func `goes on with calls that were held up once their replies are read`() {
+    @Test func `continues with delayed calls when its earlier replies have been read`() {
         var readiness = ClientReadiness()
         let waiting = Line(isCalling: false, wantsInput: false, hasInput: true, hasOutput: true)
         #expect(readiness.served(waiting, isSpent: false, wasHeldUp: true) == .listen(.writable))
@@ -60,7 +60,7 @@ import Testing
         #expect(readiness.served(read, isSpent: false, wasHeldUp: true) == .awaitTurn([]))
     }
 
-    @Test func `whose client writes no more is closed once that client has its replies`() {
+    @Test func `whose client has stopped writing is closed after the client has its replies`() {
         var readiness = ClientReadiness()
         readiness.read(byteCount: 0, of: 64, descriptorCount: 0)
         #expect(readiness.served(calling, isSpent: false, wasHeldUp: false) == .listen([]))
@@ -75,7 +75,7 @@ import Testing
     }
 }
 
-@Suite struct `A turn` {
+@Suite struct `A turn to serve calls` {
     @Test func `serves four calls`() {
         var budget = CallBudget(isTurn: false)
         for _ in 0..<4 {
@@ -85,7 +85,7 @@ import Testing
         #expect(budget.isSpent && !budget.admits(isLong: false))
     }
 
-    @Test func `serves a long message first and alone, and an event serves none`() {
+    @Test func `serves a long message only as the first, and an event serves none`() {
         var own = CallBudget(isTurn: true)
         #expect(own.admits(isLong: true) == true)
         own.count()

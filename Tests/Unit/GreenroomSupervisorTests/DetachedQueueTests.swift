@@ -40,7 +40,7 @@ import Testing
         add(job, of: app, user: user) && begun() == job && handOver() == app
     }
 
-    @Test func `are made one after another, in turn`() {
+    @Test func `are made one after another, in their order`() {
         #expect(add(1, of: "a"))
         #expect(add(2, of: "b"))
         #expect(begun() == 1)
@@ -49,13 +49,13 @@ import Testing
         #expect(begun() == 2)
     }
 
-    @Test func `go before others if they are to be first`() {
+    @Test func `go before the others if they are marked as first`() {
         #expect(add(1, of: "a"))
         #expect(add(2, of: "b", first: true))
         #expect(begun() == 2)
     }
 
-    @Test func `of an app that takes its time hold up that app alone`() {
+    @Test func `of a slow app delay only the calls of that app`() {
         #expect(add(1, of: "slow"))
         #expect(add(2, of: "slow"))
         #expect(add(3, of: "other"))
@@ -76,7 +76,7 @@ import Testing
         #expect(finish("slow") == nil)
     }
 
-    @Test func `are given up together once one has taken too long`() {
+    @Test func `are given up together when one has taken too long`() {
         #expect(hang(1, of: "slow"))
         #expect(add(2, of: "slow"))
         #expect(giveUp("slow") == [1, 2])
@@ -91,7 +91,7 @@ import Testing
         #expect(begun() == 4)
     }
 
-    @Test func `wait in a bounded number behind one that takes its time`() {
+    @Test func `wait in a limited number after a slow call`() {
         #expect(hang(0, of: "slow"))
         for job in 1...DetachedQueue<Int>.waitingPerApp {
             #expect(add(job, of: "slow"))
@@ -100,7 +100,7 @@ import Testing
         #expect(!add(-1, of: "slow", first: true))
     }
 
-    @Test func `of a user with as many slow apps as are allowed are refused`() {
+    @Test func `of a user with the allowed number of slow apps are refused`() {
         for number in 1...DetachedQueue<Int>.workersPerUser {
             #expect(hang(number, of: "slow\(number)"))
         }
@@ -114,7 +114,7 @@ import Testing
         #expect(begun() == 12)
     }
 
-    @Test func `of strangers leave room for root's`() {
+    @Test func `of other users leave workers for root`() {
         let perUser = DetachedQueue<Int>.workersPerUser
         for number in 0..<DetachedQueue<Int>.workers {
             #expect(hang(number, of: "slow\(number)", user: stranger + UInt32(number / perUser)))
@@ -125,7 +125,7 @@ import Testing
         #expect(begun() == 1001)
     }
 
-    @Test func `end with a common worker that is gone`() {
+    @Test func `are not handed over when the common worker is idle`() {
         #expect(add(1, of: "a"))
         #expect(begun() == 1)
         #expect(endCurrent() == 1)

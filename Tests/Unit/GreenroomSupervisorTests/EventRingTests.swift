@@ -29,7 +29,7 @@ struct EventRingTests {
         return events
     }
 
-    @Test func `what was kept is there for the next supervisor, with its numbers`() {
+    @Test func `the next supervisor finds the kept events, with their numbers`() {
         defer { memory.deallocate() }
         let ring = open()
         for number in 1...5 {
@@ -43,7 +43,7 @@ struct EventRingTests {
         #expect(next.append(event(6), owner: nil).all == 106)
     }
 
-    @Test func `users have numbers of their own, without gaps`() {
+    @Test func `each user's events are numbered without gaps`() {
         defer { memory.deallocate() }
         let ring = open()
         let first = ring.latest(for: .user(7))
@@ -53,7 +53,7 @@ struct EventRingTests {
         #expect(ring.latest(for: .user(7)) == first + 3)
     }
 
-    @Test func `the latest stay, however many come and whatever their size`() {
+    @Test func `the latest events stay, whatever the number and the sizes of the events`() {
         defer { memory.deallocate() }
         let ring = open()
         let count = 10_000
@@ -69,7 +69,7 @@ struct EventRingTests {
         #expect(all(open()).count == kept.count)
     }
 
-    @Test func `an open turn leaves out a number, for everybody and once`() {
+    @Test func `a turn that was left open skips one number, once, for every audience`() {
         defer { memory.deallocate() }
         let ring = open()
         let first = ring.latest(for: .user(7))
@@ -83,7 +83,7 @@ struct EventRingTests {
         #expect(next.append(event(2), owner: 7).all == 103)
     }
 
-    @Test func `damage is not believed, and never crashes`() {
+    @Test func `a damaged ring is not trusted and never crashes the reader`() {
         defer { memory.deallocate() }
         var dice = SystemRandomNumberGenerator()
         for _ in 0..<300 {

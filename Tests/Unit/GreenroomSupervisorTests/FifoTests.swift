@@ -3,7 +3,7 @@ import Testing
 @testable import GreenroomSupervisor
 
 @Suite struct `A first-in-first-out queue` {
-    @Test func `gives out in the order of arrival, however both are mixed`() {
+    @Test func `returns elements in the order of arrival, however the calls are mixed`() {
         var queue = Fifo<Int>()
         var given: [Int] = []
         for number in 0..<1000 {

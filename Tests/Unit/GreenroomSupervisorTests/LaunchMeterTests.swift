@@ -18,7 +18,7 @@ import Testing
         return report.launches[.extendedLaunch]?.total ?? 0
     }
 
-    @Test func `has drawn once: what the app says first counts, and before that its activation`() {
+    @Test func `counts the first draw that the app reports, and until then its activation`() {
         var report = MetricReport(begin: 0, end: 0)
         var meter = LaunchMeter(.firstDraw, requestedAt: Self.start)
         func draw(at milliseconds: Int, isSaid: Bool) -> Duration? {
@@ -36,7 +36,7 @@ import Testing
         #expect(report.launches[.firstDraw] == expected)
     }
 
-    @Test func `is extended by work of its own, whose name is no longer than the SDKs allow`() {
+    @Test func `is extended by the app's work if the work's name is not too long`() {
         #expect(extended(by: "first page") == 1)
         #expect(extended(by: String(repeating: "x", count: 128)) == 1)
         #expect(extended(by: String(repeating: "x", count: 129)) == 0)

@@ -3,7 +3,7 @@ import GreenroomLifecycle
 import Testing
 
 /// Every line of a user's apps, each as many as it likes.
-@Suite struct `Lines of an interval` {
+@Suite struct `The log lines of an interval` {
     private func flood(_ counts: inout LineCounts, _ user: UInt32, apps: Int) -> Int {
         (0..<apps).reduce(0) { sum, number in
             let app = AppIdentifier("org.example.user\(user).app\(number)")
@@ -11,7 +11,7 @@ import Testing
         }
     }
 
-    @Test func `leave some for users who come later, and for root, however many apps one has`() {
+    @Test func `leave some for later users and root, however many apps one user has`() {
         var counts = LineCounts()
         let floods = [(12_347, 100), (12_348, 1), (12_349, 100), (12_350, 100), (0, 3)].map {
             flood(&counts, $0.0, apps: $0.1)
@@ -24,7 +24,7 @@ import Testing
         #expect(other)
     }
 
-    @Test func `of root's apps take none from others`() {
+    @Test func `of root's apps take none from other users`() {
         var counts = LineCounts()
         let floods = [(0, 100), (12_347, 1)].map { flood(&counts, $0.0, apps: $0.1) }
         #expect(floods == [5000, 50])

@@ -5,7 +5,7 @@ import Testing
 
 @testable import GreenroomSupervisor
 
-@Suite struct `What an end counts as` {
+@Suite struct `How an end is counted` {
     private func exit(
         _ reason: ExitReason, launched: Bool = true,
         _ change: (inout InstanceRecord) -> Void = { _ in }
@@ -20,7 +20,7 @@ import Testing
         return MetricExit(record)
     }
 
-    @Test func `its own limit and others' want of memory are two things`() {
+    @Test func `an end at the app's own memory limit is distinguished from memory pressure`() {
         #expect(exit(.outOfMemory) { $0.wasOverOwnLimit = true } == .memoryLimit)
         #expect(exit(.outOfMemory) == .memoryPressure)
         #expect(exit(.probablyOutOfMemory) == .memoryPressure)
@@ -28,7 +28,7 @@ import Testing
     }
 
     /// greenroom-protocol(7) says so.
-    @Test func `clients and apps are told by the same words, but for the dash`() {
+    @Test func `clients and apps are told the same words, except for the dash`() {
         func words(_ values: [some RawRepresentable<String>]) -> [String] {
             values.map { $0.rawValue.replacing("-", with: "_") }
         }
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `what was never launched counts as nothing`() {
+    @Test func `the end of an instance that was never launched is not counted`() {
         #expect(exit(.outOfMemory, launched: false) == nil)
     }
 }

@@ -22,14 +22,14 @@ import Testing
         return stat(path, &status) == 0 ? UInt64(status.st_ino) : 0
     }
 
-    @Test func `is made with its folders, readable for its owner alone`() throws {
+    @Test func `is made with its folders, and only its owner can read it`() throws {
         try files.write("one\n", of: key)
         #expect(files.text(of: key) == "one\n")
         var status = stat()
         #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o600)
     }
 
-    @Test func `is written over, and nothing of a longer text remains`() throws {
+    @Test func `is overwritten, and nothing of a longer text remains`() throws {
         try files.write("a text that is longer\n", of: key)
         let before = inode()
         try files.write("short\n", of: key)
@@ -42,7 +42,7 @@ import Testing
 
     /// More than a page would not be written in one piece by a process that is killed.
     @Test(arguments: [("small", true), ("large", false)])
-    func `is replaced where it is large, or becomes so`(_ first: String, _ isSmall: Bool) throws {
+    func `is replaced if it is large or becomes large`(_ first: String, _ isSmall: Bool) throws {
         let large = String(repeating: "line\n", count: 1000)
         try files.write(isSmall ? first : large, of: key)
         let before = inode()
@@ -51,7 +51,7 @@ import Testing
         #expect(files.text(of: key) == (isSmall ? large : first))
     }
 
-    @Test func `takes the place of what is no file`() throws {
+    @Test func `replaces anything that is not a regular file`() throws {
         try files.write("one\n", of: key)
         unlink(path)
         let elsewhere = folder.path + "/elsewhere"

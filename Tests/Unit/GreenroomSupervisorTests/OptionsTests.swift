@@ -10,7 +10,7 @@ struct OptionsTests {
             executable: "/usr/lib/greenroom/greenroomd")
     }
 
-    @Test func `root runs in run and reads the system's manifests`() throws {
+    @Test func `a daemon of root uses /run and reads the system's manifests`() throws {
         guard case .run(let options) = parse([]) else { return #expect(Bool(false)) }
         #expect(options.runtimeDirectory == "/run/greenroom")
         #expect(options.appDirectories.first == "/etc/greenroom/apps")
@@ -30,7 +30,7 @@ struct OptionsTests {
     }
 
     /// The spawner keeps the supervisor's memory there, in a file named `state`.
-    @Test func `what is kept has a place of its own in a runtime directory of its own`() throws {
+    @Test func `a runtime directory given by an option gets a state directory of its own`() throws {
         for isRoot in [true, false] {
             guard case .run(let options) = parse(["--runtime-directory", "/r"], isRoot: isRoot)
             else { return #expect(Bool(false)) }
@@ -39,7 +39,7 @@ struct OptionsTests {
         }
     }
 
-    @Test func `desktop entries make apps of a user, not of root unless asked for`() throws {
+    @Test func `desktop entries make apps for a user, but for root only on request`() throws {
         let environment = ["XDG_RUNTIME_DIR": "/run/user/7", "HOME": "/home/me"]
         guard case .run(let own) = parse([], environment: environment, isRoot: false),
             case .run(let system) = parse([]), case .run(let named) = parse(["--apps", "/a"]),
@@ -56,7 +56,7 @@ struct OptionsTests {
         #expect(asked.desktopDirectories == ["/d"] && asked.makesDesktopApps)
     }
 
-    @Test func `values stand behind their option or behind an equals sign`() {
+    @Test func `a value follows its option or an equals sign`() {
         guard
             case .run(let options) = parse([
                 "--apps", "/a", "--apps=/b", "--config=/c", "--runtime-directory", "/r",

@@ -4,7 +4,7 @@ import Testing
 @testable import GreenroomSupervisor
 
 struct PoolEnvironmentTests {
-    @Test func `only what is read before main is part of it`() {
+    @Test func `only variables that are read before main are part of a pool environment`() {
         let one = PoolEnvironment(of: ["PATH=/bin", "EDITOR=vi", "LC_ALL=C", "SECRET=1"])
         let two = PoolEnvironment(of: ["LC_ALL=C", "SECRET=2", "PATH=/bin"])
         #expect(one == two)
@@ -19,42 +19,44 @@ struct PoolEnvironmentTests {
         "GNUTLS_DEBUG_LEVEL=1", "P11_KIT_DEBUG=1", "OPENSSL_ia32cap=0", "ASAN_OPTIONS=x",
         "SWIFT_BACKTRACE=enable=no", "SWIFT_DETERMINISTIC_HASHING=1",
     ])
-    func `a different value of a variable read early makes a different one`(entry: String) {
+    func `a different value of a variable that is read early makes a different environment`(
+        entry: String
+    ) {
         let base = PoolEnvironment(of: [])
         #expect(PoolEnvironment(of: [entry]) != base)
         #expect(PoolEnvironment(of: [entry + "2"]) != PoolEnvironment(of: [entry]))
     }
 
     @Test(arguments: ["LD=1", "GCC_COLORS=x", "OMPI_x=1", "_=x", "A__GL=1", "PWD=/x", "DISPLAY=:0"])
-    func `what only looks like one makes no difference`(entry: String) {
+    func `a variable with a similar name makes no difference`(entry: String) {
         #expect(PoolEnvironment(of: [entry]) == PoolEnvironment(of: []))
     }
 
-    @Test func `a manifest adds names to it`() {
+    @Test func `a manifest adds names to the pool environment`() {
         let plain = PoolEnvironment(of: ["DISPLAY=:0"])
         let named = PoolEnvironment(of: ["DISPLAY=:0"], extraNames: ["DISPLAY"])
         #expect(plain != named)
     }
 
-    @Test func `of a name given twice the first counts`() {
+    @Test func `the first value of a repeated name counts`() {
         #expect(
             PoolEnvironment(of: ["TZ=a", "TZ=b"]) == PoolEnvironment(of: ["TZ=a"]))
     }
 
-    @Test func `the boundary between entries is part of it`() {
+    @Test func `the boundary between entries makes a difference`() {
         #expect(
             PoolEnvironment(of: ["LC_A=x", "LC_B=y"])
                 != PoolEnvironment(of: ["LC_A=xLC_B=y"]))
     }
 
-    @Test func `a pool environment replaces that part of another and nothing else`() {
+    @Test func `a pool environment replaces only its own variables in another environment`() {
         let pool = PoolEnvironment(of: ["LANG=de", "PATH=/opt"])
         let whole = pool.overlaid(on: ["PATH=/bin", "USER=me", "LC_ALL=C"])
         #expect(whole == ["USER=me", "LANG=de", "PATH=/opt"])
         #expect(PoolEnvironment(of: whole) == pool)
     }
 
-    @Test func `two ways of writing an accent are two environments`() {
+    @Test func `two Unicode forms of an accent make two environments`() {
         #expect(PoolEnvironment(of: ["PATH=/\u{e9}"]) != PoolEnvironment(of: ["PATH=/e\u{301}"]))
     }
 }
@@ -75,7 +77,7 @@ struct PoolEnvironmentTableTests {
     }
 
     /// All have one digest: what tells them apart is that they are compared.
-    @Test func `environments with one digest have keys of their own`() {
+    @Test func `environments with the same digest have different keys`() {
         var table = PoolEnvironments { _, _ in EnvironmentKey(7) }
         let own = (environment: own, key: EnvironmentKey(7))
         #expect(table.key(for: own.environment, Self.owner, own: own) == own.key)
@@ -87,7 +89,7 @@ struct PoolEnvironmentTableTests {
         #expect(table[third, Self.owner] == self.third)
     }
 
-    @Test func `an environment is found for its user and its app only`() {
+    @Test func `an environment is found only for its user and its app`() {
         var table = PoolEnvironments { _, _ in EnvironmentKey(7) }
         let own = (environment: own, key: EnvironmentKey(1))
         let key = table.key(for: other, Self.owner, own: own)
@@ -97,7 +99,7 @@ struct PoolEnvironmentTableTests {
         #expect(table[key, owner { $0.hasOwnRights = true }] == nil)
     }
 
-    @Test func `the one that was not asked for longest is forgotten, of the same user`() {
+    @Test func `the least recently used environment of the same user is forgotten`() {
         let digest = KeyedDigest(secret: (1, 2))
         var table = PoolEnvironments(digest: digest)
         let own = (environment: own, key: EnvironmentKey(1))
@@ -113,7 +115,7 @@ struct PoolEnvironmentTableTests {
         #expect(table[theirs, owner { $0.user = 0 }] == other)
     }
 
-    @Test func `so many bytes are kept of one user, and no more`() {
+    @Test func `the environments kept for one user have a limit in bytes`() {
         var table = PoolEnvironments(digest: KeyedDigest(secret: (1, 2)))
         let own = (environment: own, key: EnvironmentKey(1))
         let half = String(repeating: "x", count: PoolEnvironments.byteLimitPerUser / 2)
@@ -126,13 +128,13 @@ struct PoolEnvironmentTableTests {
 
 struct KeyedDigestTests {
     /// The example of the paper: key 00 to 0f, message 00 to 0e.
-    @Test func `it is SipHash-2-4`() {
+    @Test func `the digest is SipHash-2-4`() {
         var state = KeyedDigest.State((0x0706_0504_0302_0100, 0x0f0e_0d0c_0b0a_0908))
         for byte in 0..<15 as Range<UInt8> { state.absorb(byte) }
         #expect(state.finished() == 0xa129_ca61_49be_45e5)
     }
 
-    @Test func `the secret and the ends of texts count`() {
+    @Test func `the secret and the ends of the texts change the digest`() {
         let digest = KeyedDigest(secret: (1, 2))
         #expect(digest.digest(of: ["ab"]) == digest.digest(of: ["ab"]))
         #expect(digest.digest(of: ["ab"]) != digest.digest(of: ["a", "b"]))
@@ -141,7 +143,7 @@ struct KeyedDigestTests {
 }
 
 struct PrintableTextTests {
-    @Test func `nothing of it moves a terminal's cursor or breaks a line`() {
+    @Test func `a printable text neither moves a terminal's cursor nor breaks a line`() {
         #expect(
             "a\u{1b}[2Jb\u{9b}31mc\u{85}d\u{7f}e\n\u{2028}\u{202e}f".printable(atMost: 100)
                 == "a[2Jb31mcdef")

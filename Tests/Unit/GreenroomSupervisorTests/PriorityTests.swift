@@ -6,7 +6,7 @@ import Testing
 
 @testable import GreenroomSupervisor
 
-@Suite struct `What an instance is worth in its state` {
+@Suite struct `The priority of an instance` {
     private func settings(
         _ own: PriorityWriter.Own, _ priority: Priority, _ behind: UInt64? = nil
     ) -> [String: String] {
@@ -16,7 +16,7 @@ import Testing
             })
     }
 
-    @Test func `is all in front, a quarter behind, and next to nothing while frozen`() {
+    @Test func `is full in front, a quarter in the background, and minimal while frozen`() {
         let own = PriorityWriter.Own(weight: 400)
         #expect(
             settings(own, .foreground)
@@ -28,7 +28,7 @@ import Testing
         #expect(settings(own, .prewarmed) == ["cpu.weight": "100", "memory.low": "0"])
     }
 
-    @Test func `never more than the manifest allows`() {
+    @Test func `never exceeds what the manifest allows`() {
         for priority in [Priority.foreground, .background, .suspended, .prewarmed] {
             let own = PriorityWriter.Own(weight: 2, memoryHigh: 50)
             for behind in [nil, 40, 60] as [UInt64?] {
@@ -48,7 +48,7 @@ import Testing
         #expect(PriorityWriter.Own([.init("memory.high", "max")]) == .init())
     }
 
-    @Test func `a limit of its own is one that holds it to less than all`() throws {
+    @Test func `counts an own memory limit only if the limit is not max`() throws {
         var template = Array("/tmp/greenroom-limits-XXXXXX".utf8CString)
         guard template.withUnsafeMutableBufferPointer({ mkdtemp($0.baseAddress!) }) != nil else {
             return

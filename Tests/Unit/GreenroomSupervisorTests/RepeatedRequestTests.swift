@@ -5,7 +5,8 @@ import Testing
 @Suite struct `Requests of apps after a restart` {
     private func again(_ cookie: UInt64) -> UInt64 { cookie | AppReport.againBit }
 
-    @Test func `what the former supervisor had not read is under way, what it had is lost`() {
+    @Test func `a request that the former supervisor had read is lost, one in the channel is not`()
+    {
         var requests = RepeatedRequests()
         // 5 had been read; 6 and 7 were in the channel.
         for cookie: UInt64 in [6, 7] {
@@ -17,7 +18,7 @@ import Testing
         #expect(requests.standing(of: 8, canRepeat: false) == .new)
     }
 
-    @Test func `what does no harm twice is done again, once`() {
+    @Test func `a request that may be repeated without harm is performed again, once`() {
         var requests = RepeatedRequests()
         #expect(requests.standing(of: again(3), canRepeat: true) == .new)
         #expect(requests.contains(3) && !requests.contains(4))
@@ -27,7 +28,7 @@ import Testing
         #expect(!AppReport.SceneRequest.activate(session: nil, AppContent()).canRepeat)
     }
 
-    @Test func `an app that asks again without end is refused`() {
+    @Test func `an app that repeats too many requests is refused`() {
         var requests = RepeatedRequests()
         var standings: [RepeatedRequests.Standing] = []
         for cookie in 1...1000 as ClosedRange<UInt64> {

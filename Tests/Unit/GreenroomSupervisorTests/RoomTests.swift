@@ -69,7 +69,7 @@ private func onLoop(_ body: @LoopActor () throws -> Void) throws {
 }
 
 @Suite struct `The core in the shell` {
-    @Test func `keeps events until there is somebody to perform what follows`() async {
+    @Test func `keeps events until a performer for their effects is there`() async {
         await #expect(processExitsWith: .exitCode(0)) {
             try onLoop {
                 let ground = try Ground()
@@ -103,7 +103,7 @@ private func onLoop(_ body: @LoopActor () throws -> Void) throws {
         }
     }
 
-    @Test func `says when no instance is left, to whoever asked last`() async {
+    @Test func `reports that no instance is left to the latest caller`() async {
         await #expect(processExitsWith: .exitCode(0)) {
             try onLoop {
                 let ground = try Ground()
@@ -123,12 +123,12 @@ private func onLoop(_ body: @LoopActor () throws -> Void) throws {
     }
 }
 
-@Suite struct `What a room keeps of an instance` {
+@Suite struct `The part of an instance that a room keeps` {
     final class Kept: InstancePart {
         var word = ""
     }
 
-    @Test func `is there from the order on, and gone with the release`() async {
+    @Test func `exists from the spawn order until the release`() async {
         await #expect(processExitsWith: .exitCode(0)) {
             try onLoop {
                 let ground = try Ground()
@@ -155,7 +155,7 @@ private func onLoop(_ body: @LoopActor () throws -> Void) throws {
 }
 
 @Suite struct `The table of requests` {
-    @Test func `answers each once, and lets an app ask again after an answer`() async {
+    @Test func `answers each request once, and lets an app ask again after an answer`() async {
         await #expect(processExitsWith: .exitCode(0)) {
             try onLoop {
                 let ground = try Ground()
@@ -182,7 +182,9 @@ private func onLoop(_ body: @LoopActor () throws -> Void) throws {
         }
     }
 
-    @Test func `keeps a launch whose client has left, and drops what nobody waits for`() async {
+    @Test func `keeps a launch whose client has left, and drops a wait whose client has left`()
+        async
+    {
         await #expect(processExitsWith: .exitCode(0)) {
             try onLoop {
                 let ground = try Ground()

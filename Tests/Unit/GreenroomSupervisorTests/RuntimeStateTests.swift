@@ -152,7 +152,7 @@ struct RuntimeStateTests {
         #expect(open().1.nextInstance == InstanceIdentifier(42))
     }
 
-    @Test func `a torn write leaves the former record whole`() {
+    @Test func `an interrupted write leaves the former record intact`() {
         defer { memory.deallocate() }
         let (state, _) = open()
         state.save(record(1, state: .active))
@@ -174,7 +174,7 @@ struct RuntimeStateTests {
         #expect(open().1.damagedCount == 0)
     }
 
-    @Test func `a number that nobody can count on from is damage`() {
+    @Test func `a number that cannot be incremented counts as damage`() {
         defer { memory.deallocate() }
         var (state, _) = open()
         #expect(state.save(record(5)))

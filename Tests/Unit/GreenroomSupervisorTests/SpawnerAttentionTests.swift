@@ -12,19 +12,19 @@ import Testing
         return count
     }
 
-    @Test func `one that reads and answers is looked at once`() {
+    @Test func `a spawner that owes nothing is checked only once`() {
         var attention = SpawnerAttention()
         #expect(attention.look(unreadByteCount: 0, hasOpenOrders: false) == .owesNothing)
     }
 
-    @Test func `what stays unread, and an order that stays open, is silence in the end`() {
+    @Test func `bytes left unread, or an order left open, make the spawner silent in the end`() {
         var first = SpawnerAttention()
         #expect(looks(&first, unread: 5, orders: false) == SpawnerAttention.patience)
         var second = SpawnerAttention()
         #expect(looks(&second, unread: 0, orders: true) == SpawnerAttention.patience)
     }
 
-    @Test func `whoever reads or speaks is not silent`() {
+    @Test func `a spawner that reads or writes is not silent`() {
         var attention = SpawnerAttention()
         for unread in (1...100).reversed() {
             #expect(attention.look(unreadByteCount: unread, hasOpenOrders: true) == .mayStill)

@@ -3,7 +3,7 @@ import Testing
 
 /// The daemon without a key does what the manual and the shipped configuration call its default.
 @Suite struct `The defaults that are documented` {
-    @Test func `the manual's defaults are those of the configuration`() throws {
+    @Test func `the manual states the defaults of the configuration`() throws {
         let text = try documented("greenroom.conf.5").map { "\($0.key)=\($0.value)\n" }.joined()
         let read = DaemonConfiguration.parse("[Greenroom]\n" + text, file: "greenroom.conf")
         #expect(read.configuration == DaemonConfiguration(), "\(text)\(read.diagnostics)")
@@ -11,7 +11,7 @@ import Testing
         #expect(text.split(separator: "\n").count == names.count { !$0.contains("Groups=") })
     }
 
-    @Test func `the manual's defaults are those that the shipped greenroom.conf shows`() throws {
+    @Test func `the manual states the defaults that the shipped greenroom.conf shows`() throws {
         let file = try readFile(ManualPage.folder + "/../../../config/greenroom.conf")
         let shown = file.split(separator: "\n").filter { $0.wholeMatch(of: /#\w+=\S*/) != nil }
             .map { $0.dropFirst() }
@@ -34,7 +34,7 @@ import Testing
         "Supervision": "[Supervision]\nRestart=always\n",
     ]
 
-    @Test func `the manual's defaults are those of a manifest`() throws {
+    @Test func `the manual states the defaults of a manifest`() throws {
         var count = 0
         // (The defaults of timers are tested with the timers.)
         for (section, key, value) in try documented("greenroom.app.5") where section != "Timer" {

@@ -45,7 +45,7 @@ import Testing
         return result
     }
 
-    @Test func `the page has every declaration of the header as it is, and no other`() {
+    @Test func `the page has every declaration of the header word for word, and no other`() {
         let (known, written) = (declarations, synopsis)
         #expect(known.count > 40)
         #expect(Set(known.keys).symmetricDifference(written.keys).sorted() == [])

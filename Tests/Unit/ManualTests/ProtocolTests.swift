@@ -29,7 +29,7 @@ import Varlink
     /// Codes that no client gets, because they refuse a request of the daemon itself.
     private static let innerCodes: Set = ["not_triggered"]
 
-    @Test func `the page names every code that a client is told`() throws {
+    @Test func `the page names every code that a client can receive`() throws {
         let page = try ManualPage("greenroom-protocol.7").text
         var codes: Set<String> = []
         for file in sourceFiles(below: "GreenroomSupervisor") {
@@ -73,7 +73,7 @@ import Varlink
     }
 
     /// With UPDATE_SNAPSHOTS=1 the test rewrites the page's copy.
-    @Test func `the page has the interface definition as it is`() throws {
+    @Test func `the page has the interface definition word for word`() throws {
         let path = ManualPage.folder + "/greenroom-protocol.7"
         let parts = try readFile(path).components(separatedBy: Self.begin, and: Self.end)
         let (head, copy, tail) = try #require(parts)

@@ -10,7 +10,7 @@ import Varlink
 
 /// What users read, word for word.
 @Suite struct `Texts for users` {
-    @Test func `the texts for wrong command lines are the snapshot's`() throws {
+    @Test func `the texts for wrong command lines equal the snapshot`() throws {
         var text = ""
         for line in Self.wrongLines {
             let words = line.split(separator: " ").map(String.init)
@@ -37,7 +37,7 @@ import Varlink
         "list --color blue", "completion tcsh", "explain", "watch --jsn",
     ]
 
-    @Test func `the texts for failed calls are the snapshot's`() throws {
+    @Test func `the texts for failed calls equal the snapshot`() throws {
         var text = ""
         for failure in Self.failures {
             text += "\(failure.exitCode) (run: \(failure.attachedExitCode)): \(failure)\n"
@@ -71,7 +71,7 @@ import Varlink
             .limitExceeded(what: "instances", limit: 2048), .shuttingDown,
         ] as [ControlError]).map(Failure.control)
 
-    @Test func `the daemons' help and usage errors are the snapshot's`() throws {
+    @Test func `the help and the usage errors of the daemons equal the snapshot`() throws {
         var text = Options.help + "\n\n"
         for words in [["--verbose"], ["--apps"], ["--config="], ["--version"], ["-x", "y"]] {
             text += "$ greenroomd \(words.joined(separator: " "))\n"

@@ -33,7 +33,7 @@ import Testing
         try expectNoDifference()
     }
 
-    @Test func `an ordinary user's probe sees no difference either`() throws {
+    @Test func `an ordinary user's probe sees no difference`() throws {
         try requireOrSkip(geteuid() == 0, "only root can become another user")
         try expectNoDifference(user: 65534)
     }
@@ -46,7 +46,7 @@ import Testing
         ["-no-pie", "-fno-pie"], ["-Wl,-z,now,-z,relro"], ["-Wl,-z,lazy"], ["-fno-plt", "-O2"],
         ["-Wl,--hash-style=sysv"], ["-fsanitize=undefined"], ["-fsanitize=address"],
     ])
-    func `every way of linking a program is prewarmed alike`(flags: [String]) throws {
+    func `a program is prewarmed in the same way however it is linked`(flags: [String]) throws {
         try expectNoDifference(compiler: ProbeCompiler("clang", flags))
     }
 
@@ -77,7 +77,9 @@ import Testing
         #expect(lines(warm.output) == lines(cold.output))
     }
 
-    @Test func `the process's own files in /proc show the launch only if it is asked for`() throws {
+    @Test func `the process's files in /proc show the launch only if the launch asks for that`()
+        throws
+    {
         let probe = try compileProbe("probe.c")
         let request = ChildRequest(probe, arguments: [probe, "shown"], environment: ["A=1"])
         let shown = lines(try runPrewarmed(request).output)

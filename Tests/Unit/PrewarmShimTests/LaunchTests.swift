@@ -6,7 +6,7 @@ import Testing
 
 /// What a launch brings along: descriptors, large strings, sessions, users.
 @Suite struct LaunchTests {
-    @Test func `descriptors arrive at their places, whatever numbers they came in`() throws {
+    @Test func `descriptors arrive at their places, whatever numbers they had before`() throws {
         let directory = try TemporaryDirectory()
         defer { withExtendedLifetime(directory) {} }
         var files: [Int32] = []
@@ -36,7 +36,9 @@ import Testing
         }
     }
 
-    @Test func `a directory that is entered by name is the one that has the name now`() throws {
+    @Test func `a directory that is entered by name is the one that has the name at the launch`()
+        throws
+    {
         for (flags, expected) in [
             (GoMessage.Flags.setCommandLine, "cwd=?"),
             ([.setCommandLine, .directoryByName], "cwd=%/d (deleted)"),
@@ -58,7 +60,7 @@ import Testing
     }
 
     /// The name leads to a place where the daemon may go and the app may not.
-    @Test func `a directory is entered with the app's rights and no others`() throws {
+    @Test func `a directory is entered with only the app's rights`() throws {
         try requireOrSkip(getuid() == 0, "another user's process needs root")
         let removed = try RemovedDirectory()
         let secret = removed.directory.path + "/secret"
@@ -134,7 +136,7 @@ import Testing
         return try compile(source: main, with: ProbeCompiler("clang", [library]), output: "shows")
     }
 
-    @Test func `variables that a library has set stay, after those of the launch`()
+    @Test func `variables that a library has set stay, and follow those of the launch`()
         throws
     {
         let directory = try TemporaryDirectory()
@@ -176,7 +178,7 @@ import Testing
         "", "setenv(\"GIVEN\", \"1\", 1)", "setenv(\"NEW\", \"1\", 1)", "chdir(\"/\")",
         "close(open(\"/dev/null\", 0))", "setvbuf(stdout, NULL, _IOLBF, 0)",
     ])
-    func `a process that a library has left as it was pauses`(deed: String) throws {
+    func `a process that a library has not changed pauses`(deed: String) throws {
         try processWhoseLibraryDoes(deed).awaitPause()
     }
 
@@ -210,7 +212,7 @@ import Testing
     }
 
     /// As setproctitle(3bsd) does: the prewarm's environment is elsewhere, and a title where it was.
-    @Test func `the prewarm's strings do not stay where a library has moved them`() throws {
+    @Test func `strings of the prewarm are removed from where a library has moved them`() throws {
         let directory = try TemporaryDirectory()
         let program = try program(
             whoseLibraryDoes: """
@@ -238,7 +240,7 @@ import Testing
     }
 
     @Test(arguments: [0, 31, 32, 40])
-    func `all variables are kept that a library is known to set`(count: Int) throws {
+    func `every variable that a library is known to set is kept`(count: Int) throws {
         let directory = try TemporaryDirectory()
         let program = try program(
             whoseLibraryDoes: """
@@ -257,7 +259,7 @@ import Testing
     }
 
     @Test(arguments: [65_000, 65_536, 65_537, 200_000, 5_000_000])
-    func `strings of any size arrive`(byteCount: Int) throws {
+    func `strings of any total size arrive`(byteCount: Int) throws {
         let probe = try compileProbe("probe.c")
         // The kernel allows one string 128 KiB; the shim has no need to.
         var rest = byteCount - "probe".utf8.count - 1
@@ -319,7 +321,7 @@ import Testing
                 "session leader 1, group leader 1, terminals 101, /dev/tty 1, foreground 1"))
     }
 
-    @Test func `a terminal that cannot be had fails the launch`() throws {
+    @Test func `a launch fails if its terminal cannot be taken`() throws {
         let process = try PrewarmedProcess(
             ChildRequest(try compileProbe("behave.c"), arguments: ["b", "exit", "9"]))
         try process.awaitPause()
@@ -329,7 +331,7 @@ import Testing
         #expect(try process.child.waitForExit() == .status(0))
     }
 
-    @Test func `a process may pause by call instead of before main`() throws {
+    @Test func `a process may pause by a call instead of before main`() throws {
         let program = try compileProbe("pause-by-call.c")
         let before = try Pipe()
         var prewarm = ChildRequest(program, environment: ["GREENROOM_PAUSE=call"])

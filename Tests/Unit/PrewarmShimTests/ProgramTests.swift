@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: ProgramJob.all)
-    func `installed programs do the same, cold and prewarmed`(job: ProgramJob) throws {
+    func `installed programs do the same whether cold or prewarmed`(job: ProgramJob) throws {
         // As Debian has it, not a wrapper of the same name.
         let program = ["/usr/bin/", "/bin/"].map { $0 + job.program }
             .first { access($0, X_OK) == 0 }
@@ -77,7 +77,7 @@ import Testing
         ("print.rs", ProbeCompiler("rustc")), ("print.swift", ProbeCompiler("swiftc")),
         ("print.swift", ProbeCompiler("swiftc", ["-static-stdlib"])),
     ])
-    func `other languages' programs print the same, cold and prewarmed`(
+    func `programs in other languages print the same whether cold or prewarmed`(
         source: String, compiler: ProbeCompiler
     ) throws {
         let program = try compileProbe(source, with: compiler)
@@ -87,7 +87,7 @@ import Testing
         try expectSameOutput(request)
     }
 
-    @Test func `a Go program with cgo prints the same, cold and prewarmed`() throws {
+    @Test func `a Go program with cgo prints the same whether cold or prewarmed`() throws {
         let go = findProgram("go")
         try requireOrSkip(go != nil, "no Go compiler")
         let directory = try TemporaryDirectory()

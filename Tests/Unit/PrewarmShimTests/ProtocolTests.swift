@@ -27,7 +27,7 @@ import Testing
             roles: roles, cookie: 7)
     }
 
-    @Test func `a pause says why, with how many threads and arguments, and when`() throws {
+    @Test func `a report of a pause has its cause, threads, arguments and time`() throws {
         let process = try PrewarmedProcess(
             ChildRequest(try compileProbe("behave.c"), arguments: ["behave", "exit", "9"]))
         let pause = try process.awaitPause()
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `a launch is reported once, and its exit status is the program's`() throws {
+    @Test func `a launch is reported once, and the exit status is that of the program`() throws {
         let process = try paused()
         try process.send(.go(try go()))
         #expect(try process.receive() == .started(cookie: 7))
@@ -103,7 +103,7 @@ import Testing
         #expect(readToEnd(pipe.readEnd).isEmpty)
     }
 
-    @Test func `a child forked by a constructor holds the channel, so death shows on the pidfd`()
+    @Test func `a constructor's child may hold the channel, so a death is seen only on the pidfd`()
         throws
     {
         var request = ChildRequest(

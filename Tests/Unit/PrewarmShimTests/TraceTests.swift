@@ -67,7 +67,7 @@ import Testing
         #expect(maps.contains("libm.so.6"))
     }
 
-    @Test func `a program that is not the expected executable runs untouched`() throws {
+    @Test func `a program that is not the expected executable runs without a pause`() throws {
         let probe = try compileProbe("probe.c")
         let pipe = try Pipe()
         var request = ChildRequest(probe)
@@ -80,7 +80,7 @@ import Testing
         #expect(try process.receive() == nil)
     }
 
-    @Test func `an executable replaced after exec pauses all the same`() throws {
+    @Test func `a process whose executable is replaced after exec still pauses`() throws {
         let directory = try TemporaryDirectory()
         defer { withExtendedLifetime(directory) {} }
         let program = "\(directory.path)/program"

@@ -58,7 +58,7 @@ import Testing
         #expect(child.finish().status == 0)
     }
 
-    @Test func `the count of the idle test sees a detached task`() {
+    @Test func `the counter of the idle test notices a detached task`() {
         let child = Child(["detached"])
         #expect(child.line() == "ready")
         let before = settle(child)

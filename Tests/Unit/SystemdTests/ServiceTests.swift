@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `the manager is told of readiness, status, reload and stop`() {
+    @Test func `a service tells its manager of readiness, status, reload and stop`() {
         let manager = Manager()
         let child = Child(["notify"], environment: ["NOTIFY_SOCKET=\(manager.path)"])
         #expect(manager.next() == ["READY=1", "STATUS=one READY=0"])
@@ -76,7 +76,7 @@ import Testing
         #expect(child.finish().status == 0)
     }
 
-    @Test func `inherited sockets come once, with their names, close-on-exec`() {
+    @Test func `inherited sockets are returned once, with their names, and are close-on-exec`() {
         let script = """
             exec 3</dev/null 4</dev/null
             LISTEN_PID=$$ LISTEN_FDS=2 LISTEN_FDNAMES=control:other exec "$0" sockets

@@ -90,7 +90,7 @@ struct Seeded: RandomNumberGenerator {
         return best
     }
 
-    @Test func `stopping at the limit changes no distance within it`() {
+    @Test func `the limit on the edit distance changes no distance up to the limit`() {
         // Every word of up to four of these letters.
         var words: [[UInt8]] = [[]]
         for length in 0..<4 {

@@ -7,7 +7,7 @@ import UnitFile
         ("Inkscape", "org.inkscape.inkscape"), ("gitt", "org.git.git"), ("gti", "org.git.git"),
         ("gxx", nil), ("zzz", nil), ("", nil),
     ])
-    func `is answered with the nearest of the known ones`(word: String, meant: String?) {
+    func `is answered with the nearest known name`(word: String, meant: String?) {
         let apps = ["org.ffmpeg.ffmpeg", "org.inkscape.inkscape", "org.git.git"]
         #expect(Spelling.closest(to: word, among: apps) == meant)
     }

@@ -29,7 +29,7 @@ import UnitFile
         #expect(unit.last("App", "Exec")?.position == Position(line: 5, column: 6))
     }
 
-    @Test func `a backslash continues a line past comments, and becomes one blank`() throws {
+    @Test func `a backslash continues a line past comments and becomes one space`() throws {
         let unit = try parse("[A]\nK=one \\\n# why\n   two\\\nthree\nL=\\\\\nM=4")
         let value = try #require(unit.last("A", "K"))
         #expect(value.text == "one  two three")
@@ -47,7 +47,7 @@ import UnitFile
         #expect(unit.last("A", "L")?.text == "two")
     }
 
-    @Test func `repeated keys append and an empty assignment takes them back`() throws {
+    @Test func `repeated keys append, and an empty assignment clears them`() throws {
         let unit = try parse("[A]\nK=1\nK=2\n[B]\nK=x\n[A]\nK=\nK=3\nK=4\nL=5\nL=")
         #expect(unit.all("A", "K").map(\.text) == ["3", "4"])
         #expect(unit.last("A", "K")?.text == "4")

@@ -50,7 +50,7 @@ private func message(_ read: () throws -> some Any) -> String {
 }
 
 @Suite struct ScalarTests {
-    @Test func `booleans are systemd's`() throws {
+    @Test func `booleans are read as systemd reads them`() throws {
         for text in ["1", "yes", "Y", "true", "T", "ON"] {
             #expect(try value(text).boolean())
         }
@@ -67,7 +67,7 @@ private func message(_ read: () throws -> some Any) -> String {
         ("1M", .seconds(2_629_800)), ("1m", .seconds(60)), ("2 weeks", .seconds(1_209_600)),
         ("0.5", .milliseconds(500)), ("100y", .unlimited),
     ])
-    func `time spans are systemd's`(text: String, duration: Duration) throws {
+    func `time spans are read as systemd reads them`(text: String, duration: Duration) throws {
         #expect(try value(text).duration() == duration)
     }
 
@@ -96,7 +96,7 @@ private func message(_ read: () throws -> some Any) -> String {
         ("1T", 1 << 40), ("15E", 15 << 60), ("7B", 7), ("18446744073709551615", .max),
         ("2 M", 2 << 20),
     ])
-    func `sizes have the base 1024`(text: String, bytes: UInt64) throws {
+    func `suffixes of sizes have the base 1024`(text: String, bytes: UInt64) throws {
         #expect(try value(text).bytes() == bytes)
     }
 

@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: ["[]", "[string]", "(a: ", "(a: ?"])
-    func `a type may be nested to a depth and no deeper`(opening: String) {
+    func `a type may be nested up to the depth limit`(opening: String) {
         let deep = String(repeating: opening, count: 100_000)
         let error = #expect(throws: InterfaceSyntaxError.self) {
             try Interface(parsing: "interface org.x\ntype T (a: \(deep)", dialect: .whole)

@@ -127,7 +127,7 @@ import Varlink
     }
 
     /// Strings with escapes are read in pieces, and runs without any in others.
-    @Test func `strings are the same wherever their escapes are`() throws {
+    @Test func `a string is the same wherever its escapes are`() throws {
         for pad in 0..<600 {
             for plain in ["", "x", "éxxxxxxxx", String(repeating: "€", count: pad)] {
                 let before = String(repeating: "\n", count: pad % 300) + plain
@@ -148,7 +148,7 @@ import Varlink
     }
 
     @Test
-    func `a text has as many values and names as the limit; fractions count more`() {
+    func `a text has at most the limit of values and names, and fractions count more`() {
         var limits = Limits.standard
         limits.messageValueCount = 130
         limits.messageNameCount = 3
@@ -167,7 +167,7 @@ import Varlink
         #expect(code(#"[{"a":1},{"a":1,"b":{"c":1}}]"#) == .tooManyNames)
     }
 
-    @Test func `a JSON text may be as deep as the limit and no deeper`() throws {
+    @Test func `a JSON text may be nested up to the depth limit`() throws {
         func nested(_ depth: Int) -> String {
             String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
         }

@@ -19,7 +19,7 @@ import Varlink
         }
     }
 
-    @Test func `a message may come in portions, and bytes above 127 do not end it`() {
+    @Test func `a message may arrive in portions, and bytes above 127 do not end it`() {
         let text = String(repeating: "é\u{80}\u{7f}\u{1}", count: 100_000)
         var message = Array(#"{"method":"a.B","parameters":{"x":""#.utf8)
         message += Array(text.utf8.filter { $0 >= 0x20 }) + Array(#""}}"#.utf8) + [0]

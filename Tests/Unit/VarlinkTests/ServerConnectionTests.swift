@@ -16,7 +16,7 @@ extension ServerConnection {
 }
 
 @Suite struct `A server's connection` {
-    @Test func `the connection cuts messages at NULs, however the bytes come`() {
+    @Test func `the connection splits messages at NULs, however the bytes arrive`() {
         let bytes =
             message(#"{"method":"a.B"}"#) + message(#"{"method":"a.C","parameters":{"x":1}}"#)
         for size in 1...bytes.count {
@@ -34,7 +34,7 @@ extension ServerConnection {
         }
     }
 
-    @Test func `the connection hands out the next call only after the final reply`() {
+    @Test func `the connection delivers the next call only after the final reply`() {
         var connection = ServerConnection()
         connection.receive(
             message(#"{"method":"a.B","more":true}"#) + message(#"{"method":"a.C"}"#))
@@ -52,7 +52,7 @@ extension ServerConnection {
                 + #"{"error":"org.varlink.service.MethodNotFound","parameters":{"method":"a.C"}}|"#)
     }
 
-    @Test func `the connection answers a oneway call with nothing, not even an error`() {
+    @Test func `the connection sends no reply to a oneway call, not even an error`() {
         var connection = ServerConnection()
         connection.receive(message(#"{"method":"a.B","oneway":true}"#))
         #expect(connection.nextCall()?.isOneway == true)
@@ -90,7 +90,7 @@ extension ServerConnection {
             (#"{"method":"a.B","more":true,"upgrade":true}"#, .contradictoryFlags),
             (#"{"method":"a.B","oneway":true,"upgrade":true}"#, .contradictoryFlags),
         ] as [(String, ProtocolViolation)])
-    func `the connection ends at garbage`(text: String, violation: ProtocolViolation) {
+    func `the connection ends at invalid input`(text: String, violation: ProtocolViolation) {
         var connection = ServerConnection()
         connection.receive(message(text))
         #expect(connection.nextCall() == nil)

@@ -90,7 +90,7 @@ import Testing
         ("libparted.so.2", .startsPrograms), ("libtsan.so.2", .startsPrograms),
         ("libstdc.so", nil),
     ])
-    func `some libraries keep their programs from being paused`(
+    func `a program with one of certain libraries is not eligible`(
         name: String, reason: IneligibilityReason?
     ) throws {
         let library = try compile(
@@ -109,14 +109,14 @@ import Testing
         (["-Wl,-dynamic-linker,lib/ld.so"], .relativePath),
         (["-Wl,-dynamic-linker,/usr/bin/env"], .unknownLoader),
     ])
-    func `what is looked up from the working directory, or is none, is not loaded`(
+    func `a program with a relative library path or an unknown dynamic linker is not eligible`(
         flags: [String], reason: IneligibilityReason?
     ) throws {
         let program = try compileProbe("behave.c", with: ProbeCompiler("clang", flags))
         #expect(try inspect(program).eligibility.reason == reason)
     }
 
-    @Test func `a library that is named with a relative path is not loaded`() throws {
+    @Test func `a program that names a library by a relative path is not eligible`() throws {
         let directory = try TemporaryDirectory()
         defer { withExtendedLifetime(directory) {} }
         let library = try compileProbe(
@@ -175,7 +175,7 @@ import Testing
             try build("\(packageRoot)/Tests/Probes/print.go", [], cgo: "1") == .eligible)
     }
 
-    @Test func `permissions that make the loader careful are found`() throws {
+    @Test func `permissions that make the dynamic linker ignore LD_PRELOAD are found`() throws {
         let directory = try TemporaryDirectory()
         defer { withExtendedLifetime(directory) {} }
         let program = try copy(of: try compileProbe("behave.c"), to: directory)
@@ -196,7 +196,8 @@ import Testing
         #expect(try inspect(program).eligibility == .ineligible(.fileCapabilities))
     }
 
-    @Test func `another architecture, a missing loader and odd files are found`() throws {
+    @Test func `another architecture, a missing dynamic linker and invalid files are found`() throws
+    {
         let directory = try TemporaryDirectory()
         defer { withExtendedLifetime(directory) {} }
         var bytes = try readFile(try compileProbe("behave.c"))

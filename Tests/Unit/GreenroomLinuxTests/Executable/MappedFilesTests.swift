@@ -5,7 +5,7 @@ import Testing
 @testable import GreenroomLinux
 
 @Suite struct MappedFilesTests {
-    @Test func `a process's mapped files are found, once each, and are as on disk`() throws {
+    @Test func `each mapped file of a process is found once, with its identity on disk`() throws {
         let directory = try TemporaryDirectory()
         defer { withExtendedLifetime(directory) {} }
         let program = "\(directory.path)/waits"
@@ -38,7 +38,7 @@ import Testing
         #expect(try mapped().filter { !isCurrent($0) }.map(\.path) == [program])
     }
 
-    @Test func `odd lines are read or passed over, never fatal`() {
+    @Test func `an unusual line is read or skipped, and never crashes the reader`() {
         let text = """
             00400000-00401000 r-xp 00000000 fe:01 17 /a b\\012c (deleted)
             00400000-00401000 r-xp 00000000 fe:01 17 /a b\\012c (deleted)

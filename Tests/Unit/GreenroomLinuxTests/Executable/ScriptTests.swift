@@ -18,7 +18,7 @@ import Testing
 
     private func real(_ path: String) -> String { ExecutableInspection.realPath(path) }
 
-    @Test func `a script runs its interpreter, with the option before it`() throws {
+    @Test func `a script is run by its interpreter, with the option before the script`() throws {
         let path = try script("#! /usr/bin/python3 -u -B \t")
         let facts = try inspect(path)
         #expect(facts.eligibility == .eligible)
@@ -31,7 +31,9 @@ import Testing
         ("#!/usr/bin/env sh", ["sh"]), ("#!/usr/bin/env -S sh -e -u", ["sh", "-e", "-u"]),
         ("#!/bin/env --split-string=sh -e", ["sh", "-e"]),
     ])
-    func `env is seen through`(line: String, command: [String]) throws {
+    func `a script that names env is run by the program that env starts`(
+        line: String, command: [String]
+    ) throws {
         let path = try script(line)
         let facts = try inspect(path)
         #expect(facts.eligibility == .eligible)
@@ -47,7 +49,8 @@ import Testing
         "#!/usr/bin/env A=1", "#!/usr/bin/env -SA=1 sh", "#!/usr/bin/env -S sh\r",
         "#!/usr/bin/env -S GREENROOM_CHANNEL=1 sh",
     ])
-    func `what env might do otherwise makes a script ineligible`(line: String) throws {
+    func `a script whose env line does more than find a program is ineligible`(line: String) throws
+    {
         #expect(
             try inspect(try script(line)).eligibility == .ineligible(.wrapperNotUnderstood))
     }
@@ -57,7 +60,7 @@ import Testing
         #expect(try inspect(try script(line)).eligibility == .ineligible(.relativePath))
     }
 
-    @Test func `env is not asked for a name while PATH has relative folders`() throws {
+    @Test func `a script with env is ineligible if PATH has relative folders`() throws {
         let path = try script("#!/usr/bin/env sh")
         for search in ["/usr/bin:", "/bin:bin", "."] {
             #expect(
@@ -65,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `another program that is called env is an interpreter like any other`() throws {
+    @Test func `a program that is only named env is an interpreter like any other`() throws {
         #expect(
             try run(ChildRequest("/bin/cp", arguments: ["cp", "/bin/sh", "\(directory.path)/env"]))
                 .exit == .status(0))
@@ -75,7 +78,9 @@ import Testing
         #expect(facts.argumentPrefix?.dropLast() == ["\(directory.path)/env", "python3"])
     }
 
-    @Test func `interpreters that are scripts are followed, and argv is the kernel's`() throws {
+    @Test func `an interpreter that is a script is followed, and argv is as the kernel makes it`()
+        throws
+    {
         let inner = try script("#!/bin/echo one", "inner")
         let outer = try script("#!\(inner) two", "outer")
         let facts = try inspect(outer)
@@ -100,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func `names are looked up, and what is wrong is said`() throws {
+    @Test func `a name is looked up, and a failure has its own error`() throws {
         let path = try script("#!/bin/sh")
         let search = "\(directory.path)/none:\(directory.path)"
         #expect(try inspect("script", searchPath: search).path == path)
@@ -128,7 +133,7 @@ import Testing
         #expect(throws: ExecutableError.badFirstLine(script: long)) { try inspect(long) }
     }
 
-    @Test func `a directory of no name in the search path is not the current one`() throws {
+    @Test func `an empty entry of the search path does not mean the working directory`() throws {
         #expect(throws: ExecutableError.self) { try inspect("script", searchPath: ":") }
     }
 

@@ -46,7 +46,7 @@ import Testing
         // Go's own: jmp, then loads from the stack
         "48 8b 3c 24 48 8d 74 24 08 e9 00 00 00 00",
     ])
-    func `other code for x86-64 is not`(code: String) {
+    func `other code for x86-64 is not followed`(code: String) {
         #expect(X86StartCode.end(of: bytes(code), at: 0x1000) == nil)
     }
 
@@ -79,7 +79,7 @@ import Testing
 
     /// A store, a system call, a jump through a register that nothing was loaded to, a return, and a condition.
     @Test(arguments: [0xf900_0020, 0xd400_0001, 0xd61f_0220, 0xd65f_03c0, 0xb400_0040, 0])
-    func `other code for aarch64 is not`(word: UInt32) {
+    func `other code for aarch64 is not followed`(word: UInt32) {
         #expect(ArmStartCode.end(of: words([0xd280_001d, word]), at: 0x1000) == nil)
     }
 }
