@@ -37,7 +37,8 @@ import Testing
         #expect(try open(kit).isEmpty)
     }
 
-    @Test func `handlers are called before the time is over, and who ends the tasks lives on`()
+    @Test
+    func `handlers are called before the time is over, and an app that ends its tasks lives on`()
         throws
     {
         let kit = try KitDaemon(.tasks(), configuration: ["BackgroundTaskSec=1200ms"])
@@ -55,7 +56,7 @@ import Testing
         try kit.tell("begin three", "begin three valid")
     }
 
-    @Test func `a task that is not ended ends the app, with a reason of its own`() throws {
+    @Test func `an app that does not end its task is ended, with a reason of its own`() throws {
         let kit = try KitDaemon(
             .tasks(heeds: false), configuration: ["BackgroundTaskSec=900ms"])
         try kit.launch()
@@ -70,7 +71,8 @@ import Testing
         #expect(try kit.daemon.client().instance(kit.instance).exit?.lastState == .background)
     }
 
-    @Test func `in the foreground nothing limits a task, and in between the time stops`() throws {
+    @Test func `a task has no time limit in the foreground, and has one in the background`() throws
+    {
         let kit = try KitDaemon(.tasks(), configuration: ["BackgroundTaskSec=20"])
         try kit.launch()
         try kit.tell("begin upload", "begin upload valid")

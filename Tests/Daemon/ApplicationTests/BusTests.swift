@@ -46,7 +46,7 @@ import Testing
             ])
     }
 
-    @Test func `what is refused is the call's error with its reason`() throws {
+    @Test func `a refused request is an error of the call, with its reason`() throws {
         let kit = try kit(prewarm: 0)
         let bus = try SessionBus(for: kit.daemon)
         defer { bus.end() }
@@ -80,7 +80,8 @@ import Testing
         try bus.ask(Self.app, "Activate", "{}")
     }
 
-    @Test func `the name is found by busctl and dbus-send, and given up when nobody calls`() throws
+    @Test func `busctl and dbus-send find the app's name, which is given up when nobody calls`()
+        throws
     {
         let kit = try kit(prewarm: 0)
         let bus = try SessionBus(for: kit.daemon)
@@ -155,7 +156,9 @@ import Testing
             .map(String.init)
     }
 
-    @Test func `a program's first start goes through Greenroom, the rest is its own`() throws {
+    @Test func `Greenroom starts a program for its first call, and the program serves later calls`()
+        throws
+    {
         let (daemon, log) = try program()
         let bus = try SessionBus(for: daemon)
         defer { bus.end() }
@@ -199,7 +202,7 @@ import Testing
 
     // MARK: Files
 
-    @Test func `service files are made for apps that somebody calls, and are taken away again`()
+    @Test func `service files are made for apps that can be called, and are removed again`()
         throws
     {
         let kit = try kit(prewarm: 0)

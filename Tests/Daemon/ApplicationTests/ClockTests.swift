@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test
-    func `a clock put past a calendar time launches; put back, that time comes again`()
+    func `a clock set past a calendar time launches the app, and one set back does so again`()
         throws
     {
         let stage = try Stage(at: 10 * Self.hour, "OnCalendar=*-*-* 12:00:00")
@@ -70,7 +70,7 @@ import Testing
         #expect(stage.launchCount == 2)
     }
 
-    @Test func `an expression's own time zone counts, not the machine's`() throws {
+    @Test func `a time zone in the expression counts, not that of the machine`() throws {
         try requireOrSkip(
             access("/usr/share/zoneinfo/Etc/GMT-14", F_OK) == 0, "there are no time zones (tzdata)")
         // Fourteen hours east it is midnight then, and noon here two hours later.
@@ -84,7 +84,7 @@ import Testing
         #expect(stage.launchCount == 2)
     }
 
-    @Test func `a span of time does not mind the clock`() throws {
+    @Test func `a span of time does not depend on the clock`() throws {
         let stage = try Stage(at: 10 * Self.hour, "OnActiveSec=1h")
         try stage.clock.put(by: 5 * Self.hour)
         try stage.awaitTold(1)
@@ -92,7 +92,7 @@ import Testing
         #expect(try stage.daemon.client().instances(of: Self.timed).isEmpty)
     }
 
-    @Test func `midnight is told, and a daily timer comes with it`() throws {
+    @Test func `running apps are told of midnight, and a daily timer elapses then`() throws {
         let stage = try Stage(at: 22 * Self.hour, "OnCalendar=daily")
         try stage.clock.put(to: 24 * Self.hour - 2)
         try stage.awaitTold(1)
@@ -101,7 +101,7 @@ import Testing
         try stage.awaitLaunch()
     }
 
-    @Test func `another /etc/localtime is told, and calendar times are those of the new zone`()
+    @Test func `running apps are told of a new /etc/localtime, and calendar times follow it`()
         throws
     {
         try requireOrSkip(getuid() == 0, "only root can make a mount namespace")

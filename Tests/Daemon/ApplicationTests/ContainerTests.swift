@@ -28,7 +28,8 @@ import Testing
     }
 
     @Test(arguments: KitApp.starts)
-    func `the container is there when the app runs, and nobody else's`(prewarm: Int) throws {
+    func `the container exists when the app runs, and nobody else can enter it`(prewarm: Int) throws
+    {
         let kit = try KitDaemon(Self.app(prewarm: prewarm))
         try kit.launch()
         #expect(kit.said.filter { $0.contains("written") } == Self.written)
@@ -40,7 +41,8 @@ import Testing
         }
     }
 
-    @Test func `the container belongs to the app's user, whoever the daemon runs as`() throws {
+    @Test func `the container belongs to the app's user, whatever user the daemon runs as`() throws
+    {
         try requireOrSkip(getuid() == 0, "another user's files need root")
         let kit = try KitDaemon(Self.app("User=daemon"))
         // The log is the daemon's.
@@ -93,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `a container is made for a program that wants one, and for no other`() throws {
+    @Test func `a container is made only for a program whose manifest asks for it`() throws {
         let script = "#!/bin/sh\necho \"$STATE_DIRECTORY $TMPDIR\" > $OUT\n"
         let daemon = try TestDaemon()
         let path = try daemon.directory.write(script, to: "script")

@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1])
-    func `an SDK app gets its secrets with its launch, and their directory goes with the app`(
+    func `an SDK app gets its secrets at launch, and their directory is removed with the app`(
         prewarm: Int
     ) throws {
         let (daemon, probe) = try daemon(prewarm)
@@ -50,7 +50,9 @@ import Testing
         }
     }
 
-    @Test func `while locked there are none, and unlocking hands them over`() throws {
+    @Test func `an app gets no secrets while the session is locked, and gets them at the unlock`()
+        throws
+    {
         let (daemon, probe) = try daemon()
         let client = try daemon.client()
         _ = try client.ask(.lock(user: nil))
@@ -78,7 +80,9 @@ import Testing
         #expect(access(directory(daemon, instance), F_OK) == 0)
     }
 
-    @Test func `what was unlocked during a launch is told, and handed over, at its end`() throws {
+    @Test func `an unlock during a launch is told, and its secrets handed over, after the launch`()
+        throws
+    {
         let folder = try TemporaryDirectory()
         let gate = folder.path + "/gate"
         for fifo in [gate, gate + "2"] { mkfifo(fifo, 0o600) }
@@ -129,7 +133,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1])
-    func `a lock that changes while the app launches is told once, before it is in front`(
+    func `a lock that changes during a launch is told once, before the app is in front`(
         prewarm: Int
     ) throws {
         #expect(
@@ -169,7 +173,9 @@ import Testing
         return (daemon, probe, instance)
     }
 
-    @Test func `locked before its process is there, a launch brings no secret`() throws {
+    @Test func `a launch brings no secret if the session is locked before the process exists`()
+        throws
+    {
         let (daemon, probe, instance) = try launchLate(lockedBefore: false)
         #expect(probe.told(in: daemon) == ["launch user foreground locked", "didBecomeActive"])
         #expect(access(directory(daemon, instance), F_OK) != 0)
@@ -179,7 +185,9 @@ import Testing
         #expect(probe.told(in: daemon)[2] == "credentials token secret")
     }
 
-    @Test func `unlocked before its process is there, a launch brings its secrets`() throws {
+    @Test func `a launch brings its secrets if the session is unlocked before the process exists`()
+        throws
+    {
         let (daemon, probe, _) = try launchLate(lockedBefore: true)
         #expect(
             probe.told(in: daemon) == [
@@ -188,7 +196,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a lock that changes before a paused app has begun is told when it is launched`(
+    func `a lock that changes before a paused app begins its launch is told at the launch`(
         isLocked: Bool
     ) throws {
         let (daemon, probe) = try daemon(1)
@@ -259,7 +267,7 @@ import Testing
         #expect(String(decoding: readToEnd(pipe.readEnd), as: UTF8.self) == "two words\n")
     }
 
-    @Test func `a launch fails with a reason if a secret is missing, unless another stands in`()
+    @Test func `a launch fails with a reason if a secret is missing and has no substitute`()
         throws
     {
         let (daemon, probe) = try daemon()
@@ -276,7 +284,7 @@ import Testing
         #expect(probe.told(in: daemon).first == "launch user foreground unlocked token instead")
     }
 
-    @Test func `the app's own user can read them, and no other`() throws {
+    @Test func `only the app's own user can read the secrets`() throws {
         try requireOrSkip(getuid() == 0, "only root can run apps as others")
         let (daemon, probe) = try daemon(0, "User=65534")
         chmod(daemon.directory.path, 0o1777)
@@ -302,7 +310,7 @@ import Testing
     private static let sealed = "sealed mapped 1, written 1, cut 1, grown 1, reopened "
 
     @Test(arguments: [0, 1])
-    func `nobody can change what an SDK app was handed, not even root`(prewarm: Int) throws {
+    func `nobody can change the secrets of an SDK app, not even root`(prewarm: Int) throws {
         let (daemon, plain) = try daemon(prewarm)
         var probe = plain
         probe.environment = ["PROBE_TAMPER=1"]
@@ -314,7 +322,7 @@ import Testing
         #expect(probe.told(in: daemon)[1] == Self.sealed + "1")
     }
 
-    @Test func `nor can an app of an ordinary user's daemon`() throws {
+    @Test func `an app of an ordinary user's daemon cannot change its secrets`() throws {
         let daemon = try TestDaemon([], .asNobody)
         var probe = Probe(Self.app)
         probe.environment = ["PROBE_TAMPER=1"]
@@ -329,7 +337,9 @@ import Testing
             ])
     }
 
-    @Test func `an app of another user can change neither the file nor the directory`() throws {
+    @Test func `an app of another user can change neither the file of secrets nor its directory`()
+        throws
+    {
         try requireOrSkip(getuid() == 0, "only root can run apps as others")
         let (daemon, plain) = try daemon(0, "User=65534")
         var probe = plain
@@ -346,7 +356,7 @@ import Testing
             ])
     }
 
-    @Test func `a launch that another supervisor goes on with brings them, too`() throws {
+    @Test func `a launch that another supervisor continues brings the secrets, too`() throws {
         let (daemon, probe) = try daemon()
         let spawner = try daemon.spawnerPid
         kill(spawner, SIGSTOP)

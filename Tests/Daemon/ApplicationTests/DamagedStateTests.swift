@@ -50,7 +50,7 @@ enum Damage: String, CaseIterable, Sendable {
         #expect(Set(lines).count == lines.count, "said twice: \(lines)")
     }
 
-    @Test(arguments: Damage.allCases) func `a damaged file costs its metrics and nothing else`(
+    @Test(arguments: Damage.allCases) func `a damaged file loses its metrics and nothing else`(
         damage: Damage
     ) throws {
         let daemon = try TestDaemon.with(Probe(Self.app), Probe(Self.other))
@@ -96,7 +96,7 @@ enum Damage: String, CaseIterable, Sendable {
     }
 
     @Test(arguments: Damage.allCases)
-    func `a damaged file costs its scheduled work and nothing else`(
+    func `a damaged file loses its scheduled work and nothing else`(
         damage: Damage
     ) throws {
         let later = "earliest=9000000000000000"

@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: [Control.Transition.terminate, .kill])
-    func `a prewarmed app that is taken back ends without ApplicationMain`(
+    func `a prewarmed app that is reclaimed ends without ApplicationMain`(
         how: Control.Transition
     ) throws {
         var app = KitApp(prewarm: 1)
@@ -35,7 +35,7 @@ import Testing
         #expect(app.said(pid, in: daemon) == ["main"])
     }
 
-    @Test func `a pool that has a new manifest ends its paused app without ApplicationMain`()
+    @Test func `a paused app whose manifest changes ends without ApplicationMain`()
         throws
     {
         let kit = try KitDaemon(KitApp(prewarm: 1))
@@ -52,7 +52,9 @@ import Testing
     }
 
     @Test(arguments: ["exit", "never"])
-    func `not reaching ApplicationMain is a failed prewarm, and says so`(delegate: String) throws {
+    func `a prewarm that does not reach ApplicationMain fails, and the log says so`(
+        delegate: String
+    ) throws {
         var app = KitApp(prewarm: 1)
         app.delegate = delegate
         let daemon = try TestDaemon.with(configuration: ["PauseDeadlineSec=300ms"])
@@ -65,7 +67,7 @@ import Testing
     }
 
     @Test(arguments: KitApp.starts)
-    func `prewarmed and launched while locked it knows, and hears of the unlocking`(
+    func `an app that is prewarmed and launched during a lock knows of it and of the unlock`(
         prewarm: Int
     ) throws {
         let kit = try KitDaemon(KitApp(prewarm: prewarm), isLocked: true)
@@ -86,7 +88,7 @@ import Testing
     }
 
     @Test(arguments: KitApp.starts)
-    func `a secret is there when the screen is unlocked, and a paused process never has it`(
+    func `an app has its secret when the screen is unlocked, and a paused process never has it`(
         prewarm: Int
     ) throws {
         let folder = try TemporaryDirectory()
@@ -121,7 +123,7 @@ import Testing
                 == "protectedDataWillBecomeUnavailable token=s3cret, absent=nil")
     }
 
-    @Test func `a secret that could not be read at the unlocking is unavailable until the next`()
+    @Test func `a secret that could not be read at an unlock is unavailable until the next unlock`()
         throws
     {
         let folder = try TemporaryDirectory()
@@ -158,7 +160,7 @@ import Testing
     }
 
     @Test(arguments: ["both", "scenes"])
-    func `an app goes on hearing its events when the supervisor was killed`(
+    func `an app still gets its events after the supervisor was killed`(
         delegate: String
     ) throws {
         let kit = try KitDaemon(delegate == "both" ? KitApp(prewarm: 1) : .scenes(prewarm: 1))
@@ -217,7 +219,7 @@ import Testing
         #expect(try client.wait(instance).reason == .launchWatchdog)
     }
 
-    @Test func `willTerminate that does not return is not waited for`() throws {
+    @Test func `the daemon does not wait for a willTerminate that does not return`() throws {
         var app = hanging("willTerminate")
         app.lines = ["TerminateGraceSec=200ms"]
         let kit = try KitDaemon(app)
@@ -239,7 +241,7 @@ import Testing
     }
 
     @Test(arguments: KitApp.starts)
-    func `a debugger stays the watchdog's hand until it is gone`(prewarm: Int) throws {
+    func `the watchdog waits until the debugger is gone`(prewarm: Int) throws {
         let kit = try KitDaemon(hanging("willResignActive", prewarm: prewarm))
         try kit.launch()
         let debugger = try Debugger(pid: kit.pid)

@@ -51,7 +51,7 @@ import Testing
         ("did", ["PROBE_WILL=false"], true), ("did", ["PROBE_DID=false"], false),
         ("neither", ["PROBE_WILL=false", "PROBE_DID=false"], true),
     ])
-    func `of the two methods only those that the app has decide on a URL`(
+    func `only the methods that the app implements decide on a URL`(
         delegate: String, variables: [String], opens: Bool
     ) throws {
         let kit = try kit(variables, delegate: delegate)
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(arguments: KitApp.starts, ["PROBE_WILL=false", "PROBE_DID=false", "PROBE_ACTION=later"])
-    func `a quick action is performed unless a method says that it has been dealt with`(
+    func `a quick action is performed unless a method says that it handled the action`(
         prewarm: Int, variable: String
     ) throws {
         let kit = try kit([variable], prewarm: prewarm)
@@ -150,7 +150,7 @@ import Testing
             ])
     }
 
-    @Test func `an app without the feature is not launched, and no key reaches it`() throws {
+    @Test func `an app without a feature is not launched for it, and gets no key`() throws {
         let kit = try KitDaemon(KitApp(prewarm: 1))
         let name = kit.app.identifier
         let client = try kit.daemon.client()
@@ -167,7 +167,7 @@ import Testing
         #expect(kit.said[2] == "willFinishLaunching [] inactive")
     }
 
-    @Test func `an app that asks for a URL to be opened is told if that cannot be`() throws {
+    @Test func `an app that asks for a URL to be opened is told if that fails`() throws {
         var app = KitApp()
         app.delegate = "busy"
         let kit = try KitDaemon(app)

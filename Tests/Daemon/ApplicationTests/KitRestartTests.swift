@@ -89,7 +89,7 @@ import Testing
         withExtendedLifetime(watcher) {}
     }
 
-    @Test func `a step that was done and not acknowledged is not done again`() throws {
+    @Test func `a step that was performed but not acknowledged is not performed again`() throws {
         let (kit, gates) = try kit(waitingAt: "1 didEnterBackground")
         try kit.daemon.client().send(.transition(.background, .instance(kit.instance)))
         let watcher = try kit.daemon.watch()
@@ -101,7 +101,7 @@ import Testing
         #expect(kit.said.count { $0.hasPrefix("1 didEnterBackground") } == 1)
     }
 
-    @Test func `an app that is told its end goes on with that, and ends by itself`() throws {
+    @Test func `an app that was told to end continues to do so, and ends by itself`() throws {
         let (kit, gates) = try kit(waitingAt: "willTerminate")
         try kit.daemon.client().send(.transition(.terminate, .instance(kit.instance)))
         try kit.daemon.awaitState(.terminating, of: kit.instance)

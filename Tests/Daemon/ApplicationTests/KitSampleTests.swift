@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `Notes is where its user left it when it comes back, unless it was force-quit`(
+    func `Notes restores what its user left, unless the user force-quit it`(
         isForced: Bool
     ) throws {
         let daemon = try TestDaemon()
@@ -70,7 +70,7 @@ import Testing
         #expect(shown.count == (isForced ? 1 : 2))
     }
 
-    @Test func `Notes greets who has never been here, in a folder of its own`() throws {
+    @Test func `Notes greets a new user, from a folder of its own`() throws {
         let daemon = try TestDaemon()
         let notes = try install("Notes", in: daemon) { $0 + "\nCount=0\n" }
         let client = try daemon.client()

@@ -136,7 +136,7 @@ import Testing
         try expectReturn(of: kit, ["resume"] + seen, watcher)
     }
 
-    @Test func `what a later scene draws first is no part of the launch`() throws {
+    @Test func `the first draw of a later scene does not count for the launch`() throws {
         let kit = try KitDaemon(.scenes())
         try kit.launch()
         let client = try kit.daemon.client()
@@ -165,7 +165,7 @@ import Testing
         }
     }
 
-    @Test func `what is put off until after the launch runs when the app is active`() throws {
+    @Test func `work that is deferred until after the launch runs when the app is active`() throws {
         var app = KitApp(prewarm: 1)
         app.delegate = "busy"
         let kit = try KitDaemon(app)
@@ -184,7 +184,9 @@ import Testing
         #expect(said.firstIndex(of: "afterLaunch active").map { $0 > active } == true)
     }
 
-    @Test func `into the background, it waits until the app has been told so`() throws {
+    @Test func `in a background launch, deferred work waits until the app is in the background`()
+        throws
+    {
         var app = KitApp(prewarm: 0)
         app.delegate = "busy"
         let kit = try KitDaemon(app)
@@ -208,7 +210,7 @@ import Testing
     }
 
     @Test(arguments: KitApp.starts)
-    func `an app hears that memory is short, in front and behind, and not while suspended`(
+    func `an app is told of short memory in the foreground and background, not while suspended`(
         prewarm: Int
     ) throws {
         let kit = try KitDaemon(KitApp(prewarm: prewarm))
@@ -230,7 +232,7 @@ import Testing
             ])
     }
 
-    @Test func `several scenes come and go, and the app is their aggregate`() throws {
+    @Test func `the app's state is the aggregate of several scenes that come and go`() throws {
         var app = KitApp.scenes()
         app.application.append("URLSchemes=notes")
         let kit = try KitDaemon(app)
@@ -264,7 +266,7 @@ import Testing
             ])
     }
 
-    @Test func `a second scene is refused where the manifest knows one`() throws {
+    @Test func `a second scene is refused if the manifest supports only one`() throws {
         var app = KitApp.scenes()
         app.application = ["Scenes=yes", "URLSchemes=notes"]
         let kit = try KitDaemon(app)

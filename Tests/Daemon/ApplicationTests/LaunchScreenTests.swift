@@ -80,7 +80,7 @@ import Testing
         #expect(watcher.events[..<launched].contains(shown))
     }
 
-    @Test func `a screen goes at the first draw, though the app is not active yet`() throws {
+    @Test func `a screen is dropped at the first draw, even if the app is not active yet`() throws {
         let daemon = try Self.daemon {
             var probe = Self.probe("Default=\($0)/plain.ui")
             probe.environment = ["PROBE_DRAW=launch"]
@@ -96,7 +96,7 @@ import Testing
             ])
     }
 
-    @Test func `a screen stays until the first draw where the manifest says so`() throws {
+    @Test func `a screen stays until the first draw if the manifest says so`() throws {
         let daemon = try Self.daemon {
             var probe = Self.probe("Default=\($0)/plain.ui", "Until=first-draw")
             probe.environment = ["PROBE_DRAW=deliver"]
@@ -118,7 +118,7 @@ import Testing
             ])
     }
 
-    @Test func `no screen is shown for a launch in the background, nor when that comes forward`()
+    @Test func `no screen is shown for a background launch, nor when its app comes to the front`()
         throws
     {
         let daemon = try Self.daemon { Self.probe("Default=\($0)/plain.ui") }
@@ -134,7 +134,7 @@ import Testing
             ])
     }
 
-    @Test func `no screen is shown for an app that runs, in front or suspended`() throws {
+    @Test func `no screen is shown for an app that already runs or is suspended`() throws {
         let daemon = try Self.daemon { Self.probe("Default=\($0)/plain.ui") }
         let watcher = try daemon.watch()
         let client = try daemon.client()
@@ -152,7 +152,9 @@ import Testing
             ])
     }
 
-    @Test func `a screen is shown for a background launch that a user asks for meanwhile`() throws {
+    @Test func `a screen is shown for a background launch when a user launches the app meanwhile`()
+        throws
+    {
         let daemon = try Self.daemon {
             var probe = Self.probe("Default=\($0)/plain.ui")
             probe.environment = ["PROBE_GATE=\($0)/gate"]
@@ -173,7 +175,7 @@ import Testing
             ])
     }
 
-    @Test func `a screen goes when the launch fails`() throws {
+    @Test func `a screen is dropped when the launch fails`() throws {
         let daemon = try Self.daemon {
             var probe = Self.probe("Default=\($0)/plain.ui")
             probe.lines = ["LaunchDeadlineSec=300ms"]
@@ -247,7 +249,7 @@ import Testing
         }
     }
 
-    @Test func `a screen whose file is missing leaves the app as it is`() throws {
+    @Test func `a screen whose file is missing does not prevent the launch`() throws {
         let daemon = try Self.daemon({ Self.probe("Default=\($0)/absent.ui") })
         #expect(daemon.log.contains("absent.ui: no such file or directory, ignoring it"))
         let watcher = try daemon.watch()
@@ -259,7 +261,9 @@ import Testing
             ])
     }
 
-    @Test func `verify checks a screen: there, at most 25 MB, more than an image`() throws {
+    @Test func `verify checks that a screen exists, has at most 25 MB and is more than an image`()
+        throws
+    {
         let folder = try TemporaryDirectory()
         try folder.write("a screen\n", to: "good.ui")
         try folder.write("\u{89}PNG\r\n", to: "not-quite.ui")

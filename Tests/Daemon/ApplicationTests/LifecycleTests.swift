@@ -10,7 +10,9 @@ import Testing
     private static let other = "org.example.other"
 
     @Test(arguments: [0, 1])
-    func `launch, background, suspend and end in UIKit's order`(prewarm: Int) throws {
+    func `an app is launched, put in the background, suspended and ended in UIKit's order`(
+        prewarm: Int
+    ) throws {
         var probe = Probe(Self.app)
         probe.prewarm = prewarm
         let daemon = try TestDaemon.with(probe)
@@ -37,7 +39,8 @@ import Testing
         #expect(exit.reason == .terminated)
     }
 
-    @Test func `a launch in the background hears no foreground call and is suspended`() throws {
+    @Test func `an app launched in the background gets no foreground call and is suspended`() throws
+    {
         var probe = Probe(Self.app)
         probe.lines = ["BackgroundGraceSec=100ms"]
         let daemon = try TestDaemon.with(probe)
@@ -73,7 +76,7 @@ import Testing
     }
 
     @Test(arguments: ["PROBE_HANG", "PROBE_GARBAGE"])
-    func `a missed deadline ends the app with the watchdog, and nobody else`(how: String) throws {
+    func `the watchdog ends an app that misses a deadline, and no other app`(how: String) throws {
         var probe = Probe(Self.app)
         probe.environment = ["\(how)=willResignActive"]
         let second = Probe(Self.other)
@@ -91,7 +94,7 @@ import Testing
         #expect(try client.instance(next).state == .active)
     }
 
-    @Test func `with a debugger attached the watchdog waits`() throws {
+    @Test func `the watchdog waits while a debugger is attached`() throws {
         var probe = Probe(Self.app)
         probe.environment = ["PROBE_HANG=willResignActive"]
         let daemon = try TestDaemon.with(probe)
@@ -112,7 +115,7 @@ import Testing
         #expect(try daemon.client().wait(launched.instance).reason == .watchdog)
     }
 
-    @Test func `a launch that is never finished ends by the launch watchdog`() throws {
+    @Test func `the launch watchdog ends a launch that is never finished`() throws {
         var probe = Probe(Self.app)
         probe.environment = ["PROBE_HANG=launch"]
         probe.lines = ["LaunchDeadlineSec=300ms"]
@@ -122,7 +125,7 @@ import Testing
         #expect(try client.wait(instance).reason == .launchWatchdog)
     }
 
-    @Test func `never reaching ApplicationMain is a failed prewarm`() throws {
+    @Test func `a prewarm that never reaches ApplicationMain fails`() throws {
         var probe = Probe(Self.app)
         probe.prewarm = 1
         probe.environment = ["PROBE_NO_MAIN=1"]
@@ -131,7 +134,7 @@ import Testing
         try watcher.next { $0.kind == .prewarmFailed }
     }
 
-    @Test func `a flood of messages hurts only the app`() throws {
+    @Test func `an app that floods the daemon with messages harms only itself`() throws {
         var probe = Probe(Self.app)
         probe.environment = ["PROBE_FLOOD=launch"]
         let second = Probe(Self.other)
@@ -179,7 +182,7 @@ import Testing
         #expect(probe.told(in: daemon).suffix(2) == ["willResignActive", "didEnterBackground"])
     }
 
-    @Test func `a lock is told, and a launch while locked knows it`() throws {
+    @Test func `an app is told of a lock, and an app launched during a lock knows it`() throws {
         let (probe, second) = (Probe(Self.app), Probe(Self.other))
         let daemon = try TestDaemon.with(probe, second)
         let client = try daemon.client()
@@ -200,7 +203,7 @@ import Testing
             ])
     }
 
-    @Test func `the steps of a launch are in its status, with their times`() throws {
+    @Test func `the status of an instance has the steps of its launch, with their times`() throws {
         var probe = Probe(Self.app)
         probe.prewarm = 1
         let daemon = try TestDaemon.with(probe)

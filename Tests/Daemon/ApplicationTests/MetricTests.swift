@@ -20,7 +20,7 @@ import Testing
         .open(Control.OpenCall(urls: ["probe:" + url]))
     }
 
-    @Test func `cold and prewarmed launches and returns are counted apart`() throws {
+    @Test func `cold launches, prewarmed launches and resumes are counted separately`() throws {
         let daemon = try TestDaemon.with(Probe(Self.app))
         let client = try daemon.client()
         for _ in 0..<3 {
@@ -58,7 +58,7 @@ import Testing
         #expect(metrics.total.foregroundUSec > 0 && metrics.total.backgroundUSec > 0)
     }
 
-    @Test func `an unmodified program counts to its ready condition`() throws {
+    @Test func `the launch of an unmodified program is measured until it is ready`() throws {
         let daemon = try TestDaemon([
             TestApp(
                 Self.app, exec: "/bin/sh -c 'echo up; exec sleep infinity'", "ReadyOn=first-output")
@@ -105,7 +105,9 @@ import Testing
         #expect(metrics.diagnostics.allSatisfy { $0.kind == .crash && $0.reason == "crashed" })
     }
 
-    @Test func `ends by the watchdog, for a lock and for memory are counted`() throws {
+    @Test func `ends by the watchdog, because of a file lock and because of memory are counted`()
+        throws
+    {
         var probe = Probe(Self.app)
         probe.lines = ["LaunchDeadlineSec=200ms"]
         probe.environment = ["PROBE_HANG=launch"]
@@ -150,7 +152,7 @@ import Testing
         #expect(after.total.exitCounts == [.normal: [1, 0]])
     }
 
-    @Test func `a damaged file costs its counts and nothing else`() throws {
+    @Test func `a damaged file loses its counts and nothing else`() throws {
         let daemon = try TestDaemon.with(Probe(Self.app))
         let instance = try daemon.client().launch(Self.app).instance
         try daemon.awaitState(.active, of: instance)
@@ -186,7 +188,7 @@ import Testing
         #expect(total.launches.first?.buckets.first?.fromUSec ?? 0 >= 300_000)
     }
 
-    @Test func `a later draw is not the first, for another supervisor either`() throws {
+    @Test func `a later draw does not count as the first, even for another supervisor`() throws {
         let kit = try KitDaemon(Self.kit())
         try kit.launch()
         let name = kit.app.identifier
@@ -211,7 +213,7 @@ import Testing
         #expect(try kit.daemon.client().metrics(name).total.launches == counted)
     }
 
-    @Test func `a launch is extended by the app's own work, until the last of it`() throws {
+    @Test func `an app's own work extends the launch until the last work has ended`() throws {
         let kit = try KitDaemon(Self.kit("PROBE_TASKS=one,two,one,"))
         try kit.launch()
         let client = try kit.daemon.client()
@@ -234,7 +236,7 @@ import Testing
             ])
     }
 
-    @Test func `a hang is counted, and its diagnostic comes at once`() throws {
+    @Test func `a hang is counted, and its diagnostic is delivered at once`() throws {
         let kit = try KitDaemon(Self.kit())
         try kit.launch()
         try kit.ask(Self.open("hang"))
@@ -244,7 +246,7 @@ import Testing
         #expect(metrics.total.hangs.first?.fromUSec == 300_000)
     }
 
-    @Test func `the diagnostic of a crash comes with the next launch, once`() throws {
+    @Test func `the diagnostic of a crash is delivered at the next launch, once`() throws {
         let kit = try KitDaemon(Self.kit())
         try kit.launch()
         let client = try kit.daemon.client()
@@ -262,7 +264,7 @@ import Testing
         #expect(!kit.said.contains { $0.hasPrefix("crash") })
     }
 
-    @Test func `a payload comes when its time is over, and not before`() throws {
+    @Test func `a payload is delivered when its period is over, and not before`() throws {
         let kit = try KitDaemon(Self.kit(), configuration: ["MetricsIntervalSec=600ms"])
         try kit.launch()
         try kit.await { $0.contains { $0.hasPrefix("payload") } }
@@ -288,7 +290,9 @@ import Testing
         try kit.await { $0.contains { $0.hasPrefix("payload") } }
     }
 
-    @Test func `within the day there is no payload, nor for who does not subscribe`() throws {
+    @Test func `no payload is delivered within the day, or to an app that does not subscribe`()
+        throws
+    {
         let kit = try KitDaemon(Self.kit())
         try kit.launch()
         try kit.ask(Self.open("hang"))
@@ -304,7 +308,7 @@ import Testing
         #expect(metrics.diagnostics.count == 1)
     }
 
-    @Test func `of days without a subscriber the payloads are kept, and come together`() throws {
+    @Test func `payloads of days without a subscriber are kept and delivered together`() throws {
         let app = Self.kit("PROBE_UNSUBSCRIBED=1")
         let kit = try KitDaemon(app, configuration: ["MetricsIntervalSec=50ms"])
         for _ in 0..<3 {
@@ -321,7 +325,7 @@ import Testing
         try kit.await { $0.filter { $0.hasPrefix("payload") }.count >= 2 }
     }
 
-    @Test func `a subscriber is found again by the next supervisor`() throws {
+    @Test func `the next supervisor still delivers to a subscriber`() throws {
         let kit = try KitDaemon(Self.kit())
         try kit.launch()
         try kit.daemon.kill()

@@ -32,7 +32,7 @@ import Testing
         return instance
     }
 
-    @Test func `a file appears in a folder that did not exist`() throws {
+    @Test func `a file that appears in a new folder launches the app`() throws {
         let (daemon, probe) = try daemon("PathExists=@/one/two/three")
         let watcher = try daemon.watch()
         for folder in ["one", "one/two"] {
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `what is there already launches the app, and again when it ends, up to the limit`()
+    @Test func `an existing path launches the app, and again after each end, up to the limit`()
         throws
     {
         let (daemon, probe) = try daemon(
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `a pattern and a directory that is not empty`() throws {
+    @Test func `a pattern and a directory that is not empty launch the app`() throws {
         for line in ["PathExistsGlob=@/*.job", "DirectoryNotEmpty=@/"] {
             let (daemon, probe) = try daemon(line)
             let watcher = try daemon.watch()
@@ -95,7 +95,9 @@ import Testing
         }
     }
 
-    @Test func `a change is a file that was closed, a modification each write`() throws {
+    @Test func `a changed path triggers when its file is closed, a modified path at each write`()
+        throws
+    {
         for (line, isModified) in [("PathChanged=@/file", false), ("PathModified=@/file", true)] {
             let (daemon, probe) = try daemon(line)
             let watcher = try daemon.watch()
@@ -127,7 +129,9 @@ import Testing
         }
     }
 
-    @Test func `an instance of a template has its paths, and waits for them`() throws {
+    @Test func `an instance of a template is launched by its own paths and kept while it waits`()
+        throws
+    {
         let daemon = try TestDaemon([])
         let path = daemon.directory.path + "/watched"
         var probe = Probe("org.example.template@")
@@ -147,7 +151,7 @@ import Testing
         #expect(try client.list().map(\.identifier) == [name])
     }
 
-    @Test func `paths go with their manifest`() throws {
+    @Test func `paths are no longer watched when their manifest is removed`() throws {
         let (daemon, probe) = try daemon("PathExists=@/file")
         var plain = probe
         plain.sections = []

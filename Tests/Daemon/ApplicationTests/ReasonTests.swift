@@ -9,7 +9,7 @@ import Testing
     private static let app = "org.example.app"
     private static let other = "org.example.other"
 
-    @Test func `a URL goes to the app that declares its scheme, launched and running`() throws {
+    @Test func `a URL is opened by the app that declares its scheme, launched or running`() throws {
         var probe = Probe(Self.app)
         probe.application = ["URLSchemes=notes"]
         let daemon = try TestDaemon.with(probe, Probe(Self.other))
@@ -44,7 +44,7 @@ import Testing
             ])
     }
 
-    @Test func `annotation and attribution come with the URL, if the app declares the latter`()
+    @Test func `a URL brings its annotation, and its attribution if the app declares that`()
         throws
     {
         var (probe, second) = (Probe(Self.app), Probe(Self.other))
@@ -66,7 +66,7 @@ import Testing
         _ = try client.handled(.open(call))
     }
 
-    @Test func `what a background launch brings reaches its scene though the daemon is killed`()
+    @Test func `the content of a background launch reaches its scene even if the daemon is killed`()
         throws
     {
         let folder = try TemporaryDirectory()
@@ -122,7 +122,7 @@ import Testing
         #expect(try next.handled(.open(.init(urls: ["notes:"]))).app == Self.other)
     }
 
-    @Test func `what no manifest declares is refused with its reason`() throws {
+    @Test func `content that no manifest declares is refused with the reason`() throws {
         var probe = Probe(Self.app)
         probe.application = ["URLSchemes=notes", "QuickActions=new"]
         let daemon = try TestDaemon.with(probe)
@@ -154,7 +154,9 @@ import Testing
         #expect(probe.told(in: daemon).isEmpty)
     }
 
-    @Test func `a notification is heard in the background, and tapped on in the front`() throws {
+    @Test func `a notification is delivered in the background, and a tap on it in the foreground`()
+        throws
+    {
         var probe = Probe(Self.app)
         probe.application = ["RemoteNotifications=yes"]
         let daemon = try TestDaemon.with(probe)
@@ -172,7 +174,7 @@ import Testing
         #expect(probe.told(in: daemon)[2] == "deliver app notification 2")
     }
 
-    @Test func `actions, activities and locations are told`() throws {
+    @Test func `an app is told of actions, activities and locations`() throws {
         var probe = Probe(Self.app)
         probe.application = [
             "QuickActions=new", "UserActivityTypes=org.example.read", "LocationUpdates=yes",
@@ -194,7 +196,7 @@ import Testing
             ])
     }
 
-    @Test func `an app in front opens a URL of another`() throws {
+    @Test func `an app in front opens a URL with another app`() throws {
         var (probe, second) = (Probe(Self.app), Probe(Self.other))
         probe.environment = ["PROBE_OPEN=notes:7"]
         second.application = ["URLSchemes=notes"]
@@ -268,7 +270,7 @@ import Testing
             ])
     }
 
-    @Test func `a timer goes with its manifest`() throws {
+    @Test func `a timer ends when its manifest is removed`() throws {
         var probe = Probe(Self.app)
         probe.timer = ["OnActiveSec=600ms"]
         let daemon = try TestDaemon.with(probe)
@@ -311,7 +313,9 @@ import Testing
         #expect(probe.told(in: daemon).contains("deliver 1 notes:2"))
     }
 
-    @Test func `the state is the aggregate of the scenes', in app and daemon`() throws {
+    @Test func `the state is the aggregate of the scenes' states in the app and in the daemon`()
+        throws
+    {
         let probe = probe()
         let daemon = try TestDaemon.with(probe)
         let client = try daemon.client()
@@ -337,7 +341,9 @@ import Testing
             try client.refusal(.scene(app: Self.app, .background, session: "9")) == "no_such_scene")
     }
 
-    @Test func `a discard is told at the next launch, and survives the supervisor`() throws {
+    @Test func `an app is told of a discarded scene at its next launch, even by a new supervisor`()
+        throws
+    {
         let probe = probe()
         let daemon = try TestDaemon.with(probe)
         let client = try daemon.client()
@@ -370,7 +376,7 @@ import Testing
         #expect(probe.told(in: daemon).contains("answer 7 done"))
     }
 
-    @Test func `a launch in the background connects the scene there`() throws {
+    @Test func `a background launch connects the scene in the background`() throws {
         let probe = probe()
         let daemon = try TestDaemon.with(probe)
         let instance = try daemon.client().launch(Self.app) { $0.isBackground = true }.instance

@@ -99,7 +99,7 @@ import Testing
         #expect(Self.restored(kit) == Self.everything)
     }
 
-    @Test func `an object of the state is made when it is asked for`() throws {
+    @Test func `an object of the state is created when the app asks for it`() throws {
         let kit = try KitDaemon(Self.app())
         try kit.launch()
         try kit.end()
@@ -126,7 +126,7 @@ import Testing
         #expect(Self.restored(kit).isEmpty)
     }
 
-    @Test func `state that an app refuses to restore stays`() throws {
+    @Test func `the state stays when an app refuses to restore it`() throws {
         let kit = try KitDaemon(Self.app())
         try kit.launch()
         try kit.end()
@@ -161,7 +161,7 @@ import Testing
     // MARK: Deleting
 
     @Test(arguments: [false, true])
-    func `state is gone when the user force-quits the app`(hasScenes: Bool) throws {
+    func `state is deleted when the user force-quits the app`(hasScenes: Bool) throws {
         let kit = try KitDaemon(hasScenes ? Self.scenes() : Self.app())
         if hasScenes {
             try kit.ask(.open(.init(urls: ["place:rome"])))
@@ -179,7 +179,7 @@ import Testing
     }
 
     @Test(arguments: ["didDecode", "didBecomeActive"], [false, true])
-    func `state is gone when the app crashes with it during its launch`(
+    func `state is deleted when the app crashes while restoring it`(
         word: String, hasScenes: Bool
     ) throws {
         let word = hasScenes && word == "didDecode" ? "restore" : word
@@ -214,7 +214,7 @@ import Testing
         #expect(Self.restored(kit) == Self.everything)
     }
 
-    @Test func `the state of a discarded session is gone`() throws {
+    @Test func `the state of a discarded session is deleted`() throws {
         let kit = try KitDaemon(Self.scenes())
         try kit.ask(.open(.init(urls: ["place:rome"])))
         try kit.end()
@@ -227,7 +227,9 @@ import Testing
 
     // MARK: Limits and versions
 
-    @Test func `too large a state is refused with a clear record, and the old one stays`() throws {
+    @Test func `a state that is too large is refused with a clear record, and the old one stays`()
+        throws
+    {
         let kit = try KitDaemon(Self.app())
         try kit.launch()
         try kit.end()
@@ -346,7 +348,7 @@ import Testing
         }
     }
 
-    @Test func `torn state counts as missing`() throws {
+    @Test func `incomplete state counts as missing`() throws {
         let kit = try KitDaemon(Self.app())
         try kit.launch()
         try kit.end()
@@ -360,7 +362,9 @@ import Testing
 
     // MARK: One-time setup
 
-    @Test func `a first launch is told until one succeeds, and again for a new version`() throws {
+    @Test func `an app is told of its first launch until one succeeds, and again in a new version`()
+        throws
+    {
         var app = Self.app(["PROBE_HANG=main"])
         app.lines = ["Version=1", "LaunchDeadlineSec=1h"]
         let kit = try KitDaemon(app)

@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test func `a refresh is run at once where nothing holds it, and only once`() throws {
+    @Test func `a refresh that nothing holds back is run at once, and only once`() throws {
         let kit = try KitDaemon(.tasks())
         try kit.launch()
         let watcher = try kit.daemon.watch()
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(arguments: KitApp.starts)
-    func `an app that does not run is launched in the background for it, and suspended again`(
+    func `an app that does not run is launched in the background for a task, then suspended`(
         prewarm: Int
     ) throws {
         let kit = try KitDaemon(.tasks(prewarm: prewarm))
@@ -52,7 +52,7 @@ import Testing
         #expect(try kit.tasks().isEmpty)
     }
 
-    @Test func `a suspended app is thawed for it, and suspended again`() throws {
+    @Test func `a suspended app is thawed for a task and suspended again`() throws {
         let kit = try KitDaemon(.tasks())
         try kit.launch()
         try kit.tell("submit processing clean in=3600", "submitted clean")
@@ -64,7 +64,7 @@ import Testing
         #expect(kit.said.contains("run clean ProcessingTask background"))
     }
 
-    @Test func `it is run by itself when its earliest time has come`() throws {
+    @Test func `a task is run when its earliest time has come`() throws {
         let kit = try KitDaemon(.tasks())
         try kit.launch()
         let watcher = try kit.daemon.watch()
@@ -102,7 +102,9 @@ import Testing
         #expect(try watcher.awaitOutcome("clean") == .succeeded)
     }
 
-    @Test func `processing waits while apps are used, and anything while memory is short`() throws {
+    @Test func `processing waits while apps are in use, and every task while memory is short`()
+        throws
+    {
         let kit = try KitDaemon(.tasks())
         try kit.launch()
         try kit.tell("submit processing clean", "submitted clean")
@@ -116,7 +118,8 @@ import Testing
         #expect(try watcher.awaitOutcome("refresh") == .succeeded)
     }
 
-    @Test func `its time expires: the handler is called, and one that completes is not ended`()
+    @Test
+    func `the handler is called when the time is over, and an app that completes is not ended`()
         throws
     {
         let kit = try KitDaemon(.tasks(run: "wait"), configuration: ["AppRefreshTaskSec=900ms"])
@@ -128,7 +131,7 @@ import Testing
         try watcher.awaitState(.suspended, of: kit.instance)
     }
 
-    @Test func `an app in the background that does not complete it in time is ended`() throws {
+    @Test func `a background app that does not complete its task in time is ended`() throws {
         let kit = try KitDaemon(.tasks(run: "ignore"))
         try kit.launch(inBackground: true)
         try kit.tell("submit refresh refresh in=3600", "submitted refresh")
@@ -142,7 +145,7 @@ import Testing
         #expect(kit.said.contains("task expired"))
     }
 
-    @Test func `what may be pending is limited, named by the manifest, and can be cancelled`()
+    @Test func `pending tasks are limited, must be named by the manifest, and can be cancelled`()
         throws
     {
         let kit = try KitDaemon(.tasks())
@@ -170,7 +173,7 @@ import Testing
         try kit.tell("pending", #"pending ["ProcessingTaskRequest clean"]"#)
     }
 
-    @Test func `what is pending survives a reboot`() throws {
+    @Test func `a pending task survives a reboot`() throws {
         let kit = try KitDaemon(.tasks())
         try kit.launch()
         try kit.tell("submit processing clean in=3600 power network", "submitted clean")
@@ -189,7 +192,8 @@ import Testing
         #expect(try kit.tasks().map(\.identifier) == ["refresh"])
     }
 
-    @Test func `a run goes on while the supervisor is away, and is told once`() throws {
+    @Test func `a run goes on while the supervisor is away, and the app is told of it once`() throws
+    {
         let kit = try KitDaemon(.tasks(run: "wait"))
         try kit.launch(inBackground: true)
         try kit.tell("submit refresh refresh in=3600", "submitted refresh")
@@ -207,7 +211,7 @@ import Testing
         try watcher.awaitState(.suspended, of: kit.instance)
     }
 
-    @Test func `one task is run at a time, also of several apps`() throws {
+    @Test func `only one task is run at a time, even if several apps have one`() throws {
         let kit = try KitDaemon(.tasks(run: "wait"))
         try kit.launch(inBackground: true)
         let watcher = try kit.daemon.watch()
@@ -223,7 +227,7 @@ import Testing
         #expect(try watcher.awaitOutcome("clean") == .failed)
     }
 
-    @Test func `where the machine's administrator wants none, it is unavailable`() throws {
+    @Test func `scheduled work is unavailable if the administrator turns it off`() throws {
         let kit = try KitDaemon(.tasks(), configuration: ["ScheduledWork=no"])
         try kit.launch()
         try kit.tell("submit refresh refresh", "refused refresh: unavailable")

@@ -15,7 +15,8 @@ import Testing
         return probe
     }
 
-    @Test func `what came due while the machine slept comes once, when a daemon is there`() throws {
+    @Test func `a timer that came due during sleep elapses once, when a daemon runs again`() throws
+    {
         try requireOrSkip(getuid() == 0, "only root can make a time namespace")
         let probe = probe("OnActiveSec=1h", "OnUnitActiveSec=1h")
         let daemon = try TestDaemon.with(probe)
@@ -53,7 +54,7 @@ import Testing
             ])
     }
 
-    @Test func `a missed time is made up for once, if the timer is persistent`() throws {
+    @Test func `a persistent timer makes up for a missed time once`() throws {
         let now = time(nil)
         for isPersistent in [true, false] {
             let probe = probe(
@@ -92,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `a span goes on where it was when the daemon starts again`() throws {
+    @Test func `a span continues where it was when the daemon starts again`() throws {
         let probe = probe("OnActiveSec=4s")
         let daemon = try TestDaemon.with(probe)
         var begun = timespec()
@@ -119,7 +120,7 @@ import Testing
     }
 
     @Test(arguments: ["OnCalendar=25:00", "OnCalendar=10:00 Europe/Nowhere", "OnCalendar=Mon.."])
-    func `an expression that is none is an error with its place`(line: String) throws {
+    func `an invalid calendar expression is an error with its place`(line: String) throws {
         let daemon = try TestDaemon.with(probe())
         var wrong = probe(line)
         wrong.lines = []
@@ -132,7 +133,7 @@ import Testing
 }
 
 @Suite struct `Significant changes of the time` {
-    @Test func `another time zone is told to apps that run, and to suspended ones later`() throws {
+    @Test func `running apps are told of another time zone at once, suspended apps later`() throws {
         let folder = try TemporaryDirectory()
         try folder.write("", to: "zone")
         let probe = Probe("org.example.app")

@@ -19,7 +19,7 @@ import Testing
         try client.run(app, []).text
     }
 
-    @Test func `drop-ins of all folders apply in the order of their names`() throws {
+    @Test func `drop-ins from all folders apply in the order of their names`() throws {
         let daemon = try daemon()
         let client = try daemon.client()
         let folders = ["apps/\(Self.app).app.d", "vendor/\(Self.app).app.d"]
@@ -74,7 +74,7 @@ import Testing
         #expect(fault.line == 2 && fault.column == 15)
     }
 
-    @Test func `specifiers are the machine's and the user's`() throws {
+    @Test func `specifiers have the values of the machine and of the user`() throws {
         let daemon = try daemon()
         let client = try daemon.client()
         try daemon.directory.write(
@@ -122,7 +122,9 @@ import Testing
         #expect(try client.change(.terminate, running.instance) == .notRunning)
         #expect(try client.reload().loaded == [])
     }
-    @Test func `one that was asked for has no pool, also when its template changes`() throws {
+    @Test func `an instance that was launched on demand has no pool, even if its template changes`()
+        throws
+    {
         let program = try compileProbe("behave.c")
         let daemon = try TestDaemon([])
         let client = try daemon.client()

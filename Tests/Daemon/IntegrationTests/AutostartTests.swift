@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: ["boot", "login"])
-    func `an enabled app is started once, not by a restart of the daemon`(
+    func `an enabled app is started once, not again by a restart of the daemon`(
         occasion: String
     ) throws {
         let daemon = try daemon(occasion)
@@ -42,7 +42,7 @@ import Testing
         #expect(try running(daemon).isEmpty)
     }
 
-    @Test func `one that is enabled while the daemon runs waits for the next boot`() throws {
+    @Test func `an app that is enabled while the daemon runs waits for the next boot`() throws {
         let daemon = try TestDaemon([])
         try daemon.install(
             TestApp(Self.app, exec: "/bin/sleep 100", prewarmLines: ["[Install]", "WantedBy=boot"]))

@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: Runner.allCases)
-    func `a program sees the same, cold or prewarmed`(_ runner: Runner) throws {
+    func `a program sees the same state whether cold or prewarmed`(_ runner: Runner) throws {
         let daemon = try Self.daemon(try compileProbe("probe.c"), runner)
         try daemon.awaitPaused(Self.warm)
         let client = try daemon.client()
@@ -106,7 +106,7 @@ import Testing
         #expect(try client.wait(launched.instance).status == 0)
     }
 
-    @Test func `a directory that is not there is refused before anything runs`() throws {
+    @Test func `a missing directory is refused before anything runs`() throws {
         let daemon = try Self.daemon(try compileProbe("probe.c"), .ownUser)
         let client = try daemon.client()
         let error = #expect(throws: ControlError.self) {
@@ -119,7 +119,9 @@ import Testing
     }
 
     @Test(arguments: [cold, warm])
-    func `what is no directory is refused, and costs no paused instance`(_ app: String) throws {
+    func `a descriptor that is not a directory is refused, and costs no paused instance`(
+        _ app: String
+    ) throws {
         let daemon = try Self.daemon(try compileProbe("probe.c"), .ownUser)
         let paused = try daemon.awaitPaused(Self.warm).map(\.instance)
         let output = try Output()
@@ -137,7 +139,9 @@ import Testing
     }
 
     @Test(arguments: [cold, warm])
-    func `a terminal that is none is refused, and costs no paused instance`(_ app: String) throws {
+    func `a descriptor that is not a terminal is refused, and costs no paused instance`(
+        _ app: String
+    ) throws {
         let daemon = try Self.daemon(try compileProbe("probe.c"), .ownUser)
         let paused = try daemon.awaitPaused(Self.warm).map(\.instance)
         let output = try Output()
@@ -158,7 +162,7 @@ import Testing
     }
 
     @Test(arguments: [cold, warm])
-    func `another session's terminal is said to be that`(_ app: String) throws {
+    func `a terminal of another session is refused with that reason`(_ app: String) throws {
         let daemon = try Self.daemon(try compileProbe("probe.c"), .ownUser)
         try daemon.awaitPaused(Self.warm)
         let terminal = try PseudoTerminal()
@@ -183,7 +187,7 @@ import Testing
         #expect(reason.contains("is another session's"))
     }
 
-    @Test func `a number for which no descriptor came is named`() throws {
+    @Test func `a refusal names the number for which no descriptor was sent`() throws {
         let daemon = try Self.daemon(try compileProbe("probe.c"), .ownUser)
         let output = try Output()
         var call = Control.LaunchCall(app: Self.cold)
@@ -195,7 +199,7 @@ import Testing
         } throws: { "\($0)".contains("standardErrorDescriptor") }
     }
 
-    @Test func `the manifest's words, limits and environment come first`() throws {
+    @Test func `arguments, limits and environment of the manifest come first`() throws {
         let program = try compileProbe("probe.c")
         let lines = ["Environment=A=manifest", "LimitNOFILE=77", "UMask=027", "WorkingDirectory=/"]
         var cold = TestApp(Self.cold, exec: "\(program) first")

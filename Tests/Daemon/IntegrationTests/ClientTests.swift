@@ -68,7 +68,7 @@ enum Garbage: CaseIterable, Sendable {
         #expect(throws: ControlError.noSuchLaunch("never")) { try client.wait(.launch("never")) }
     }
 
-    @Test func `a client that dies in mid-call leaves its app and no trace`() throws {
+    @Test func `a client that dies during a call leaves its app running and nothing else`() throws {
         let daemon = try Self.daemon()
         let other = try daemon.client()
         let watcher = try daemon.watch()
@@ -83,7 +83,7 @@ enum Garbage: CaseIterable, Sendable {
     }
 
     @Test(arguments: Garbage.allCases)
-    func `a client that sends garbage is dropped alone`(_ garbage: Garbage) throws {
+    func `only the client that sends invalid data is disconnected`(_ garbage: Garbage) throws {
         let daemon = try Self.daemon()
         let other = try daemon.client()
         _ = try other.list()
@@ -93,7 +93,7 @@ enum Garbage: CaseIterable, Sendable {
         #expect(try other.list().count == 1)
     }
 
-    @Test func `a half message waits for its other half`() throws {
+    @Test func `a partial message waits for its rest`() throws {
         let daemon = try Self.daemon()
         let client = try daemon.client()
         let bytes = Array("{\"method\":\"io.greenroom.Control.List\"}\u{0}".utf8)
@@ -111,7 +111,7 @@ enum Garbage: CaseIterable, Sendable {
         _ = try daemon.client().list()
     }
 
-    @Test func `a message without end is cut off`() throws {
+    @Test func `a message without an end is refused at the limit`() throws {
         let daemon = try Self.daemon()
         let client = try daemon.client()
         let block = [UInt8](repeating: UInt8(ascii: " "), count: 1 << 16)
@@ -121,7 +121,8 @@ enum Garbage: CaseIterable, Sendable {
         #expect(try daemon.client().list().count == 1)
     }
 
-    @Test func `a watcher that does not read delays nobody, and can read it all later`() throws {
+    @Test func `a watcher that does not read delays nobody, and can read all events later`() throws
+    {
         let daemon = try TestDaemon(TestApp(Self.app, exec: "/bin/true"))
         let deaf = try daemon.watch()
         let watcher = try daemon.watch()
@@ -152,7 +153,7 @@ enum Garbage: CaseIterable, Sendable {
     }
 
     @Test(.enabled(if: PythonClient.isThere))
-    func `the varlink package of Python speaks with the daemon`() throws {
+    func `the varlink package of Python can talk to the daemon`() throws {
         let daemon = try Self.daemon()
         let result = PythonClient.run(
             """

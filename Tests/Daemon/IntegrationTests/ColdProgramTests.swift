@@ -63,7 +63,7 @@ import Testing
         #endif
     }
 
-    @Test func `an interpreter that is only called env waits as any other`() throws {
+    @Test func `an interpreter that is only named env is paused like any other`() throws {
         let source = try folder.write(
             """
             #include <fcntl.h>
@@ -90,7 +90,7 @@ import Testing
         #expect(try readFile(output) == Array("ran\n".utf8))
     }
 
-    @Test func `what env sets is there`() throws {
+    @Test func `a variable that env sets reaches the script`() throws {
         let body = "\necho \"$GREETING $# $2\"\n"
         try expectCold(
             try folder.write(
@@ -106,14 +106,16 @@ import Testing
             "relative_path")
     }
 
-    @Test func `an interpreter that PATH has in the working directory is not either`() throws {
+    @Test func `an interpreter from a relative folder of PATH is not chosen before the launch`()
+        throws
+    {
         try expectCold(
             try folder.write("#!/usr/bin/env sh\necho \"$# $1\"\n", to: "looked-up", mode: 0o755),
             "relative_path", searchPath: "bin:/usr/bin")
     }
 
     /// Any program can stand where the dynamic linker is named.
-    @Test func `another program than a dynamic linker is not started as one`() throws {
+    @Test func `a program that is not a dynamic linker is not started as one`() throws {
         let source = try folder.write(
             """
             #include <fcntl.h>
@@ -163,7 +165,9 @@ import Testing
         try expectCold(program, "starts_programs")
     }
 
-    @Test func `a sanitizer of the manifest's own, which must be the first, is seen`() throws {
+    @Test func `a sanitizer that the manifest preloads keeps its program from being prewarmed`()
+        throws
+    {
         let library = try compileProbe(
             "behave.c", with: ProbeCompiler("clang", ["-DLIBRARY", "-shared", "-fPIC"]),
             output: "libasan.so.8")
@@ -173,7 +177,9 @@ import Testing
 
     /// It cannot be known before: the first prewarm finds it, and its launches are as direct runs.
     @Test(arguments: ["chdir(\"/usr\")", "umask(0)", "unsetenv(\"HOME\")", "write(1, \"x\\n\", 2)"])
-    func `what a library does to its process when it is loaded is there`(deed: String) throws {
+    func `a change that a library makes to its process when it is loaded is kept`(deed: String)
+        throws
+    {
         let source = try folder.write(
             """
             #include <stdio.h>

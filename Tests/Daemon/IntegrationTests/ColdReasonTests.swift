@@ -8,7 +8,7 @@ import Testing
 @Suite struct ColdReasonTests {
     private static let app = "org.example.app"
 
-    @Test func `a static program is ineligible, and explained`() throws {
+    @Test func `a static program is ineligible, and explain gives the reason`() throws {
         let program = try compileProbe(
             "behave.c", with: ProbeCompiler("clang", ["-static"]), output: "static")
         let daemon = try TestDaemon(TestApp(Self.app, exec: program, prewarm: 1))
@@ -25,7 +25,7 @@ import Testing
             refusal == .ineligible(app: Self.app, reason: explanation.reasons.first?.text))
     }
 
-    @Test func `with another environment it is cold, and the pool follows`() throws {
+    @Test func `a launch with another environment is cold, and the pool follows it`() throws {
         let program = try compileProbe("behave.c")
         let daemon = try TestDaemon(TestApp(Self.app, exec: program, prewarm: 1))
         let paused = try #require(try daemon.awaitPaused(Self.app).first)
@@ -50,7 +50,7 @@ import Testing
         #expect(third.kind == .prewarmed)
     }
 
-    @Test func `before the first prewarm none is ready`() throws {
+    @Test func `a launch before the first prewarm is cold because no instance is ready`() throws {
         let program = try compileProbe("behave.c")
         let daemon = try TestDaemon(
             TestApp(Self.app, exec: program, prewarm: 1, prewarmLines: ["When=demand"]))
@@ -58,7 +58,7 @@ import Testing
         #expect(launched.kind == .cold && launched.coldReason == .noneReady)
     }
 
-    @Test func `where the manifest wants none prewarming is disabled`() throws {
+    @Test func `a launch is cold because the manifest disables prewarming`() throws {
         let program = try compileProbe("behave.c")
         let daemon = try TestDaemon(TestApp(Self.app, exec: program))
         let client = try daemon.client()
@@ -68,7 +68,7 @@ import Testing
     }
 
     /// The new program does not reach its pause, so that the pool stays as the change left it.
-    @Test func `after its program changed it is stale until the pool is made again`() throws {
+    @Test func `a launch is cold because the program changed, until the pool is refilled`() throws {
         let folder = try TemporaryDirectory()
         let program = try folder.script("old")
         let daemon = try TestDaemon(TestApp(Self.app, exec: program, prewarm: 1))
@@ -90,7 +90,7 @@ import Testing
         try client.change(.kill, launched.instance)
     }
 
-    @Test func `after a prewarm failed there is a back-off`() throws {
+    @Test func `a launch is cold because a failed prewarm causes a back-off`() throws {
         let program = try compileWithLibrary(source: "\(packageRoot)/Tests/Probes/behave.c")
         var options = TestDaemon.Options()
         options.configuration = ["BackOffFirstSec=60"]
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func `a paused instance that does not start is given up for a cold launch`() throws {
+    @Test func `a paused instance that does not start is replaced by a cold launch`() throws {
         let program = try compileProbe("behave.c")
         var options = TestDaemon.Options()
         options.configuration = ["StartDeadlineSec=200ms"]

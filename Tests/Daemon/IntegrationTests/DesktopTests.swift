@@ -23,7 +23,9 @@ import Testing
         return daemon
     }
 
-    @Test func `an entry is an app: it is listed, launched with files, and has actions`() throws {
+    @Test func `a desktop entry is an app that is listed, launched with files, and has actions`()
+        throws
+    {
         let daemon = try daemon([
             Self.app:
                 "Name=Viewer\nName[de]=Betrachter\nExec=echo open %F end\nActions=new;other;\n"
@@ -53,7 +55,7 @@ import Testing
     }
 
     /// As its user: prewarm says what to type, and then it can be.
-    @Test func `what prewarm says to type lets an entry's app be prewarmed`() throws {
+    @Test func `the command that prewarm suggests makes an entry's app prewarmed`() throws {
         let program = try compileProbe("behave.c")
         let daemon = try daemon([Self.app: "Name=Viewer\nExec=\(program)\n"])
         let shell = try TestTerminal.shell(
@@ -87,7 +89,7 @@ import Testing
         #expect(try run("action", Self.app, "new").contains("--action"))
     }
 
-    @Test func `a manifest of the same name adds prewarming, and masks`() throws {
+    @Test func `a manifest with the name of an entry can add prewarming or mask the app`() throws {
         let program = try compileProbe("behave.c")
         let daemon = try daemon(["viewer": "Name=Viewer\nExec=\(program) %U\n"])
         let client = try daemon.client()
@@ -105,7 +107,7 @@ import Testing
         #expect(try client.reload().loaded == [])
     }
 
-    @Test func `a manifest without a program and without an entry is a fault`() throws {
+    @Test func `a manifest without a program and without an entry is an error`() throws {
         let daemon = try daemon(["other": "Name=x\nExec=true\n"])
         try daemon.directory.write("[App]\n", to: "apps/org.example.none.app")
         #expect(try daemon.client().reload().failed.map(\.line) == [1])
@@ -131,7 +133,7 @@ import Testing
         #expect(text == "\(option)/usr/bin/cat -n /a b /c\n")
     }
 
-    @Test func `run gives an app in a terminal the caller's`() throws {
+    @Test func `run gives a terminal app the caller's terminal`() throws {
         let daemon = try daemon([
             Self.app: "Name=Shell\nExec=sh -c 'test -t 1 && echo \"on $1\"' x %F\nTerminal=true\n"
         ])
@@ -144,7 +146,7 @@ import Testing
     }
 
     /// Whatever is installed here: inkscape's entry at least.
-    @Test func `real entries are read, and start what they name`() throws {
+    @Test func `installed entries are read and start the programs that they name`() throws {
         let folder = "/usr/share/applications"
         try requireOrSkip(
             access("\(folder)/org.inkscape.Inkscape.desktop", R_OK) == 0,
@@ -163,7 +165,7 @@ import Testing
         #expect(try client.run(inkscape.identifier, ["--version"]).text.hasPrefix("Inkscape "))
     }
 
-    @Test func `an app in a terminal wants one`() throws {
+    @Test func `a terminal app is refused if there is no terminal`() throws {
         let daemon = try daemon([
             Self.app: "Name=Shell\nExec=echo text\nTerminal=true\n"
         ])

@@ -5,7 +5,7 @@ import Testing
 import Varlink
 
 @Suite struct `greenroomctl doctor` {
-    @Test func `examines a daemon, and its absence`() throws {
+    @Test func `examines a running daemon and reports a missing one`() throws {
         let daemon = try TestDaemon(TestApp("org.example.sleeper", exec: "/bin/sleep 1000"))
         let request = ChildRequest(
             try Programs.client,

@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: Runner.allCases, [SIGHUP, SIGINT, SIGPIPE, SIGTERM])
-    func `a signal of everyday use is no crash, however often`(
+    func `an ordinary termination signal does not count as a crash, however often it is sent`(
         _ runner: Runner, signal: Int32
     ) throws {
         let daemon = try Self.daemon(runner, prewarm: 1)
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: Runner.allCases, [false, true])
-    func `one that ignores SIGTERM is killed after its grace`(
+    func `an app that ignores SIGTERM is killed after its grace`(
         _ runner: Runner, isSuspended: Bool
     ) throws {
         let daemon = try Self.daemon(runner)
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test(arguments: Runner.allCases)
-    func `a force quit does not wait, not even for one that is being terminated`(
+    func `a force quit does not wait, even if the app is already being terminated`(
         _ runner: Runner
     ) throws {
         let daemon = try TestDaemon(
@@ -113,7 +113,7 @@ import Testing
     }
 
     @Test(arguments: Runner.allCases)
-    func `one that forks and exits has ended, and so has its child`(_ runner: Runner) throws {
+    func `an app that forks and exits has ended, and its child ends too`(_ runner: Runner) throws {
         let daemon = try Self.daemon(runner, prewarm: 1)
         let client = try daemon.client()
         let (launched, _, exit) = try client.run(Self.app, ["fork", "wait-forever"])
@@ -126,7 +126,7 @@ import Testing
         #expect(Processes.descendants(of: spawner) == paused)
     }
 
-    @Test func `one that closes all its descriptors is served like the others`() throws {
+    @Test func `an app that closes all its descriptors is controlled like any other`() throws {
         let daemon = try Self.daemon(prewarm: 1)
         let client = try daemon.client()
         let running = try client.start(Self.app, ["close-all"])
@@ -137,7 +137,7 @@ import Testing
         #expect(try client.wait(running.instance).reason == .terminated)
     }
 
-    @Test func `one that ends before its launch is answered is answered all the same`() throws {
+    @Test func `the launch of an app that ends at once is still answered`() throws {
         let daemon = try Self.daemon(prewarm: 2)
         let client = try daemon.client()
         for status in 0..<20 as Range<UInt8> {
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func `a daemon told to end takes all with it`() throws {
+    @Test func `a daemon that is told to end ends all apps`() throws {
         let daemon = try Self.daemon(prewarm: 2)
         let client = try daemon.client()
         let running = try client.start(Self.app, ["child"])
@@ -162,7 +162,7 @@ import Testing
         for pid in [running.pid, stubborn.pid, frozen.pid] { #expect(!Processes.isAlive(pid)) }
     }
 
-    @Test func `signals reach the main process alone`() throws {
+    @Test func `signals reach only the main process`() throws {
         let daemon = try Self.daemon()
         let client = try daemon.client()
         let output = try Output()

@@ -20,7 +20,7 @@ import Testing
         return nil
     }
 
-    @Test func `a spawn that fails names its step and the error, and harms nobody`() throws {
+    @Test func `a failed spawn names its step and the error, and harms nobody`() throws {
         let program = try compileProbe("behave.c")
         let folder = try TemporaryDirectory()
         let text = try folder.write("no program\n", to: "text", mode: 0o755)
@@ -39,7 +39,7 @@ import Testing
         #expect(try client.run(Self.app, ["exit", "3"]).exit.status == 3)
     }
 
-    @Test func `without processes to be had a launch fails, and the daemon goes on`() throws {
+    @Test func `a launch fails when no process can be created, and the daemon goes on`() throws {
         try requireOrSkip(getuid() == 0, "only root can run as a user of its own")
         var options = TestDaemon.Options()
         // Limits on processes count those of a user, so this one is not shared with other tests.
@@ -64,7 +64,7 @@ import Testing
         #expect(try client.run(Self.app, ["exit", "8"]).exit.status == 8)
     }
 
-    @Test func `more arguments than there can be do not trouble the spawner`() throws {
+    @Test func `a launch with too many arguments does not disturb the spawner`() throws {
         let daemon = try TestDaemon(TestApp(Self.app, exec: try compileProbe("behave.c")))
         let client = try daemon.client()
         let spawner = try daemon.spawnerPid
@@ -106,7 +106,7 @@ import Testing
         #expect(try client.explain(Self.app).reasons.map(\.code).contains("crash_loop"))
     }
 
-    @Test func `there are no more instances than the limit`() throws {
+    @Test func `the number of instances never exceeds the limit`() throws {
         var options = TestDaemon.Options()
         options.configuration = ["InstanceLimit=2"]
         let daemon = try TestDaemon(

@@ -69,7 +69,7 @@ import Testing
         }.filter { !$0.hasPrefix("LD_PRELOAD=") && !$0.hasPrefix("GREENROOM_") }
     }
 
-    @Test func `what the manifest sets, it sets for run as well`() throws {
+    @Test func `settings of the manifest apply to run as well`() throws {
         let program = try compileProbe("inherited.c")
         let daemon = try TestDaemon(
             TestApp(Self.cold, exec: program, "Environment=OWN=manifest OTHER=manifest"),
@@ -104,7 +104,9 @@ import Testing
             "a variable that libraries read early and that is not UTF-8",
             "export LC_NAME=$'\\xe9'; exec \"$@\" x", cold: .environmentMismatch),
     ])
-    func `text and bytes`(_ situation: Situation) throws { try Self.compare(situation) }
+    func `an app inherits arguments and variables of any bytes`(_ situation: Situation) throws {
+        try Self.compare(situation)
+    }
 
     @Test(arguments: [
         Situation("files above 2", "exec 5<$0 9>/dev/null 63<&5; exec \"$@\" x"),
@@ -116,7 +118,9 @@ import Testing
         Situation("no input", "exec \"$@\" x <&-"),
         Situation("no errors", "exec \"$@\" x 2>&-"),
     ])
-    func `descriptors`(_ situation: Situation) throws { try Self.compare(situation) }
+    func `an app inherits its caller's descriptors`(_ situation: Situation) throws {
+        try Self.compare(situation)
+    }
 
     @Test(arguments: [
         Situation("a soft limit", "ulimit -Sn 200; exec \"$@\" x"),
@@ -136,12 +140,13 @@ import Testing
             "trap '' PIPE; ulimit -c 0; exec 7</dev/null; exec nice -n 3 setpriv --no-new-privs \"$@\" x"
         ),
     ])
-    func `limits, priorities, signals and privileges`(_ situation: Situation) throws {
+    func `an app inherits limits, priorities, signals and privileges`(_ situation: Situation) throws
+    {
         try Self.compare(situation)
     }
 
     @Test(arguments: [cold, warm])
-    func `a claim gives an app no more than it has`(_ app: String) throws {
+    func `a caller's claims give an app no more than it has`(_ app: String) throws {
         let program = try compileProbe("inherited.c")
         let limits = ["LimitNOFILE=100:200", "LimitCORE=0"]
         let daemon = try TestDaemon(
@@ -200,7 +205,7 @@ import Testing
     }
 
     @Test(arguments: [cold, warm], Runner.allCases)
-    func `what an app leaves behind lives on`(_ app: String, _ runner: Runner) throws {
+    func `a process that an app leaves behind lives on`(_ app: String, _ runner: Runner) throws {
         let (daemon, output, gate) = try Self.leave(app, [], runner.options)
         let left = try #require(
             try daemon.client().instances(of: app).first {
@@ -217,7 +222,9 @@ import Testing
     }
 
     @Test(arguments: [cold, warm], Runner.allCases)
-    func `what an app has left behind can be killed`(_ app: String, _ runner: Runner) throws {
+    func `a process that an app has left behind can be killed`(_ app: String, _ runner: Runner)
+        throws
+    {
         let (daemon, output, gate) = try Self.leave(app, [], runner.options)
         let left = try #require(
             try daemon.client().instances(of: app).first {
@@ -229,7 +236,7 @@ import Testing
     }
 
     @Test(arguments: [cold, warm])
-    func `what an app leaves behind ends with it where its manifest says so`(
+    func `a process that an app leaves behind ends with it if its manifest says so`(
         _ app: String
     ) throws {
         let (_, output, gate) = try Self.leave(
@@ -239,7 +246,7 @@ import Testing
     }
 
     @Test(arguments: [cold, warm])
-    func `a change of the window is heard without a terminal`(_ app: String) throws {
+    func `an app without a terminal gets the signal of a changed window`(_ app: String) throws {
         let daemon = try TestDaemon(
             TestApp(Self.cold, exec: "/bin/bash"), TestApp(Self.warm, exec: "/bin/bash", prewarm: 1)
         )

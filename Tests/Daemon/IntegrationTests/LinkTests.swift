@@ -40,13 +40,13 @@ import Testing
         return (result.exit, String(decoding: result.output, as: UTF8.self))
     }
 
-    @Test func `a link by an app's name runs it with every argument as it is`() throws {
+    @Test func `a link with an app's name runs the app with unchanged arguments`() throws {
         let result = try call("probe-tool", "--help", "--", "x y", "--pty")
         #expect(result.exit == .status(4))
         #expect(result.output == "app --help -- x y --pty\n")
     }
 
-    @Test func `in a directory that nobody else can enter it is the program itself that runs`()
+    @Test func `a link runs the program itself in a directory that only the caller can enter`()
         throws
     {
         try requireOrSkip(getuid() == 0, "another user is needed")
@@ -67,7 +67,7 @@ import Testing
         #expect(result.exit == .status(0))
     }
 
-    @Test func `so does one by its identifier, its program's file or its name`() throws {
+    @Test func `a link runs the app whose identifier, program file or name it has`() throws {
         #expect(try call("org.example.probe-tool", "1").output == "app 1\n")
         #expect(try call("nice-name", "2").output == "real 2\n")
         // Two apps have this program; which is meant, nobody can say.
@@ -76,7 +76,7 @@ import Testing
         #expect(tool.output.contains("org.example.probe-tool, org.example.twice"))
     }
 
-    @Test func `a name of no app or of several is an error of its own`() throws {
+    @Test func `a link with the name of no app or of several apps has its own error`() throws {
         let unknown = try call("probe-tol")
         #expect(unknown.exit == .status(127))
         #expect(unknown.output.contains("no app probe-tol is installed"))
@@ -85,7 +85,7 @@ import Testing
         #expect(ambiguous.output.contains("com.example.twice"))
     }
 
-    @Test func `without a daemon the program itself is executed, silently`() throws {
+    @Test func `a link without a daemon silently executes the program itself`() throws {
         let nowhere = folder.path + "/nowhere"
         let result = try call("probe-tool", "--help", "a b", socket: nowhere)
         #expect(result.exit == .status(0))
@@ -101,7 +101,7 @@ import Testing
         #expect(missing.output.contains("greenroomd is not running"))
     }
 
-    @Test func `links to two greenroomctls do not execute each other for ever`() throws {
+    @Test func `links to two greenroomctls do not execute each other forever`() throws {
         for directory in ["copy", "between", "again"] {
             mkdir(folder.path + "/" + directory, 0o755)
         }
@@ -118,7 +118,7 @@ import Testing
         #expect(real.output == "real\n")
     }
 
-    @Test func `an app whose program is the link does not run itself for ever`() throws {
+    @Test func `an app whose program is the link does not run itself forever`() throws {
         symlink(try Programs.client, folder.path + "/links/looped")
         try folder.write("#!/bin/sh\necho real\n", to: "real/looped", mode: 0o755)
         try daemon.install(TestApp("org.example.looped", exec: folder.path + "/links/looped"))

@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: ["mask", "unmask", "enable", "disable", "edit", "cat"])
-    func `a name that leads out of the folder is none`(_ verb: String) throws {
+    func `a name that leads out of the folder is refused`(_ verb: String) throws {
         try daemon.directory.write(
             "[App]\nExec=/bin/true\n[Install]\nWantedBy=boot\n", to: "vendor/org.example.t@.app")
         let link = daemon.directory.path + "/out.app"
@@ -75,7 +75,7 @@ import Testing
         #expect(target(daemon.directory.path + "/x.app") == nil)
     }
 
-    @Test func `what cannot be enabled says why`() throws {
+    @Test func `an app that cannot be enabled is refused with the reason`() throws {
         try daemon.directory.write("[App]\nExec=/bin/true\n", to: "vendor/org.example.plain.app")
         let plain = try run("enable", "org.example.plain")
         #expect(plain.exit == .status(1) && plain.error.contains("add [Install] with WantedBy="))
@@ -87,7 +87,7 @@ import Testing
         #expect(bad.exit == .status(2) && bad.error.contains("org.example.bad.app:2:7: UMask="))
     }
 
-    @Test func `mask takes an app away and unmask brings it back`() throws {
+    @Test func `mask removes an app and unmask brings it back`() throws {
         let masked = try run("mask", Self.app, "--json")
         #expect(
             masked.text
@@ -121,7 +121,7 @@ import Testing
         #expect(left.exit == .status(0) && left.text == "\(dropIn): nothing changed\n")
     }
 
-    @Test func `edit keeps a bad text and installs nothing`() throws {
+    @Test func `edit keeps an invalid text and does not install it`() throws {
         let editor = "EDITOR=f() { printf '[App]\\nUMask=9\\n' >\"$1\"; }; f"
         let edited = try run("edit", Self.app, environment: [editor])
         #expect(edited.exit == .status(2))
@@ -132,7 +132,7 @@ import Testing
         #expect(try client.reload().failed == [])
     }
 
-    @Test func `edit --full makes a manifest of one's own`() throws {
+    @Test func `edit --full makes a full copy of the manifest`() throws {
         let editor = "EDITOR=sed -i s,^Exec.*,Exec=/bin/false,"
         let edited = try run("edit", "--full", Self.app, environment: [editor])
         #expect(edited.exit == .status(0) && edited.text == "written \(own)\n")
@@ -156,14 +156,14 @@ import Testing
                 == "\(directory)/log\nnone\nhttp://x/\nlog\n--\n-x\n")
     }
 
-    @Test func `without a daemon the files are changed all the same`() throws {
+    @Test func `enable without a daemon works on the system's folders`() throws {
         try daemon.terminate()
         let enabled = try run("enable", Self.app)
         // The daemon's folders are not known then: those of the system hold.
         #expect(enabled.exit == .status(1) && enabled.error.contains("/etc/greenroom/apps"))
     }
 
-    @Test func `who may not write is told who may`() throws {
+    @Test func `a user who may not write is told who may`() throws {
         try requireOrSkip(getuid() == 0, "only root can run as another user")
         let program = try Programs.client
         let error = try Output()

@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: Misfire.allCases, Runner.allCases)
-    func `what a constructor starts is stopped before it runs`(
+    func `a program that a constructor starts is stopped before it runs`(
         _ misfire: Misfire, _ runner: Runner
     ) throws {
         let folder = try TemporaryDirectory()
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: Runner.allCases)
-    func `threads of a constructor live on, and nobody traces them`(_ runner: Runner) throws {
+    func `threads of a constructor live on and are not traced`(_ runner: Runner) throws {
         let folder = try TemporaryDirectory()
         chmod(folder.path, 0o777)
         let apps = Self.apps(try Self.program(), "threads", Self.tries, marks: folder)
@@ -87,7 +87,7 @@ import Testing
         #expect(text == "ran\n" && exit.status == 0)
     }
 
-    @Test func `it is prewarmed again once its program is another`() throws {
+    @Test func `an app that misfired is prewarmed again when its program is replaced`() throws {
         let folder = try TemporaryDirectory()
         let program = try folder.copy(try Self.program(), to: "program")
         let apps = Self.apps(program, "fork", 1, marks: folder)
@@ -105,7 +105,7 @@ import Testing
         #expect(try client.paused(app).count == 1)
     }
 
-    @Test func `a supervisor that is killed does not forget it`() throws {
+    @Test func `a misfire is remembered after the supervisor is killed`() throws {
         let folder = try TemporaryDirectory()
         let apps = Self.apps(try Self.program(), "system", 1, marks: folder)
         let daemon = try TestDaemon(apps)
@@ -125,7 +125,7 @@ import Testing
     }
 
     /// A program of Debian whose library asks dmidecode who made the machine.
-    @Test func `parted does not run dmidecode`() throws {
+    @Test func `a prewarm of parted does not run dmidecode`() throws {
         let parted = "/usr/sbin/parted"
         try requireOrSkip(access(parted, X_OK) == 0, "parted is not installed")
         let daemon = try TestDaemon(

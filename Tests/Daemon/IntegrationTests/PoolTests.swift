@@ -25,7 +25,8 @@ import Testing
         #expect(!refilled.map(\.instance).contains(launched.instance))
     }
 
-    @Test func `an app of demand is prewarmed when asked for, and from then on`() throws {
+    @Test func `an app with the occasion demand is prewarmed on request, and from then on`() throws
+    {
         let program = try compileProbe("behave.c")
         let daemon = try TestDaemon(
             TestApp(Self.app, exec: program, prewarm: 1, prewarmLines: ["When=demand"]))
@@ -57,7 +58,7 @@ import Testing
     }
 
     /// As sanitizers and compilers at run time do before main.
-    @Test func `a file of its own without a name does not make an instance stale`() throws {
+    @Test func `a nameless file that an instance maps does not make the instance stale`() throws {
         let folder = try TemporaryDirectory()
         let source = try folder.write(
             """
@@ -87,7 +88,7 @@ import Testing
     }
 
     /// The file is replaced as installers do it: another one takes its name.
-    @Test func `after its program is replaced the new one runs`() throws {
+    @Test func `an app whose program is replaced runs the new one`() throws {
         let folder = try TemporaryDirectory()
         let program = try folder.script("old")
         let daemon = try TestDaemon(TestApp(Self.app, exec: program, prewarm: 1))
@@ -106,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `a program that is deleted and written anew takes its app away for a moment only`()
+    @Test func `an app whose program is deleted and written again is missing only for a moment`()
         throws
     {
         let folder = try TemporaryDirectory()
@@ -124,7 +125,7 @@ import Testing
         #expect(try client.run(Self.app).text == "new\n")
     }
 
-    @Test func `after a library of it is replaced no paused instance is used`() throws {
+    @Test func `no paused instance is used after one of its libraries is replaced`() throws {
         let folder = try TemporaryDirectory()
         func library(_ text: String) throws -> String {
             let source = try folder.write(
@@ -154,7 +155,7 @@ import Testing
         #expect(try client.wait(paused.instance).reason == .stale)
     }
 
-    @Test func `after its manifest changes no paused instance is used`() throws {
+    @Test func `no paused instance is used after its manifest changes`() throws {
         let program = try compileProbe("behave.c")
         let daemon = try TestDaemon(TestApp(Self.app, exec: program, prewarm: 1, "UMask=022"))
         let client = try daemon.client()

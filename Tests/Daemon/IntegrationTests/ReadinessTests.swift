@@ -9,7 +9,7 @@ import Testing
     private static let app = "org.example.app"
 
     @Test(arguments: [0, 1])
-    func `READY=1 makes it ready`(prewarm: Int) throws {
+    func `READY=1 makes an app ready`(prewarm: Int) throws {
         let daemon = try TestDaemon(
             TestApp(
                 Self.app, exec: try compileProbe("behave.c"), prewarm: prewarm, "ReadyOn=notify"))
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1])
-    func `the first output makes it ready`(prewarm: Int) throws {
+    func `the first output makes an app ready`(prewarm: Int) throws {
         let daemon = try TestDaemon(
             TestApp(
                 Self.app, exec: try compileProbe("behave.c"), prewarm: prewarm,
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1])
-    func `an app whose output its client has is ready as it runs`(prewarm: Int) throws {
+    func `an app whose output goes to its client is ready when it runs`(prewarm: Int) throws {
         let daemon = try TestDaemon(
             TestApp(
                 Self.app, exec: try compileProbe("behave.c"), prewarm: prewarm,
@@ -60,7 +60,8 @@ import Testing
     }
 
     @Test(arguments: ["notify", "first-output"])
-    func `without it the launch deadline ends the program`(_ condition: String) throws {
+    func `the launch deadline ends a program that does not become ready`(_ condition: String) throws
+    {
         let daemon = try TestDaemon(
             TestApp(
                 Self.app, exec: try compileProbe("behave.c"), "ReadyOn=\(condition)",

@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: Runner.allCases)
-    func `memory is taken from paused, suspended and background apps, never from the front`(
+    func `paused, suspended and background apps are reclaimed, never an app in front`(
         _ runner: Runner
     ) throws {
         let program = try compileProbe("behave.c")
@@ -59,8 +59,7 @@ import Testing
         #expect(Processes.isAlive(front.pid))
     }
 
-    @Test func `after its memory was taken back, prewarm says so and when it may be tried`() throws
-    {
+    @Test func `prewarm says that an app was reclaimed, and when to try again`() throws {
         let daemon = try TestDaemon(
             TestApp(Self.pool, exec: try compileProbe("behave.c"), prewarm: 1))
         let client = try daemon.client()
@@ -117,7 +116,9 @@ import Testing
         try watcher.awaitState(.suspended, of: app.instance)
     }
 
-    @Test func `a SIGKILL at the time of an out-of-memory kill is told from another`() throws {
+    @Test func `a SIGKILL at the time of an out-of-memory kill is distinguished from another`()
+        throws
+    {
         var options = TestDaemon.Options()
         options.machine = ["proc/vmstat": "nr_free_pages 1\noom_kill 3\n"]
         let program = try compileProbe("behave.c")
@@ -134,7 +135,7 @@ import Testing
     }
 
     /// Without the memory controller the kernel's count is all there is to see when the channel closes.
-    @Test func `the kernel's word is used up by a paused instance that ended otherwise`() throws {
+    @Test func `an out-of-memory report counts for only one paused instance`() throws {
         var options = TestDaemon.Options()
         options.machine = ["proc/vmstat": "nr_free_pages 1\noom_kill 3\n"]
         let program = try compileProbe("behave.c")
@@ -150,7 +151,7 @@ import Testing
         #expect(reasons[0] == .probablyOutOfMemory && reasons[1] == .prewarmFailed)
     }
 
-    @Test func `a paused instance that the kernel takes for others is not a failed prewarm`() throws
+    @Test func `a paused instance that the kernel kills for others is not a failed prewarm`() throws
     {
         var options = TestDaemon.Options()
         options.machine = ["proc/vmstat": "nr_free_pages 1\noom_kill 3\n"]
@@ -222,7 +223,7 @@ import Testing
         try daemon.awaitPaused(Self.pool)
     }
 
-    @Test func `a reload of greenroom.conf changes the conditions at once, a faulty one nothing`()
+    @Test func `a reload of greenroom.conf changes the conditions at once, if the file is valid`()
         throws
     {
         var options = TestDaemon.Options()
@@ -255,7 +256,7 @@ import Testing
         }
     }
 
-    @Test func `what a suspended app holds leaves memory, and what that won is told`() throws {
+    @Test func `a suspended app's memory is paged out, and the freed bytes are reported`() throws {
         try requireOrSkip(getuid() == 0, "it takes CAP_SYS_NICE, or the memory controller")
         var options = TestDaemon.Options()
         options.configuration = ["PageOutSuspended=yes"]
@@ -281,7 +282,7 @@ import Testing
         #expect(try client.wait(app.instance).signal == SIGTERM)
     }
 
-    @Test func `a hint prewarms an app of demand`() throws {
+    @Test func `a hint prewarms an app with the occasion demand`() throws {
         let program = try compileProbe("behave.c")
         let daemon = try TestDaemon(
             TestApp(Self.pool, exec: program, prewarm: 1, prewarmLines: ["When=demand"]))
@@ -294,7 +295,7 @@ import Testing
 
     /// Memory cannot be made short here, but the processors can: the kernel tells of both alike.
     @Test(arguments: Runner.allCases)
-    func `the kernel's report of a stall is heard`(_ runner: Runner) throws {
+    func `the daemon reacts to the kernel's report of a stall`(_ runner: Runner) throws {
         try requireOrSkip(
             access("/proc/pressure/cpu", R_OK) == 0, "the kernel has no pressure information")
         var options = runner.options

@@ -38,7 +38,7 @@ import Testing
         #expect(report.failed.isEmpty)
     }
 
-    @Test func `who asks while manifests are read hears of what has changed since`() throws {
+    @Test func `a reload during another reload includes the changes made since`() throws {
         let daemon = try daemon()
         let clients = try (0..<4).map { _ in try daemon.client() }
         var expected = Self.count + 1

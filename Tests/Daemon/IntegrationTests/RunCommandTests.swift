@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: Runner.allCases)
-    func `status says what the daemon must do without`(_ runner: Runner) throws {
+    func `status names the features that the daemon lacks`(_ runner: Runner) throws {
         let daemon = try TestDaemon(
             TestApp(Self.cold, exec: "/bin/sh"), options: runner.options)
         let result = try Self.run(daemon, "status")
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: all)
-    func `output and status are the app's`(_ app: String) throws {
+    func `run has the output and the status of the app`(_ app: String) throws {
         let daemon = try Self.daemon()
         let result = try Self.run(daemon, "run", app, "--", "print", "hello", "exit", "23")
         #expect(result.exit == .status(23))
@@ -66,7 +66,9 @@ import Testing
     }
 
     /// A process may be in a directory that it may not enter again, and so are those that it starts.
-    @Test func `a directory that its caller may not enter any more is the app's, too`() throws {
+    @Test func `an app gets the caller's directory even if the caller can no longer enter it`()
+        throws
+    {
         try requireOrSkip(getuid() == 0, "only root can run apps as another user")
         let folder = try TemporaryDirectory()
         let place = folder.path + "/locked"
@@ -87,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: all)
-    func `input is the caller's, and so is the directory`(_ app: String) throws {
+    func `an app has the caller's input and directory`(_ app: String) throws {
         let daemon = try TestDaemon(
             TestApp(Self.cold, exec: "/bin/sh"), TestApp(Self.warm, exec: "/bin/sh", prewarm: 1))
         try daemon.awaitPaused(Self.warm)
@@ -105,7 +107,7 @@ import Testing
     }
 
     @Test(arguments: all)
-    func `a death by signal is its own`(_ app: String) throws {
+    func `run ends by the signal that ended the app`(_ app: String) throws {
         let daemon = try Self.daemon()
         let result = try Self.run(daemon, "run", app, "--", "signal", "\(SIGUSR2)")
         #expect(result.exit == .signal(SIGUSR2))
@@ -113,7 +115,7 @@ import Testing
     }
 
     @Test(arguments: all, [SIGTERM, SIGINT, SIGHUP, SIGUSR1])
-    func `signals are forwarded`(_ app: String, signal: Int32) throws {
+    func `run forwards signals to the app`(_ app: String, signal: Int32) throws {
         let daemon = try Self.daemon()
         let output = try Output()
         var request = try Self.request(
@@ -132,7 +134,7 @@ import Testing
         try Self.expectKind(daemon, of: app)
     }
 
-    @Test func `an app that handles SIGTERM is not ended by it`() throws {
+    @Test func `run does not end an app that handles SIGTERM`() throws {
         let daemon = try Self.daemon()
         let output = try Output()
         var request = try Self.request(daemon, ["run", Self.cold, "--", "signals"])
@@ -168,7 +170,9 @@ import Testing
         return (child, pid, complaints)
     }
 
-    @Test func `the app has ended and the daemon hangs: a signal ends the client at once`() throws {
+    @Test func `if the app has ended and the daemon hangs, a signal ends the client at once`()
+        throws
+    {
         let daemon = try Self.daemon()
         let supervisor = try daemon.pid
         defer { Glibc.kill(supervisor, SIGCONT) }
@@ -180,7 +184,8 @@ import Testing
         #expect(try !complaints.text().contains("has not answered"))
     }
 
-    @Test func `the daemon hangs: the first signal is kept for it, the second ends the client`()
+    @Test
+    func `if the daemon hangs, the first signal is kept for it and the second ends the client`()
         throws
     {
         let daemon = try Self.daemon()
@@ -197,7 +202,7 @@ import Testing
         try Processes.awaitEnd(of: pid)
     }
 
-    @Test func `failures have their own statuses`() throws {
+    @Test func `each kind of failure has its own status`() throws {
         let folder = try TemporaryDirectory()
         let text = try folder.write("no program\n", to: "text", mode: 0o755)
         let daemon = try TestDaemon(

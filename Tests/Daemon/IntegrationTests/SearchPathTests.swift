@@ -58,7 +58,9 @@ import Testing
         return try TestDaemon([app], options)
     }
 
-    @Test func `a script's interpreter is its caller's, and runs for nobody else`() throws {
+    @Test func `a script is run by the interpreter in its caller's PATH, and for no other caller`()
+        throws
+    {
         let shells = try Interpreters()
         try shells.install("/bin/dash", in: "first")
         try shells.install("/bin/bash", in: "second")
@@ -77,7 +79,8 @@ import Testing
         #expect(shells.runs == ["yes", "yes", "yes"])
     }
 
-    @Test func `an interpreter that comes before another from now on is waited for`() throws {
+    @Test func `a new interpreter that comes earlier in PATH is the one that is prewarmed`() throws
+    {
         let shells = try Interpreters()
         try shells.install("/bin/dash", in: "second")
         let daemon = try Self.daemon(shells, shells.path("first", "second"))
@@ -91,7 +94,8 @@ import Testing
         #expect(shells.runs.count == 1)
     }
 
-    @Test func `the PATH of a manifest's environment is where its script looks`() throws {
+    @Test func `a script's interpreter is found in the PATH of its manifest's environment`() throws
+    {
         let shells = try Interpreters()
         try shells.install("/bin/bash", in: "second")
         let daemon = try Self.daemon(
@@ -103,7 +107,7 @@ import Testing
         #expect(shells.runs == ["yes"])
     }
 
-    @Test func `one whose interpreter is missing in its caller's PATH goes on launching cold`()
+    @Test func `a script whose interpreter is missing in its caller's PATH is launched cold`()
         throws
     {
         let shells = try Interpreters()
@@ -139,7 +143,8 @@ import Testing
         return (text, try process.waitForExit())
     }
 
-    @Test func `the client reads a manifest as its daemon does, whatever its own PATH`() throws {
+    @Test func `the client reads a manifest as its daemon does, whatever the client's PATH`() throws
+    {
         let shells = try Interpreters()
         try shells.install("/bin/dash", in: "first")
         var options = TestDaemon.Options()
@@ -163,7 +168,7 @@ import Testing
         }
     }
 
-    @Test func `a folder of a program's name is no program`() throws {
+    @Test func `a folder with a program's name is not taken for the program`() throws {
         let folder = try TemporaryDirectory()
         for name in ["first", "second"] { mkdir(folder.path + "/" + name, 0o755) }
         mkdir("\(folder.path)/first/\(Interpreters.name)", 0o755)
@@ -176,7 +181,7 @@ import Testing
         #expect(try daemon.client().run(Self.app).text == "found\n")
     }
 
-    @Test func `desktop entries are the daemon's, too`() throws {
+    @Test func `desktop entries are read with the daemon's PATH, too`() throws {
         var options = TestDaemon.Options()
         options.desktopFolder = true
         let daemon = try TestDaemon([], options)

@@ -36,19 +36,21 @@ import Testing
         #expect(try client.wait(launched.instance).status == 4)
     }
 
-    @Test func `a new shim in its place makes paused instances stale`() throws {
+    @Test func `a replaced shim makes paused instances stale`() throws {
         try folder.copy(try prewarmShim(), to: "shim.so")
         try expectReplacement()
     }
 
-    @Test func `a new shim makes them stale while the supervisor is away, too`() throws {
+    @Test func `a shim that is replaced while the supervisor is away makes paused instances stale`()
+        throws
+    {
         try daemon.kill()
         try folder.copy(try prewarmShim(), to: "shim.so")
         try daemon.start()
         try expectReplacement()
     }
 
-    @Test func `a shim that is deleted and written anew, as install(1) does, is used again`() throws
+    @Test func `a shim that is deleted and written again, as by install(1), is used again`() throws
     {
         unlink(folder.path + "/shim.so")
         #expect(try daemon.client().wait(old.instance).reason == .stale)

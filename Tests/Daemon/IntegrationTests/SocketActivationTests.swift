@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1])
-    func `the first connection launches it, with the right LISTEN_PID`(prewarm: Int) throws {
+    func `the first connection launches the app, with the right LISTEN_PID`(prewarm: Int) throws {
         let directory = try TemporaryDirectory()
         let path = directory.path + "/deep/front"
         let daemon = try TestDaemon(try make(path, "serve", prewarm: prewarm))
@@ -51,7 +51,7 @@ import Testing
         #expect(running.count == 1)
     }
 
-    @Test func `a file that a library opens before main does not get the socket's place`()
+    @Test func `a file that a library opens before main does not take the socket's place`()
         throws
     {
         let directory = try TemporaryDirectory()
@@ -95,7 +95,9 @@ import Testing
         #expect(try ask(waiting).hasSuffix(" 1 front\n"))
     }
 
-    @Test func `a manifest that goes while the supervisor is away takes its socket along`() throws {
+    @Test func `the socket of a manifest that is removed while the supervisor is away is closed`()
+        throws
+    {
         let directory = try TemporaryDirectory()
         let path = directory.path + "/front"
         let daemon = try TestDaemon(try make(path, "serve"))
@@ -107,7 +109,7 @@ import Testing
         #expect(error?.code == ECONNREFUSED)
     }
 
-    @Test func `one that never accepts is given up`() throws {
+    @Test func `an app that never accepts a connection is given up`() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path + "/front"
         let daemon = try TestDaemon(try make(path, "leave"))
@@ -119,7 +121,7 @@ import Testing
         withExtendedLifetime(waiting) {}
     }
 
-    @Test func `an address that is taken is told and leaves the app`() throws {
+    @Test func `an address that is already in use is reported, and the app stays`() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path + "/front"
         let other = try UnixSocket.listen(at: path, .stream, mode: 0o600)
@@ -131,7 +133,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1])
-    func `listening makes it ready`(prewarm: Int) throws {
+    func `listening makes an app ready`(prewarm: Int) throws {
         let directory = try TemporaryDirectory()
         let daemon = try TestDaemon(
             TestApp(

@@ -65,7 +65,7 @@ import Testing
         #expect(!Processes.isAlive(child))
     }
 
-    @Test func `in the background it is suspended after its grace, by itself`() throws {
+    @Test func `an instance in the background is suspended after its grace`() throws {
         let daemon = try TestDaemon(
             TestApp(
                 Self.app, exec: try compileProbe("behave.c"), "SuspendInBackground=yes",
@@ -106,7 +106,9 @@ import Testing
     }
 
     /// The daemon hears of both in the same moment: ends go before whatever else has arrived.
-    @Test func `a single instance whose end has come is not joined but started anew`() throws {
+    @Test func `a launch does not join a single instance that is ending, but starts a new one`()
+        throws
+    {
         let daemon = try TestDaemon(
             TestApp(Self.app, exec: try compileProbe("behave.c"), "Instances=single"))
         let client = try daemon.client()
@@ -128,7 +130,7 @@ import Testing
         #expect(try client.wait(running.instance).signal == SIGKILL)
     }
 
-    @Test func `whoever comes to the front displaces the one of its group`() throws {
+    @Test func `an app that comes to the front displaces the other one of its group`() throws {
         let program = try compileProbe("behave.c")
         let daemon = try TestDaemon(
             TestApp(Self.app, exec: program, "ForegroundGroup=one"),
@@ -156,7 +158,7 @@ import Testing
         #expect(try state(tool) == .active)
     }
 
-    @Test func `what the state does not allow is refused with both states`() throws {
+    @Test func `a transition that the state does not allow is refused with both states`() throws {
         let daemon = try TestDaemon(
             TestApp(Self.app, exec: try compileProbe("behave.c"), prewarm: 1))
         let paused = try #require(try daemon.awaitPaused(Self.app).first).instance

@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1])
-    func `a crashed app comes back, and stays away when a client ends it`(prewarm: Int) throws {
+    func `a crashed app is restarted, but not after a client ended it`(prewarm: Int) throws {
         var app = try make(
             "wait-forever", ["[Supervision]", "Restart=on-failure", "RestartSec=10ms"])
         app.prewarmCount = prewarm
@@ -36,7 +36,7 @@ import Testing
         #expect(try client.instances(of: Self.app).allSatisfy { $0.exit != nil || $0.kind == nil })
     }
 
-    @Test func `the start limit gives it up, and reset-failed forgives`() throws {
+    @Test func `an app that reaches the start limit is given up until reset-failed`() throws {
         let daemon = try TestDaemon(
             try make(
                 "exit 1",
@@ -55,7 +55,7 @@ import Testing
         #expect(try client.explain(Self.app).supervision?.failed == nil)
     }
 
-    @Test func `a permanent failure is not tried again`() throws {
+    @Test func `an app with a permanent failure is not restarted`() throws {
         let daemon = try TestDaemon(
             try make("exit 77", ["[Supervision]", "Restart=always", "RestartPreventExitStatus=77"]))
         let client = try daemon.client()
@@ -79,7 +79,7 @@ import Testing
         #expect(after <= before && after > 0)
     }
 
-    @Test func `a required app is started first; its failure is told`() throws {
+    @Test func `a required app is started first, and its failure is reported`() throws {
         let daemon = try TestDaemon(
             try make("wait-forever", ["[Dependencies]", "Requires=org.example.base"]),
             try make("notify wait-forever", [], named: "org.example.base"),
@@ -112,7 +112,7 @@ import Testing
         #expect(try client.instance(rival.instance).exit?.reason == .conflict)
     }
 
-    @Test func `ending an app drops a launch of it that waits for others`() throws {
+    @Test func `ending an app drops its launch that waits for other apps`() throws {
         let daemon = try TestDaemon(
             try make("wait-forever", ["[Dependencies]", "Requires=org.example.slow"]),
             TestApp(
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func `listening makes it ready without cgroups too`() throws {
+    @Test func `listening makes an app ready without cgroups, too`() throws {
         let directory = try TemporaryDirectory()
         chmod(directory.path, 0o777)
         let daemon = try TestDaemon(
@@ -146,7 +146,7 @@ import Testing
         try watcher.awaitState(.active, of: launched.instance)
     }
 
-    @Test func `apps in a circle are refused by name`() throws {
+    @Test func `apps that require each other in a circle are refused by name`() throws {
         let daemon = try TestDaemon(
             try make("wait-forever", ["[Dependencies]", "Requires=org.example.b"]),
             try make(

@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: all)
-    func `keys, window size and the interrupt key are the app's`(_ app: String) throws {
+    func `an app gets the keys, the window size and the interrupt key`(_ app: String) throws {
         let desk = try Self.desk(try compileProbe("terminal.c"))
         try desk.shell.enter("greenroomctl run \(app)", until: "waiting\r\n")
         try desk.shell.enter("word", until: "got word\r\n")
@@ -50,7 +50,7 @@ import Testing
 
     /// The daemon's numbers of processes are not the client's: there the app would not be, or another.
     @Test(arguments: all)
-    func `in a container, too, keys are the app's`(_ app: String) throws {
+    func `an app gets the keys in a container, too`(_ app: String) throws {
         try requireOrSkip(
             getuid() == 0, "only root makes a namespace of process numbers everywhere")
         let desk = try Self.desk(try compileProbe("terminal.c"))
@@ -64,7 +64,8 @@ import Testing
         #expect(!desk.shell.isRaw)
     }
 
-    @Test func `the app has ended and the daemon hangs: the interrupt key ends the client`() throws
+    @Test func `if the app has ended and the daemon hangs, the interrupt key ends the client`()
+        throws
     {
         let desk = try Self.desk(try compileProbe("terminal.c"))
         let supervisor = try desk.daemon.pid
@@ -83,7 +84,7 @@ import Testing
     }
 
     @Test(arguments: all)
-    func `the stop key stops it, and it goes on in front`(_ app: String) throws {
+    func `the stop key stops an app, and fg continues it`(_ app: String) throws {
         let desk = try Self.desk(try compileProbe("terminal.c"))
         try desk.shell.enter("greenroomctl run \(app)", until: "waiting\r\n")
         let instance = try desk.instance(app)
@@ -120,7 +121,7 @@ import Testing
     }
 
     @Test(arguments: all)
-    func `in the background it shows its output and takes no key`(_ app: String) throws {
+    func `an app in the background shows its output and gets no key`(_ app: String) throws {
         let desk = try Self.desk(try compileProbe("terminal.c"))
         try desk.shell.enter("greenroomctl run \(app) &", until: "waiting\r\n")
         #expect(!desk.shell.isRaw)
@@ -134,7 +135,7 @@ import Testing
         #expect(!desk.shell.isRaw)
     }
 
-    @Test func `what draws in the background is stopped until it is in front`() throws {
+    @Test func `an app that draws in the background is stopped until it is in front`() throws {
         let desk = try Self.desk(try compileProbe("terminal.c"))
         try desk.shell.enter("greenroomctl run \(Self.cold) -- raw &")
         try desk.shell.await("its stop") { try desk.shell.enter("jobs").contains("Stopped") }
@@ -145,7 +146,7 @@ import Testing
     }
 
     @Test(arguments: all)
-    func `a shell in it has job control of its own`(_ app: String) throws {
+    func `a shell in the app's terminal has job control of its own`(_ app: String) throws {
         let desk = try Self.desk("/bin/bash")
         try desk.shell.enter(
             "PS1='in''ner> ' greenroomctl run \(app) -- --norc --noprofile --noediting -i",
@@ -166,7 +167,9 @@ import Testing
     }
 
     @Test(arguments: all)
-    func `beside pipes only the terminal is replaced`(_ app: String) throws {
+    func `an app with pipes beside its terminal gets only the terminal replaced`(_ app: String)
+        throws
+    {
         let desk = try Self.desk("/bin/sh")
         let read = try desk.shell.enter(
             "echo piped | greenroomctl run \(app) -- -c 'cat; test -t 1 && test ! -t 0 && "
@@ -183,7 +186,7 @@ import Testing
         #expect(!desk.shell.isRaw)
     }
 
-    @Test func `beside a socket the terminal stays the caller's`() throws {
+    @Test func `an app with a socket beside its terminal keeps the caller's terminal`() throws {
         let desk = try Self.desk("/bin/sh")
         try desk.daemon.directory.write(
             """
@@ -198,7 +201,9 @@ import Testing
     }
 
     @Test(arguments: all)
-    func `continued in the background it does not come to the front`(_ app: String) throws {
+    func `an app that is continued in the background does not come to the front`(_ app: String)
+        throws
+    {
         let desk = try Self.desk("/bin/sh")
         let instance = try desk.stopped(app)
         let client = try desk.daemon.client()
@@ -215,7 +220,7 @@ import Testing
     }
 
     @Test(arguments: all)
-    func `beside a pipe the stop key freezes it with its client`(_ app: String) throws {
+    func `the stop key freezes an app with a pipe together with its client`(_ app: String) throws {
         let desk = try Self.desk("/bin/sh")
         let instance = try desk.stopped(app, beside: " | cat")
         let client = try desk.daemon.client()
@@ -229,7 +234,7 @@ import Testing
     }
 
     @Test(arguments: all)
-    func `a signal that the caller ignores does not reach it`(_ app: String) throws {
+    func `a signal that the caller ignores does not reach the app`(_ app: String) throws {
         let desk = try Self.desk("/bin/sh")
         try desk.shell.enter(
             "nohup greenroomctl run \(app) -- -c 'exec sleep 1000' </dev/null >/dev/null 2>&1 &")
@@ -245,7 +250,7 @@ import Testing
         ("SystemCallFilter=~setsid getsid", Control.LaunchKind.prewarmed),
         ("SystemCallFilter=~ioctl", .cold), ("SystemCallFilter=~pipe2", .cold),
     ])
-    func `a confined app takes its terminal, cold where paused it could not`(
+    func `a confined app takes its terminal, if need be in a cold launch`(
         _ filter: String, _ kind: Control.LaunchKind
     ) throws {
         let desk = try Self.desk(
@@ -258,7 +263,9 @@ import Testing
     }
 
     @Test(arguments: all)
-    func `it outlives the daemon's death, with its keys and its status`(_ app: String) throws {
+    func `an app on a terminal outlives the daemon, with its keys and its status`(_ app: String)
+        throws
+    {
         let desk = try Self.desk(try compileProbe("terminal.c"))
         try desk.shell.enter("greenroomctl run \(app)", until: "waiting\r\n")
         _ = try desk.instance(app)
@@ -274,7 +281,7 @@ import Testing
 
     /// While nobody has told the client yet how its app ended.
     @Test(arguments: all)
-    func `what is typed after the app's end is the shell's`(_ app: String) throws {
+    func `keys that are typed after the app's end go to the shell`(_ app: String) throws {
         let desk = try Self.desk("/bin/sh")
         try desk.shell.enter(
             "greenroomctl run \(app) -- -c 'echo up; read word; exit 3'", until: "up\r\n")
@@ -295,7 +302,7 @@ import Testing
     }
 
     @Test(arguments: [SIGTERM, SIGHUP, SIGSEGV, SIGABRT, SIGALRM])
-    func `whatever ends the client, the terminal is as before`(_ signal: Int32) throws {
+    func `the terminal is restored, whatever signal ends the client`(_ signal: Int32) throws {
         let desk = try Self.desk(try compileProbe("terminal.c"))
         try desk.shell.enter("greenroomctl run \(Self.cold)", until: "waiting\r\n")
         _ = try desk.instance(Self.cold)
@@ -328,7 +335,7 @@ import Testing
     }
 
     @Test(arguments: all)
-    func `without cgroups it stops and goes on all the same`(_ app: String) throws {
+    func `an app on a terminal stops and continues without cgroups, too`(_ app: String) throws {
         let desk = try Self.desk(try compileProbe("terminal.c"), [], .asNobody)
         try desk.shell.enter("greenroomctl run \(app) -- raw", until: "waiting\r\n")
         desk.shell.type("\u{1A}")
@@ -344,7 +351,7 @@ import Testing
     }
 
     @Test(arguments: all)
-    func `the program's children are its own alone`(_ app: String) throws {
+    func `a program on a terminal sees no children but its own`(_ app: String) throws {
         let desk = try Self.desk("/bin/bash")
         let shown = try desk.shell.enter(
             "greenroomctl run \(app) -- -c 'wait -n; echo wait $?; sleep 0 & wait -n; echo wait $?'"

@@ -48,7 +48,9 @@ import Testing
         try expectCold(folder, shim: shim, user: 65_534, because: "chmod a+rX \(shim)")
     }
 
-    @Test func `nor does one in a folder that is closed to them`() throws {
+    @Test func `a shim in a folder that other users cannot enter prewarms none of their apps`()
+        throws
+    {
         try requireOrSkip(getuid() == 0, "only root has apps of other users")
         let folder = try TemporaryDirectory()
         mkdir(folder.path + "/closed", 0o700)
@@ -57,7 +59,7 @@ import Testing
             folder, shim: shim, user: 65_534, because: "chmod a+rX \(folder.path)/closed")
     }
 
-    @Test(arguments: [0, 40, 2_000]) func `a shim that was not written to its end prewarms nothing`(
+    @Test(arguments: [0, 40, 2_000]) func `a shim that is only partly written prewarms nothing`(
         byteCount: Int
     ) throws {
         let folder = try TemporaryDirectory()
@@ -66,7 +68,7 @@ import Testing
         try expectCold(folder, shim: shim, because: "install it again")
     }
 
-    @Test func `a shim whose path the dynamic linker would take for two prewarms nothing`() throws {
+    @Test func `a shim whose path the dynamic linker would split in two prewarms nothing`() throws {
         let folder = try TemporaryDirectory()
         let shim = try copy(to: folder, as: "the shim.so")
         try expectCold(folder, shim: shim, because: "install Greenroom elsewhere")

@@ -40,7 +40,7 @@ import Testing
         return nil
     }
 
-    @Test func `users without an app cannot fill the list of those who are locked`() throws {
+    @Test func `users without an app cannot fill the list of locked users`() throws {
         let daemon = try daemon()
         for user in 0..<1024 {
             _ = try client(daemon, as: 200_000 + Int32(user)).call(.application(.lock(user: nil)))
@@ -56,7 +56,7 @@ import Testing
         #expect(control { _ = try one.call(.application(.lock(user: nil))) } == nil)
     }
 
-    @Test func `users see their own apps only`() throws {
+    @Test func `users see only their own apps`() throws {
         let daemon = try daemon()
         #expect(try daemon.client().list().count == 3)
         #expect(try client(daemon).list().map(\.identifier) == [own])
@@ -79,7 +79,7 @@ import Testing
         else { throw TestError("no suggestion") }
     }
 
-    @Test func `who sees no app is told whose apps there may be`() throws {
+    @Test func `a user who sees no app is told who may see others`() throws {
         let daemon = try daemon()
         let request = try clientProcess(daemon, ["list"], user: 4321)
         let result = try run(request)
@@ -88,7 +88,7 @@ import Testing
     }
 
     /// Its sockets would be made and its instances prewarmed, as their user.
-    @Test func `nobody makes an instance of another user's template`() throws {
+    @Test func `no user can make an instance of another user's template`() throws {
         let daemon = try daemon()
         let socket = daemon.directory.path + "/made-%i"
         var template = TestApp(
@@ -165,7 +165,7 @@ import Testing
             try self.client(daemon, as: Self.stranger).wait(.launch("secret")).reason == .forceQuit)
     }
 
-    @Test func `a launch is awaited by its name among the apps of the asker first`() throws {
+    @Test func `a wait for a launch name looks among the caller's own apps first`() throws {
         let daemon = try daemon()
         let (user, stranger) = (try client(daemon), try client(daemon, as: Self.stranger))
         let name: (inout Control.LaunchCall) -> Void = { $0.launchIdentifier = "same" }
@@ -178,7 +178,9 @@ import Testing
         #expect(mine.instance != theirs.instance)
     }
 
-    @Test func `a watcher's events are numbered without gaps, whatever it may not see`() throws {
+    @Test func `a watcher's events are numbered without gaps, even if some are hidden from it`()
+        throws
+    {
         let daemon = try daemon()
         let watcher = try client(daemon)
         try watcher.send(.watch())
@@ -232,7 +234,7 @@ import Testing
         }
     }
 
-    @Test func `a launch of another user's app brings arguments only`() throws {
+    @Test func `a launch of another user's app can bring only arguments`() throws {
         let daemon = try daemon(["ControlGroups=\(Self.group)"])
         let member = try client(daemon, extraGroup: Self.group)
         let null = open("/dev/null", O_RDWR | O_CLOEXEC)
@@ -273,7 +275,7 @@ import Testing
         _ = try member.wait(mine.instance)
     }
 
-    @Test func `an app with groups of its own takes arguments only, of its user too`() throws {
+    @Test func `an app with extra groups accepts only arguments, even from its own user`() throws {
         try requireOrSkip(getuid() == 0, "only root can be several users")
         let app = program(
             own, try compileProbe("behave.c"),
@@ -293,7 +295,7 @@ import Testing
         #expect(try user.wait(launched.instance).status == 6)
     }
 
-    @Test func `the daemon enters no directory for a user who could not`() throws {
+    @Test func `the daemon enters no directory that the calling user could not enter`() throws {
         let daemon = try daemon()
         let directory = try TemporaryDirectory()
         mkdir(directory.path + "/locked", 0o755)

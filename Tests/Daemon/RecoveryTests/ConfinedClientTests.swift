@@ -36,8 +36,9 @@ import Testing
     }
 
     @Test(arguments: ["gone", "open", "same"])
-    func `may not, although another supervisor finds its manifest otherwise`(_ what: String) throws
-    {
+    func `a confined app may not call the next supervisor, even with a changed manifest`(
+        _ what: String
+    ) throws {
         let folder = try TemporaryDirectory()
         let daemon = try daemon(folder, [Self.sandbox])
         let text = try answer(daemon, folder) {
@@ -52,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: ["gone", "same"])
-    func `may, if it is not confined`(_ what: String) throws {
+    func `an app that is not confined may call the next supervisor`(_ what: String) throws {
         let folder = try TemporaryDirectory()
         let daemon = try daemon(folder, [])
         let text = try answer(daemon, folder) { if what == "gone" { try daemon.remove(Self.app) } }

@@ -51,7 +51,7 @@ import Testing
         for pid in pids { #expect(!Processes.isAlive(pid)) }
     }
 
-    @Test func `state that was cut off costs what it held, and the daemon starts`() throws {
+    @Test func `truncated state loses only what it held, and the daemon starts`() throws {
         let (daemon, pids) = try ruined { daemon, random in
             try change(daemon.runtimeDirectory + "/state") {
                 $0.removeLast(Int.random(in: 1..<$0.count, using: &random))
@@ -60,7 +60,8 @@ import Testing
         try check(daemon, pids)
     }
 
-    @Test func `state of another version is ended, and the daemon starts`() throws {
+    @Test func `processes from a state of another version are ended, and the daemon starts`() throws
+    {
         let (daemon, pids) = try ruined { daemon, _ in
             try change(daemon.runtimeDirectory + "/state") { $0[7] ^= 1 }
         }
@@ -73,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: ["state", "instances"])
-    func `garbage costs its apps and nothing else`(file: String) throws {
+    func `a file of garbage loses its apps and nothing else`(file: String) throws {
         let (daemon, pids) = try ruined { daemon, random in
             try change("\(daemon.runtimeDirectory)/\(file)") { bytes in
                 for index in bytes.indices.prefix(1 << 20) {
@@ -85,7 +86,7 @@ import Testing
     }
 
     @Test(arguments: ["state", "instances"])
-    func `whatever bit is flipped, the daemon starts and knows every process that runs`(
+    func `after any bit is flipped, the daemon starts and knows every running process`(
         file: String
     ) throws {
         for _ in 0..<3 {
@@ -103,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func `a supervisor that is killed and finds its state whole says nothing of damage`()
+    @Test func `a supervisor that was killed reports no damage if its state is whole`()
         throws
     {
         let (daemon, pids) = try ruined { _, _ in }

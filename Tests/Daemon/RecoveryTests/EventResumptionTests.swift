@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Watchers that come back go on where they were, also with the next supervisor.
-@Suite struct `Watching on` {
+@Suite struct `Resuming a watch` {
     private let app = "org.example.a"
     private let foreign = "org.example.foreign"
     private static let stranger: Int32 = 65_534
@@ -28,7 +28,7 @@ import Testing
         return try watcher.next { $0.kind == .exited && $0.instance == launched.instance }
     }
 
-    @Test func `what happened since an event is told first, then what happens`() throws {
+    @Test func `a watcher first gets the events since a given one, then new events`() throws {
         let daemon = try daemon()
         let first = try daemon.watch()
         let known = try exit(daemon, first)
@@ -60,7 +60,7 @@ import Testing
         #expect(numbers == Array(known.sequence + 1...known.sequence + UInt64(numbers.count)))
     }
 
-    @Test func `what is not kept any more is told to be lost`() throws {
+    @Test func `a watcher is told that events that are no longer kept are lost`() throws {
         let daemon = try daemon()
         let watcher = try daemon.watch()
         let known = try exit(daemon, watcher)
@@ -77,7 +77,7 @@ import Testing
         #expect(kept.count > 500)
     }
 
-    @Test func `a number that nobody gave is told to be lost`() throws {
+    @Test func `a watcher that gives an unknown number is told that events are lost`() throws {
         let daemon = try daemon()
         let latest = try daemon.watch().latest
         let watcher = try daemon.watch(after: latest + 1_000_000)
@@ -86,7 +86,7 @@ import Testing
         #expect(try earlier.next().kind == .eventsLost)
     }
 
-    @Test func `who sees their own apps only goes on with numbers of their own`() throws {
+    @Test func `a watcher that sees only its own apps goes on with its own numbers`() throws {
         try requireOrSkip(getuid() == 0, "only root can be two users")
         let daemon = try TestDaemon(
             program(app, try compileProbe("behave.c"), ["User=\(Self.stranger)"]),

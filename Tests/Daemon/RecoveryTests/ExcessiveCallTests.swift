@@ -102,7 +102,8 @@ import Testing
         #expect(try resident(daemon) - before < 8 << 20)
     }
 
-    @Test func `1.45 million names in one call are refused by number, again and again`() throws {
+    @Test func `1.45 million names in one call are refused with the limit, again and again`() throws
+    {
         let daemon = try daemon()
         let other = try daemon.client()
         _ = try attack(names(10), daemon, beside: other)
@@ -119,7 +120,7 @@ import Testing
         try expectMemoryBack(daemon, since: before, other)
     }
 
-    @Test func `a million values in one call are refused by number`() throws {
+    @Test func `a million values in one call are refused with the limit`() throws {
         let daemon = try daemon()
         let other = try daemon.client()
         let before = try resident(daemon)
@@ -131,7 +132,7 @@ import Testing
         try expectMemoryBack(daemon, since: before, other)
     }
 
-    @Test func `a number of millions of digits is none`() throws {
+    @Test func `a number with millions of digits is refused`() throws {
         let daemon = try daemon()
         let other = try daemon.client()
         let (answer, slowest) = try attack(zeros(7 << 20), daemon, beside: other)
@@ -140,7 +141,7 @@ import Testing
     }
 
     /// Each costs several microseconds to read, and no call has one.
-    @Test func `sixty thousand long fractions in one call are refused by number`() throws {
+    @Test func `sixty thousand long fractions in one call are refused with the limit`() throws {
         let daemon = try daemon()
         let other = try daemon.client()
         let fraction = "0." + String(repeating: "7", count: 100) + "e-300"

@@ -66,7 +66,9 @@ import Testing
     }
 
     /// The last of the many calls shows the order: it makes an app that a later answer would name.
-    @Test func `one call is served before the rest of 200 that came first`() throws {
+    @Test func `a single call is served before the rest of 200 earlier calls of another client`()
+        throws
+    {
         let daemon = try daemon()
         let (greedy, other) = (try daemon.client(), try daemon.client())
         _ = (try greedy.list(), try other.list())
@@ -92,7 +94,8 @@ import Testing
         #expect(report.loaded == [Self.app, "org.example.late"])
     }
 
-    @Test func `10000 connections of one user meet its limit, and others are served`() throws {
+    @Test func `10000 connections of one user reach its limit, and other users are served`() throws
+    {
         try requireOrSkip(getuid() == 0, "only root can be several users")
         var options = TestDaemon.Options()
         options.configuration = ["ConnectionsPerUser=100"]
@@ -144,7 +147,9 @@ import Testing
         #expect(try clients[0].wait(launched.instance).status == 3)
     }
 
-    @Test func `a message of 8 MiB is taken, and one byte more is told the limit`() throws {
+    @Test func `a message of 8 MiB is accepted, and one byte more is refused with the limit`()
+        throws
+    {
         let daemon = try daemon()
         let client = try daemon.client()
         send(call(byteCount: 8 << 20), to: client)
@@ -155,7 +160,10 @@ import Testing
         #expect(try daemon.client().list().count == 1)
     }
 
-    @Test func `half messages of one user are limited together, the largest first`() throws {
+    @Test
+    func `the partial messages of one user have a common limit, which drops the largest first`()
+        throws
+    {
         let daemon = try daemon()
         let (other, modest) = (try daemon.client(), try daemon.client())
         let half = call(byteCount: 15 << 19).dropLast(2)
@@ -175,7 +183,7 @@ import Testing
         #expect(try other.list().count == 1)
     }
 
-    @Test func `300 descriptors are refused by name, and closed`() throws {
+    @Test func `300 descriptors are refused with the limit and closed`() throws {
         let daemon = try daemon()
         let other = try daemon.client()
         let null = open("/dev/null", O_RDWR | O_CLOEXEC)
@@ -203,7 +211,8 @@ import Testing
         return count
     }
 
-    @Test func `one that never reads is not read from any more, and others are answered`() throws {
+    @Test func `a client that never reads is no longer read from, and others are answered`() throws
+    {
         let daemon = try daemon()
         let (deaf, other) = (try daemon.client(), try daemon.client())
         let flags = fcntl(deaf.descriptor, F_GETFL)
@@ -235,7 +244,7 @@ import Testing
         #expect(try daemon.client().list().count == 1)
     }
 
-    @Test func `a flood of calls is answered in order, and others in between`() throws {
+    @Test func `a flood of calls is answered in order, and other clients in between`() throws {
         let daemon = try daemon()
         let other = try daemon.client()
         let floods = try (0..<8).map { _ in try daemon.client() }
@@ -250,7 +259,8 @@ import Testing
 
     /// Each has replies that fill its socket and more calls; the one that is served first reads while the
     /// others have their turns.
-    @Test func `a client that reads while it awaits its turn does not hold up the others`() throws {
+    @Test func `a client that reads while it waits for its turn does not delay the others`() throws
+    {
         let daemon = try daemon()
         let call = Array(
             (#"{"method":"org.varlink.service.GetInterfaceDescription","#
@@ -291,7 +301,7 @@ import Testing
         #expect(waiting >= 200_000)
     }
 
-    @Test func `calls of a client that left at once are made all the same`() throws {
+    @Test func `calls of a client that left at once are still performed`() throws {
         let daemon = try daemon()
         let other = try daemon.client()
         let launched = try other.launch(Self.app, ["wait-forever"])
@@ -307,7 +317,7 @@ import Testing
         #expect(try other.wait(launched.instance).signal == SIGKILL)
     }
 
-    @Test func `launches of clients that left are limited by what they brought`() throws {
+    @Test func `launches of clients that left are limited by the bytes that they sent`() throws {
         var options = TestDaemon.Options()
         // None of them is given up while the others come, however slowly.
         options.configuration = ["LaunchDeadlineSec=600"]

@@ -77,7 +77,7 @@ import Testing
         #expect(try run(root, Self.good, admin).kind == .prewarmed)
     }
 
-    @Test func `two environments of one app are told apart, whatever their digest`() throws {
+    @Test func `two environments of one app are distinguished, whatever their digests`() throws {
         let daemon = try daemon(try ownApp(1))
         let user = try client(daemon)
         try run(own, Self.evil, user)
@@ -87,7 +87,9 @@ import Testing
     }
 
     /// The next supervisor has the keys only.
-    @Test func `after a restart an environment is known again, and no other taken for it`() throws {
+    @Test func `after a restart an environment is recognized, and no other is mistaken for it`()
+        throws
+    {
         let daemon = try daemon(try ownApp(1))
         for (first, second) in [(Self.good, Self.good), (Self.good, Self.evil)] {
             try run(own, first, try client(daemon))
@@ -101,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `no user makes the daemon forget what another's pools are made of`() throws {
+    @Test func `no user can make the daemon forget the pool environments of another user`() throws {
         let probe = try compileProbe("behave.c")
         let daemon = try daemon(program(root, probe, prewarm: 1), try ownApp())
         let (admin, user) = (try daemon.client(), try client(daemon))
@@ -117,7 +119,7 @@ import Testing
         "[Sandbox]", "AmbientCapabilities=CAP_DAC_READ_SEARCH", "NoNewPrivileges=no",
     ]
 
-    @Test func `whoever launches an app with capabilities brings arguments only`() throws {
+    @Test func `a launch of an app with capabilities can bring only arguments`() throws {
         let daemon = try daemon(try ownApp(0, Self.capability))
         let user = try client(daemon)
         let null = open("/dev/null", O_RDWR | O_CLOEXEC)
@@ -144,7 +146,8 @@ import Testing
         #expect(try user.wait(launched.instance).status == 6)
     }
 
-    @Test func `what was brought before an app got capabilities is not used after`() throws {
+    @Test func `an environment from before an app got capabilities is not used afterwards`() throws
+    {
         let daemon = try daemon(try ownApp(1))
         try run(own, Self.evil, try client(daemon))
         #expect(try pausedEnvironment(own, daemon).contains { $0.contains(Self.mark) })
@@ -163,7 +166,7 @@ import Testing
 
     /// As the manual says it is done; with supplementary groups alone the kernel lets the user in.
     @Test(arguments: [["Group=64110"], ["Group=64110", "SupplementaryGroups=64111"]])
-    func `an app whose group is its own is not traced by its user`(lines: [String]) throws {
+    func `an app with a group of its own cannot be traced by its user`(lines: [String]) throws {
         let daemon = try daemon(try ownApp(0, lines))
         let launched = try client(daemon).launch(own, ["wait-forever"])
         let path = "/proc/\(try #require(launched.processId))/environ"
@@ -237,7 +240,7 @@ import Testing
 
     // MARK: What is told
 
-    @Test func `strangers are not told what the daemon's environment is`() throws {
+    @Test func `other users cannot learn the daemon's environment`() throws {
         let daemon = try daemon(try ownApp())
         #expect(try client(daemon).describe().environment.isEmpty)
         #expect(try !daemon.client().describe().environment.isEmpty)

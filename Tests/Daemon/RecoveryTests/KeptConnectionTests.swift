@@ -82,7 +82,9 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `a connection whose other end waits in it ends after its client`(_ place: Place) throws {
+    func `a connection whose other end is queued in a message ends after its client`(_ place: Place)
+        throws
+    {
         let daemon = try daemon()
         let pipe = try Pipe()
         try leaveConnection(daemon, place, pipe)
@@ -92,7 +94,8 @@ import Testing
         #expect(try daemon.client().list().count == 1)
     }
 
-    @Test func `what waits without descriptors may wait, and with descriptors is told why not`()
+    @Test
+    func `a message may wait without descriptors, and one with descriptors gets a time limit`()
         throws
     {
         let daemon = try daemon()

@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `twenty-five kills lose nothing, double nothing and leave nothing`() throws {
+    @Test func `twenty-five kills lose nothing, repeat nothing and leave nothing behind`() throws {
         var random = SeededGenerator()
         let probe = try compileProbe("behave.c")
         var options = TestDaemon.Options()

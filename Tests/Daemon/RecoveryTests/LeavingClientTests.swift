@@ -27,7 +27,7 @@ import Testing
     }
 
     /// A read ends behind the descriptors of the first.
-    @Test func `calls with descriptors that came together are all served`() throws {
+    @Test func `calls with descriptors that arrive together are all served`() throws {
         let daemon = try daemon()
         let client = try daemon.client()
         let null = open("/dev/null", O_RDWR | O_CLOEXEC)
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `a client that writes no more is answered and then closed`() throws {
+    @Test func `a client that stops writing is answered and then closed`() throws {
         let daemon = try daemon()
         let client = try daemon.client()
         try whileStopped(daemon) {
@@ -65,7 +65,7 @@ import Testing
     }
 
     /// As `printf ... | socat - UNIX:...` does.
-    @Test func `a client that writes no more gets all of its replies, however slowly it reads`()
+    @Test func `a client that stops writing gets all its replies, however slowly it reads`()
         throws
     {
         let daemon = try daemonWithLongList()
@@ -85,8 +85,7 @@ import Testing
     }
 
     /// They were held up as too many replies waited; then all of those go in one write.
-    @Test func `calls that were held up go on, however fast their client reads the replies`() throws
-    {
+    @Test func `delayed calls continue, however fast their client reads the replies`() throws {
         try requireOrSkip(geteuid() == 0, "only root enlarges another process's sockets")
         let daemon = try daemonWithLongList()
         let (client, other) = (try daemon.client(), try daemon.client())
@@ -101,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `a client that waited and writes no more is closed after its answer`() throws {
+    @Test func `a client that waits and stops writing is closed after its answer`() throws {
         let daemon = try daemon()
         let (client, other) = (try daemon.client(), try daemon.client())
         let launched = try other.launch(Self.app, ["wait-forever"])
@@ -117,7 +116,7 @@ import Testing
         try client.awaitClose()
     }
 
-    @Test func `a client that asks to wait and leaves at once is forgotten before the end comes`()
+    @Test func `a client that asks to wait and leaves at once is forgotten before the app ends`()
         throws
     {
         let daemon = try daemon()

@@ -32,7 +32,7 @@ import Testing
         try daemon.client().change(.kill, launched.instance)
     }
 
-    @Test func `a user's apps are logged no more often than leaves room for others'`() throws {
+    @Test func `the log lines of one user's apps leave room for those of other users`() throws {
         try requireOrSkip(getuid() == 0, "only root can be several users")
         let probe = try compileProbe("flood.c")
         func apps(_ user: Int, _ count: Int) -> [TestApp] {

@@ -87,7 +87,7 @@ import Testing
         #expect(access(daemon.directory.path + "/made", F_OK) != 0)
     }
 
-    @Test func `a credential in a user's folder is no way to root's files`() throws {
+    @Test func `a credential in a user's folder gives no way to root's files`() throws {
         let daemon = try daemon()
         try lay(out: daemon)
         let path = daemon.directory.path
@@ -108,7 +108,7 @@ import Testing
         #expect(try credential(own, try client(daemon)) == "root's key")
     }
 
-    @Test func `a socket in a user's folder is made there and nowhere else`() throws {
+    @Test func `a socket in a user's folder is made nowhere else`() throws {
         let daemon = try daemon()
         try lay(out: daemon)
         let path = daemon.directory.path
@@ -149,7 +149,7 @@ import Testing
         try daemon.client().list().contains { $0.identifier == "org.example.evil" }
     }
 
-    @Test func `a manifest of a user's is not read, wherever it lies`() throws {
+    @Test func `a manifest that belongs to a user is not read, wherever it is`() throws {
         let daemon = try daemon()
         try lay(out: daemon)
         let path = daemon.appDirectory + "/org.example.evil.app"
@@ -173,7 +173,7 @@ import Testing
         #expect(try daemon.client().reload().failed.isEmpty && loaded(daemon))
     }
 
-    @Test func `a desktop entry of a user's makes no app`() throws {
+    @Test func `a desktop entry that belongs to a user makes no app`() throws {
         try requireOrSkip(getuid() == 0, "only root can be several users")
         var options = TestDaemon.Options()
         options.desktopFolder = true
@@ -192,7 +192,7 @@ import Testing
         #expect(try !daemon.client().reload().failed.isEmpty && !loaded(daemon))
     }
 
-    @Test func `a launch screen in a user's folder is not looked at`() throws {
+    @Test func `a launch screen in a user's folder is not opened`() throws {
         let daemon = try daemon()
         try lay(out: daemon)
         let path = daemon.directory.path
@@ -217,7 +217,7 @@ import Testing
         #expect(try daemon.client().reload().failed.isEmpty)
     }
 
-    @Test func `a drop-in of a user's is not read`() throws {
+    @Test func `a drop-in that belongs to a user is not read`() throws {
         let daemon = try daemon(
             program(own, compileProbe("behave.c"), ["User=\(Self.user)"]))
         let folder = daemon.appDirectory + "/\(own).app.d"
@@ -251,7 +251,7 @@ import Testing
         chown(path, 0, 0)
     }
 
-    @Test func `doctor says which manifests are not read for their owner`() throws {
+    @Test func `doctor names the manifests that are not read because of their owner`() throws {
         let daemon = try daemon(try evilManifest())
         chmod(daemon.appDirectory, 0o777)
         let result = try TestSupport.run(try clientProcess(daemon, ["doctor"]))
@@ -264,7 +264,9 @@ import Testing
     // MARK: The daemon itself
 
     @Test(arguments: [(uid_t(64_103), mode_t(0o755)), (0, 0o777)])
-    func `a runtime directory of a stranger's is not taken`(owner: uid_t, mode: mode_t) throws {
+    func `a runtime directory that belongs to another user is refused`(owner: uid_t, mode: mode_t)
+        throws
+    {
         let daemon = try daemon()
         try daemon.terminate()
         try daemon.forgetBoot()

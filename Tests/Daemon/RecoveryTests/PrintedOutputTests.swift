@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1])
-    func `an app of another user does not get what the daemon writes to`(prewarm: Int) throws {
+    func `an app of another user does not get the daemon's output file`(prewarm: Int) throws {
         try requireOrSkip(getuid() == 0, "only root can be several users")
         let daemon = try TestDaemon()
         let log = daemon.directory.path + "/log"
@@ -45,7 +45,7 @@ import Testing
 
     /// Whoever has a terminal reads what is typed there.
     @Test(arguments: [0, 1])
-    func `an app has the daemon's terminal if it is its user's and not confined`(
+    func `an app has the daemon's terminal if it has the same user and is not confined`(
         prewarm: Int
     ) throws {
         var ends: (Int32, Int32) = (-1, -1)
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `what an app prints after its first output is kept nowhere`() throws {
+    @Test func `what an app prints after its first output is not stored`() throws {
         let daemon = try TestDaemon()
         try talkative(daemon)
         let instance = try print(daemon)
@@ -105,7 +105,7 @@ import Testing
         #expect((0...1 << 20).contains(keptByteCount(instance, daemon)))
     }
 
-    @Test func `an app that prints while there is no daemon goes on with the next one`() throws {
+    @Test func `an app that prints while there is no daemon continues with the next one`() throws {
         let daemon = try TestDaemon()
         try talkative(daemon)
         let input = try Pipe()

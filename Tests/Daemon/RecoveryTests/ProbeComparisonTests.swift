@@ -90,7 +90,7 @@ import Testing
         return lines
     }
 
-    @Test func `on a terminal there is no difference`() throws {
+    @Test func `a probe sees no difference on a terminal`() throws {
         let daemon = try daemon(try compileProbe("probe.c"), [], .init())
         _ = try onTerminal(warm, of: daemon)
         try daemon.awaitPaused(warm)
@@ -113,18 +113,18 @@ import Testing
         expectEqual(lines, try attached(cold, to: daemon))
     }
 
-    @Test func `as root there is no difference`() throws { try compare() }
+    @Test func `a probe sees no difference as root`() throws { try compare() }
 
-    @Test func `as another user there is no difference`() throws {
+    @Test func `a probe sees no difference as another user`() throws {
         try requireOrSkip(getuid() == 0, "only root can become another user")
         try compare(nil, ["User=nobody", "NoNewPrivileges=yes", "SupplementaryGroups=audio video"])
     }
 
-    @Test func `without root and cgroups there is no difference`() throws {
+    @Test func `a probe sees no difference without root and cgroups`() throws {
         try compare(nil, [], .asNobody)
     }
 
-    @Test func `for a script, and through env, there is no difference`() throws {
+    @Test func `a probe sees no difference for a script and through env`() throws {
         let directory = try TemporaryDirectory()
         let probe = try compileProbe("probe.c")
         for (name, line) in [

@@ -40,7 +40,9 @@ import Testing
     }
 
     @Test(arguments: [SIGUSR1, SIGKILL])
-    func `an order that finds the spawner gone is the next one's`(_ signal: Int32) throws {
+    func `an order that finds the spawner gone is performed by the next spawner`(_ signal: Int32)
+        throws
+    {
         let output = try openOutput()
         defer { close(output.number) }
         let client = try daemon.client()
@@ -63,7 +65,7 @@ import Testing
         #expect(try runs(output.path) == 1)
     }
 
-    @Test func `launches while the spawner executes itself anew all succeed, each once`() throws {
+    @Test func `launches during an upgrade of the spawner all succeed, each once`() throws {
         let output = try openOutput()
         defer { close(output.number) }
         let client = try daemon.client()

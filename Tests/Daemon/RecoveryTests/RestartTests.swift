@@ -13,7 +13,7 @@ import Testing
         try TestDaemon([program(app, try compileProbe("behave.c"), prewarm: prewarm, lines)])
     }
 
-    @Test func `paused instances stand where they stood and launch`() throws {
+    @Test func `paused instances survive a restart and can be launched`() throws {
         let daemon = try daemon(prewarm: 2)
         let before = try daemon.awaitPaused(app, count: 2)
         try daemon.restart()
@@ -24,8 +24,7 @@ import Testing
         #expect(try daemon.client().wait(launched.instance).status == 3)
     }
 
-    @Test func `an instance on its way to the pause arrives there for the next supervisor`() throws
-    {
+    @Test func `an instance that pauses during a restart is found by the next supervisor`() throws {
         let daemon = try daemon(prewarm: 1)
         // Killed as early as a client can: the first prewarm has only been ordered.
         let first = try daemon.client().instances(of: app)
@@ -35,7 +34,7 @@ import Testing
         #expect(try daemon.client().launch(app, ["exit", "0"]).kind == .prewarmed)
     }
 
-    @Test func `a manifest that changed meanwhile makes paused instances stale`() throws {
+    @Test func `a manifest that changed during the restart makes paused instances stale`() throws {
         let daemon = try daemon(prewarm: 1)
         let old = try daemon.awaitPaused(app)
         try daemon.kill()
@@ -48,7 +47,7 @@ import Testing
         try Processes.awaitEnd(of: old[0].processId!)
     }
 
-    @Test func `the states of running instances are as they were`() throws {
+    @Test func `running instances keep their states`() throws {
         let daemon = try daemon()
         let client = try daemon.client()
         let active = try client.launch(app, ["wait-forever"])
@@ -77,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `a terminate grace goes on, and ends what ignores it`() throws {
+    @Test func `a terminate grace continues, and an app that ignores SIGTERM is killed`() throws {
         let daemon = try daemon(["TerminateGraceSec=2"])
         let pipe = try Pipe()
         let launched = try daemon.client().launch(
@@ -97,7 +96,7 @@ import Testing
         #expect(record.timestampUSec - since >= 1_990_000)
     }
 
-    @Test func `a background grace goes on and suspends`() throws {
+    @Test func `a background grace continues, and then the app is suspended`() throws {
         let daemon = try daemon(["SuspendInBackground=yes", "BackgroundGraceSec=1"])
         let launched = try daemon.client().launch(app, ["wait-forever"]) { $0.isBackground = true }
         let since = try daemon.client().instance(launched.instance).sinceTimestampUSec
@@ -109,7 +108,7 @@ import Testing
         #expect(status.sinceTimestampUSec - since >= 990_000)
     }
 
-    @Test func `an exit while nobody supervised is told with its status`() throws {
+    @Test func `an exit without a supervisor is reported later with its status`() throws {
         let daemon = try daemon(prewarm: 1)
         try daemon.awaitPaused(app)
         let (first, second) = (try Pipe(), try Pipe())
@@ -136,7 +135,8 @@ import Testing
         #expect(try daemon.client().wait(.launch("one")).status == 9)
     }
 
-    @Test func `a launch that is repeated under its name is not launched again`() throws {
+    @Test func `a launch that is repeated under its name does not start a second instance`() throws
+    {
         let daemon = try daemon(prewarm: 1)
         try daemon.awaitPaused(app)
         let pipe = try Pipe()
@@ -220,7 +220,7 @@ import Testing
         return (daemon, launched)
     }
 
-    @Test func `an instance that is launched before it answered the new supervisor runs once`()
+    @Test func `an instance that is launched before it answers the new supervisor runs once`()
         throws
     {
         let pipe = try Pipe()
@@ -234,7 +234,7 @@ import Testing
     }
 
     /// Its interpreter's words are read off the instance, which nobody had done since the restart.
-    @Test func `a script that is launched before it answered has its own arguments`() throws {
+    @Test func `a script that is launched before it answers has its own arguments`() throws {
         let folder = try TemporaryDirectory()
         let script = try folder.write("#!/bin/sh\necho ran with $*\n", to: "script")
         chmod(script, 0o755)
@@ -245,7 +245,7 @@ import Testing
         withExtendedLifetime(daemon) {}
     }
 
-    @Test func `READY=1 that nobody heard is no reason to end the app`() throws {
+    @Test func `an app whose READY=1 no supervisor heard becomes ready and is not ended`() throws {
         let daemon = try TestDaemon(
             program(
                 app, try compileProbe("ready.c"), prewarm: 1,
@@ -264,7 +264,8 @@ import Testing
         }
     }
 
-    @Test func `first output after a restart makes an app ready that was paused before it`() throws
+    @Test func `the first output after a restart makes an app ready that was paused before it`()
+        throws
     {
         let daemon = try TestDaemon(
             program(

@@ -18,7 +18,7 @@ import Testing
 
     private func app(of user: Int32) -> String { "org.example.user\(user)" }
 
-    @Test func `one user's launches leave instances for another's and for root's`() throws {
+    @Test func `one user's launches leave instances for another user and for root`() throws {
         try requireOrSkip(getuid() == 0, "only root can be several users")
         let probe = try compileProbe("behave.c")
         var options = TestDaemon.Options()
@@ -45,8 +45,7 @@ import Testing
         for _ in 0..<5 { #expect(try launch(as: 0) == nil) }
     }
 
-    @Test func `one user's instances of templates leave some for another's and for root's`() throws
-    {
+    @Test func `one user's template instances leave some for another user and for root`() throws {
         try requireOrSkip(getuid() == 0, "only root can be several users")
         let users = [Self.greedy, Self.other, 0]
         let daemon = try TestDaemon(
@@ -76,7 +75,8 @@ import Testing
         for number in 0..<3 { #expect(make(number, as: 0, own) == nil) }
     }
 
-    @Test func `connections of many users of one person leave some for others and root`() throws {
+    @Test func `connections of one person's many users leave some for others and for root`() throws
+    {
         try requireOrSkip(getuid() == 0, "only root can be several users")
         var options = TestDaemon.Options()
         options.configuration = ["ConnectionsMax=64", "ConnectionsPerUser=32"]

@@ -10,7 +10,7 @@ import Testing
     /// O_PATH, a macro.
     private let pathOnly: CInt = 0o10_000_000
 
-    @Test func `a working directory that answers to nothing holds nobody else up`() throws {
+    @Test func `a working directory that never answers delays nobody else`() throws {
         try requireOrSkip(
             geteuid() == 0 && access("/dev/fuse", R_OK | W_OK) == 0, "only root mounts")
         let folder = try TemporaryDirectory()
@@ -33,7 +33,8 @@ import Testing
     }
 
     /// It was mounted with allow_other, so that root may use it as well.
-    @Test func `what manifests name on another user's file system is not looked for`() throws {
+    @Test func `a path that a manifest names on another user's file system is not touched`() throws
+    {
         try requireOrSkip(
             geteuid() == 0 && access("/dev/fuse", R_OK | W_OK) == 0, "only root mounts")
         let folder = try TemporaryDirectory()

@@ -29,7 +29,8 @@ import Testing
         return try daemon.client().launch(other, ["print", "ran"], output: output)
     }
 
-    @Test func `it is killed and replaced, and no app is lost`() throws {
+    @Test func `a spawner that does not answer is killed and replaced, and no app is lost`() throws
+    {
         let running = try daemon.client().launch(app, ["wait-forever"])
         let paused = try daemon.awaitPaused(app)[0]
         let old = try stopSpawner()
@@ -52,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `a supervisor that begins does not wait for it for ever`() throws {
+    @Test func `a starting supervisor does not wait forever for a silent spawner`() throws {
         let running = try daemon.client().launch(app, ["wait-forever"])
         let old = try stopSpawner()
         try daemon.kill()

@@ -129,7 +129,7 @@ import Testing
 
     @Test func `apps outlive the spawner without cgroups, too`() throws { try survives(.asNobody) }
 
-    @Test func `what a spawner started and did not live to report is adopted`() throws {
+    @Test func `a process that a spawner started but did not report is adopted`() throws {
         let daemon = try daemon()
         try daemon.awaitPaused(app)
         let client = try daemon.client()
@@ -169,7 +169,8 @@ import Testing
         try client.change(.kill, running.instance)
     }
 
-    @Test func `cgroups of nobody's go when both daemons are new, with those in them`() throws {
+    @Test func `unknown cgroups and their processes are removed when both daemons are new`() throws
+    {
         let daemon = try daemon()
         let pid = try #require(try daemon.client().launch(app, ["wait-forever"]).processId)
         let cgroup = Cgroups.appFolder(of: pid)
@@ -191,7 +192,9 @@ import Testing
     }
 
     /// It is traced no longer, and nobody was told.
-    @Test func `a spawner that dies as it lets a paused instance go leaves it usable`() throws {
+    @Test func `a spawner that dies while it stops tracing a paused instance leaves it usable`()
+        throws
+    {
         let daemon = try TestDaemon()
         let pipe = try Pipe()
         var request = ChildRequest(

@@ -70,7 +70,7 @@ import Testing
         #expect(try daemon.client().wait(launched.instance).status == 2)
     }
 
-    @Test func `a spawner that is killed as it starts is started again`() throws {
+    @Test func `a spawner that is killed while it starts is started again`() throws {
         let folder = try TemporaryDirectory()
         let script = """
             #!/bin/sh
@@ -87,7 +87,7 @@ import Testing
         #expect(access(folder.path + "/killed", F_OK) == 0)
     }
 
-    @Test func `what is missing is named`() throws {
+    @Test func `a daemon names a missing or invalid file`() throws {
         let directory = try TemporaryDirectory()
         let noSpawner = try run(directory.path, spawner: "/nowhere/greenroom-spawner")
         #expect(noSpawner.exit == .status(1))
@@ -107,7 +107,7 @@ import Testing
         #expect(Processes.mentioning(directory.path).isEmpty)
     }
 
-    @Test func `relative paths are those of the directory it was started in`() throws {
+    @Test func `relative paths start at the directory in which the daemon was started`() throws {
         let directory = try TemporaryDirectory()
         let program = try compileProbe("behave.c")
         try directory.write(
@@ -157,7 +157,7 @@ import Testing
         for pid in left { Glibc.kill(pid, SIGKILL) }
     }
 
-    @Test func `without the shim everything launches cold, and explain says why`() throws {
+    @Test func `every launch without the shim is cold, and explain says why`() throws {
         var options = TestDaemon.Options()
         options.shim = "/nowhere/shim.so"
         let daemon = try TestDaemon(
@@ -169,7 +169,7 @@ import Testing
         #expect(explanation.reasons.contains { $0.text.contains("/nowhere/shim.so") })
     }
 
-    @Test func `a damaged runtime state costs what it held and nothing else`() throws {
+    @Test func `a damaged runtime state loses what it held and nothing else`() throws {
         let daemon = try TestDaemon(program(app, try compileProbe("behave.c"), prewarm: 1))
         let paused = try daemon.awaitPaused(app)
         let launched = try daemon.client().launch(app, ["wait-forever"])

@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test(arguments: ["control", "half", "notify"])
-    func `a socket that lingers holds nobody up`(mode: String) throws {
+    func `a socket that lingers at its close delays nobody`(mode: String) throws {
         let daemon = try daemon()
         let other = try daemon.client()
         _ = try other.list()
@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test(arguments: ["flush", "many"])
-    func `a file whose FLUSH is never answered holds nobody up`(mode: String) throws {
+    func `a file whose FLUSH is never answered delays nobody`(mode: String) throws {
         let daemon = try daemon()
         let other = try client(of: daemon)
         let stranger = try server(mode, daemon)
@@ -136,7 +136,9 @@ import Testing
     }
 
     /// It ends when the server answers, and leaves what waited behind that.
-    @Test func `what a process that somebody ended has not closed is closed by another`() throws {
+    @Test func `descriptors that an ended helper process has not closed are closed by another`()
+        throws
+    {
         let daemon = try daemon()
         let other = try client(of: daemon)
         let stranger = try server("many", daemon)
@@ -165,7 +167,7 @@ import Testing
         #expect(isServed)
     }
 
-    @Test func `a socket for READY=1 is one user's, whose descriptors are counted`() throws {
+    @Test func `each user has a socket for READY=1, and its descriptors are counted`() throws {
         let daemon = try daemon()
         let path = try notifySocket(daemon)
         let probe = try compileProbe("behave.c")
@@ -195,7 +197,7 @@ import Testing
     }
 
     /// Kernels of 6.16 keep them out; with older ones the app loses its channel.
-    @Test func `an app that sends descriptors is refused, or ended`() throws {
+    @Test func `an app that sends descriptors is refused or ended`() throws {
         let daemon = try TestDaemon(
             program(Self.app, "\(try compileProbe("stranger.c")) channel", ["Type=application-kit"])
         )
@@ -210,7 +212,7 @@ import Testing
         #expect(try FolderContents.names(in: "/proc/\(daemon.pid)/fd").count < before + 20)
     }
 
-    @Test func `an app's output that is never flushed holds up no launch of others`() throws {
+    @Test func `an app's output that is never flushed delays no launch of another app`() throws {
         let daemon = try daemon()
         let other = try daemon.client()
         let stranger = try server("stdout", daemon)
@@ -226,7 +228,7 @@ import Testing
     }
 
     @Test(arguments: [SIGTERM, SIGKILL])
-    func `the daemon ends while a stranger's FLUSH is not answered`(signal: Int32) throws {
+    func `the daemon can end while another user's FLUSH is not answered`(signal: Int32) throws {
         let daemon = try daemon()
         let other = try daemon.client()
         let stranger = try server("flush", daemon)

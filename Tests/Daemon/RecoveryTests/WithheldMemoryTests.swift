@@ -78,7 +78,7 @@ import Testing
         return try TestDaemon([RecoveryTests.program(Self.other, "/bin/true", prewarm: 1)], options)
     }
 
-    @Test func `an instance that cannot be looked into at its pause is ended`() throws {
+    @Test func `an instance that cannot be inspected at its pause is ended`() throws {
         let daemon = try daemon()
         let (client, other) = (try daemon.client(), try daemon.client())
         let watcher = try daemon.watch()
@@ -100,7 +100,8 @@ import Testing
         try server.leave()
     }
 
-    @Test func `one that withholds itself later is ended by the next supervisor`() throws {
+    @Test func `an instance that prevents inspection later is ended by the next supervisor`() throws
+    {
         let daemon = try daemon()
         let go = daemon.directory.path + "/go"
         #expect(mkfifo(go, 0o600) == 0)
@@ -130,7 +131,7 @@ import Testing
         try Processes.awaitEnd(of: try #require(paused.processId))
     }
 
-    @Test func `the lock of an app's mappings holds up nobody who measures it`() throws {
+    @Test func `a lock on an app's mappings does not delay the measuring of its memory`() throws {
         let daemon = try daemon()
         try daemon.install(try app("memory"))
         let (client, other) = (try daemon.client(), try daemon.client())
@@ -147,7 +148,7 @@ import Testing
     }
 
     /// Where the machine has many file locks, an app's descriptors tell whether it has one.
-    @Test func `the lock of an app's epoll instance holds up nobody who looks for file locks`()
+    @Test func `a lock on an app's epoll instance does not delay the search for file locks`()
         throws
     {
         let daemon = try daemon()

@@ -91,7 +91,7 @@ private let clients: [Escape] = [
 
 @Suite struct EscapeTests {
     @Test(arguments: files + calls + clients)
-    func `what a key forbids fails, cold and prewarmed, and is possible without it`(
+    func `an act that a key forbids fails, cold and prewarmed, and succeeds without the key`(
         escape: Escape
     ) throws {
         for user in escape.users {

@@ -22,7 +22,7 @@ import Testing
     private static let users = getuid() == 0 ? [0, 65_534] : [Int32(getuid())]
 
     @Test(arguments: users)
-    func `a private tmp is empty and writable, and goes with the app`(user: Int32) throws {
+    func `a private /tmp is empty and writable, and is removed with the app`(user: Int32) throws {
         let name = "/tmp/greenroom-sandbox-\(getpid())-\(user)"
         let prison = try Prison(["PrivateTmp=yes"], user: user)
         close(open(name, O_WRONLY | O_CREAT, 0o666))
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: users)
-    func `what is to be writable stays so below what is read-only`(user: Int32) throws {
+    func `a writable path stays writable below a read-only one`(user: Int32) throws {
         let prison = try Prison(
             [
                 "ProtectSystem=strict", "ReadOnlyPaths=/dev/shm",
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: users)
-    func `private devices are those that every program needs`(user: Int32) throws {
+    func `private devices are only those that every program needs`(user: Int32) throws {
         let prison = try Prison(["PrivateDevices=yes"], user: user)
         let acts = [
             "write=/dev/null", "read=/dev/urandom", "read=/dev/zero", "exists=/dev/fd/0",
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test(arguments: users)
-    func `a caller's directory leads nowhere out of the sandbox`(user: Int32) throws {
+    func `a caller's directory gives no way out of the sandbox`(user: Int32) throws {
         let prison = try Prison(
             ["ReadOnlyPaths=SCRATCH", "InaccessiblePaths=/etc/apt"], user: user)
         try prison.daemon.awaitPaused(Self.app)
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func `a call that kills says so in the exit status`() throws {
+    @Test func `the exit status shows that a forbidden call killed the app`() throws {
         let prison = try Prison(["SystemCallFilter=~chroot"])
         try prison.daemon.awaitPaused(Self.app)
         let run = try prison.client.run(Self.app, ["chroot"])
@@ -178,7 +178,7 @@ import Testing
         ("ReadOnlyPaths=/", "cannot be mounted over"),
         ("PrivateUsers=yes", "not supported"),
     ])
-    func `what cannot be kept is refused when the manifest is read`(
+    func `a restriction that cannot be enforced is refused when the manifest is read`(
         lines: String, message: String
     ) throws {
         let daemon = try TestDaemon()
@@ -189,7 +189,7 @@ import Testing
         #expect(report.failed.first?.message.contains(message) == true, "\(report.failed)")
     }
 
-    @Test func `a path that is not there fails the launch, with its name`() throws {
+    @Test func `a missing path fails the launch and is named`() throws {
         let daemon = try TestDaemon(
             TestApp(
                 Self.app, exec: "/bin/true",
@@ -206,7 +206,7 @@ import Testing
 
     /// What must come of it is read off another instance's cgroup: nothing else is accepted.
     @Test(arguments: Runner.allCases)
-    func `a limit holds, or the app is not run and the reason names what is missing`(
+    func `a limit is enforced, or the app does not run and the reason names what is missing`(
         runner: Runner
     ) throws {
         let free = "org.example.free"
@@ -242,7 +242,7 @@ import Testing
         return enabled.contains(Substring(controller)) ? nil : "needs the controller \(controller)"
     }
 
-    @Test func `a program that changes takes the paused instance of its sandbox with it`() throws {
+    @Test func `a program that changes makes its sandboxed paused instance stale`() throws {
         let prison = try Prison(["ProtectSystem=strict", "ReadWritePaths=SCRATCH"])
         let first = try prison.daemon.awaitPaused(Self.app)[0].instance
         let probe = prison.scratch.path + "/escape"
