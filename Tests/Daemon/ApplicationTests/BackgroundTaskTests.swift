@@ -6,7 +6,7 @@ import Testing
 
 /// Background tasks of a real app, through the real daemon.
 @Suite struct `Background tasks` {
-    /// The names of the open ones.
+    /// The names of the open tasks.
     private func open(_ kit: KitDaemon) throws -> [String] {
         try kit.daemon.client().instance(kit.instance).backgroundTasks ?? []
     }
@@ -94,7 +94,7 @@ import Testing
         #expect(try open(kit) == ["upload"])
         let watcher = try kit.daemon.watch()
         let client = try kit.daemon.client()
-        // Who asks to suspend it waits until the task has ended.
+        // A request to suspend waits until the task has ended.
         try client.send(.transition(.suspend, .instance(kit.instance)))
         try kit.daemon.await("the task, which was not disturbed") { client in
             try client.instance(kit.instance).state == .background ? true : nil

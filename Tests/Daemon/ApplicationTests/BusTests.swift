@@ -71,7 +71,7 @@ import Testing
         #expect(elsewhere.contains("one object, /org/example/kit"), "\(elsewhere)")
         let unknown = try bus.call(Self.app, path, name + "Explode", "{}").text
         #expect(unknown.contains("UnknownMethod"), "\(unknown)")
-        // Nothing was launched for any of that.
+        // None of these calls launched anything.
         #expect(try kit.daemon.client().instances(of: Self.app).isEmpty)
         try kit.daemon.kill()
         let text = try bus.call(Self.app, path, name + "Activate", "{}").text
@@ -98,7 +98,7 @@ import Testing
                 ]), mergingErrors: true)
         let text = String(decoding: tree.output, as: UTF8.self)
         #expect(text.contains("org.freedesktop.Application") && text.contains("asa{sv}"), "\(text)")
-        // It may have given up already.
+        // The name may have been given up already.
         let helper = bus.helpers.first
         let sent = try run(
             ChildRequest(
@@ -108,7 +108,7 @@ import Testing
                     "/org/example/kit", "org.freedesktop.Application.Activate",
                     "dict:string:string:",
                 ]), mergingErrors: true)
-        // dbus-send has no variants: what does not fit is refused, not guessed.
+        // dbus-send cannot send variants; a call that does not fit is refused.
         #expect(String(decoding: sent.output, as: UTF8.self).contains("a{ss}"))
         for helper in [helper, bus.helpers.first].compactMap(\.self) {
             try Processes.awaitEnd(of: helper)
@@ -193,7 +193,7 @@ import Testing
                     "--object-path", "/org/example/view", "--method",
                     "org.freedesktop.Application.Activate", "{}",
                 ]))
-        // The helper has come and gone when the program may go on.
+        // The helper has ended when the program may go on.
         close(open(gone, O_RDONLY))
         close(open(gate, O_WRONLY))
         #expect(try call.waitForExit() == .status(0))
@@ -229,7 +229,7 @@ import Testing
         #expect(
             String(decoding: try readFile(folder + "/org.example.kit.service"), as: UTF8.self)
                 == text)
-        // Not somebody else's.
+        // A file of another program stays.
         try daemon.directory.write("[D-BUS Service]\n", to: "s/org.example.other.service")
         #expect(try ctl("org.example.other", "--remove").1.contains("in the way"))
         #expect(try ctl("org.example.kit", "--remove").0 == .status(0))

@@ -36,7 +36,7 @@ import Testing
             try daemon.awaitState(.active, of: instance)
         }
 
-        /// Returns when the app in front has been told so often.
+        /// Returns when the app in front has been told this many times.
         func awaitTold(_ count: Int) throws {
             try awaitChange(in: daemon.directory.path, "significantTimeChange") {
                 app.told(in: daemon).count { $0 == "significantTimeChange" } == count
@@ -107,7 +107,7 @@ import Testing
         try requireOrSkip(getuid() == 0, "only root can make a mount namespace")
         let zones = "/usr/share/zoneinfo/Etc"
         try requireOrSkip(access(zones + "/GMT-14", F_OK) == 0, "there are no time zones (tzdata)")
-        // A copy of /etc takes its place for the daemon alone.
+        // The daemon alone gets a copy of /etc.
         let directory = try TemporaryDirectory()
         let etc = directory.path + "/etc"
         _ = try run(ChildRequest("/bin/cp", arguments: ["cp", "-a", "/etc", etc]))

@@ -88,7 +88,7 @@ import Testing
         let folder = Self.paths(kit)[2]
         mkdir(folder + "/sub", 0o700)
         close(open(folder + "/sub/file", O_WRONLY | O_CREAT, 0o600))
-        // What is younger than the order to empty it stays.
+        // Files that are newer than the order to empty the folder stay.
         try kit.daemon.start()
         try awaitChange(in: folder, "the temporary files to go") {
             access(folder + "/sub", F_OK) != 0

@@ -59,7 +59,7 @@ import Testing
         let instance = try client.launch(Self.app).instance
         try daemon.awaitState(.active, of: instance)
         #expect(access(directory(daemon, instance), F_OK) != 0)
-        // It stays locked beyond the daemon's end.
+        // The session stays locked after the daemon's end.
         try daemon.kill()
         try daemon.start()
         let next = try daemon.client()
@@ -67,14 +67,14 @@ import Testing
         #expect(other == instance)
         #expect(access(directory(daemon, instance), F_OK) != 0)
         _ = try next.ask(.unlock(user: nil))
-        // It is heard in order.
+        // The app gets its messages in order.
         try next.change(.background, instance)
         #expect(
             probe.told(in: daemon).prefix(3) == [
                 "launch user foreground locked", "didBecomeActive", "credentials token secret",
             ])
         #expect(access(directory(daemon, instance), F_OK) == 0)
-        // What was handed over survives another.
+        // The secrets that were handed over survive another lock.
         try daemon.kill()
         try daemon.start()
         #expect(access(directory(daemon, instance), F_OK) == 0)
@@ -127,7 +127,7 @@ import Testing
         let instance = try daemon.await("the launch") { client in
             try client.instances(of: Self.app).first { $0.state == .active }?.instance
         }
-        // Nothing more comes of it.
+        // No other message follows.
         try client.change(.background, instance)
         return probe.told(in: daemon)
     }
@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    /// What it is launched with whose process comes after the lock has changed.
+    /// What the app is launched with if its process starts after the lock changed.
     private func launchLate(lockedBefore: Bool) throws -> (TestDaemon, Probe, UInt64) {
         let (daemon, probe) = try daemon()
         let client = try daemon.client()
@@ -204,7 +204,7 @@ import Testing
         if isLocked { _ = try client.ask(.lock(user: nil)) }
         let paused = try daemon.awaitPaused(Self.app)[0]
         let pid = try #require(paused.processId)
-        // It has its order to go, and does not take it yet.
+        // The paused app has its order to go and does not read it yet.
         kill(pid, SIGSTOP)
         defer { kill(pid, SIGCONT) }
         try daemon.client().send(.launch(Control.LaunchCall(app: Self.app)))
@@ -306,7 +306,7 @@ import Testing
         }
     }
 
-    /// Mapped, written, cut, grown, reopened: EPERM each.
+    /// Mapping, writing, truncating, growing and reopening each fail with EPERM.
     private static let sealed = "sealed mapped 1, written 1, cut 1, grown 1, reopened "
 
     @Test(arguments: [0, 1])

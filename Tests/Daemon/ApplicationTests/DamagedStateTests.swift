@@ -4,7 +4,7 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// What a full disk, a power cut or a stray hand makes of the files in the state directory.
+/// Damage to files in the state directory, as by a full disk, a power cut or a mistake.
 enum Damage: String, CaseIterable, Sendable {
     case cut, garbage, immense, empty, tooLong, folder, fifo, link
 
@@ -38,7 +38,7 @@ enum Damage: String, CaseIterable, Sendable {
     private static let app = "org.example.app"
     private static let other = "org.example.other"
 
-    /// What the daemon says of a file, and only once.
+    /// The daemon reports a damaged file, and only once.
     private func expectSaid(_ daemon: TestDaemon, _ path: String) {
         let lines = daemon.log.split(separator: "\n").filter {
             $0.contains(path + " ") || $0.contains(path + ":")
@@ -87,7 +87,7 @@ enum Damage: String, CaseIterable, Sendable {
         try client.change(.kill, launched)
         _ = try client.wait(launched)
         #expect(try client.metrics(Self.app).total.exitCounts.isEmpty == false)
-        // Said once, however often it is looked at.
+        // The damage is reported once, however often the file is read.
         _ = try client.reload()
         _ = try client.metrics(Self.app)
         expectSaid(daemon, path)

@@ -1,7 +1,7 @@
 import Glibc
 import TestSupport
 
-/// ptrace(2), which needs every call from one thread: a gdb-like process of its own would too.
+/// A tracer by ptrace(2), all of whose calls must come from one thread.
 final class Debugger {
     private let pid: Int32
     private let thread: ChildProcess

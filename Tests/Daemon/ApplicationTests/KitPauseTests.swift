@@ -4,7 +4,7 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// Prewarmed apps made with ApplicationKit, in the real daemon's hands.
+/// Prewarmed apps made with ApplicationKit, under the real daemon.
 @Suite struct `How ApplicationKit waits for a launch` {
     @Test func `a prewarmed app has run main alone, on one thread, and is the one launched`()
         throws
@@ -112,7 +112,7 @@ import Testing
                 "protectedDataDidBecomeAvailable token=s3cret, absent=nil",
                 "protectedDataWillBecomeUnavailable token=s3cret, absent=nil", "willTerminate",
             ])
-        // Launched unlocked it has it from the first.
+        // An app that is launched unlocked has the secret from the start.
         _ = try client.ask(.unlock(user: nil))
         if prewarm > 0 { try kit.daemon.awaitPaused(app.identifier) }
         try kit.launch()

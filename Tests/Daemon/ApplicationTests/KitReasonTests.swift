@@ -5,7 +5,7 @@ import Testing
 
 /// Why an app made with ApplicationKit was launched, and what its answers do, through the real daemon.
 @Suite struct `Why ApplicationKit says an app was launched` {
-    /// Of an app that supports everything which is asked of it here.
+    /// An app that supports every feature that these tests use.
     private func kit(
         _ variables: [String] = [], prewarm: Int = 0, delegate: String = "both"
     ) throws -> KitDaemon {
@@ -172,7 +172,7 @@ import Testing
         app.delegate = "busy"
         let kit = try KitDaemon(app)
         try kit.launch()
-        // That is when it has its answer.
+        // The app has its answer by then.
         try kit.daemon.await("a first draw") { client in
             let steps = try client.instance(kit.instance).steps ?? []
             return steps.contains { $0.step == "firstDraw" } ? true : nil

@@ -4,7 +4,7 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// An app in the middle of something when the supervisor is killed, and another comes.
+/// The supervisor is killed and replaced while an app performs a step or a request.
 @Suite struct `Apps whose supervisor is killed` {
     /// An app with scenes that waits at `word`, and asks for another scene when it opens a URL.
     private func kit(waitingAt words: String...) throws -> (KitDaemon, gates: [String]) {
@@ -44,7 +44,7 @@ import Testing
         }
         let said = try kit.end()
         #expect(said.count { $0.hasPrefix("refused: greenroomd was restarted") } == 1)
-        // Told again, it is not done again.
+        // The step is told again, but not performed again.
         #expect(said.count { $0.hasPrefix("configuration 2") } == 1)
         #expect(said.count { $0.hasPrefix("2 willConnect") } == 1)
     }

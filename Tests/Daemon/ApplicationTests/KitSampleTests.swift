@@ -62,7 +62,7 @@ import Testing
         let first = try client.handled(.open(.init(urls: ["notes:2"]))).1.instance
         try daemon.awaitState(.active, of: first)
         try client.change(.suspend, first)
-        // As its memory is taken back; or by its user.
+        // The app is reclaimed, or force-quit by its user.
         try client.change(isForced ? .kill : .terminate, first)
         let next = try client.launch(notes).instance
         try daemon.awaitState(.active, of: next)
@@ -106,7 +106,7 @@ import Testing
         #expect(read(connection.descriptor.rawValue, &bytes, bytes.count) == 5)
         #expect(Array(bytes[..<5]) == Array("hello".utf8))
         #expect(daemon.log.contains("echo: serves, launched socket\n"))
-        // Nothing before or after brought it to the front.
+        // The app never came to the front.
         try daemon.client().change(.terminate, instance)
         let states = watcher.events.filter { $0.instance == instance }.compactMap(\.to)
         #expect(!states.contains { $0 == .active || $0 == .inactive })
@@ -198,7 +198,7 @@ import Testing
         }
         try shell.enter("greenroomctl run \(notes)", until: "what can be said.\r\n")
         try shell.enter("new call mother", until: "Note 2 is kept.\r\n")
-        // It may have been read before the daemon has heard that the app is active.
+        // This may run before the daemon has heard that the app is active.
         let instance = try daemon.await("Notes to be active") { client in
             try client.instances(of: notes).first { $0.state == .active }
         }

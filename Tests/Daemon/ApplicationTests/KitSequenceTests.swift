@@ -119,7 +119,7 @@ import Testing
         let kit = try KitDaemon(app)
         try kit.launch()
         let launch = try steps(of: kit)
-        // Whatever it is asked there, an app in front does not return.
+        // A request to an app in front is not counted as a return.
         try kit.ask(.open(.init(urls: ["notes:1"])))
         #expect(try steps(of: kit).map(\.step) == launch.map(\.step))
         try kit.change(.background)
@@ -216,7 +216,7 @@ import Testing
         let kit = try KitDaemon(KitApp(prewarm: prewarm))
         try kit.launch()
         let client = try kit.daemon.client()
-        // Memory is measured before anybody is warned.
+        // The daemon measures memory before it warns an app.
         try client.call(.debugPressure(.warning))
         try kit.hear("memoryWarning")
         try kit.change(.background)

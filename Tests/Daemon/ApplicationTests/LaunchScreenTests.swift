@@ -75,7 +75,7 @@ import Testing
         #expect(0 <= first && first <= last)
         // The two times of each agree: the wall clock's, and that since the request.
         #expect(abs(dropped.timestampUSec - since - last) < 100_000)
-        // It was told before the launch was answered.
+        // The event was sent before the launch was answered.
         let launched = try #require(watcher.events.firstIndex { $0.kind == .launched })
         #expect(watcher.events[..<launched].contains(shown))
     }

@@ -162,9 +162,9 @@ import Testing
         let status = try daemon.client().instance(instance)
         #expect(status.state == .inactive)
         #expect(status.processId == launched.processId)
-        // Told again, and still not answered.
+        // The step is told again and still not acknowledged.
         #expect(try daemon.client().wait(instance).reason == .watchdog)
-        // Beside its steps it hears that it hangs.
+        // Besides its steps the app is told that it hangs.
         let told = probe.told(in: daemon).filter { !$0.hasPrefix("diagnostics") }
         #expect(told.suffix(2) == ["didEnterBackground", "didEnterBackground"])
     }

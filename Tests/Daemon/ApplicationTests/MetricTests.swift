@@ -32,7 +32,7 @@ import Testing
             try daemon.awaitState(.active, of: instance)
             try client.change(.suspend, instance)
             try client.change(.foreground, instance)
-            // In front already: no launch, no return.
+            // The app is already in front, so this is neither a launch nor a return.
             try client.change(.foreground, instance)
             _ = try client.launch(Self.app)
             try client.change(.terminate, instance)
@@ -47,7 +47,7 @@ import Testing
             try daemon.awaitState(.active, of: instance)
             try client.change(.terminate, instance)
         }
-        // In the background nobody waits.
+        // Nobody waits for a background launch, so it is not measured.
         let last = try client.launch(Self.app) { $0.isBackground = true }.instance
         try daemon.awaitState(.background, of: last)
         try client.change(.terminate, last)
@@ -118,7 +118,7 @@ import Testing
         probe.environment = []
         try probe.install(in: daemon)
         _ = try client.reload()
-        // Memory is wanted: what is suspended goes.
+        // Under memory pressure the suspended app is ended.
         let taken = try client.launch(Self.app).instance
         try daemon.awaitState(.active, of: taken)
         try client.change(.suspend, taken)
@@ -142,7 +142,7 @@ import Testing
         let between = try daemon.client().metrics(Self.app)
         #expect(between.total.launchCounts == before.total.launchCounts)
         #expect(between.total.sinceTimestampUSec == before.total.sinceTimestampUSec)
-        // Its time in front went on while nobody counted.
+        // The time in front went on while no supervisor ran.
         #expect(between.total.foregroundUSec > before.total.foregroundUSec)
         try daemon.terminate()
         try daemon.start()
@@ -178,7 +178,7 @@ import Testing
         let client = try kit.daemon.client()
         let metric: Control.LaunchMetric = prewarm > 0 ? .optimizedFirstDraw : .firstDraw
         #expect(try client.metrics(kit.app.identifier).total.launchCounts == [metric: 1])
-        // Long after: the one count moves to where it belongs.
+        // The app reports its first draw much later, which replaces the one count.
         try kit.ask(Self.open("hang"))
         let watcher = try kit.daemon.watch()
         try kit.ask(Self.open("draw"))
@@ -206,7 +206,7 @@ import Testing
         try kit.ask(Self.open("draw"))
         try kit.await { $0.count { $0 == "did probe:draw" } == 2 }
         #expect(try firstDraw() == time)
-        // It asks the app, which knows.
+        // The next supervisor asks the app.
         try kit.daemon.kill()
         try kit.daemon.start()
         #expect(try firstDraw() == time)

@@ -41,7 +41,7 @@ import Testing
         try daemon.directory.write("", to: "watched/one/two/three")
         let instance = try awaitLaunch(watcher)
         #expect(probe.told(in: daemon).first == Self.launched)
-        // Gone again when the app ends: nothing more is launched.
+        // The file is gone when the app ends, so nothing is launched.
         unlink(daemon.directory.path + "/watched/one/two/three")
         try daemon.client().change(.kill, instance)
         try expectNoLaunch(watcher)
@@ -77,7 +77,7 @@ import Testing
             daemon.log.contains("its paths launched it 3 times") ? true : nil
         }
         #expect(probe.told(in: daemon).count { $0 == Self.launched } == 3)
-        // People may try again.
+        // A reload lets the paths launch the app again.
         _ = try daemon.client().reload()
         try daemon.await("another launch") { _ in
             probe.told(in: daemon).count { $0 == Self.launched } == 4 ? true : nil
@@ -102,7 +102,7 @@ import Testing
             let (daemon, probe) = try daemon(line)
             let watcher = try daemon.watch()
             let path = daemon.directory.path + "/watched/file"
-            // It comes into being: a change too.
+            // The creation of the file is a change, too.
             let file = open(path, O_WRONLY | O_CREAT, 0o644)
             let first = try awaitLaunch(watcher)
             try daemon.client().change(.kill, first)
@@ -147,7 +147,7 @@ import Testing
         let watcher = try daemon.watch()
         try daemon.directory.write("", to: "watched/one")
         try watcher.next { $0.kind == .launched && $0.app == name }
-        // People look at the list: it is not forgotten for that.
+        // A call of list does not make the daemon forget the instance.
         #expect(try client.list().map(\.identifier) == [name])
     }
 

@@ -110,7 +110,7 @@ import Testing
         #expect(try app("file:///X.TAR.GZ") == Self.other)
         #expect(try app("file:///x", "text/plain") == Self.app)
         #expect(try client.refusal(.open(.init(urls: ["notes:"]))) == "several_apps")
-        // An administrator's word, and what is chosen against it.
+        // The administrator's default, and a user's choice against it.
         try daemon.directory.write(
             "scheme:notes \(Self.app)\n", to: "apps/default-handlers")
         #expect(try app("notes:") == Self.app)
@@ -219,7 +219,7 @@ import Testing
         let daemon = try TestDaemon.with(probe, second)
         let client = try daemon.client()
         let first = try client.launch(Self.app) { $0.isBackground = true }.instance
-        // None has its answer before the other app is there.
+        // No request is answered before the other app runs.
         let spawner = try daemon.spawnerPid
         kill(spawner, SIGSTOP)
         defer { kill(spawner, SIGCONT) }
@@ -231,7 +231,7 @@ import Testing
         try daemon.await("the other") { client in
             try client.instances(of: Self.other).contains { $0.state == .active } ? true : nil
         }
-        // Those are done, and it may ask again.
+        // These requests are answered, so the app may ask again.
         try client.change(.background, first)
         try client.change(.foreground, first)
         try awaitAnswers(34, probe, daemon)
@@ -371,7 +371,7 @@ import Testing
             let scenes = try client.instance(instance).scenes ?? []
             return scenes.count { $0.activation == .foregroundActive } == 2 ? true : nil
         }
-        // It takes its messages in order: the answer lies before this one's.
+        // The app reads its messages in order, so it has read the answer before this one.
         try daemon.client().change(.background, instance)
         #expect(probe.told(in: daemon).contains("answer 7 done"))
     }

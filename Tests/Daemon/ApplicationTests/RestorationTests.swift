@@ -49,7 +49,7 @@ import Testing
                 "willResignActive active", "didEnterBackground background",
                 "shouldSave background", "willEncode", "encode",
             ])
-        // As memory is taken back: a suspended app ends without a word.
+        // A suspended app that is reclaimed ends without a callback.
         try kit.change(.suspend)
         try kit.change(.terminate)
         if prewarm > 0 { try kit.daemon.awaitPaused(kit.app.identifier) }
@@ -254,7 +254,7 @@ import Testing
         try kit.reinstall(second)
         try kit.launch()
         #expect(Self.restored(kit).isEmpty)
-        // It is lost only to a new one.
+        // Only a new state replaces it.
         _ = try kit.daemon.client().handled(.open(.init(urls: ["state:fail"])))
         #expect(try kit.daemon.client().wait(kit.instance).reason == .crashed)
         try kit.reinstall(first)
@@ -287,7 +287,7 @@ import Testing
         try kit.launch()
         #expect(Self.restored(kit).isEmpty)
         if hasScenes { #expect(kit.said.contains("willConnect 1 nil")) }
-        // Nothing is saved over what the user has not seen.
+        // A state that the user has not seen is not replaced.
         try kit.change(.background)
         try kit.change(.foreground)
         _ = try kit.daemon.client().ask(.unlock(user: nil))

@@ -85,7 +85,7 @@ import Testing
         try kit.tell("submit processing clean power network", "submitted clean")
         #expect(try kit.tasks().first?.hold?.code == "no_external_power")
         try daemon.describeMachine(battery + "status", "Charging\n")
-        // On a busy machine it took time to read, and is believed for a while.
+        // A busy machine reads the files slowly, and then the result is reused for a while.
         let end = ContinuousClock.now.advanced(by: .milliseconds(Processes.deadline))
         while try kit.tasks().first?.hold?.code == "no_external_power", ContinuousClock.now < end {
             sched_yield()
@@ -97,7 +97,7 @@ import Testing
                 + "eth0 00000000 010200C0 0003 0 0 0 00000000 0 0 0\n")
         #expect(try kit.tasks().first?.hold?.code == "high_load")
         try daemon.describeMachine("proc/loadavg", "0.00 0.00 0.00 1/1 1\n")
-        // Looked at once a minute, and when something changes.
+        // The daemon checks the conditions once a minute and at a reload.
         _ = try daemon.client().reload()
         #expect(try watcher.awaitOutcome("clean") == .succeeded)
     }
@@ -157,12 +157,12 @@ import Testing
         }
         try kit.tell(
             "submit processing work11 in=3600", "refused work11: tooManyPendingTaskRequests")
-        // The same again takes the place of what is there.
+        // The same request replaces the pending one.
         try kit.tell("submit processing work10 in=7200")
         try kit.tell("submit processing undeclared", "refused undeclared: notPermitted")
         #expect(try kit.tasks().count == 11)
         #expect(try refusal { try kit.runTask("undeclared") } == "no_such_task")
-        // What it is answered comes after what it said before.
+        // The answer follows what the app said before.
         try kit.tell("cancel work3")
         try kit.tell("submit processing nobodys", "refused nobodys: notPermitted")
         #expect(try kit.tasks().count == 10)
@@ -231,7 +231,7 @@ import Testing
         let kit = try KitDaemon(.tasks(), configuration: ["ScheduledWork=no"])
         try kit.launch()
         try kit.tell("submit refresh refresh", "refused refresh: unavailable")
-        // Until they change their mind.
+        // The administrator turns it on again.
         try kit.daemon.configure([])
         _ = try kit.daemon.client().reload()
         try kit.tell("submit refresh refresh", "submitted refresh")

@@ -44,7 +44,7 @@ final class SessionBus {
         request.descriptors[3] = pipe.writeEnd
         process = try ChildProcess(request)
         pipe.closeWriteEnd()
-        // It listens when it has said where.
+        // The bus listens when it has printed its address.
         var byte: UInt8 = 0
         guard read(pipe.readEnd, &byte, 1) == 1 else { throw TestError("no message bus") }
     }
@@ -112,7 +112,7 @@ final class SessionBus {
         return (exit == .status(0), String(decoding: output, as: UTF8.self))
     }
 
-    /// Of org.freedesktop.Application; throws what the bus said against it.
+    /// Calls a method of org.freedesktop.Application and throws the error of the bus.
     func ask(_ app: String, _ method: String, _ arguments: String...) throws {
         let path = "/" + app.replacing(".", with: "/")
         let name = "org.freedesktop.Application." + method

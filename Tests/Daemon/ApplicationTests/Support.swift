@@ -4,7 +4,7 @@ import GreenroomControl
 import GreenroomLinux
 import TestSupport
 
-/// A manifest for the probe, and what it wrote down.
+/// A manifest for the probe, and the probe's log.
 struct Probe {
     let identifier: String
     var scenes = ""

@@ -54,7 +54,7 @@ extension KitDaemon {
         _ = try daemon.client().call(.task(.expire(app: app.identifier)))
     }
 
-    /// It was launched by the daemon: from now on its words are read.
+    /// From now on reads the log of this instance, which the daemon launched by itself.
     func adopt(_ instance: UInt64) throws {
         try follow(instance, pid: daemon.client().instance(instance).processId ?? 0)
     }

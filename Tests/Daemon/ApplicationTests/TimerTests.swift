@@ -21,7 +21,7 @@ import Testing
         let probe = probe("OnActiveSec=1h", "OnUnitActiveSec=1h")
         let daemon = try TestDaemon.with(probe)
         try daemon.kill()
-        // Three times over, by the clock that goes on while the machine sleeps; by the other, a moment.
+        // Three hours pass on the clock that runs during sleep, and only a moment on the other.
         daemon.wrapper = [try compileProbe("after-sleep.c"), "11000"]
         try daemon.start()
         try daemon.await("its launch") { client in
@@ -35,7 +35,7 @@ import Testing
         #expect(probe.told(in: daemon).count { $0.hasPrefix("launch") } == 1)
     }
 
-    /// The instance of the next launch, ended again.
+    /// Awaits the next launch and ends its instance.
     private func awaitLaunch(_ watcher: EventWatcher, _ daemon: TestDaemon) throws {
         let launched = try watcher.next { $0.kind == .launched && $0.app == Self.app }
         let instance = try #require(launched.instance)
@@ -102,7 +102,7 @@ import Testing
         try awaitMilliseconds(3200)
         try daemon.kill()
         try daemon.start()
-        // Also if it came before we ask.
+        // This also holds if it came before we ask.
         let watcher = try daemon.watch(after: known)
         try awaitLaunch(watcher, daemon)
         var ended = timespec()
@@ -111,7 +111,7 @@ import Testing
         let elapsed =
             (ended.tv_sec - begun.tv_sec) * 1000 + (ended.tv_nsec - begun.tv_nsec) / 1_000_000
         #expect(elapsed < 7000, "\(elapsed) ms")
-        // It has come, and does not come again.
+        // The timer has elapsed, and does not elapse again.
         try daemon.kill()
         try daemon.start()
         let next = try daemon.watch()
@@ -144,7 +144,7 @@ import Testing
         // As timedatectl(1) does: another file under the name.
         try folder.write("", to: "new")
         rename(folder.path + "/new", folder.path + "/zone")
-        // Whatever comes next is behind it.
+        // The app is told in order, so any notice would come before this answer.
         _ = try client.describe()
         try client.change(.background, instance)
         #expect(

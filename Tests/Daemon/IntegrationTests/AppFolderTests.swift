@@ -32,7 +32,7 @@ import Testing
         try daemon.directory.write("[App]\nEnvironment=A=10\n", to: folders[0] + "/10-a.conf")
         _ = try client.reload()
         #expect(try output(client, Self.app) == "20\n")
-        // Of one name the administrator's holds, and a link to /dev/null hides it altogether.
+        // For the same name the administrator's drop-in wins, and a link to /dev/null masks it.
         try daemon.directory.write("[App]\nEnvironment=A=mine\n", to: folders[0] + "/20-a.conf")
         _ = try client.reload()
         #expect(try output(client, Self.app) == "mine\n")

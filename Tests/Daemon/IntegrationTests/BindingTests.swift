@@ -5,7 +5,7 @@ import GreenroomLinux
 import TestSupport
 import Testing
 
-/// What a launch brings reaches the program, whichever way it is launched.
+/// What a launch brings reaches the program in every kind of launch.
 @Suite struct BindingTests {
     private static let cold = "org.example.cold"
     private static let warm = "org.example.warm"
@@ -54,7 +54,7 @@ import Testing
         let paused = try daemon.client().instances(of: Self.warm).first
         let environment = String(
             decoding: try readFile("/proc/\(paused?.processId ?? 0)/environ"), as: UTF8.self)
-        // The same for what is read before main, or the launch would be cold.
+        // Variables that are read before main must be the same, or the launch would be cold.
         let relevant = environment.split(separator: "\0").map(String.init).filter { entry in
             ["PATH=", "HOME=", "LANG=", "ASAN_OPTIONS=", "LSAN_OPTIONS=", "TSAN_OPTIONS="]
                 .contains { entry.hasPrefix($0) }
@@ -167,7 +167,7 @@ import Testing
         try daemon.awaitPaused(Self.warm)
         let terminal = try PseudoTerminal()
         let far = try #require(terminal.terminal)
-        // Somebody's by now.
+        // The terminal belongs to another session now.
         var holder = ChildRequest("/bin/cat", arguments: ["cat"])
         holder.descriptors = [0: far.rawValue]
         holder.newSession = true

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import VarlinkTestSupport
 
-/// What is no call, each with its terminator still missing.
+/// Invalid calls, each without its terminator.
 enum Garbage: CaseIterable, Sendable {
     case noise, nothing, halfObject, emptyObject, array, number, unknownMember, depth
 
@@ -23,7 +23,7 @@ enum Garbage: CaseIterable, Sendable {
     }
 }
 
-/// Clients of every kind; a bad one is nobody else's trouble.
+/// Clients of every kind; a bad one must not disturb the others.
 @Suite struct ClientTests {
     private static let app = "org.example.app"
 
@@ -105,7 +105,7 @@ enum Garbage: CaseIterable, Sendable {
         #expect(!silent)
         try client.send(bytes: [0])
         try client.awaitReadable()
-        // One that leaves with half a message said is forgotten.
+        // A client that leaves after half a message is forgotten.
         let leaver = try daemon.client()
         try leaver.send(bytes: Array(bytes.prefix(20)))
         _ = try daemon.client().list()
@@ -127,7 +127,7 @@ enum Garbage: CaseIterable, Sendable {
         let deaf = try daemon.watch()
         let watcher = try daemon.watch()
         let client = try daemon.client()
-        // More than a socket holds: the daemon keeps the rest.
+        // The events exceed the socket's buffer, so the daemon keeps the rest.
         var last: UInt64 = 0
         for _ in 0..<300 {
             let launched = try client.launch(Self.app)

@@ -98,7 +98,7 @@ import Testing
             "wrapper_not_understood")
     }
 
-    /// It is looked up from the working directory, which the launch brings along.
+    /// The kernel looks it up from the working directory, which comes with the launch.
     @Test(arguments: ["bin/sh", "/usr/bin/env bin/sh"])
     func `an interpreter without a full path is not chosen before the launch`(line: String) throws {
         try expectCold(
@@ -175,7 +175,7 @@ import Testing
             try compileProbe("behave.c"), "preload_refused", ["Environment=LD_PRELOAD=\(library)"])
     }
 
-    /// It cannot be known before: the first prewarm finds it, and its launches are as direct runs.
+    /// Only the first prewarm can find this out; later launches are like direct runs.
     @Test(arguments: ["chdir(\"/usr\")", "umask(0)", "unsetenv(\"HOME\")", "write(1, \"x\\n\", 2)"])
     func `a change that a library makes to its process when it is loaded is kept`(deed: String)
         throws

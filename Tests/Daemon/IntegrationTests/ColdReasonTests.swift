@@ -40,7 +40,7 @@ import Testing
         }
         #expect(try client.wait(paused.instance).signal == SIGKILL)
         #expect(try client.run(Self.app, [], french).launched.kind == .prewarmed)
-        // What is not read before main does not matter.
+        // Variables that are not read before main do not matter.
         try daemon.awaitPaused(Self.app)
         let (third, _, _) = try client.run(Self.app) {
             $0.environment = [

@@ -49,7 +49,7 @@ final class Desk {
         }
     }
 
-    /// It waits for a key. (less notes a stop that comes earlier, and stops at the next key.)
+    /// The program waits for a key. (less notices an earlier stop, and stops at the next key.)
     func awaitReading(_ app: String) throws {
         let pid = try daemon.await("its process") {
             try $0.instances(of: app).first { $0.isAttached && $0.exit == nil }?.processId

@@ -44,7 +44,7 @@ import Testing
         #expect(try client.run(Self.app, ["/a b", "file:///c%20d"]).text == "open /a b /c d end\n")
         #expect(try client.run(Self.app).text == "open end\n")
         #expect(try client.run(Self.app, [], { $0.action = "new" }).text == "brand new\n")
-        // Another program than the app's.
+        // This action has another program than the app.
         #expect(try client.run(Self.app, [], { $0.action = "other" }).text == "hello")
         let error = #expect(throws: ControlError.self) {
             try client.launch(Self.app, [], { $0.action = "none" })
@@ -54,7 +54,7 @@ import Testing
         #expect(try client.explain(Self.app).reasons.map(\.code).first == "desktop_entry")
     }
 
-    /// As its user: prewarm says what to type, and then it can be.
+    /// An ordinary user runs the command that prewarm suggests.
     @Test func `the command that prewarm suggests makes an entry's app prewarmed`() throws {
         let program = try compileProbe("behave.c")
         let daemon = try daemon([Self.app: "Name=Viewer\nExec=\(program)\n"])
@@ -145,7 +145,7 @@ import Testing
         try shell.await("ready> ")
     }
 
-    /// Whatever is installed here: inkscape's entry at least.
+    /// Reads all entries that are installed here, at least inkscape's.
     @Test func `installed entries are read and start the programs that they name`() throws {
         let folder = "/usr/share/applications"
         try requireOrSkip(
@@ -174,7 +174,7 @@ import Testing
         _ = try client.reload()
         let error = #expect(throws: ControlError.self) { try client.launch(Self.app) }
         #expect(error?.description.contains("greenroomctl run \(Self.app)") == true)
-        // Who brings a place for its output has one.
+        // A client that brings descriptors for output needs no terminal.
         #expect(try client.run(Self.app).text == "text\n")
     }
 }

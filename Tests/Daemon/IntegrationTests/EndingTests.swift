@@ -4,7 +4,7 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// However a program ends, it is seen, recorded, and nothing of it is left.
+/// Every end of a program is noticed and recorded, and nothing of the program is left.
 @Suite struct EndingTests {
     private static let app = "org.example.app"
 
@@ -54,7 +54,7 @@ import Testing
             #expect(exit.signal == signal)
             #expect(exit.reason == .exitedSelf)
         }
-        // Still prewarmed: it is in no crash loop.
+        // The app is still prewarmed, so it is not in a crash loop.
         try daemon.awaitPaused(Self.app)
         let forwarded = try client.start(Self.app)
         _ = try client.call(.signal(instance: forwarded.instance, signal: SIGUSR1))

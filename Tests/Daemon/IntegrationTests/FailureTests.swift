@@ -4,7 +4,7 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// Launches and prewarms that fail: said precisely, not repeated madly, and without consequences.
+/// Launches and prewarms that fail are reported precisely, repeated slowly, and harm nothing else.
 @Suite struct FailureTests {
     private static let app = "org.example.app"
 
@@ -101,7 +101,7 @@ import Testing
             Issue.record("another error: \(String(describing: error))")
             return
         }
-        // What a person asks for is tried.
+        // A launch to the front is tried even in a crash loop.
         #expect(try client.run(Self.app, ["exit", "0"]).exit.status == 0)
         #expect(try client.explain(Self.app).reasons.map(\.code).contains("crash_loop"))
     }

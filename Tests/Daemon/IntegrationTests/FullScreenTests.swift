@@ -4,7 +4,7 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// Programs that people live in, each in front of a user at a terminal, cold and prewarmed.
+/// Full-screen programs, each at a user's terminal, cold and prewarmed.
 @Suite struct FullScreenTests {
     private static let cold = "org.example.cold"
     private static let warm = "org.example.warm"

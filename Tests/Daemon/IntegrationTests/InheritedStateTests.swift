@@ -159,7 +159,7 @@ import Testing
         let (launched, text, _) = try client.run(app) {
             var claims = Control.CallerState()
             claims.limits = Array(repeating: -1, count: Control.CallerState.limitCount)
-            // As high a stack as any would need another process.
+            // A higher stack limit would need another process.
             claims.limits[6] = Int64(ResourceLimit.current(.stack).soft)
             claims.nice = -20
             claims.ioPriority = 1 << 13
@@ -168,7 +168,7 @@ import Testing
         }
         #expect(launched.kind == (app == Self.warm ? .prewarmed : .cold))
         // Any process may raise its soft limits to the hard ones, where its manifest says nothing.
-        // And the daemon's log, which is the errors' file, has grown.
+        // Descriptor 2 is the daemon's log, which has grown.
         func withoutSoft(_ text: String) -> [String] {
             text.split(separator: "\n").filter {
                 !$0.hasPrefix("limit ") || $0.hasPrefix("limit 7:") || $0.hasPrefix("limit 4:")

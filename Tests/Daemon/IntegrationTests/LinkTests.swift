@@ -70,7 +70,7 @@ import Testing
     @Test func `a link runs the app whose identifier, program file or name it has`() throws {
         #expect(try call("org.example.probe-tool", "1").output == "app 1\n")
         #expect(try call("nice-name", "2").output == "real 2\n")
-        // Two apps have this program; which is meant, nobody can say.
+        // Two apps have this program, so the link is ambiguous.
         let tool = try call("tool")
         #expect(tool.exit == .status(127))
         #expect(tool.output.contains("org.example.probe-tool, org.example.twice"))

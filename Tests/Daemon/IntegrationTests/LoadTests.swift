@@ -76,7 +76,7 @@ import Testing
     func `200 launches leave no descriptor and no cgroup behind`(_ runner: Runner) throws {
         let daemon = try Self.daemon(runner)
         let extra = try daemon.client()
-        // What is opened at first use, and kept, is open.
+        // Descriptors that are opened at first use and kept are open by now.
         _ = try extra.run(Self.app)
         _ = try daemon.awaitPaused(Self.app, count: 4)
         let before = try Self.descriptorCounts(daemon, extra)
@@ -90,7 +90,7 @@ import Testing
         let quiet = ContinuousClock.now.advanced(by: .milliseconds(Processes.deadline))
         while cgroups() != (hasCgroups ? 4 : 0), ContinuousClock.now < quiet { sched_yield() }
         #expect(cgroups() == (hasCgroups ? 4 : 0))
-        // The counters see what is there: a connection in the daemon, an app in both.
+        // The counters notice a connection in the daemon, and an app in both programs.
         let connected = try daemon.client()
         _ = try connected.list()
         let running = try extra.start(Self.app)

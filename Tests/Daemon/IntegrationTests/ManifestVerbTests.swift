@@ -49,7 +49,7 @@ import Testing
         let links = ["boot", "login"].map {
             "\(daemon.appDirectory)/\($0).wants/\(Self.app).app"
         }
-        // By the last part of the name.
+        // The app is named by the last part of its identifier.
         let enabled = try run("enable", "app")
         #expect(enabled.exit == .status(0) && enabled.error == "")
         #expect(enabled.text == links.map { "linked \($0) -> \(vendor)\n" }.joined())
@@ -116,7 +116,7 @@ import Testing
         #expect(
             try run("cat", Self.app).text
                 == "# \(vendor)\n\(Self.text)\n# \(dropIn)\n[App]\nName=Edited\n")
-        // An editor that is left without a change changes nothing.
+        // An editor that saves no change changes nothing.
         let left = try run("edit", Self.app, environment: ["EDITOR=true"])
         #expect(left.exit == .status(0) && left.text == "\(dropIn): nothing changed\n")
     }
@@ -159,7 +159,7 @@ import Testing
     @Test func `enable without a daemon works on the system's folders`() throws {
         try daemon.terminate()
         let enabled = try run("enable", Self.app)
-        // The daemon's folders are not known then: those of the system hold.
+        // Without a daemon its folders are not known, so the system's folders are used.
         #expect(enabled.exit == .status(1) && enabled.error.contains("/etc/greenroom/apps"))
     }
 

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The client of greenroom-protocol(7), which says that nothing else is needed.
+/// The client that greenroom-protocol(7) prints as complete.
 @Suite struct `The manual's own client` {
     @Test func `lists, launches and waits`() throws {
         let python = "/usr/bin/python3"

@@ -45,7 +45,7 @@ import Testing
         let client = try daemon.client()
         for app in apps {
             #expect(throws: (any Error).self) { try client.prewarm(app.identifier) }
-            // Nothing is left of it once its end is known.
+            // No process is left when the end is reported.
             let ended = try daemon.await("the end of \(app.identifier)") { client in
                 try client.instances(of: app.identifier).first { $0.exit != nil }
             }

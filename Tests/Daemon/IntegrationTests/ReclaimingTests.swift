@@ -134,7 +134,7 @@ import Testing
         #expect(try client.wait(second.instance).reason == .probablyOutOfMemory)
     }
 
-    /// Without the memory controller the kernel's count is all there is to see when the channel closes.
+    /// Without the memory controller only the kernel's count is known when the channel closes.
     @Test func `an out-of-memory report counts for only one paused instance`() throws {
         var options = TestDaemon.Options()
         options.machine = ["proc/vmstat": "nr_free_pages 1\noom_kill 3\n"]
@@ -166,7 +166,7 @@ import Testing
         #expect(try client.explain(Self.pool).reasons.map(\.code) == ["reclaimed"])
         let launched = try client.start(Self.pool)
         #expect(launched.launched.coldReason == .reclaimed)
-        // The kernel's word is used up: the next kill is what it looks like.
+        // The kernel's report has been used, so the next kill is an ordinary one.
         kill(launched.pid, SIGKILL)
         #expect(try client.wait(launched.instance).reason == .crashed)
     }
@@ -202,7 +202,7 @@ import Testing
             TestApp(Self.pool, exec: program, prewarm: 1), options: options)
         let client = try daemon.client()
         #expect(try client.explain(Self.pool).reasons.map(\.code) == [code])
-        // A hint is looked at in the round that follows.
+        // The daemon handles a hint in its next round.
         _ = try client.call(.prepare(app: Self.pool))
         #expect(try client.instances(of: Self.pool).isEmpty)
         if code == "low_memory" {
@@ -261,7 +261,7 @@ import Testing
         var options = TestDaemon.Options()
         options.configuration = ["PageOutSuspended=yes"]
         let daemon = try TestDaemon([], options)
-        // Nobody else has its pages in use, and they are on disk: only such can go without swap.
+        // Only pages that are on disk and not used elsewhere can be paged out without swap.
         let program = daemon.directory.path + "/own"
         let bytes = try readFile(try compileProbe("behave.c"))
         let copy = open(program, O_WRONLY | O_CREAT | O_CLOEXEC, 0o755)
@@ -293,7 +293,7 @@ import Testing
         #expect(try client.run(Self.pool).launched.kind == .prewarmed)
     }
 
-    /// Memory cannot be made short here, but the processors can: the kernel tells of both alike.
+    /// The test makes processor time short instead of memory; the kernel reports both in the same way.
     @Test(arguments: Runner.allCases)
     func `the daemon reacts to the kernel's report of a stall`(_ runner: Runner) throws {
         try requireOrSkip(

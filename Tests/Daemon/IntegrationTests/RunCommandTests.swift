@@ -197,7 +197,7 @@ import Testing
         #expect(Processes.isAlive(pid))
         child.kill(SIGINT)
         #expect(try child.waitForExit() == .signal(SIGINT))
-        // It was sent, and is acted upon.
+        // The daemon acts on the first signal when it runs again.
         Glibc.kill(supervisor, SIGCONT)
         try Processes.awaitEnd(of: pid)
     }

@@ -41,7 +41,7 @@ import Testing
             (names.map { "\(folder.path)/\($0)" } + [SearchPathTests.usual]).joined(separator: ":")
         }
 
-        /// What every run of the script was asked for with.
+        /// The launch variable that each run of the script saw.
         var runs: [String] {
             let bytes = (try? readFile(folder.path + "/runs")) ?? []
             return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
@@ -157,7 +157,7 @@ import Testing
         #expect(good.exit == .status(0), "\(good.text)")
         let doctor = try client(daemon, "doctor", path: Self.usual)
         #expect(doctor.text.contains("1 manifest is good"), "\(doctor.text)")
-        // And what only the caller would find is not there.
+        // A program that only the caller would find is reported as missing.
         unlink("\(shells.folder.path)/first/\(Interpreters.name)")
         try shells.install("/bin/dash", in: "second")
         #expect(try daemon.client().reload().failed.count == 1)

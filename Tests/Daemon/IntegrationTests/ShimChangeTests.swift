@@ -20,7 +20,7 @@ import Testing
         old = try #require(try daemon.awaitPaused(Self.app).first)
     }
 
-    /// The old one has ended, and what is paused has the new file mapped.
+    /// Waits until the old instance has ended and the paused one has the new file mapped.
     private func expectReplacement() throws {
         let client = try daemon.client()
         #expect(try client.wait(old.instance).reason == .stale)

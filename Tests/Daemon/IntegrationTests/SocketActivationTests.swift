@@ -45,7 +45,7 @@ import Testing
         #expect(summary?.instance == launched.instance && summary?.elapsedUSec == 0)
         let pid = try #require(try daemon.client().instance(launched.instance!).processId)
         #expect(answer == "\(pid) 1 front\n")
-        // It runs, so it accepts itself: no second instance.
+        // The app runs and accepts by itself, so no second instance starts.
         #expect(try ask(try connect(path)) == answer)
         let running = try daemon.client().instances(of: Self.app).filter { $0.state == .active }
         #expect(running.count == 1)
@@ -87,7 +87,7 @@ import Testing
         let spawner = try daemon.spawnerPid
         Glibc.kill(spawner, SIGKILL)
         try Processes.awaitEnd(of: spawner)
-        // There is another one when it has started something.
+        // Another spawner is there when it has started something.
         _ = try daemon.client().wait(daemon.client().launch(other, ["exit", "0"]).instance)
         try daemon.kill()
         let waiting = try connect(path)

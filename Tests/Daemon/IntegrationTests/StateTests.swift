@@ -4,7 +4,7 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// Front, background, frozen and back: what clients ask for really happens to the processes.
+/// State changes that clients request take effect on the real processes.
 @Suite struct StateTests {
     private static let app = "org.example.app"
     private static let other = "org.example.other"
@@ -78,7 +78,7 @@ import Testing
         // The event comes with the order to freeze; the answer, once it is done.
         try client.change(.suspend, running.instance)
         #expect(Processes.isFrozen(running.pid))
-        // Its launcher is asked for again: the thawed instance comes to the front.
+        // Another launch brings the thawed instance to the front.
         try client.change(.foreground, running.instance)
         #expect(!Processes.isFrozen(running.pid))
     }
@@ -105,7 +105,7 @@ import Testing
         #expect(attached.instance != running.instance)
     }
 
-    /// The daemon hears of both in the same moment: ends go before whatever else has arrived.
+    /// The daemon learns of both at the same moment, and handles ends before other events.
     @Test func `a launch does not join a single instance that is ending, but starts a new one`()
         throws
     {
@@ -118,7 +118,7 @@ import Testing
         defer { kill(supervisor, SIGCONT) }
         kill(running.pid, SIGKILL)
         try Processes.awaitReaped(running.pid)
-        // It has told of the end when it waits again.
+        // The spawner has reported the end when it waits again.
         try Processes.awaitSleep(of: spawner)
         let call = ControlCall.launch(Control.LaunchCall(app: Self.app))
         try client.send(call)

@@ -32,7 +32,7 @@ import Testing
         #expect(status.restart == "on-failure" && status.restartCount == 1)
         try client.change(.terminate, second)
         #expect(try client.explain(Self.app).supervision?.nextStartUSec == nil)
-        // Were it about to come back, an app launched now would hear of it first.
+        // A pending restart would happen before this launch.
         #expect(try client.instances(of: Self.app).allSatisfy { $0.exit != nil || $0.kind == nil })
     }
 

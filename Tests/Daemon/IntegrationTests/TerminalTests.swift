@@ -48,7 +48,7 @@ import Testing
         #expect(!desk.shell.isRaw)
     }
 
-    /// The daemon's numbers of processes are not the client's: there the app would not be, or another.
+    /// In a container the daemon's process numbers differ from the client's.
     @Test(arguments: all)
     func `an app gets the keys in a container, too`(_ app: String) throws {
         try requireOrSkip(
@@ -239,10 +239,10 @@ import Testing
         try desk.shell.enter(
             "nohup greenroomctl run \(app) -- -c 'exec sleep 1000' </dev/null >/dev/null 2>&1 &")
         let instance = try desk.instance(app).instance
-        // Of both, the hang-up would be first.
+        // If both signals were sent, the hang-up would arrive first.
         try desk.shell.enter("kill -HUP %1; kill -TERM %1")
         #expect(try desk.daemon.client().wait(instance).signal == SIGTERM)
-        // It may still have to ask for the end, for which it would wait for another daemon.
+        // The client may still have to ask for the end, and would wait for another daemon.
         try desk.shell.enter("wait %1; echo its client $?", until: "its client 143")
     }
 
@@ -279,7 +279,7 @@ import Testing
         #expect(!desk.shell.isRaw)
     }
 
-    /// While nobody has told the client yet how its app ended.
+    /// The keys are typed before the client has been told how its app ended.
     @Test(arguments: all)
     func `keys that are typed after the app's end go to the shell`(_ app: String) throws {
         let desk = try Self.desk("/bin/sh")

@@ -5,7 +5,7 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// Who may do what with whose apps, over real connections of real users.
+/// Which user may do what with which apps, over real connections of real users.
 @Suite struct AccessTests {
     private let own = "org.example.own"
     private let foreign = "org.example.foreign"
@@ -68,7 +68,7 @@ import Testing
             try client(daemon, as: Self.stranger).instances().map(\.instance) == [
                 running.instance
             ])
-        // Not even by a suggestion.
+        // A suggestion does not name it either.
         guard
             case .noSuchApp(_, let suggestion)? = control({
                 _ = try client(daemon).explain(foreign + "x")
@@ -105,7 +105,7 @@ import Testing
         let made = socket.replacing("%i", with: "x")
         #expect(access(made, F_OK) != 0)
         #expect(try daemon.client().instances().allSatisfy { $0.app != name })
-        // Its own user may.
+        // The app's own user may.
         let running = try client(daemon, as: Self.stranger).launch(name, ["wait-forever"])
         #expect(access(made, F_OK) == 0)
         try client(daemon, as: Self.stranger).change(.kill, running.instance)
@@ -130,7 +130,7 @@ import Testing
         }
         let instance = running.instance
         let client = try client(daemon)
-        // Word for word what one that does not exist is answered with.
+        // The error equals that for an instance that does not exist.
         let noApp = ControlError.noSuchApp(foreign, suggestion: nil)
         let noInstance = ControlError.notRunning(.instance(instance))
         let refused: [(String, ControlError, () throws -> Void)] = [
@@ -159,7 +159,7 @@ import Testing
         #expect(try needed { _ = try client.reload() }?.contains("AdministerGroups=") == true)
         #expect(Processes.isAlive(running.processId!))
         #expect(try daemon.client().instance(instance).state == .active)
-        // Its own user may.
+        // The app's own user may.
         try self.client(daemon, as: Self.stranger).change(.kill, instance)
         #expect(
             try self.client(daemon, as: Self.stranger).wait(.launch("secret")).reason == .forceQuit)
@@ -170,7 +170,7 @@ import Testing
         let (user, stranger) = (try client(daemon), try client(daemon, as: Self.stranger))
         let name: (inout Control.LaunchCall) -> Void = { $0.launchIdentifier = "same" }
         let mine = try user.launch(own, ["wait-forever"], name)
-        // Later, and of the same name.
+        // A later launch with the same name.
         let theirs = try stranger.launch(foreign, ["exit", "4"], name)
         #expect(try stranger.wait(.launch("same")).status == 4)
         try user.change(.kill, mine.instance)
@@ -266,7 +266,7 @@ import Testing
         }
         let launched = try member.launch(foreign, ["exit", "6"])
         #expect(try member.wait(launched.instance).status == 6)
-        // For its own app, all of it.
+        // A launch of the user's own app may bring everything.
         let pipe = try Pipe()
         let mine = try member.launch(own, ["print", "mine"], output: pipe.writeEnd) {
             $0.environment = [.init(name: "LD_BIND_NOW", value: "1")]

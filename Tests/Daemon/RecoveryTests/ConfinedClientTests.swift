@@ -4,7 +4,7 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// A confined app that asks for an unconfined one while nobody knows its manifest any more.
+/// A confined app calls the daemon after its manifest was removed or changed.
 @Suite struct ConfinedClientTests {
     private static let app = "org.example.app"
     private static let sandbox = "[Sandbox]\nNoNewPrivileges=yes\nRestrictRealtime=yes"

@@ -4,7 +4,7 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// What supervisor and spawner left behind was damaged before the next ones came.
+/// The state of supervisor and spawner is damaged before the next ones start.
 @Suite struct CorruptStateTests {
     private let app = "org.example.a"
 
@@ -92,7 +92,7 @@ import Testing
         for _ in 0..<3 {
             let (daemon, pids) = try ruined { daemon, random in
                 try change("\(daemon.runtimeDirectory)/\(file)") { bytes in
-                    // Where something is: most of the file is holes.
+                    // Flips a bit where the file has data; most of it is holes.
                     let used = bytes.indices.filter { bytes[$0] != 0 }
                     for _ in 0..<Int.random(in: 1...16, using: &random) {
                         let index = used.randomElement(using: &random)!

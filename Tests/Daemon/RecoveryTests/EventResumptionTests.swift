@@ -45,7 +45,7 @@ import Testing
         let known = try exit(daemon, before)
         let running = try daemon.client().launch(app, ["wait-forever"])
         try before.next { $0.kind == .launched && $0.instance == running.instance }
-        // Answered: nothing is being decided.
+        // The call is answered, so no turn is open.
         _ = try daemon.client().list()
         try daemon.kill()
         kill(running.processId!, SIGKILL)
@@ -64,7 +64,7 @@ import Testing
         let daemon = try daemon()
         let watcher = try daemon.watch()
         let known = try exit(daemon, watcher)
-        // A quarter of a megabyte of them.
+        // The events take a quarter of a megabyte.
         var last = known
         while last.sequence < known.sequence + 2_000 { last = try exit(daemon, watcher) }
         let late = try daemon.watch(after: known.sequence)

@@ -91,7 +91,7 @@ import Testing
     /// long before there were limits.
     private static let patience = Duration.milliseconds(800)
 
-    /// It is given back as the connection is closed, which nothing tells.
+    /// The memory is freed when the connection is closed, which nothing reports.
     private func expectMemoryBack(
         _ daemon: TestDaemon, since before: Int, _ other: TestClient
     ) throws {
@@ -112,7 +112,7 @@ import Testing
             let (answer, slowest) = try attack(names(1_450_000), daemon, beside: other)
             #expect(answer == refusal("bytes in one message", 8 << 20))
             #expect(slowest < Self.patience)
-            // Of the size that is allowed.
+            // The message has the allowed size.
             let second = try attack(names(700_000), daemon, beside: other)
             #expect(second.answer == refusal("names in one message", 8192))
             #expect(second.slowest < Self.patience)
@@ -140,7 +140,7 @@ import Testing
         #expect(slowest < Self.patience)
     }
 
-    /// Each costs several microseconds to read, and no call has one.
+    /// Each fraction takes several microseconds to read, and no call needs one.
     @Test func `sixty thousand long fractions in one call are refused with the limit`() throws {
         let daemon = try daemon()
         let other = try daemon.client()
@@ -163,7 +163,7 @@ import Testing
         call.callerEnvironment = (0..<4000).map { "NAME\($0)=value" }
         let launched = try client.launch(call)
         #expect(try client.wait(launched.instance).status == 3)
-        // What it costs others to have it read again and again.
+        // Measures how long others wait while the daemon reads such calls repeatedly.
         call.app = "org.example.none"
         for _ in 0..<5 {
             try client.send(.launch(call))

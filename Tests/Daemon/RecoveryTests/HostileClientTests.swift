@@ -188,7 +188,7 @@ import Testing
         let other = try daemon.client()
         let null = open("/dev/null", O_RDWR | O_CLOEXEC)
         defer { close(null) }
-        // What closes descriptors is there from the first one on.
+        // The process that closes descriptors starts with the first one.
         _ = try other.call(.list, descriptors: [null])
         let before = try closedDescriptorCount(daemon, other)
         let client = try daemon.client()
@@ -201,7 +201,7 @@ import Testing
         #expect(try closedDescriptorCount(daemon, other) == before)
     }
 
-    /// Once another process has closed what was sent, which nothing tells: the least of some.
+    /// The lowest of several counts, because nothing reports that the other process has closed them.
     private func closedDescriptorCount(_ daemon: TestDaemon, _ client: TestClient) throws -> Int {
         var count = Int.max
         for _ in 0..<200 {
@@ -222,7 +222,7 @@ import Testing
                 Array(#"{"method":"org.varlink.service.GetInfo"}"#.utf8) + [0], count: 1000
             ).joined())
         var sent = 0
-        // Until nothing more is taken between two answers to somebody else.
+        // Ends when nothing more is accepted between two answers to another client.
         while true {
             let count = calls.withUnsafeBytes {
                 Glibc.send(deaf.descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL))
@@ -319,7 +319,7 @@ import Testing
 
     @Test func `launches of clients that left are limited by the bytes that they sent`() throws {
         var options = TestDaemon.Options()
-        // None of them is given up while the others come, however slowly.
+        // No launch is given up while the others arrive, however slowly.
         options.configuration = ["LaunchDeadlineSec=600"]
         let daemon = try daemon(options)
         let watcher = try daemon.watch()

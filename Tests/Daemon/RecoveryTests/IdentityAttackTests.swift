@@ -47,14 +47,14 @@ import Testing
         return launched
     }
 
-    /// What the one paused instance was started with.
+    /// The environment of the one paused instance.
     private func pausedEnvironment(_ app: String, _ daemon: TestDaemon) throws -> [String] {
         let paused = try #require(try daemon.awaitPaused(app).first)
         let bytes = try readFile("/proc/\(try #require(paused.processId))/environ")
         return bytes.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The same of the next one, after this one has ended.
+    /// The environment of the next paused instance, after this one has ended.
     private func refill(_ app: String, _ daemon: TestDaemon) throws -> [String] {
         let paused = try #require(try daemon.awaitPaused(app).first)
         kill(try #require(paused.processId), SIGKILL)

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What the daemon costs while nobody wants anything.
+/// What an idle daemon costs.
 @Suite struct IdleTests {
     @Test func `ten prewarmed apps cost no wake-up and no thread`() throws {
         let probe = try compileProbe("behave.c")
@@ -17,7 +17,7 @@ import Testing
         try awaitTimer(milliseconds: 3000)
         #expect(pids.map(switches) == before)
         for pid in pids { #expect(KernelObjects.threadCount(of: pid) == 1) }
-        // The counter sees a wake-up.
+        // The counter notices a wake-up.
         _ = try daemon.client().describe()
         try awaitTimer(milliseconds: 100)
         #expect(switches(of: pids[0]) > before[0])

@@ -54,7 +54,7 @@ import Testing
                 (#"{"method":"org.varlink.service.GetInterfaceDescription","#
                     + #""parameters":{"interface":"io.greenroom.Control"}}"#).utf8)
             try client.send(bytes: Array(repeating: call + [0], count: 200).flatMap(\.self))
-            // As many turns as it takes until no more is taken.
+            // Sends until the daemon accepts no more.
             for _ in 0..<200 { _ = try other.list() }
             try send(Self.half, [client.descriptor, pipe.writeEnd], to: client)
         case .behindUrgentData:
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    /// What the daemon says of its own accord.
+    /// A message that the daemon sends without a call.
     private func message(to client: TestClient) throws -> String {
         let file = FileDescriptor(owning: dup(client.descriptor))
         var buffer = [UInt8](repeating: 0, count: 4096)
@@ -114,7 +114,7 @@ import Testing
                 == #"{"error":"io.greenroom.Control.LimitExceeded","parameters":{"what":"\#(what)","#
                 + #""limit":30}}"#)
         try slow.awaitClose()
-        // Those who began before go on.
+        // The clients that began before go on.
         try typing.send(bytes: [UInt8(ascii: "}"), 0])
         #expect(try message(to: typing).contains(Self.app))
         try daemon.client().change(.kill, instance)

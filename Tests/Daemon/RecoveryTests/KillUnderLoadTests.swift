@@ -100,7 +100,7 @@ import Testing
             }
             worker.calls.removeFirst()
         } catch ControlError.notRunning {
-            // Asked twice, done the first time.
+            // The call was sent twice and performed the first time.
             guard case .transition(.terminate, _) = call else {
                 guard case .transition(.kill, _) = call else {
                     throw TestError("not running: \(call)")
@@ -160,7 +160,7 @@ import Testing
         }
         try checkEnd(
             daemon, lasting: lasting, outputPath, spawner, descriptorsBefore, cgroups)
-        // The account can see a second run.
+        // The account notices a second run.
         let extra = try daemon.client().launch(
             app, ["print", "extra", "print", "extra"], output: output)
         _ = try daemon.client().wait(extra.instance)

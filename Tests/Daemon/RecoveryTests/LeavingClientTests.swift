@@ -14,7 +14,7 @@ import Testing
         try TestDaemon([program(Self.app, try compileProbe("behave.c"))])
     }
 
-    /// What `body` sends is all there when the daemon looks.
+    /// Everything that `body` sends has arrived when the daemon looks.
     private func whileStopped(_ daemon: TestDaemon, _ body: () throws -> Void) throws {
         let pid = try daemon.pid
         daemon.signal(SIGSTOP)
@@ -26,7 +26,7 @@ import Testing
         try body()
     }
 
-    /// A read ends behind the descriptors of the first.
+    /// A read ends after the descriptors of the first call.
     @Test func `calls with descriptors that arrive together are all served`() throws {
         let daemon = try daemon()
         let client = try daemon.client()

@@ -31,7 +31,7 @@ import Testing
         chown("\(path)/theirs", uid_t(Self.user), gid_t(Self.user))
     }
 
-    /// As the user does it.
+    /// Acts as the user.
     private func link(_ target: String, as path: String) {
         symlink(target, path)
         lchown(path, uid_t(Self.user), gid_t(Self.user))
@@ -65,7 +65,7 @@ import Testing
             template(["LoadCredential=key:\(daemon.directory.path)/in/\(path)"]))
         _ = try daemon.client().reload()
         #expect(try credential("org.example.many@\(instance)", try client(daemon)) == nil)
-        // One that stays in it is fine.
+        // A name that stays in the folder is accepted.
         try daemon.directory.write("for it", to: "in/x", mode: 0o600)
         if path == "%I" {
             #expect(try credential("org.example.many@x", try client(daemon)) == "for it")
@@ -99,7 +99,7 @@ import Testing
         _ = try daemon.client().reload()
         #expect(try credential(own, try client(daemon)) == nil)
         #expect(daemon.log.contains("\(path)/theirs belongs to user \(Self.user)"))
-        // Links of root's are followed.
+        // A link that belongs to root is followed.
         symlink("\(path)/secret", "\(path)/in/token")
         try daemon.install(
             program(

@@ -67,7 +67,7 @@ import Testing
 
     private static let byteCount = 4 << 20
 
-    /// Prints that much after its first line.
+    /// An app that prints this many bytes after its first line.
     private func talkative(_ daemon: TestDaemon) throws {
         try daemon.install(program(Self.app, "/bin/sh", ["ReadyOn=first-output"]))
         _ = try daemon.client().reload()
@@ -113,7 +113,7 @@ import Testing
         try daemon.await("readiness") {
             try $0.instance(instance).state == .active ? true : nil
         }
-        // Whatever its manifest says by then.
+        // The manifest may have changed by then.
         try daemon.install(program(Self.app, "/bin/sh"))
         try daemon.kill()
         input.closeWriteEnd()

@@ -4,7 +4,7 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// A launch that is asked for while the spawner goes is carried out, and once.
+/// A launch that is requested while the spawner ends is performed once.
 @Suite struct RepeatedOrderTests {
     private let app = "org.example.a"
     private let daemon: TestDaemon
@@ -48,7 +48,7 @@ import Testing
         let client = try daemon.client()
         _ = try client.list()
         let spawner = try daemon.spawnerPid
-        // It finds the order and the spawner's end in the same turn.
+        // The supervisor finds the order and the spawner's end in the same turn.
         daemon.signal(SIGSTOP)
         while Processes.state(of: try daemon.pid) != "T" { sched_yield() }
         Glibc.kill(spawner, signal)

@@ -130,7 +130,7 @@ import Testing
         let two = try daemon.client().wait(.launch("two"))
         #expect(two.signal == 6)
         #expect(two.reason == .crashed)
-        // And once more, from what is remembered.
+        // A second wait is answered from the recorded end.
         try daemon.restart()
         #expect(try daemon.client().wait(.launch("one")).status == 9)
     }
@@ -233,7 +233,7 @@ import Testing
         #expect(readToEnd(pipe.readEnd).isEmpty)
     }
 
-    /// Its interpreter's words are read off the instance, which nobody had done since the restart.
+    /// The instance knows its interpreter's arguments, which no supervisor has read since the restart.
     @Test func `a script that is launched before it answers has its own arguments`() throws {
         let folder = try TemporaryDirectory()
         let script = try folder.write("#!/bin/sh\necho ran with $*\n", to: "script")
@@ -295,7 +295,7 @@ import Testing
                         $0.descriptors = [0: input.readEnd, 1: output.writeEnd]
                     })
                 #expect(try readLine(output.readEnd) == "up")
-                // The app may have said so before the daemon has heard that it was made.
+                // The app may have printed this before the daemon has heard of its process.
                 let pid = try daemon.await("the attached run's process") { client in
                     try client.instances(of: app).first { $0.isAttached && $0.exit == nil }?
                         .processId

@@ -26,7 +26,7 @@ import Testing
         try client.send(.launch(call), descriptors: [directory])
         // The first may be served before it.
         let answers = Result { for _ in 0..<4 { _ = try other.list() } }
-        // Else the daemon could not even be ended.
+        // Otherwise the daemon could not be ended.
         close(device)
         try answers.get()
         _ = try? client.reply(to: .launch(call))
@@ -40,7 +40,7 @@ import Testing
         let folder = try TemporaryDirectory()
         let device = cts_mount_silent(folder.path, 12_346)
         try requireOrSkip(device >= 0, "no mounts here")
-        // Whatever waits for it goes on then.
+        // Processes that wait for the file system go on then.
         defer {
             close(device)
             umount2(folder.path, CInt(MNT_DETACH))

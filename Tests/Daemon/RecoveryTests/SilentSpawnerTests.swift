@@ -4,7 +4,7 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// A spawner that lives and does nothing any more: stopped here, in the kernel elsewhere.
+/// A spawner that is alive but does nothing: the tests stop it; in use it would hang in the kernel.
 @Suite struct SilentSpawnerTests {
     private let app = "org.example.a"
     private let other = "org.example.b"
@@ -37,7 +37,7 @@ import Testing
         let path = daemon.directory.path + "/ran"
         // Answered by the launch's own deadline, or with the spawner's end.
         #expect(control { _ = try launchCold(path) } != nil)
-        // It can never carry out what it was told.
+        // The killed spawner can never perform its orders.
         try Processes.awaitEnd(of: old)
         #expect(try daemon.client().launch(app, ["wait-forever"]).processId == paused.processId)
         let second = try launchCold(path)

@@ -19,7 +19,7 @@ import Testing
         let old = try daemon.spawnerPid
         Glibc.kill(old, SIGKILL)
         try Processes.awaitEnd(of: old)
-        // A launch needs one: it is refused until then.
+        // A launch needs a spawner and is refused until then.
         while true {
             do {
                 let launched = try daemon.client().launch(app, ["exit", "0"]) {
@@ -169,7 +169,8 @@ import Testing
         try client.change(.kill, running.instance)
     }
 
-    @Test func `unknown cgroups and their processes are removed when both daemons are new`() throws
+    @Test func `unknown cgroups and those inside them are removed when both daemons are new`()
+        throws
     {
         let daemon = try daemon()
         let pid = try #require(try daemon.client().launch(app, ["wait-forever"]).processId)
@@ -179,7 +180,7 @@ import Testing
         try daemon.kill()
         Glibc.kill(spawner, SIGKILL)
         try Processes.awaitEnd(of: spawner)
-        // As one leaves it whose first process ended meanwhile.
+        // An instance whose first process ended meanwhile leaves such a cgroup.
         let stray = try #require(cgroup?.split(separator: "/").dropLast().joined(separator: "/"))
         let path = "/\(stray)/app-org.example.gone-99"
         #expect(mkdir(path, 0o755) == 0 && mkdir(path + "/inner", 0o755) == 0)
@@ -191,7 +192,7 @@ import Testing
             .kill, try #require(daemon.client().instances(of: app).first).instance)
     }
 
-    /// It is traced no longer, and nobody was told.
+    /// The instance is no longer traced, but no report of that arrived.
     @Test func `a spawner that dies while it stops tracing a paused instance leaves it usable`()
         throws
     {

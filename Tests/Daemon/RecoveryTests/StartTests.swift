@@ -112,7 +112,7 @@ import Testing
         let program = try compileProbe("behave.c")
         try directory.write(
             TestApp(app, exec: program, prewarm: 1).manifest, to: "\(app).app")
-        // Whatever else the machine is busy with.
+        // The load of the machine must not prevent the prewarm.
         try directory.write("[Greenroom]\nPrewarmMaxLoad=0\n", to: "conf")
         symlink(try Programs.spawner, directory.path + "/spawner")
         symlink(try prewarmShim(), directory.path + "/shim.so")
@@ -178,7 +178,7 @@ import Testing
         try daemon.kill()
         try overwriteState(of: spawner)
         try daemon.start()
-        // Nobody knows what they were for: they are ended rather than lost sight of.
+        // The daemon does not know what these processes are, so it ends them.
         try Processes.awaitEnd(of: launched.processId!)
         #expect(launched.processId == paused[0].processId)
         try daemon.awaitPaused(app)

@@ -20,7 +20,7 @@ import Testing
         try TestDaemon([program(Self.app, "/bin/true"), program(Self.other, "/bin/true")])
     }
 
-    /// A stranger who has sent what it has, and goes with the last reference.
+    /// A foreign client that has sent its descriptors and ends with the last reference.
     private final class Stranger {
         private let process: ChildProcess
         private let input: Pipe
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    /// One that serves files itself.
+    /// A foreign client that serves files itself.
     private func server(
         _ mode: String, _ daemon: TestDaemon, _ path: String? = nil
     ) throws -> Stranger {
@@ -62,14 +62,14 @@ import Testing
         return try Stranger(mode, path ?? daemon.socketPath, folder: TemporaryDirectory())
     }
 
-    /// Another user's, whom what root sends does not concern.
+    /// A client of another user, which is not affected by what root sends.
     private func client(of daemon: TestDaemon) throws -> TestClient {
         let descriptor = cts_connect_as(daemon.socketPath, 12_346, 12_346, -1)
         guard descriptor >= 0 else { throw TestError("connecting: errno \(-descriptor)") }
         return TestClient(owning: descriptor)
     }
 
-    /// Several times: what the stranger sent may have its turn in between.
+    /// Calls several times, because the stranger's message may be handled in between.
     private func answersPromptly(_ client: TestClient, _ times: Int = 5) throws {
         for _ in 0..<times {
             try client.send(.list)
@@ -81,12 +81,12 @@ import Testing
         let process = try ProcessDescriptor(pid: pid)
         kill(pid, signal)
         let ended = try process.descriptor.waitUntilReadable(milliseconds: 3_000)
-        // Else nobody could ever end it.
+        // Otherwise the process could never be ended.
         if !ended { try stranger.leave() }
         #expect(ended)
     }
 
-    /// Of the test's own user, which an app of that user's has for READY=1.
+    /// The socket for READY=1 of the test's own user.
     private func notifySocket(_ daemon: TestDaemon) throws -> String {
         try daemon.install(program(Self.ready, "/bin/true", ["ReadyOn=notify"]))
         _ = try daemon.client().call(.reload)
@@ -111,13 +111,13 @@ import Testing
         let daemon = try daemon()
         let other = try client(of: daemon)
         let stranger = try server(mode, daemon)
-        // Else it could not even be ended.
+        // Otherwise the daemon could not be ended.
         do { try answersPromptly(other) } catch {
             try stranger.leave()
             throw error
         }
         if mode == "many" {
-            // The stranger's user has as much open as cannot be closed.
+            // The user has reached the limit on descriptors that are not closed yet.
             var isRefused = false
             for _ in 0..<100 where !isRefused {
                 do { _ = try daemon.client().list() } catch is ControlError { isRefused = true }
@@ -135,7 +135,7 @@ import Testing
         #expect(isServed)
     }
 
-    /// It ends when the server answers, and leaves what waited behind that.
+    /// The helper ends when the server answers, and leaves its other descriptors open.
     @Test func `descriptors that an ended helper process has not closed are closed by another`()
         throws
     {
@@ -154,7 +154,7 @@ import Testing
             ProcessTable.entry(of: $0)?.parent == pid
                 && Processes.line("Name", of: $0) == "greenroom-close"
         }
-        // One has the stranger's; whether another one waits beside it depends on what else came.
+        // One helper has the stranger's descriptors; there may be a second one.
         #expect(!closers.isEmpty)
         for closer in closers { kill(closer, SIGKILL) }
         try stranger.leave()
@@ -235,11 +235,11 @@ import Testing
         try? answersPromptly(other)
         let pid = try daemon.pid
         try endsPromptly(pid, signal, stranger)
-        // Its clients hear of it, whatever still waits there.
+        // Its clients see the end of the connection at once.
         #expect(throws: Never.self) { try other.awaitClose() }
         if signal == SIGKILL {
             try daemon.kill()
-            // Nothing of the former one is in its way.
+            // The former daemon left nothing that blocks the new one.
             try daemon.start()
             try answersPromptly(daemon.client())
         }

@@ -13,7 +13,7 @@ import Testing
     /// A call takes less than a millisecond.
     private static let promptly: Int32 = 1_500
 
-    /// Whoever serves the file.
+    /// The process that serves the file.
     private final class Server {
         let folder: TemporaryDirectory
         private let process: ChildProcess
@@ -33,7 +33,7 @@ import Testing
             guard try readLine(output.readEnd) == "sent" else { throw TestError("no server") }
         }
 
-        /// Whoever waits for it is told that it is gone.
+        /// Ends the server, so that waiting processes get an error.
         func leave() throws {
             input.closeWriteEnd()
             try process.waitForExit()
@@ -49,7 +49,7 @@ import Testing
 
     init() throws { server = try Server() }
 
-    /// Without an answer the server leaves: else the daemon could not even be ended.
+    /// Ends the server if no answer comes; otherwise the daemon could not be ended.
     private func whileServed<Value>(_ body: () throws -> Value) throws -> Value {
         do { return try body() } catch {
             try server.leave()
@@ -92,7 +92,7 @@ import Testing
             }
             try answersPromptly(other)
             #expect(try other.launch(Self.other).kind == .prewarmed)
-            // Others' pools are filled as ever.
+            // The pools of other apps are filled as usual.
             try daemon.awaitPaused(Self.other)
         }
         #expect(daemon.log.contains("nobody can look into its process"))
@@ -170,7 +170,7 @@ import Testing
         try whileServed {
             try client.send(.transition(.suspend, .instance(app.instance)))
             try answersPromptly(other)
-            // Who keeps the daemon from looking is treated like one that holds a lock.
+            // An app that prevents the inspection is treated like an app that holds a lock.
             let error = control {
                 _ = try client.reply(
                     to: .transition(.suspend, .instance(app.instance)),

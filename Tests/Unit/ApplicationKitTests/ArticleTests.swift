@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The documentation keeps its word: its code is compiled somewhere, and the tests that it names exist.
+/// The code in the documentation is compiled somewhere, and the tests that the documentation names exist.
 @Suite struct ArticleTests {
     private static let articles = "\(packageRoot)/Sources/ApplicationKit/ApplicationKit.docc"
 

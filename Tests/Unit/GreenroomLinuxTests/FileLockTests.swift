@@ -9,7 +9,7 @@ import Testing
         let folder = try TemporaryDirectory()
         try folder.write("", to: "locked")
         let file = try FileDescriptor.open(folder.path + "/locked", O_RDWR)
-        // Of the whole process: nobody else here takes record locks.
+        // A record lock belongs to the whole process; no other test here takes one.
         var lock = flock(
             l_type: Int16(F_WRLCK), l_whence: Int16(SEEK_SET), l_start: 0, l_len: 1, l_pid: 0)
         #expect(fcntl(file.rawValue, F_SETLK, &lock) == 0)
@@ -62,7 +62,7 @@ import Testing
         let job = try make(
             .read("/proc/self/stat", limit: 4096), .read("/proc/self/stat", limit: 8),
             .read("/proc/self/none", limit: 8))
-        // It is a process of its own.
+        // The detached worker is a process of its own.
         let text = String(decoding: try #require(job.bytes(0)), as: UTF8.self)
         let pid = pid_t(text.prefix { $0 != " " })
         #expect(pid != nil && pid != getpid())
@@ -99,7 +99,7 @@ import Testing
         let range = try #require(PageableMemory.ranges(in: maps).first)
         let process = try ProcessDescriptor(pid: child.pid)
         #expect(try make(.pageOut(process, range)).code(0) == 0)
-        // The kernel has been told the range.
+        // The error shows that the kernel got the range.
         let none: Range<UInt> = 4096..<8192
         #expect(try make(.pageOut(process, none)).code(0) == ENOMEM)
         child.kill(SIGKILL)

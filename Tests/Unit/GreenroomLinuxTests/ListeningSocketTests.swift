@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    /// What another test starts this moment has every socket until its exec: so long it is not abandoned.
+    /// A child that another test is starting holds every socket until its exec.
     private func openAbandoned(
         _ kind: ListeningSocket.Kind, _ path: String
     ) throws -> ListeningSocket {

@@ -6,7 +6,7 @@ import Testing
         let own = try #require(
             OutOfMemoryKills(memoryEvents: "low 0\nhigh 0\nmax 31\noom 1\noom_kill 1\n"))
         #expect(own.count == 1 && own.isOwnLimit)
-        // As the kernel leaves it behind when it chose for the machine, or for a cgroup above.
+        // The kernel leaves these counts after a kill for the machine or for a cgroup above.
         let others = try #require(
             OutOfMemoryKills(memoryEvents: "low 0\nhigh 0\nmax 0\noom 0\noom_kill 1\n"))
         #expect(others.count == 1 && !others.isOwnLimit)

@@ -41,17 +41,17 @@ import Testing
         ] {
             #expect(PathOwners().objection(to: "\(path)/\(name)") == theirs, "\(name)")
         }
-        // A slash is a slash to the kernel, also before a combining mark.
+        // The kernel takes a slash as a separator even before a combining mark.
         mkdir(path + "/theirs/\u{301}", 0o755)
         #expect(PathOwners().objection(to: path + "/theirs/\u{301}/x") == theirs)
-        // In a folder of ours, say one with the sticky bit.
+        // A link of the stranger's in a folder of ours, for example a sticky one.
         symlink("file", path + "/ours/planted")
         lchown(path + "/ours/planted", Self.stranger, Self.stranger)
         let planted = PathOwners.Objection.foreign(
             path: path + "/ours/planted", owner: Self.stranger)
         #expect(PathOwners().objection(to: path + "/ours/planted") == planted)
         #expect(PathOwners().objection(toFile: "planted", in: path + "/ours") == planted)
-        // To the stranger's own daemon it is its own.
+        // For the stranger's own daemon the link is its own.
         #expect(PathOwners(user: Self.stranger).objection(to: path + "/theirs/link") == nil)
     }
 
@@ -73,7 +73,7 @@ import Testing
             PathOwners().objection(to: path + "/ours/file") == .writableByAll(path: path + "/ours"))
     }
 
-    /// One who may be waited for for ever.
+    /// A path on such a file system could be waited for forever.
     @Test func `a path on a file system that another user's process serves is not touched`() throws
     {
         let directory = try folders()
@@ -108,7 +108,7 @@ import Testing
         #expect(throws: ExecutableError.self) {
             try ExecutableInspection.inspect(path: "file", searchPath: mounted)
         }
-        // Its own user's daemon may.
+        // The daemon of that user may touch it.
         #expect(PathOwners(user: Self.stranger).objection(to: mounted)?.isAbsence != false)
     }
 

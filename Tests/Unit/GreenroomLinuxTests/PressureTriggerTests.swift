@@ -5,7 +5,7 @@ import Testing
 @testable import GreenroomLinux
 
 @Suite struct `A pressure trigger` {
-    /// A file stands for the kernel's: its totals are ours to choose.
+    /// A file replaces the kernel's, so that the test can choose its totals.
     @Test func `is believed only if the stalls since its creation reach its threshold`() throws {
         let folder = try TemporaryDirectory()
         func stalled(some: Int, full: Int) throws {

@@ -26,7 +26,7 @@ import Testing
         #expect(try b.peerCredentials().pid == getpid())
     }
 
-    /// Descriptors behind bytes, and behind a byte at which a look ends.
+    /// Descriptors follow bytes, or follow a byte at which a look ends.
     @Test func `the count of queued bytes tells whether descriptors may be queued`() throws {
         func look(_ fill: (UnixSocket) throws -> Void) throws -> String {
             let (a, b) = try UnixSocket.pair(.stream)
@@ -56,7 +56,7 @@ import Testing
             } == "perhapsDescriptors")
     }
 
-    /// Which asks nobody to close anything.
+    /// A look does not receive the descriptors, so nobody has to close them.
     @Test func `looking at a message tells whether there are descriptors`() throws {
         let (a, b) = try UnixSocket.pair(.seqpacket)
         _ = try a.send([1, 2], descriptors: [0, 1])
@@ -114,7 +114,7 @@ import Testing
             #expect(facts.contains("\nPid:\t\(getpid())\n"))
         }
         #expect(!ours.isEnded)
-        // A child of another test's may have a copy of it.
+        // A child of another test may have a copy of the descriptor.
         shutdown(theirs.descriptor.rawValue, CInt(SHUT_RDWR))
         #expect(ours.isEnded && ours.processByNumber() == nil)
     }

@@ -3,7 +3,7 @@ import Glibc
 import GreenroomLinux
 import Testing
 
-/// Every step that can fail says which it was and leaves nothing behind.
+/// A failed spawn names its step and leaves nothing behind.
 @Suite(.serialized) struct SpawnFailureTests {
     private func failure(_ change: (inout SpawnRequest) -> Void) throws -> SpawnError {
         var request = SpawnRequest(
@@ -181,7 +181,7 @@ import Testing
             guard try openDescriptorCount() == before + 1 else { exit(2) }
             close(leak)
             for _ in 0..<10 { try tryEverything() }
-            // Nor is a zombie left.
+            // No zombie is left either.
             let child = waitpid(-1, nil, WNOHANG)
             exit(try openDescriptorCount() == before && child == -1 && errno == ECHILD ? 0 : 1)
         }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import UnitFile
 
-/// Calendar expressions, held against systemd's own reading of them.
+/// Calendar expressions, compared with systemd's own results.
 @Suite struct `Calendar expressions` {
     /// 2026-01-01 00:00:00 UTC, a Thursday, in seconds.
     private static let newYear: Int64 = 1_767_225_600

@@ -31,7 +31,7 @@ import Testing
         awaitAbsence(of: own)
     }
 
-    /// It holds somebody else's process, for longer than it is tried.
+    /// The cgroup holds a foreign process for longer than the spawner retries.
     @Test func `a cgroup that could not be removed is removed after an upgrade`() throws {
         let spawner = try SpawnerProcess()
         let first = try TestSupervisor(spawner)
@@ -45,7 +45,7 @@ import Testing
         ).spawn()
         try Cgroup(path: own).add(guest.pid)
         try first.connection.send(.release(instance: 1))
-        // Read after the release.
+        // The spawner reads this after the release.
         _ = try first.spawn(.shell(2, "exit 0"))
         try spawner.process.send(signal: SIGUSR1)
         #expect(throws: (any Error).self) { try first.exit(of: 99) }  // the connection's end
@@ -58,7 +58,7 @@ import Testing
         awaitAbsence(of: own)
     }
 
-    /// Two processes keep its terminal by then, and die with it.
+    /// By then two processes keep its terminal, and they end with it.
     @Test func `a spawn that fails after taking its terminal leaves no cgroup`() throws {
         let spawner = try SpawnerProcess()
         let supervisor = try TestSupervisor(spawner)

@@ -13,12 +13,12 @@ import Testing
         return Cgroup(directory: try #require(welcome.cgroup))
     }
 
-    /// One launch, after whose end the spawner has had a quiet moment.
+    /// Launches and ends one instance, and lets the spawner become idle afterwards.
     private func launch(_ number: UInt64, _ supervisor: TestSupervisor) throws -> TableEntry {
         let record = try supervisor.spawn(.shell(number, "exit 0"))
         #expect(try supervisor.exit(of: number) == .exited(0))
         try supervisor.emptied(number)
-        // Answered in a later turn than the one that made the next cgroup.
+        // The spawner answers this in a later turn than the one that makes the next cgroup.
         try supervisor.connection.send(.unguard(instance: number))
         _ = try supervisor.first { if case .unguarded(number) = $0 { true } else { nil } }
         return record
@@ -89,7 +89,7 @@ import Testing
             try supervisor.emptied(number)
             try supervisor.connection.send(.release(instance: number))
         }
-        // Answered after the releases; the rest is removed when it is quiet.
+        // This ends after the releases; the spawner removes the other cgroups when it is idle.
         _ = try launch(21, supervisor)
         func spares() throws -> [String] { try base.children().filter { $0.contains("-r") } }
         let end = ContinuousClock.now.advanced(by: .milliseconds(Int(deadline)))

@@ -5,7 +5,7 @@ import GreenroomSpawner
 import TestSupport
 import Testing
 
-/// Instances that are watched until they have paused.
+/// Instances that the spawner traces until they have paused.
 @Suite struct GuardTests {
     private static let modes = [[], ["--no-cgroups"]] as [[String]]
 
@@ -38,7 +38,7 @@ import Testing
         try supervisor.connection.send(.unguard(instance: 1))
         try supervisor.first { if case .unguarded(1) = $0 { () } else { nil } }
         #expect(try Self.tracer(of: entry.pid) == "TracerPid:\t0")
-        // Once more changes nothing.
+        // A second request changes nothing.
         try supervisor.connection.send(.unguard(instance: 1))
         try supervisor.first { if case .unguarded(1) = $0 { () } else { nil } }
         try feed.writeText("42\n")
@@ -54,7 +54,7 @@ import Testing
         let supervisor = try TestSupervisor(spawner)
         _ = try supervisor.hello()
         let (reading, writing) = try FileDescriptor.pipe()
-        // A subshell, a program of its own, a program in its place.
+        // A subshell, a separate program, and a program executed in place of the shell.
         for (script, program) in [
             ("(echo ran); :", nil), ("/bin/echo ran; :", nil), ("exec /bin/echo ran", "/echo"),
         ] {
@@ -75,7 +75,7 @@ import Testing
         #expect(try reading.readAll().isEmpty)
     }
 
-    /// It has got file capabilities since it was inspected, so LD_PRELOAD means nothing to it.
+    /// The program got file capabilities after its inspection, so it ignores LD_PRELOAD.
     @Test func `a program that ignores LD_PRELOAD is killed before it runs`() throws {
         try requireOrSkip(getuid() == 0, "only root gives capabilities")
         let folder = try TemporaryDirectory()
@@ -166,7 +166,7 @@ import Testing
         _ = try supervisor.hello()
         let (order, feed) = try Self.shell("read x; :")
         let entry = try supervisor.spawn(order)
-        // Its first stop is seen to when this is answered.
+        // The spawner has handled the first stop when this is answered.
         try supervisor.roundTrip()
         try spawner.process.send(signal: signal)
         #expect(try entry.process.descriptor.waitUntilReadable(milliseconds: deadline))
@@ -228,7 +228,7 @@ import Testing
         try supervisor.first { if case .unguarded(1) = $0 { () } else { nil } }
         try feed.writeText("4\n")
         #expect(try supervisor.exit(of: 1) == .exited(4))
-        // The next supervisor hears of it, too.
+        // The next supervisor is told, too.
         supervisor.leave()
         let next = try TestSupervisor(spawner)
         _ = try next.hello()

@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    /// A launch of somebody else's, from its beginning to its end.
+    /// Launches another instance and awaits its end.
     private func expectUndisturbed(_ instance: UInt64) throws {
         _ = try supervisor.spawn(.shell(instance, "exit 0"))
         #expect(try supervisor.exit(of: instance) == .exited(0))
@@ -62,7 +62,7 @@ import Testing
         lease.giveUp()
         try expectUndisturbed(2)
         #expect(try failure(of: 1) == SpawnError(stage: .execute, code: ETIMEDOUT))
-        // There is nothing to be released, and the number is free.
+        // Nothing has to be released, and the instance's number is free.
         try expectUndisturbed(1)
     }
 
@@ -113,7 +113,7 @@ import Testing
         #expect(try spawner.wait() == .exited(0))
     }
 
-    /// Not even SIGKILL ends one that waits for an answer which the server has taken up.
+    /// Not even SIGKILL ends a process that waits for an answer to a request that the server has read.
     @Test func `a working directory on a file system that never answers delays no other spawn`()
         throws
     {
@@ -154,9 +154,9 @@ final class Lease {
         file = try FileDescriptor.open(path, O_RDONLY)
         let setSignal: CInt = 10
         let setLease: CInt = 1024
-        // Heard of by what nobody minds.
+        // SIGURG is ignored by default.
         try #require(fcntl(file.rawValue, setSignal, SIGURG) == 0)
-        // Until no child of a test beside this one has the copy open any more.
+        // A child of a concurrent test may still have the copy open.
         while fcntl(file.rawValue, setLease, F_WRLCK) != 0 {
             try #require(errno == EAGAIN, "F_SETLEASE: \(errno)")
             sched_yield()
@@ -169,7 +169,7 @@ final class Lease {
         try #require(write(file.rawValue, bytes, bytes.count) == bytes.count)
     }
 
-    /// Its lock is to be changed: somebody waits in an open or an execve.
+    /// Returns when a process waits for the lease in an open or an execve.
     func awaitBreak() throws {
         while fcntl(file.rawValue, 1025, 0) == F_WRLCK { sched_yield() }
     }
@@ -210,7 +210,7 @@ private final class SilentFileSystem {
 
     private var request: [UInt8] = []
 
-    /// Returns when the kernel has asked something.
+    /// Returns when the kernel has sent a request.
     func takeRequest() throws {
         guard let device else { return }
         try #require(try device.waitUntilReadable(milliseconds: deadline))

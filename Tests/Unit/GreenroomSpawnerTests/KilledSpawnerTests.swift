@@ -32,11 +32,11 @@ import Testing
         let waiter = try ProcessDescriptor(pid: #require(both.first { $0.session != $0.pid }).pid)
         try spawner.kill()
         #expect(try ended(waiter))
-        // The connection's end: nobody holds it open.
+        // The end of the connection shows that no process holds it open.
         #expect(throws: (any Error).self) { try supervisor.exit(of: 99) }
         let next = try SpawnerProcess(options, after: spawner)
         #expect(try TestSupervisor(next).hello().table.isEmpty)
-        // While the program cannot be executed yet.
+        // At this time the program cannot be executed yet.
         #expect(try ended(child))
         lease.giveUp()
         withExtendedLifetime(spawner) {}
@@ -50,7 +50,7 @@ import Testing
         let base = Cgroup(directory: try #require(cgroup))
         let directory = try TemporaryDirectory()
         let ran = directory.path + "/ran"
-        // It is frozen as it is born.
+        // The process is frozen from its creation.
         try base.freeze()
         try supervisor.connection.send(.spawn(.shell(1, "echo > \(ran)")))
         var child: ProcessDescriptor?

@@ -47,7 +47,7 @@ import Testing
             _ = try first.spawn(.shell(1, "exit 5"))
             try first.emptied(1)
             let other = try first.spawn(.shell(2, "exec sleep 1000"))
-            // All of it has happened when the spawner looks: the first it does is tell of 2.
+            // All of this has happened when the spawner looks, so its first report is about 2.
             try spawner.freeze()
             try first.connection.send(.release(instance: 1))
             try other.process.send(signal: SIGKILL)

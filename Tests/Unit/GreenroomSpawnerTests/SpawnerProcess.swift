@@ -5,7 +5,7 @@ import Testing
 
 /// A real greenroom-spawner in a directory of its own. Ended, with all its instances, when dropped.
 final class SpawnerProcess {
-    /// Until it has so many descriptors open: nothing tells that it has closed one.
+    /// Polls until the spawner has this many descriptors open, because nothing reports a close.
     func awaitDescriptors(_ count: Int) throws {
         let end = ContinuousClock.now.advanced(by: .seconds(20))
         while try openDescriptors(of: pid) != count, ContinuousClock.now < end { sched_yield() }
@@ -141,7 +141,7 @@ final class TestSupervisor {
         connection = try SpawnerConnection.connect(to: spawner.socketPath)
     }
 
-    /// It ends here, whatever child of a test beside it holds a copy until its exec.
+    /// Ends the connection, even if a child of a concurrent test holds a copy until its exec.
     func leave() { shutdown(connection.fileDescriptor, CInt(SHUT_RDWR)) }
 
     func hello(grace: UInt32 = 2_000) throws -> (welcome: Welcome, table: [TableEntry]) {

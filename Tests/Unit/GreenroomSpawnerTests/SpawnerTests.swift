@@ -60,7 +60,7 @@ import Testing
         try supervisor.connection.send(.freeze(instance: 1))
         try supervisor.roundTrip()
         try feed.writeText("thawed\n")
-        // No proof of standstill is possible without time; that it would run otherwise is known.
+        // Only waiting can show that the instance stands still.
         #expect(try !reading.waitUntilReadable(milliseconds: 100))
         try supervisor.connection.send(.thaw(instance: 1))
         #expect(try reading.waitUntilReadable(milliseconds: deadline))
@@ -109,7 +109,7 @@ import Testing
         #expect(throws: SpawnError(stage: .directory, code: ENOENT)) {
             try supervisor.spawn(specification)
         }
-        // The answer goes out before the last of the spawn is given up.
+        // The spawner answers before it has closed the last of the spawn.
         try spawner.awaitDescriptors(before)
         _ = try supervisor.spawn(.shell(1, "read x"))
         #expect(throws: SpawnError(stage: .arguments, code: EEXIST)) {
@@ -179,7 +179,7 @@ func openDescriptors(of pid: pid_t) throws -> Int {
     return count
 }
 
-/// The end of what the kernel gives.
+/// A spawner at the limits of the kernel.
 @Suite struct SpawnerLimitTests {
     @Test func `a spawner without free descriptors refuses an instance and keeps its supervisor`()
         throws
@@ -196,7 +196,7 @@ func openDescriptors(of pid: pid_t) throws -> Int {
         }
         #expect(error == SpawnError(stage: .descriptors, code: EMFILE))
         #expect(started > 5)
-        // One less, and there is room again, by the same connection.
+        // After one release the same connection can spawn again.
         try supervisor.connection.send(.kill(instance: 1))
         try supervisor.connection.send(.release(instance: 1))
         #expect(try supervisor.exit(of: 1) != .exited(0))

@@ -18,11 +18,11 @@ import Testing
         lasting.wantsChannel = true
         let before = try first.spawn(lasting)
         var short = SpawnSpecification.shell(2, "exit 5")
-        // No cgroup is kept in reserve, which the next execution has not.
+        // No cgroup is kept in reserve, because the next execution would not have it.
         short.wantsChannel = true
         _ = try first.spawn(short)
         try first.emptied(2)
-        // Answered when nothing of the spawn is held any more.
+        // The spawner answers this when it holds nothing of the spawn any more.
         try first.connection.send(.unguard(instance: 1))
         _ = try first.first { if case .unguarded(1) = $0 { true } else { nil } }
         let descriptorCount = try openDescriptors(of: spawner.pid)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct `A client's connection` {
     private typealias Line = ClientReadiness.Line
-    /// Nothing is under way: the next call may come.
+    /// No call is under way, so the next one may come.
     private let idle = Line(isCalling: false, wantsInput: true, hasInput: false, hasOutput: false)
     private let calling = Line(
         isCalling: true, wantsInput: false, hasInput: false, hasOutput: false)
@@ -22,7 +22,7 @@ import Testing
         let readiness = ClientReadiness()
         #expect(readiness.reaction(to: .hangUp, idle) == .close)
         #expect(readiness.reaction(to: .error, idle) == .close)
-        // Urgent data is no part of any message.
+        // No message contains urgent data.
         #expect(readiness.reaction(to: [.readable, .priority], idle) == .close)
         #expect(readiness.reaction(to: [.readable, .hangUp], calling) == .close)
         // What it sent before it left is served first.
@@ -35,7 +35,7 @@ import Testing
         readiness.read(byteCount: 64, of: 64, descriptorCount: 0)
         #expect(readiness.served(calling, isSpent: false, wasHeldUp: false) == .listen(.readable))
         #expect(readiness.listen(for: .readable, isCalling: true) == nil)
-        // The read had filled its room: more may be there, and is not reported again unasked.
+        // The read filled its buffer, so more data may wait that is not reported again by itself.
         #expect(readiness.listen(for: .readable, isCalling: false) == readiness.watched)
         #expect(readiness.listen(for: .readable, isCalling: false) == nil)
     }

@@ -86,7 +86,7 @@ import Testing
         #expect(late?.done == 1)
         #expect(late?.isLate == true)
         #expect(late?.next == nil)
-        // Its worker answers again: another job may try.
+        // The worker answers again, so another job may be added.
         #expect(add(4, of: "slow"))
         #expect(begun() == 4)
     }

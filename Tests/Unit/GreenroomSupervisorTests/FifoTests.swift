@@ -8,7 +8,7 @@ import Testing
         var given: [Int] = []
         for number in 0..<1000 {
             queue.append(number)
-            // Now fewer than came, now more.
+            // Takes sometimes fewer elements than were added, sometimes more.
             for _ in 0..<(number % 3) { if let next = queue.popFirst() { given.append(next) } }
             #expect(queue.count == number + 1 - given.count)
         }

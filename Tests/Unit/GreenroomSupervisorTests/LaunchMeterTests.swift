@@ -6,7 +6,7 @@ import Testing
 @Suite struct `A launch that is measured` {
     private static let start = Instant(nanoseconds: 0)
 
-    /// Draws after 10 ms, does what is named until 50 ms, and returns what was counted of it.
+    /// Draws after 10 ms, works on the task until 50 ms, and returns the count of extended launches.
     private func extended(by task: String) -> UInt64 {
         var report = MetricReport(begin: 0, end: 0)
         var meter = LaunchMeter(.firstDraw, requestedAt: Self.start)

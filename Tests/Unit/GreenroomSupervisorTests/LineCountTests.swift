@@ -2,7 +2,7 @@ import GreenroomLifecycle
 @testable import GreenroomSupervisor
 import Testing
 
-/// Every line of a user's apps, each as many as it likes.
+/// The apps of several users log without restraint.
 @Suite struct `The log lines of an interval` {
     private func flood(_ counts: inout LineCounts, _ user: UInt32, apps: Int) -> Int {
         (0..<apps).reduce(0) { sum, number in
@@ -19,7 +19,7 @@ import Testing
         #expect(floods == [350, 50, 150, 75, 150])
         #expect(counts.suppressed[12_347]?.apps.count == 100)
         #expect(counts.suppressed[12_347]?.lineCount == 500_000 - 350)
-        // Of another kind there are as many as ever.
+        // Lines of another kind are counted separately.
         let other = counts.allow(AppIdentifier("org.example.user12347.app0"), of: 12_347, .life)
         #expect(other)
     }

@@ -40,7 +40,7 @@ import Testing
         #expect(files.text(of: key) == "a text that is longer than both\n")
     }
 
-    /// More than a page would not be written in one piece by a process that is killed.
+    /// A killed process could leave a text longer than a page partly written.
     @Test(arguments: [("small", true), ("large", false)])
     func `is replaced if it is large or becomes large`(_ first: String, _ isSmall: Bool) throws {
         let large = String(repeating: "line\n", count: 1000)

@@ -76,7 +76,7 @@ struct PoolEnvironmentTableTests {
         return owner
     }
 
-    /// All have one digest: what tells them apart is that they are compared.
+    /// All environments have the same digest, so only comparing them distinguishes them.
     @Test func `environments with the same digest have different keys`() {
         var table = PoolEnvironments { _, _ in EnvironmentKey(7) }
         let own = (environment: own, key: EnvironmentKey(7))

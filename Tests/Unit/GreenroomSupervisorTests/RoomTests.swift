@@ -9,7 +9,7 @@ import Varlink
 // Rooms of the supervisor, each with those below it and without the daemon. A process has one event loop,
 // whose thread is the first that asks for it: so each test has a process of its own.
 
-/// Keeps what it is to perform, and may answer an effect with an event.
+/// Records the effects that it should perform, and may answer one with an event.
 @LoopActor
 private final class Recorder: EffectPerformer {
     private(set) var effects: [Effect] = []
@@ -93,7 +93,7 @@ private func onLoop(_ body: @LoopActor () throws -> Void) throws {
                     seen = recorder.effects.count
                 }
                 ground.launch("a")
-                // It has been performed, and what follows from the failure came later.
+                // The spawn was performed, and the effects of the failure came later.
                 #expect(seen > 0 && ground.recorder.effects.count > seen)
                 let released = ground.recorder.effects.contains {
                     if case .release = $0 { true } else { false }
@@ -146,7 +146,7 @@ private func onLoop(_ body: @LoopActor () throws -> Void) throws {
                 ground.core.handle(.spawnFailed(instance, SpawnFailure(stage: "test", errno: 2)))
                 ground.instances.release(instance)
                 #expect(kept == nil)
-                // Nothing can be kept of it any more, nor of one that never was.
+                // No part can be made for a released instance, nor for an unknown one.
                 #expect(ground.instances.part(Kept.self, of: instance) == nil)
                 #expect(ground.instances.part(Kept.self, of: InstanceIdentifier(99)) == nil)
             }
@@ -207,7 +207,7 @@ private func onLoop(_ body: @LoopActor () throws -> Void) throws {
                 let wait = requests.ask(.awaitExit(.app(app)), for: .client(.plain(connection)))
                 requests.abandon(connection)
                 #expect(requests.take(wait) == nil && user.isBusy)
-                // Until it is answered it costs its user what it brought.
+                // Until the launch is answered, its bytes count for its user.
                 #expect(requests.take(launch) != nil && !user.isBusy && requests.count == 0)
             }
         }

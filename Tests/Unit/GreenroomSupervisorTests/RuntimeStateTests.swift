@@ -59,7 +59,7 @@ struct RuntimeStateTests {
         return full
     }
 
-    /// Of slot 0: the copy that its control word names (0), or the other (1).
+    /// The copy of slot 0 that the control word names (0), or the other copy (1).
     private func copy(_ index: UInt64) -> UnsafeMutableRawPointer {
         let current = memory.load(fromByteOffset: 4096, as: UInt64.self) & 1
         let slots = RuntimeState.instanceSlotCount + RuntimeState.appSlotCount
@@ -157,7 +157,7 @@ struct RuntimeStateTests {
         let (state, _) = open()
         state.save(record(1, state: .active))
         let before = open().1.instances
-        // What a kill in the middle of a write leaves: garbage in the copy not named.
+        // A kill during a write leaves garbage in the copy that the control word does not name.
         copy(1).initializeMemory(as: UInt8.self, repeating: 0xaa, count: RecordCoding.capacity)
         #expect(open().1.instances == before)
     }

@@ -8,7 +8,7 @@ import GreenroomSupervisor
 import Testing
 import Varlink
 
-/// What users read, word for word.
+/// Compares the texts for users word for word.
 @Suite struct `Texts for users` {
     @Test func `the texts for wrong command lines equal the snapshot`() throws {
         var text = ""

@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    /// A library with a constructor that does `deeds`, and a program of it that prints its environment.
+    /// A library whose constructor does `deeds`, and a program with it that prints its environment.
     private func program(
         whoseLibraryDoes deeds: String, in directory: TemporaryDirectory
     ) throws -> String {
@@ -211,7 +211,7 @@ import Testing
         return try PrewarmedProcess(request)
     }
 
-    /// As setproctitle(3bsd) does: the prewarm's environment is elsewhere, and a title where it was.
+    /// As setproctitle(3bsd) does, the library moves the environment and writes a title in its place.
     @Test func `strings of the prewarm are removed from where a library has moved them`() throws {
         let directory = try TemporaryDirectory()
         let program = try program(
@@ -261,7 +261,7 @@ import Testing
     @Test(arguments: [65_000, 65_536, 65_537, 200_000, 5_000_000])
     func `strings of any total size arrive`(byteCount: Int) throws {
         let probe = try compileProbe("probe.c")
-        // The kernel allows one string 128 KiB; the shim has no need to.
+        // The kernel limits one string to 128 KiB; the shim does not.
         var rest = byteCount - "probe".utf8.count - 1
         var environment: [String] = []
         while rest > 0 {

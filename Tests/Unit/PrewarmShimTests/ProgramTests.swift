@@ -25,7 +25,7 @@ import Testing
         var files: [String]
     }
 
-    /// Does the job in `folder`, whose path it may say, and empties that.
+    /// Does the job in `folder`, whose path the output may contain, and empties the folder.
     private func result(
         of job: ProgramJob, _ program: String, in folder: TemporaryDirectory, isPrewarmed: Bool
     ) throws -> Result {

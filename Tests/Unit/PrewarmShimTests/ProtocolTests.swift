@@ -99,7 +99,7 @@ import Testing
         pipe.closeWriteEnd()
         #expect(try process.child.waitForExit() == .status(0))
         try #require(try process.receive() == nil)
-        // The end of the pipe: no process, forked or not, is left that could print.
+        // The end of the pipe shows that no process is left that could print.
         #expect(readToEnd(pipe.readEnd).isEmpty)
     }
 

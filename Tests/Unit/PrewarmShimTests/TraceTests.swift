@@ -3,7 +3,7 @@ import GreenroomAppChannel
 import TestSupport
 import Testing
 
-/// The program and its children may see nothing of ours.
+/// The program and its children may see no trace of the shim.
 @Suite struct TraceTests {
     /// - Parameter isLaunched: the constructor runs at the launch only.
     private func expectCleanChild(of program: String, isLaunched: Bool) throws {

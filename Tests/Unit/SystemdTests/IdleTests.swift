@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-/// The loop promises one thread, and no wake-up when there is nothing to do. This test holds it to
+/// The loop has one thread and does not wake up while there is nothing to do. These tests check
 /// that.
 @Suite struct IdleTests {
     struct Usage: Equatable {

@@ -126,7 +126,7 @@ import Varlink
         #expect(error?.code == .invalidUTF8)
     }
 
-    /// Strings with escapes are read in pieces, and runs without any in others.
+    /// Strings are read in runs with and without escapes.
     @Test func `a string is the same wherever its escapes are`() throws {
         for pad in 0..<600 {
             for plain in ["", "x", "éxxxxxxxx", String(repeating: "€", count: pad)] {

@@ -81,7 +81,7 @@ private let calls: [Escape] = [
 private let clients: [Escape] = [
     Escape("ProtectSystem=yes", act: "control=RUNTIME/control", is: "EPERM"),
     Escape("NoNewPrivileges=yes", act: "control=RUNTIME/control", is: "EPERM"),
-    // Nobody can tell any more whose child it was.
+    // The daemon cannot tell any more whose child this process was.
     Escape(
         "ProtectSystem=yes", act: "control-by-child=RUNTIME/control", is: "EPERM", free: "EPERM",
         as: [0]),
@@ -103,7 +103,7 @@ private let clients: [Escape] = [
                     .replacing("RUNTIME", with: prison.daemon.runtimeDirectory)
                     .replacing("CGROUP", with: Cgroups.mount ?? "/sys/fs/cgroup")
             ]
-            // Whether a free app's child had ended when the daemon looked is nobody's promise.
+            // An unconfined app's child may or may not have ended when the daemon looked.
             let isByChild = escape.act.hasPrefix("control-by-child")
             for app in isByChild ? [Prison.app] : [Prison.free, Prison.app] {
                 let expected = [app == Prison.app ? escape.confined : escape.free]

@@ -33,7 +33,7 @@ import Testing
         ProbeCompiler("clang", ["-fuse-ld=lld", "-Wl,-z,pack-relative-relocs", "-Wl,-z,now"]),
     ])
     func `dynamic programs with a C library are eligible`(compiler: ProbeCompiler) throws {
-        // It defines no symbol: GNU ld makes it a hash table that says nothing.
+        // The program defines no symbol, so GNU ld gives it an empty hash table.
         let program = try compileProbe("first-instruction.c", with: compiler)
         let facts = try inspect(program)
         #expect(facts.eligibility == .eligible)

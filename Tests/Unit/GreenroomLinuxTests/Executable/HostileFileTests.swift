@@ -17,7 +17,7 @@ import Testing
         var answers: [String: Int] = [:]
         for round in 0..<rounds {
             var bytes = original
-            // The tables that are read stand in the first pages.
+            // The tables that the inspection reads are in the first pages.
             let reach = round % 3 == 0 ? bytes.count : min(bytes.count, round % 3 == 1 ? 1024 : 64)
             for _ in 0..<Int.random(in: 0...8, using: &generator) {
                 let at = Int.random(in: 0..<reach, using: &generator)
@@ -75,7 +75,7 @@ import Testing
 
     @Test func `inspection leaves no descriptor open`() throws {
         let before = KernelObjects.descriptorCount()
-        // Other tests of this process open and close as well: a leak here would be 200, which is seen.
+        // Other tests in this process open and close descriptors too, but a leak here would show as 200.
         let leaks = (0..<200).map { _ in open("/dev/null", O_RDONLY | O_CLOEXEC) }
         #expect(KernelObjects.descriptorCount() >= before + 100)
         for leak in leaks { close(leak) }

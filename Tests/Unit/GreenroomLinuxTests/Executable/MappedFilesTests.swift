@@ -53,7 +53,7 @@ import Testing
         #expect(mappings.map(\.path) == ["/a b\nc", "/b"])
         #expect(mappings.map(\.isDeleted) == [true, false])
         #expect(mappings.map(\.isExecutable) == [true, false])
-        // Code that lost its name was replaced; data never had one that counts.
+        // A code mapping without its name means a replaced file; names of data mappings do not matter.
         #expect(mappings.map { $0.isAnonymous(nil) } == [false, false])
         let own = "7000-8000 r--p 00000000 fe:01 4 /tmp/greenroom-none (deleted)\n"
         #expect(MappedFiles.parse(Array(own.utf8)).map { $0.isAnonymous(nil) } == [true])
