@@ -115,7 +115,8 @@ import Testing
     }
 
     @Test(arguments: KitApp.starts)
-    func `with scenes everything is in the connection's options`(prewarm: Int) throws {
+    func `an app with scenes gets everything in the options of the connection`(prewarm: Int) throws
+    {
         let kit = try kit(prewarm: prewarm, delegate: "scenes")
         try kit.ask(Self.open)
         try kit.ask(.performAction(app: kit.app.identifier, action: "new", isBackground: false))

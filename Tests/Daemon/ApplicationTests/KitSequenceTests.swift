@@ -8,7 +8,9 @@ import Testing
 /// through the real daemon.
 @Suite struct `What ApplicationKit calls under the daemon` {
     @Test(arguments: KitApp.starts)
-    func `a life without scenes: launch, background, foreground, end`(prewarm: Int) throws {
+    func `an app without scenes is launched, goes to the background and the foreground, and ends`(
+        prewarm: Int
+    ) throws {
         let kit = try KitDaemon(KitApp(prewarm: prewarm))
         try kit.launch()
         #expect(kit.said == KitApp.beginning("[]", "inactive") + ["didBecomeActive active"])
@@ -26,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: KitApp.starts)
-    func `a background launch without scenes: no foreground call, a short time, then suspended`(
+    func `a background launch without scenes makes no foreground call, and the app is suspended`(
         prewarm: Int
     ) throws {
         var app = KitApp(prewarm: prewarm)
@@ -41,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: KitApp.starts)
-    func `a life with scenes: connected, active, background, foreground, end`(
+    func `an app with scenes is connected, active, in the background, in the foreground, and ends`(
         prewarm: Int
     ) throws {
         let kit = try KitDaemon(.scenes(prewarm: prewarm))
@@ -63,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: KitApp.starts)
-    func `a background launch with scenes: connected, and in the foreground only when wanted`(
+    func `a background launch with scenes connects a scene, which comes to the front on request`(
         prewarm: Int
     ) throws {
         let kit = try KitDaemon(.scenes(prewarm: prewarm))

@@ -140,7 +140,7 @@ enum Garbage: CaseIterable, Sendable {
         #expect(zip(sequences, sequences.dropFirst()).allSatisfy { $0 + 1 == $1 })
     }
 
-    @Test func `one user's connections are limited, and free again when closed`() throws {
+    @Test func `one user's connections are limited, and a closed one makes room`() throws {
         var options = TestDaemon.Options()
         options.configuration = ["ConnectionsPerUser=3"]
         let daemon = try Self.daemon(options)

@@ -21,7 +21,7 @@ import Testing
     ]
 
     @Test(arguments: Start.allCases)
-    func `without scenes, into the foreground: inactive while launching, then active`(
+    func `a foreground launch without scenes is inactive while launching, then active`(
         start: Start
     ) throws {
         let app = try AppProcess("both", start)
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: Start.allCases)
-    func `without scenes, into the background: background from the first, no foreground calls`(
+    func `a background launch without scenes begins in the background, with no foreground calls`(
         start: Start
     ) throws {
         let app = try AppProcess("both", start)
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: Start.allCases)
-    func `with scenes, into the foreground: launch options are nil, the scene's are not`(
+    func `a foreground launch with scenes has options for the scene and none for the app`(
         start: Start
     ) throws {
         let app = try AppProcess("scenes", start)
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test(arguments: Start.allCases)
-    func `with scenes, into the background: the scene is connected, no foreground calls`(
+    func `a background launch with scenes connects the scene and makes no foreground calls`(
         start: Start
     ) throws {
         let app = try AppProcess("scenes", start)

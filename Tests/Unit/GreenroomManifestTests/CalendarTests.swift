@@ -75,7 +75,7 @@ import UnitFile
         #expect(times == [spring + 1800, spring + 1800 + 2 * 86_400 - 3600].map { $0 * 1_000_000 })
     }
 
-    @Test func `of a time that comes twice in autumn, the first is used`() throws {
+    @Test func `the first of two equal times in autumn is used`() throws {
         let autumn: Int64 = 1_792_876_200  // 2026-10-24 21:10 UTC, 23:10 in Berlin
         let times = try Self.times("02:30", 2, from: autumn, zone: Self.berlin)
         #expect(times[1] - times[0] == 25 * 3600 * 1_000_000)
