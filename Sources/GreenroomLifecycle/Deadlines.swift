@@ -37,14 +37,6 @@ extension Lifecycle {
         end(id, .prewarmFailed, gently: false)
     }
 
-    private mutating func launchTimedOut(_ id: InstanceIdentifier) {
-        if directory[self[id].record.app]?.description?.acknowledges == true {
-            return becameOverdue(id)
-        }
-        launchFailed(self[id].record.app)
-        end(id, .launchWatchdog, gently: false)
-    }
-
     mutating func channelLost(_ id: InstanceIdentifier) {
         switch table[id]?.record.phase {
         case .prewarming, .paused: pausedChannelLost(id)

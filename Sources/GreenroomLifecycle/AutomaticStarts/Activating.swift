@@ -40,9 +40,7 @@ extension Lifecycle {
         guard wantsConnections(app) else { return }
         let supervision = self[app].description!.supervision.value ?? Supervision()
         guard mayStart(app, supervision.activationLimit) else { return fail(app, .startLimit) }
-        // No user asked to see the app, so an app that is told its states starts in the background
-        // and comes to the front when somebody wants it.
-        _ = startAutomatically(app, inBackground: self[app].description!.acknowledges)
+        _ = startAutomatically(app, inBackground: startsInBackground(onConnectionTo: app))
         // If the app's dependencies contradict each other, its launch was refused, and the
         // connection still waits.
         let record = self[app].record

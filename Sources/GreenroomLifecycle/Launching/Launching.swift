@@ -238,9 +238,6 @@ extension Lifecycle {
                 $0.launchRetryAt = nil
             }
         }
-        if self[app].description?.acknowledges == true { return beginConversation(id) }
-        // The app's manifest may have changed since, so that it is a program now.
-        updateBackground(id) { $0 = BackgroundTime() }
-        if self[id].record.inBackground { sendToBackground(id) } else { activate(id) }
+        enter(id)
     }
 }

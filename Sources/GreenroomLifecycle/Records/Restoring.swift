@@ -89,14 +89,13 @@ extension Lifecycle {
             case .askInBackground: record.lastState == .background
             case .kill: false
             }
-        let isUnheard = record.manner == .acknowledging && record.lastState == .suspended
-        guard isGentle, !isUnheard, record.exitStatus == nil, let deadline = record.deadline,
-            deadline > now
-        else { return effects.append(.kill(record.instance)) }
-        effects.append(.thaw(record.instance))
-        guard record.manner == .acknowledging, record.lastState?.isRunning == true else {
-            return effects.append(.terminate(record.instance))
+        let mayGoOn = isGentle && record.exitStatus == nil && (record.deadline ?? now) > now
+        let order = mayGoOn ? record.continuedEnd : .kill
+        if order != .kill { effects.append(.thaw(record.instance)) }
+        switch order {
+        case .kill: effects.append(.kill(record.instance))
+        case .terminate, .thawAndTerminate: effects.append(.terminate(record.instance))
+        case .tell: awaitOwnEndAgain(record.instance)
         }
-        awaitOwnEndAgain(record.instance)
     }
 }

@@ -102,15 +102,6 @@ extension Lifecycle {
         }
     }
 
-    /// Whether processes that the program has started live on after it ended by itself.
-    private func leavesRest(_ record: InstanceRecord) -> Bool {
-        guard let description = directory[record.app]?.description, !description.acknowledges,
-            record.endReason == nil, record.launchedAt != nil, record.state != .suspended,
-            record.state.isRunning, !isShuttingDown
-        else { return false }
-        return description.leavesRest ?? record.isAttached
-    }
-
     /// Answers the requests that wait for the end. The instance stays until it is empty, and no
     /// request waits for that.
     private mutating func answerExit(of id: InstanceIdentifier) {

@@ -1,14 +1,21 @@
-// What programs and apps that acknowledge their states do differently, all in one place:
+// What programs and apps that acknowledge do differently when the same happens, all in one place:
 //
 //                        a program                      an app that acknowledges
+//   becomes ready        comes to the front, or goes    is told its first step
+//                        to the background
+//   is not ready in time ended                          ended, unless a debugger holds it
+//   a connection starts  it in front                    it in the background
 //   to the front         moves at once                  is told, and moves when it acknowledges
 //   to the background    moves at once                  is told, and moves when it acknowledges
 //   a client's request   answered at once               answered when it has reached its goal
 //   to be suspended      frozen                         told to leave the front, then frozen
 //   to end gently        SIGTERM; thawed if suspended   willTerminate; SIGKILL if suspended
+//   ends by itself       what it leaves may live on     what it leaves is ended
 //
-// An app acknowledges its states from the moment it is ready (`Conversation`). Until then it is
-// treated like a program.
+// An app acknowledges its states from the moment it is ready (`Conversation`): from then on, its
+// instance decides. What happens before, and after its end, depends on what its manifest says.
+// What only apps that acknowledge have (steps, notices, scenes, tasks, saved state) passes over
+// programs where it stands.
 
 enum Manner: Hashable, Sendable {
     case program
@@ -55,9 +62,61 @@ extension InstanceRecord {
         case (.freezing, .acknowledging), (.frozen, .acknowledging): return .kill
         }
     }
+
+    /// How a new supervisor continues a gentle end that the former one began.
+    var continuedEnd: EndOrder {
+        switch (manner, lastState) {
+        case (.acknowledging, .suspended?): .kill
+        case (.acknowledging, .some(let state)) where state.isRunning: .tell
+        case (.program, _), (.acknowledging, _): .thawAndTerminate
+        }
+    }
 }
 
 extension Lifecycle {
+    /// The manner that the app's manifest promises.
+    private func manner(of app: AppIdentifier) -> Manner {
+        directory[app]?.description?.acknowledges == true ? .acknowledging : .program
+    }
+
+    /// The instance's ready condition is met.
+    mutating func enter(_ id: InstanceIdentifier) {
+        switch manner(of: self[id].record.app) {
+        case .program:
+            // The app's manifest may have changed since, so that it is a program now.
+            updateBackground(id) { $0 = BackgroundTime() }
+            if self[id].record.inBackground { sendToBackground(id) } else { activate(id) }
+        case .acknowledging: beginConversation(id)
+        }
+    }
+
+    /// The instance's ready condition was not met by its deadline.
+    mutating func launchTimedOut(_ id: InstanceIdentifier) {
+        let app = self[id].record.app
+        switch manner(of: app) {
+        case .program:
+            launchFailed(app)
+            end(id, .launchWatchdog, gently: false)
+        case .acknowledging: becameOverdue(id)
+        }
+    }
+
+    /// Whether the app starts in the background when a connection starts it. No user asked to see
+    /// it, so an app that is told its states comes to the front when somebody wants it.
+    func startsInBackground(onConnectionTo app: AppIdentifier) -> Bool {
+        manner(of: app) == .acknowledging
+    }
+
+    /// Whether processes that the program has started live on after it ended by itself.
+    func leavesRest(_ record: InstanceRecord) -> Bool {
+        guard let description = directory[record.app]?.description,
+            manner(of: record.app) == .program, record.endReason == nil,
+            record.launchedAt != nil, record.state != .suspended, record.state.isRunning,
+            !isShuttingDown
+        else { return false }
+        return description.leavesRest ?? record.isAttached
+    }
+
     /// Brings a running instance to the front. A suspended one must have been thawed.
     mutating func activate(_ id: InstanceIdentifier) {
         displace(for: id)
