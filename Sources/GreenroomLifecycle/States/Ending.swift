@@ -144,23 +144,13 @@ extension Lifecycle {
     /// Counts an end that nobody ordered for or against the app.
     private mutating func countExit(_ record: InstanceRecord, _ reason: ExitReason) {
         if record.state.isPrewarm { return countPrewarmEnd(record, reason) }
-        if isCrash(record, reason) { crashed(record.app) }
+        if reason.row.isCrash(of: record) { crashed(record.app) }
         if record.state == .launching && reason != .goFailed { launchFailed(record.app) }
     }
 
     private mutating func countPrewarmEnd(_ record: InstanceRecord, _ reason: ExitReason) {
-        let isTaken = reason.isForMemory && !record.wasOverOwnLimit
+        let isTaken = reason.row.isForMemory && !record.wasOverOwnLimit
         isTaken ? poolTaken(record.app) : prewarmFailed(record.app, reason)
-    }
-
-    /// An app in the background that the kernel kills to free memory for others has done nothing
-    /// wrong: the daemon would have reclaimed it. For an app in front, or over a limit of its own,
-    /// such an end counts as a crash.
-    private func isCrash(_ record: InstanceRecord, _ reason: ExitReason) -> Bool {
-        if reason == .crashed { return true }
-        guard reason.isForMemory else { return false }
-        let isAway = record.state == .background || record.state == .suspended
-        return !isAway || record.wasOverOwnLimit
     }
 
     mutating func emptied(_ id: InstanceIdentifier) {

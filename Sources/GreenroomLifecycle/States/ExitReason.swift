@@ -54,6 +54,7 @@ public enum ExitReason: UInt8, CaseIterable, Sendable {
 ///     restart    which `Restart=` starts the app again (the table at `RestartPolicy`)
 ///     again      how a new supervisor continues an end that the former one ordered
 ///     blame      whether saved state that is on trial is deleted, because it may be the cause
+///     crash      whether the end counts towards a crash loop
 ///     metric     how the end counts in the app's metrics
 ///     report     whether the app's developer gets a report of the end
 ///     word       the name in the control socket's interface and in the journal
@@ -88,6 +89,15 @@ public struct ExitRow: Hashable, Sendable {
         case unlessZero
     }
 
+    enum Crash: Sendable {
+        case never
+        case always
+        /// The kernel's out-of-memory killer ended it. An app in the background that the kernel
+        /// kills to free memory for others has done nothing wrong: the daemon would have reclaimed
+        /// it. For an app in front, or over a limit of its own, such an end is a crash.
+        case memory
+    }
+
     public enum Metric: Sendable {
         /// Not counted: it never ran, or nobody saw how it ended.
         case nothing
@@ -103,7 +113,7 @@ public struct ExitRow: Hashable, Sendable {
         case backgroundTask
     }
 
-    enum Report { case none, diagnosed }
+    enum Report { case none, sent }
 
     public let word: String
     public let message: String
@@ -111,12 +121,13 @@ public struct ExitRow: Hashable, Sendable {
     let restart: Restart
     let again: Again
     let blame: Blame
+    let crash: Crash
     public let metric: Metric
     public let isDiagnosed: Bool
 
     private init(
-        _ level: Level, _ restart: Restart, _ again: Again, _ blame: Blame, _ metric: Metric,
-        _ report: Report, _ word: String, _ message: String
+        _ level: Level, _ restart: Restart, _ again: Again, _ blame: Blame, _ crash: Crash,
+        _ metric: Metric, _ report: Report, _ word: String, _ message: String
     ) {
         self.word = word
         self.message = message
@@ -124,79 +135,80 @@ public struct ExitRow: Hashable, Sendable {
         self.restart = restart
         self.again = again
         self.blame = blame
+        self.crash = crash
         self.metric = metric
-        self.isDiagnosed = report == .diagnosed
+        self.isDiagnosed = report == .sent
     }
 
     fileprivate static func of(_ reason: ExitReason) -> Self {
         // swift-format-ignore
         switch reason {
-        //  level     restart        again             blame        metric          report
+        //  level     restart        again             blame        crash    metric          report
         case .exitedSelf: Self(
-            .info,    .byStatus,     .kill,            .unlessZero, .byStatus,      .none,
+            .info,    .byStatus,     .kill,            .unlessZero, .never,  .byStatus,      .none,
             "exited_self", "f6d0cc68d5d94635a1a403d7b5af819b")
         case .crashed: Self(
-            .warning, .byStatus,     .kill,            .always,     .bySignal,      .diagnosed,
+            .warning, .byStatus,     .kill,            .always,     .always, .bySignal,      .sent,
             "crashed", "9ec335b5d4e4457a815c6e4e8b1a01f4")
         case .terminated: Self(
-            .info,    .never,        .askIfLaunched,   .never,      .normal,        .none,
+            .info,    .never,        .askIfLaunched,   .never,      .never,  .normal,        .none,
             "terminated", "83c2952752bf46c8ba60ed7dca9adf37")
         case .terminateTimeout: Self(
-            .warning, .never,        .kill,            .never,      .watchdog,      .diagnosed,
+            .warning, .never,        .kill,            .never,      .never,  .watchdog,      .sent,
             "terminate_timeout", "590d458272f04cce84fb47da801f02e8")
         case .forceQuit: Self(
-            .info,    .never,        .kill,            .never,      .normal,        .none,
+            .info,    .never,        .kill,            .never,      .never,  .normal,        .none,
             "force_quit", "acb4c97bf5474d5dbe4103fde03e8caa")
         case .launchWatchdog: Self(
-            .warning, .abnormal,     .kill,            .always,     .watchdog,      .diagnosed,
+            .warning, .abnormal,     .kill,            .always,     .never,  .watchdog,      .sent,
             "launch_watchdog", "9d9cabe8244e44669a69117148123dc5")
         case .prewarmFailed: Self(
-            .info,    .never,        .kill,            .never,      .nothing,       .none,
+            .info,    .never,        .kill,            .never,      .never,  .nothing,       .none,
             "prewarm_failed", "2162137a8fc241c0b962d9731059073a")
         case .prewarmExpired: Self(
-            .info,    .never,        .kill,            .never,      .nothing,       .none,
+            .info,    .never,        .kill,            .never,      .never,  .nothing,       .none,
             "prewarm_expired", "9e36748b62694add97f8a2f9d79b11c3")
         case .stale: Self(
-            .info,    .never,        .kill,            .never,      .nothing,       .none,
+            .info,    .never,        .kill,            .never,      .never,  .nothing,       .none,
             "stale", "6e953e9db6314701946ac9a80976afd7")
         case .reclaimed: Self(
-            .info,    .memoryIsFree, .askInBackground, .never,      .memory,        .none,
+            .info,    .memoryIsFree, .askInBackground, .never,      .never,  .memory,        .none,
             "reclaimed", "136cc69c5b7a42818fb9346d0812210a")
         case .poolTrimmed: Self(
-            .info,    .never,        .kill,            .never,      .nothing,       .none,
+            .info,    .never,        .kill,            .never,      .never,  .nothing,       .none,
             "pool_trimmed", "71cda4651b3643d4b8b12cf34b8bdf9b")
         case .goFailed: Self(
-            .info,    .never,        .kill,            .never,      .nothing,       .none,
+            .info,    .never,        .kill,            .never,      .never,  .nothing,       .none,
             "resume_failed", "4431dcbf07f14d60b132ae5d7efa903f")
         case .shutdown: Self(
-            .info,    .never,        .askIfLaunched,   .never,      .normal,        .none,
+            .info,    .never,        .askIfLaunched,   .never,      .never,  .normal,        .none,
             "shutdown", "fb030061b7d249588dc6a6aae46ab9f1")
         case .spawnFailed: Self(
-            .info,    .failure,      .kill,            .never,      .nothing,       .none,
+            .info,    .failure,      .kill,            .never,      .never,  .nothing,       .none,
             "spawn_failed", "a0353c1a35ea40339a2041d6140038a9")
         case .unknown: Self(
-            .warning, .abnormal,     .kill,            .never,      .nothing,       .none,
+            .warning, .abnormal,     .kill,            .never,      .never,  .nothing,       .none,
             "unknown", "11b96594216548c9bb0b782d9fc49c97")
         case .conflict: Self(
-            .info,    .never,        .askIfLaunched,   .never,      .normal,        .none,
+            .info,    .never,        .askIfLaunched,   .never,      .never,  .normal,        .none,
             "conflict", "0933a28d2bd84630bd7d52eee5c77ea9")
         case .dependencyEnded: Self(
-            .info,    .never,        .askIfLaunched,   .never,      .normal,        .none,
+            .info,    .never,        .askIfLaunched,   .never,      .never,  .normal,        .none,
             "dependency_ended", "ef56e7ea8c0744d18333be13b9cac78e")
         case .watchdog: Self(
-            .warning, .abnormal,     .kill,            .always,     .watchdog,      .diagnosed,
+            .warning, .abnormal,     .kill,            .always,     .never,  .watchdog,      .sent,
             "watchdog", "badbdee148464cf7aede91d70b35e0ea")
         case .suspendedWithLockedFile: Self(
-            .warning, .abnormal,     .kill,            .never,      .lockedFile,    .diagnosed,
+            .warning, .abnormal,     .kill,            .never,      .never,  .lockedFile,    .sent,
             "suspended_with_locked_file", "0be804a2fc25404d95ea65c9cc962cb7")
         case .outOfMemory: Self(
-            .warning, .abnormal,     .kill,            .always,     .memoryOrLimit, .none,
+            .warning, .abnormal,     .kill,            .always,     .memory, .memoryOrLimit, .none,
             "out_of_memory", "a92853444bfa4e11ba58358cc46b170f")
         case .probablyOutOfMemory: Self(
-            .warning, .abnormal,     .kill,            .never,      .memory,        .none,
+            .warning, .abnormal,     .kill,            .never,      .memory, .memory,        .none,
             "probably_out_of_memory", "9985e9d9212540cf93a91c77ac90da10")
         case .backgroundTaskTimeout: Self(
-            .warning, .abnormal,     .kill,            .never,      .backgroundTask,.diagnosed,
+            .warning, .abnormal,     .kill,            .never,      .never,  .backgroundTask,.sent,
             "background_task_timeout", "dee76f1772f742dc9cfdb343c51aec9d")
         }
     }
@@ -204,7 +216,18 @@ public struct ExitRow: Hashable, Sendable {
 
 extension ExitReason {
     public var row: ExitRow { .of(self) }
+}
 
+extension ExitRow {
     /// Whether the kernel's out-of-memory killer ended the instance, certainly or probably.
-    public var isForMemory: Bool { self == .outOfMemory || self == .probablyOutOfMemory }
+    var isForMemory: Bool { crash == .memory }
+
+    func isCrash(of record: InstanceRecord) -> Bool {
+        switch crash {
+        case .never: false
+        case .always: true
+        case .memory:
+            record.wasOverOwnLimit || record.state != .background && record.state != .suspended
+        }
+    }
 }
