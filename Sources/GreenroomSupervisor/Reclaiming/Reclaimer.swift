@@ -95,15 +95,3 @@ final class Reclaimer {
         return notes
     }
 }
-
-extension PrewarmHold {
-    /// The code that `Explain` uses.
-    var code: String {
-        switch self {
-        case .lowMemory: "low_memory"
-        case .highLoad: "high_load"
-        case .lowBattery: "low_battery"
-        case .thermalStress: "thermal_stress"
-        }
-    }
-}

@@ -5,7 +5,8 @@ internal import GreenroomManifest
 internal import Systemd
 
 /// Carries background time and scheduled work between the core and the apps: passes on what is
-/// said, keeps what is scheduled, and inspects the machine when the core asks. It decides nothing.
+/// said, keeps what is scheduled, and inspects the machine when the core asks. Refuses by
+/// itself what greenroom.conf or the app's manifest does not allow.
 @LoopActor
 final class BackgroundWork {
     private let core: Core
@@ -264,12 +265,11 @@ extension RunOutcome {
 extension Refusal {
     /// The answer to an app's own request.
     var answerToApp: AppEvent.Answer {
-        switch self {
-        case .tooManyTasks(_, let limit):
-            .refused(
+        if case .tooManyTasks(_, let limit) = self {
+            return .refused(
                 code: TaskRequest.Refusal.tooManyPendingTaskRequests.rawValue,
                 reason: "\(limit) of its kind may be pending; cancel one, or wait until it was run")
-        case _: .refused(code: 1, reason: "\(self)")
         }
+        return .refused(code: 1, reason: words)
     }
 }

@@ -32,3 +32,15 @@ extension SupervisionFailure {
         }
     }
 }
+
+extension PrewarmHold {
+    /// The code that `Explain` uses.
+    var code: String {
+        switch self {
+        case .lowMemory: "low_memory"
+        case .highLoad: "high_load"
+        case .lowBattery: "low_battery"
+        case .thermalStress: "thermal_stress"
+        }
+    }
+}
