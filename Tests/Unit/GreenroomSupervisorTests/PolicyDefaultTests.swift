@@ -1,0 +1,22 @@
+import GreenroomLifecycle
+import GreenroomManifest
+import Testing
+
+@testable import GreenroomSupervisor
+
+struct PolicyDefaultTests {
+    @Test func `the core and greenroom conf have the same defaults`() {
+        var intended = Policy()
+        // The core alone knows no machine that it could ask; the daemon does.
+        intended.inspectsConditions = true
+        intended.inspectsFileLocks = true
+        intended.pagesOutSuspended = true
+        intended.prewarmStartDelay = .seconds(10)
+        // Of two users, one leaves the other half of the instances.
+        intended.instancesPerUser = 1024
+
+        var configured = Policy(DaemonConfiguration())
+        configured.administrator = intended.administrator
+        #expect(configured == intended)
+    }
+}
