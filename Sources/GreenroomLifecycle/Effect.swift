@@ -105,8 +105,10 @@ public enum Record: Hashable, Sendable {
     case runEnded(InstanceIdentifier, AppIdentifier, String, RunOutcome)
 }
 
-/// What the shell must do, in this order. The shell decides nothing, and need not ask the core:
-/// what an effect carries is true at the end of the event that it belongs to.
+/// What the shell must do, in this order. The shell decides nothing: what an effect carries is true
+/// at the end of the event that it belongs to. The shell asks the core when it carries an
+/// effect out later (what may have changed until a process was spawned: `launchTerms`,
+/// `isProtectedDataAvailable`), and for what an automatic launch is (`isLaunchedForTask`).
 public enum Effect: Hashable, Sendable {
     /// Keep this record in the runtime state, in place of the instance's former one. Comes before
     /// the effects that make the record true.
@@ -227,7 +229,13 @@ extension Lifecycle {
         case .record(.stateChanged(let id, let app, let from, let to, _)):
             .record(
                 .stateChanged(id, app, from: from, to: to, inBackground: isInBackground(id)))
-        case _: effect
+        case .spawn(_, _, .prewarm), .answer, .record, .save, .erase, .saveApp, .eraseApp,
+            .saveTasks, .awaitStart, .freeze, .thaw, .terminate, .kill, .release, .applyPriority,
+            .awaitConnection, .ignoreConnections, .notify, .inspectTracer, .inspectConditions,
+            .inspectFileLocks, .keepState, .refuseState, .deleteState, .handOverState,
+            .keepSessions, .noteVersion, .pageOut, .tellBackgroundTime, .tellExpiration, .startRun,
+            .expireRun, .inspectTaskConditions, .setTaskAlarm:
+            effect
         }
     }
 

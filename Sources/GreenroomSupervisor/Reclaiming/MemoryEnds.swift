@@ -27,14 +27,11 @@ final class MemoryEnds {
 
     /// Looks for the cause of an end before the core hears of the exit.
     func examine(_ identifier: InstanceIdentifier, _ status: ExitStatus) {
-        switch core.lifecycle.instance(identifier)?.endReason {
-        case nil:
-            guard case .signaled(UInt8(SIGKILL), _) = status else { return }
-            if look(identifier) == .guess { known = machineCount }
+        let reason = core.lifecycle.instance(identifier)?.endReason
         // This reason was recorded when the channel was lost.
-        case .probablyOutOfMemory?: known = machineCount
-        case _: break
-        }
+        if reason == .probablyOutOfMemory { known = machineCount }
+        guard reason == nil, case .signaled(UInt8(SIGKILL), _) = status else { return }
+        if look(identifier) == .guess { known = machineCount }
     }
 
     /// A paused instance's channel closes when the instance is killed, and is heard of before the
