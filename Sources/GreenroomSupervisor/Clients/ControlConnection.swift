@@ -56,8 +56,6 @@ final class ControlConnection {
     /// Descriptors that a client sent wait at most this long for the rest of their message and for its
     /// turn. The client's own end of the connection may be among them: the connection would then never end by itself.
     nonisolated fileprivate static let waitingSeconds = 30
-    /// The limit fires after whatever else is ready: the rest of the message may have come.
-    private static let waitingPriority: Int64 = 20
 
     /// The buffer of all connections: only the one thread of the loop reads into it. 64 KiB hold a
     /// call with an ordinary environment; a longer call is read in several parts.
@@ -254,7 +252,7 @@ final class ControlConnection {
         do throws(SystemdError) {
             if waitingLimit == nil {
                 waitingLimit = try LoopActor.timer(
-                    accuracy: .seconds(1), priority: Self.waitingPriority
+                    accuracy: .seconds(1), priority: LoopPriority.waitingDescriptors
                 ) { [unowned self] in waitedLong() }
             }
             try waitingLimit?.setDeadline(after: .seconds(Self.waitingSeconds))

@@ -18,6 +18,9 @@ enum LoopPriority {
     static let backlog: Int64 = 10
     /// Measuring memory.
     static let measuring: Int64 = 10
+    /// The limit on descriptors that wait for the rest of their message: after whatever else is
+    /// ready, because the rest may have come.
+    static let waitingDescriptors: Int64 = 20
     /// Paging out suspended apps.
     static let pagingOut: Int64 = 20
     /// Writing metrics, when there is nothing else to do (SD_EVENT_PRIORITY_IDLE).
