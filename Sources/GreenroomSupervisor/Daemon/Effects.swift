@@ -48,7 +48,7 @@ final class Effects: EffectPerformer {
     func perform(_ effect: Effect) {
         switch effect {
         case .save(let record):
-            if !records.save(record) { reporter.runtimeStateIsFull(record) }
+            if !records.save(record) { reporter.runtimeStateIsFullOfInstances() }
         case .erase(let instance): records.erase(instance)
         case .saveApp(let record):
             if !records.save(record) { reporter.runtimeStateIsFull(record.app) }

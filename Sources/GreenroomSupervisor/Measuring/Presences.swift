@@ -1,6 +1,6 @@
-internal import GreenroomLinux
 internal import GreenroomAppChannel
 internal import GreenroomLifecycle
+internal import GreenroomLinux
 internal import Systemd
 
 /// Which state an instance is in, and the instant from which the time in it is not counted yet.

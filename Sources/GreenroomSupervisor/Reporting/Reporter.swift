@@ -139,7 +139,7 @@ final class Reporter {
                 + "survive a restart")
     }
 
-    func runtimeStateIsFull(_ record: InstanceRecord) {
+    func runtimeStateIsFullOfInstances() {
         sayOnce("the runtime state is full: newer instances will not survive a restart")
     }
 }

@@ -159,11 +159,6 @@ extension Control.ExitRecord {
     }
 }
 
-extension ExitReason {
-    /// The word that the interface uses.
-    var name: String { Control.ExitReason(self).rawValue }
-}
-
 extension Control.TaskKind {
     init(_ kind: ScheduledTask.Kind) {
         switch kind {
