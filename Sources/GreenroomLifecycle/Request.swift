@@ -79,7 +79,6 @@ public enum Answer: Hashable, Sendable {
     case done(InstanceIdentifier, ExecutionState)
     indirect case exited(InstanceRecord)
     case refused(Refusal)
-    /// The app's failures are forgotten.
     /// The session is discarded.
     case discarded(AppIdentifier, SceneIdentifier)
     /// The hint was taken. `isReady` says whether an instance is paused already.

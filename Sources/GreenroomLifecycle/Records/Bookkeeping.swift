@@ -53,12 +53,12 @@ struct Instance: Hashable, Sendable {
     var isOverdue = false
     /// The notices that it missed while it was suspended.
     var missed: MissedNotices = []
-    /// Whether the shell is looking at its file locks; and since when it has held one although it
-    /// should be suspended (`fileLockedSince`).
+    /// The shell is looking at its file locks.
     var isAwaitingFileLocks = false
+    /// Since when it has held a file lock although it should be suspended.
+    var fileLockedSince: Instant?
     /// A client wants it suspended, possibly before its time in the background is over.
     var isSuspensionAsked = false
-    var fileLockedSince: Instant?
     /// When it was last warned that it stalls within its own limit.
     var stalledAt: Instant?
     /// What the kernel said before the instance ended: `outOfMemory` or `probablyOutOfMemory`.

@@ -25,7 +25,7 @@
 //   to en          kill, terminate or tell (`InstanceRecord.gentleEnd`)
 //   to em          kill, for what is left
 //   to ed          release
-//   pw, gone       spawn, once more
+//   pw             spawn, once more, if nothing or remains were found
 //
 // A program whose launch leads to the front. It has no phase `arriving`:
 //

@@ -6,7 +6,8 @@ internal import GreenroomLinux
 internal import GreenroomSpawner
 internal import Systemd
 
-/// What launches bring along, from the call until its answer.
+/// Gathers what a launch brings along, from its call or, for a launch of the daemon's own, from the
+/// app's manifest. `Requests` keeps it until the request is answered.
 @LoopActor
 final class LaunchContexts {
     /// Hears when apps are ready; nil if the listener could not be made.
