@@ -49,7 +49,8 @@ public enum AppFolderChange {
     /// Removes a folder if it has become empty (rmdir(2)).
     public static func removeIfEmpty(_ folder: String) { _ = unsafe rmdir(folder) }
 
-    /// Writes a file, but never through a link or into a pipe, which another user may have put there.
+    /// Writes a file, but never through a link or into a pipe, which another user may have put
+    /// there.
     /// - Parameter original: a file whose owner and mode the new file gets. Without it, everybody
     ///   may read the new file.
     public static func write(

@@ -1,5 +1,5 @@
-// Requests to the core, and its answers. Every request is answered exactly once, unless its client goes
-// first. `requests` says where each one waits.
+// Requests to the core, and its answers. Every request is answered exactly once, unless its client
+// goes first. `requests` says where each one waits.
 
 /// What a client, an app or the daemon itself asks the core for (`Event.requested`).
 public enum Request: Hashable, Sendable {

@@ -83,7 +83,8 @@ public struct DaemonConfiguration: Hashable, Sendable {
     /// `BackgroundMemoryHigh=`: how many bytes an app in the background may hold before the kernel
     /// takes memory back; nil means as many as its manifest allows.
     public var backgroundMemoryHigh: UInt64?
-    /// `BackgroundTaskSec=`: how long background tasks keep an app from being suspended (Apple, observed).
+    /// `BackgroundTaskSec=`: how long background tasks keep an app from being suspended (Apple,
+    /// observed).
     public var backgroundTaskLimit: Duration = .seconds(30)
     /// `ScheduledWork=`: whether apps may schedule work. `AppRefreshTaskSec=`,
     /// `ProcessingTaskSec=`: how long a run may take (Apple). `TaskIdleSec=`: processing is run

@@ -1,7 +1,7 @@
 internal import GreenroomLinux
 
-/// The spawner's limit of open files. It is raised, because three descriptors per instance exceed the
-/// customary 1024; apps get the original limit.
+/// The spawner's limit of open files. It is raised, because three descriptors per instance exceed
+/// the customary 1024; apps get the original limit.
 struct OpenFiles {
     /// The limit before it was raised.
     let original: ResourceLimit

@@ -6,8 +6,9 @@ struct JournalRecord {
     var fields: [(key: String, value: String)]
     var identity: MessageIdentifier?
 
-    /// `NAME=value` for each field, as sd_journal_sendv(3) takes them. A value may contain any byte,
-    /// except that of the message: journalctl(1) shows it, and leaves some bytes to the terminal.
+    /// `NAME=value` for each field, as sd_journal_sendv(3) takes them. A value may contain any
+    /// byte, except that of the message: journalctl(1) shows it, and leaves some bytes to the
+    /// terminal.
     func journalFields(prefix: String) -> [[UInt8]] {
         var all = [
             "PRIORITY=\(level.rawValue)", "SYSLOG_IDENTIFIER=\(identifier)",

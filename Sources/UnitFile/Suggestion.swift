@@ -28,8 +28,8 @@ private func lowercase(_ byte: UInt8) -> UInt8 {
 /// if they are more than `limit`. Most words are not similar, which shows after a few letters.
 func editDistance(_ a: [UInt8], _ b: [UInt8], atMost limit: Int) -> Int? {
     guard abs(a.count - b.count) <= limit else { return nil }
-    // An edit brings in at most one letter that the word did not have, and takes away at most one. Most
-    // words differ in more, and this is a tenth of the work below.
+    // An edit brings in at most one letter that the word did not have, and takes away at most one.
+    // Most words differ in more, and this is a tenth of the work below.
     let (ofA, ofB) = (letters(a), letters(b))
     guard (ofA & ~ofB).nonzeroBitCount <= limit, (ofB & ~ofA).nonzeroBitCount <= limit else {
         return nil

@@ -2,8 +2,8 @@ import Glibc
 import GreenroomAppChannel
 import GreenroomLinux
 
-// The rules, in the order of an app's life. Sources: UIKit's launch sequence, and the table of messages in
-// greenroom-protocol(7).
+// The rules, in the order of an app's life. Sources: UIKit's launch sequence, and the table of
+// messages in greenroom-protocol(7).
 
 extension Check {
     static let pausing: [Check] = [

@@ -1,8 +1,9 @@
 import Glibc
 import GreenroomLinux
 
-/// Checks an app of any SDK against the rules of the app channel, as the daemon would speak to it, and prints
-/// the Test Anything Protocol. `greenroomctl conformance` is its command line, and executes it.
+/// Checks an app of any SDK against the rules of the app channel, as the daemon would speak to it,
+/// and prints the Test Anything Protocol. `greenroomctl conformance` is its command line, and
+/// executes it.
 @main struct Program {
     static func main() {
         let usage: Usage
@@ -52,7 +53,8 @@ import GreenroomLinux
 
     // MARK: Output
 
-    /// Unbuffered, so that what was written is seen; a reader that left ends this process by SIGPIPE.
+    /// Unbuffered, so that what was written is seen; a reader that left ends this process by
+    /// SIGPIPE.
     private static func line(_ text: String) { put(text, STDOUT_FILENO) }
 
     private static func complain(_ text: String) { put("greenroomctl: " + text, STDERR_FILENO) }

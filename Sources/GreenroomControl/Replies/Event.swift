@@ -28,8 +28,8 @@ extension Control {
         public var retryAfterUSec: Int64?
         /// The event in words, for humans.
         public var text: String
-        /// `sceneChanged`, `slowStep`, `missedStep`, `stateKept`, `stateRefused`, `stateDeleted`; 0 is the app's
-        /// own state
+        /// `sceneChanged`, `slowStep`, `missedStep`, `stateKept`, `stateRefused`, `stateDeleted`; 0
+        /// is the app's own state
         public var session: String?
         public var activation: Word<ActivationState>?
         /// `slowStep`, `missedStep`, `launchStep`

@@ -112,7 +112,8 @@ struct CgroupTree {
         }
     }
 
-    /// Cgroups of instances that nobody knows any more go with the others: they may not be empty yet.
+    /// Cgroups of instances that nobody knows any more go with the others: they may not be empty
+    /// yet.
     ///
     /// - Parameter used: the names of the cgroups of known instances and spawns.
     mutating func removeStrays(except used: Set<String>) {

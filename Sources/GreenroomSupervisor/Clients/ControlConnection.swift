@@ -53,8 +53,9 @@ final class ControlConnection {
     /// Fires when descriptors have waited too long; made when some wait for the first time.
     private var waitingLimit: EventSource?
     private var isWaitingLimited = false
-    /// Descriptors that a client sent wait at most this long for the rest of their message and for its
-    /// turn. The client's own end of the connection may be among them: the connection would then never end by itself.
+    /// Descriptors that a client sent wait at most this long for the rest of their message and for
+    /// its turn. The client's own end of the connection may be among them: the connection would
+    /// then never end by itself.
     nonisolated fileprivate static let waitingSeconds = 30
 
     /// The buffer of all connections: only the one thread of the loop reads into it. 64 KiB hold a

@@ -3,7 +3,8 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
 
-/// Turns the core's answers into replies, and its refusals into errors. Each error says what would help.
+/// Turns the core's answers into replies, and its refusals into errors. Each error says what would
+/// help.
 @LoopActor
 struct Replies {
     let core: Core

@@ -6,8 +6,8 @@ internal import GreenroomLifecycle
 /// One worker is common to all apps. It does one job, `current`, and the others wait. If that job
 /// takes too long (`handOver`), the worker is left to the job's app, with every job that waits for
 /// this app; the next job needs another common worker. An app's worker does its jobs one after
-/// another. If one of them takes too long (`giveUp`), all jobs of the app are given up, and no other
-/// is accepted for the app until its worker has done that job (`finish`).
+/// another. If one of them takes too long (`giveUp`), all jobs of the app are given up, and no
+/// other is accepted for the app until its worker has done that job (`finish`).
 struct DetachedQueue<Job> {
     /// At most this many jobs of an app wait for a slow one; further jobs are given up at once.
     static var waitingPerApp: Int { 64 }
@@ -58,8 +58,8 @@ struct DetachedQueue<Job> {
         case refuse(Order)
     }
 
-    /// Takes the next order for the common worker. Returns nil if no order waits, or the worker does
-    /// a job.
+    /// Takes the next order for the common worker. Returns nil if no order waits, or the worker
+    /// does a job.
     mutating func next() -> Step? {
         guard current == nil, !waiting.isEmpty else { return nil }
         let order = waiting.removeFirst()

@@ -53,8 +53,9 @@ final class AppOutput: InstanceFiles {
         return nil
     }
 
-    /// Whether an app gets the daemon's own standard error. An app that has a terminal can read what is
-    /// typed there, and an app that has a file can fill it: only an app that may do so anyway gets them.
+    /// Whether an app gets the daemon's own standard error. An app that has a terminal can read
+    /// what is typed there, and an app that has a file can fill it: only an app that may do so
+    /// anyway gets them.
     private func mayUseOwn(_ app: InstalledApp) -> Bool {
         guard app.account.user == geteuid() else { return false }
         return app.confinement == nil || standardError.map { isatty($0.rawValue) == 0 } ?? false
@@ -62,16 +63,17 @@ final class AppOutput: InstanceFiles {
 
     // MARK: First output
 
-    /// A pipe, so that what the app prints takes no more memory than a pipe does. The app has the reading
-    /// end as well: while no supervisor runs, the app waits when the pipe is full, and gets no SIGPIPE.
+    /// A pipe, so that what the app prints takes no more memory than a pipe does. The app has the
+    /// reading end as well: while no supervisor runs, the app waits when the pipe is full, and gets
+    /// no SIGPIPE.
     private func makePipe(_ path: String) -> FileDescriptor? {
         _ = unsafe unlink(path)
         guard unsafe mkfifo(path, 0o600) == 0 else { return nil }
         return try? FileDescriptor.open(path, O_RDWR)
     }
 
-    /// The pipe that the instance's output goes to; nil if the instance has none. The caller reads the pipe
-    /// for as long as the instance runs.
+    /// The pipe that the instance's output goes to; nil if the instance has none. The caller reads
+    /// the pipe for as long as the instance runs.
     func pipe(of instance: InstanceIdentifier) -> FileDescriptor? {
         guard hasPipe(instance) else { return nil }
         // With a writing end open here, reading never reports the end of input.

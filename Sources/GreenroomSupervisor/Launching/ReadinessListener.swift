@@ -30,7 +30,8 @@ final class ReadinessListener {
         isolated deinit { source = nil }
     }
 
-    /// At most `byteCount` bytes are read of an instance's output per `pause`: whoever prints more waits.
+    /// At most `byteCount` bytes are read of an instance's output per `pause`: whoever prints more
+    /// waits.
     private enum Reading {
         static let byteCount = 64 << 10
         static let pause = Duration.milliseconds(10)
@@ -106,8 +107,8 @@ final class ReadinessListener {
 
     private func outputArrived(from instance: InstanceIdentifier) {
         guard let own = instances.known(Output.self, of: instance) else { return }
-        // What a constructor wrote before the pause does not count: the launch comes later. The first
-        // byte is read after the state was recorded, or the next supervisor could miss it.
+        // What a constructor wrote before the pause does not count: the launch comes later. The
+        // first byte is read after the state was recorded, or the next supervisor could miss it.
         if core.lifecycle.instance(instance)?.state == .launching {
             core.handle(.becameReady(instance))
             guard core.lifecycle.instance(instance)?.state == .launching else { return }

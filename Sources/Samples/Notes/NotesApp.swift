@@ -13,7 +13,8 @@ internal import ApplicationKit
         didFinishLaunchingWithOptions launchOptions: Application.LaunchOptions?
     ) -> Bool {
         if application.launchInfo.isFirstLaunch { Self.store.welcome() }
-        // Reading the file can wait until the user sees something; a request that needs a note reads it.
+        // Reading the file can wait until the user sees something; a request that needs a note
+        // reads it.
         application.afterLaunch { Self.store.load() }
         return true
     }

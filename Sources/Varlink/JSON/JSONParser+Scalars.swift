@@ -147,8 +147,9 @@ extension JSONParser {
     }
 }
 
-/// A piece of a string that has escapes. A message may have millions of them: so there is no throw in here and no
-/// state in memory, and a run of characters without any is left to whoever is faster with it.
+/// A piece of a string that has escapes. A message may have millions of them: so there is no throw
+/// in here and no state in memory, and a run of characters without any is left to whoever is faster
+/// with it.
 private struct EscapedText {
     private(set) var position: Int
     /// Bytes that it wrote.
