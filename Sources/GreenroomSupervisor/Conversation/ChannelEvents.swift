@@ -36,15 +36,15 @@ final class ChannelEvents {
 
     init(
         core: Core, catalog: AppCatalog, instances: InstanceTable, spawner: CurrentSpawner,
-        launcher: Launcher, ends: MemoryEnds, deliveries: MetricDeliveries,
-        applications: ApplicationChannels, readiness: ReadinessListener?,
-        inspector: PausedInspector, reporter: Reporter
+        contexts: LaunchContexts, launcher: Launcher, ends: MemoryEnds,
+        deliveries: MetricDeliveries, applications: ApplicationChannels,
+        readiness: ReadinessListener?, inspector: PausedInspector, reporter: Reporter
     ) {
         self.core = core
         self.catalog = catalog
         self.instances = instances
         self.spawner = spawner
-        contexts = launcher.contexts
+        self.contexts = contexts
         self.launcher = launcher
         self.ends = ends
         self.deliveries = deliveries

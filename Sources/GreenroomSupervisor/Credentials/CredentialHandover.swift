@@ -9,24 +9,23 @@ internal import Systemd
 /// reads them from a sealed file, which comes with its launch.
 @LoopActor
 final class CredentialHandover {
-    let directories: CredentialDirectories
     private let core: Core
     private let catalog: AppCatalog
     private let instances: InstanceTable
+    private let directories: CredentialDirectories
     private let messenger: AppMessenger
     private let log: Log
 
     init(
-        core: Core, catalog: AppCatalog, instances: InstanceTable, messenger: AppMessenger,
-        log: Log, runtimeDirectory: String
+        core: Core, catalog: AppCatalog, instances: InstanceTable,
+        directories: CredentialDirectories, messenger: AppMessenger, log: Log
     ) {
         self.core = core
         self.catalog = catalog
         self.instances = instances
+        self.directories = directories
         self.messenger = messenger
         self.log = log
-        directories = CredentialDirectories(
-            instances: instances, runtimeDirectory: runtimeDirectory)
     }
 
     private func file(of instance: InstanceIdentifier) -> FileDescriptor? {

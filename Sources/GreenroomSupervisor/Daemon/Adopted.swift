@@ -41,7 +41,7 @@ struct Adopted: ~Copyable {
         rooms.figures.metrics.adopt(records)
         rooms.recovery.recovery.reconcile(records, with: greeting.instances)
         for user in records.compactMap(\.confinedUser) { ground.catalog.noteConfined(user) }
-        rooms.launching.handover.directories.removeAll { ground.instances[$0] != nil }
+        rooms.launching.directories.removeAll { ground.instances[$0] != nil }
         // By now the instances that the spawner's messages are about are known.
         try rooms.recovery.reconnection.activate { shutdown.begin() }
         ground.core.handle(

@@ -133,12 +133,14 @@ struct Figures {
 @LoopActor
 struct LaunchingRooms {
     let sockets: ListeningSockets
+    let directories: CredentialDirectories
     let handover: CredentialHandover
     let staleness: StalenessWatcher
     let inspector: PausedInspector
     let output: AppOutput
     let readiness: ReadinessListener?
     let appLaunches: AppLaunches
+    let contexts: LaunchContexts
     let launcher: Launcher
     let launches: ReasonedLaunches
 
@@ -147,9 +149,11 @@ struct LaunchingRooms {
         let options = prepared.options
         sockets = ListeningSockets(
             core: core, instances: instances, spawner: ground.spawner, log: ground.log)
+        directories = CredentialDirectories(
+            instances: instances, runtimeDirectory: options.runtimeDirectory)
         handover = CredentialHandover(
-            core: core, catalog: catalog, instances: instances, messenger: ground.messenger,
-            log: ground.log, runtimeDirectory: options.runtimeDirectory)
+            core: core, catalog: catalog, instances: instances, directories: directories,
+            messenger: ground.messenger, log: ground.log)
         staleness = try StalenessWatcher(core: core, instances: instances)
         inspector = PausedInspector(
             staleness: staleness, calls: ground.calls, instances: instances)
@@ -165,9 +169,9 @@ struct LaunchingRooms {
             core: core, catalog: catalog, instances: instances, messenger: ground.messenger,
             handover: handover, traces: figures.traces, contents: ground.contents,
             containers: ground.containers)
-        let contexts = LaunchContexts(
+        contexts = LaunchContexts(
             core: core, requests: ground.requests, sockets: sockets,
-            credentials: handover.directories, containers: ground.containers,
+            credentials: directories, containers: ground.containers,
             digest: ground.records.digest, readiness: readiness)
         let orders = SpawnOrders(
             contexts: contexts, output: output, shimPath: options.shimPath,
@@ -176,7 +180,8 @@ struct LaunchingRooms {
         launcher = Launcher(
             core: core, catalog: catalog, instances: instances, spawner: ground.spawner,
             contexts: contexts, orders: orders, appLaunches: appLaunches, handover: handover,
-            inspector: inspector, sockets: sockets, reporter: ground.reporter)
+            inspector: inspector, sockets: sockets, readiness: readiness,
+            reporter: ground.reporter)
         launches = ReasonedLaunches(
             core: core, catalog: catalog, contexts: contexts, requests: ground.requests)
     }
@@ -218,8 +223,8 @@ struct ConversationRooms {
             work: work, appLaunches: launching.appLaunches, appRequests: appRequests)
         channels = ChannelEvents(
             core: core, catalog: catalog, instances: instances, spawner: ground.spawner,
-            launcher: launching.launcher, ends: memory.reclaimer.ends,
-            deliveries: figures.deliveries, applications: applications,
+            contexts: launching.contexts, launcher: launching.launcher,
+            ends: memory.reclaimer.ends, deliveries: figures.deliveries, applications: applications,
             readiness: launching.readiness, inspector: launching.inspector,
             reporter: ground.reporter)
     }
@@ -229,6 +234,7 @@ struct ConversationRooms {
 @LoopActor
 struct Outside {
     let paths: AppPaths
+    let loader: AppLoader
     let installer: AppInstaller
     let locks: SessionLocks
     let machine: MachineEvents
@@ -246,7 +252,7 @@ struct Outside {
                 stateDirectory: options.stateDirectory,
                 runtimeDirectory: options.runtimeDirectory))
         paths = AppPaths(launches: launching.launches, log: log)
-        let loader = AppLoader(
+        loader = AppLoader(
             directories: options.appDirectories,
             desktop: DesktopSource(
                 paths: options.desktopDirectories, makesApps: options.makesDesktopApps),
@@ -254,9 +260,9 @@ struct Outside {
             containers: ground.containers, digest: ground.records.digest)
         installer = AppInstaller(
             core: core, catalog: catalog, loader: loader, sockets: launching.sockets,
-            states: conversation.states, contexts: launching.launcher.contexts,
+            states: conversation.states, contexts: launching.contexts,
             staleness: launching.staleness, timers: timers, paths: paths,
-            work: conversation.work, reporter: ground.reporter)
+            work: conversation.work, reporter: ground.reporter, log: log)
         locks = SessionLocks(
             core: core, users: LockedUsers(runtimeDirectory: options.runtimeDirectory),
             handover: launching.handover, log: log)
@@ -326,7 +332,7 @@ struct ControlRooms {
         let eligibility = Eligibility(core: core)
         let descriptions = Descriptions(
             core: core, catalog: catalog, instances: instances, authorization: authorization,
-            eligibility: eligibility, loader: installer.loader, spawner: ground.spawner,
+            eligibility: eligibility, loader: outside.loader, spawner: ground.spawner,
             traces: figures.traces, screens: figures.screens, work: work,
             degradations: ground.degradations, surroundings: Control.Surroundings(options))
         replies = Replies(
@@ -339,7 +345,7 @@ struct ControlRooms {
                 core: core, catalog: catalog, reclaimer: reclaimer, eligibility: eligibility),
             launchCalls: LaunchCalls(
                 core: core, requests: requests, authorization: authorization,
-                contexts: launching.launcher.contexts, launches: launching.launches),
+                contexts: launching.contexts, launches: launching.launches),
             applicationCalls: ApplicationCalls(
                 core: core, catalog: catalog, requests: requests, authorization: authorization,
                 launches: launching.launches, opening: conversation.opening,

@@ -11,7 +11,7 @@ internal import Systemd
 final class AppInstaller {
     let core: Core
     private let catalog: AppCatalog
-    let loader: AppLoader
+    private let loader: AppLoader
     let sockets: ListeningSockets
     let states: KeptStates
     let contexts: LaunchContexts
@@ -20,6 +20,7 @@ final class AppInstaller {
     private let paths: AppPaths
     private let work: BackgroundWork
     private let reporter: Reporter
+    private let log: Log
 
     /// At most this many instances of templates that are not enabled, because a client can make up
     /// names.
@@ -32,7 +33,7 @@ final class AppInstaller {
     init(
         core: Core, catalog: AppCatalog, loader: AppLoader, sockets: ListeningSockets,
         states: KeptStates, contexts: LaunchContexts, staleness: StalenessWatcher,
-        timers: AppTimers, paths: AppPaths, work: BackgroundWork, reporter: Reporter
+        timers: AppTimers, paths: AppPaths, work: BackgroundWork, reporter: Reporter, log: Log
     ) {
         self.core = core
         self.catalog = catalog
@@ -45,6 +46,7 @@ final class AppInstaller {
         self.paths = paths
         self.work = work
         self.reporter = reporter
+        self.log = log
     }
 
     /// Reads the manifests that have changed. A faulty manifest is reported and changes nothing
@@ -56,7 +58,7 @@ final class AppInstaller {
         (reading, turn) = (nil, nil)
         forgetUnused()
         let former = catalog.unsortedApps
-        let report = take(loader.load(former: former, log: reporter.log), former: former)
+        let report = take(loader.load(former: former, log: log), former: former)
         let served = waiters + laterWaiters
         (waiters, laterWaiters) = ([], [])
         for waiter in served { waiter(report) }
@@ -84,7 +86,7 @@ final class AppInstaller {
         waiters.append(report)
         forgetUnused()
         let end = MonotonicClock.nanoseconds + Self.turnNanoseconds
-        reading = ManifestReading(loader, former: catalog.unsortedApps, log: reporter.log)
+        reading = ManifestReading(loader, former: catalog.unsortedApps, log: log)
         if MonotonicClock.nanoseconds < end { proceed() } else { awaitTurn() }
     }
 
@@ -134,7 +136,7 @@ final class AppInstaller {
         if !isRetry, isBack {
             let former = catalog.unsortedApps
             return take(
-                loader.load(former: former, log: reporter.log), former: former, isRetry: true)
+                loader.load(former: former, log: log), former: former, isRetry: true)
         }
         if changed.count > Self.manyApps { OwnMemory.giveBack() }
         if !changed.isEmpty || !removed.isEmpty { reporter.appsChanged(catalog.count) }
@@ -153,7 +155,7 @@ final class AppInstaller {
         let name = ManifestName(identifier)
         guard name.isInstance, name.identifier == identifier else { return nil }
         forgetUnused()
-        let made = try loader.instantiate(name, log: reporter.log) {
+        let made = try loader.instantiate(name, log: log) {
             owner throws(ControlError) in
             guard try mayBe(owner) else { return false }
             try refuseExcess(of: owner.user)

@@ -22,6 +22,7 @@ final class Launcher {
     private let handover: CredentialHandover
     private let inspector: PausedInspector
     private let sockets: ListeningSockets
+    private let readiness: ReadinessListener?
     private let reporter: Reporter
 
     private final class OwnOutput: InstancePart {
@@ -33,7 +34,7 @@ final class Launcher {
         core: Core, catalog: AppCatalog, instances: InstanceTable, spawner: CurrentSpawner,
         contexts: LaunchContexts, orders: SpawnOrders, appLaunches: AppLaunches,
         handover: CredentialHandover, inspector: PausedInspector, sockets: ListeningSockets,
-        reporter: Reporter
+        readiness: ReadinessListener?, reporter: Reporter
     ) {
         self.core = core
         self.catalog = catalog
@@ -45,6 +46,7 @@ final class Launcher {
         self.handover = handover
         self.inspector = inspector
         self.sockets = sockets
+        self.readiness = readiness
         self.reporter = reporter
     }
 
@@ -179,7 +181,7 @@ final class Launcher {
         switch app.readyCondition {
         case .firstOutput: reportReadyIfUnobserved(instance)
         case .listening: sockets.awaitListening(instance)
-        case .notify: contexts.readiness?.hearEarly(instance, of: app.account.user)
+        case .notify: readiness?.hearEarly(instance, of: app.account.user)
         case .exec, .finishedLaunching: break
         }
     }
