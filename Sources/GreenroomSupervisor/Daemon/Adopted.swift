@@ -26,39 +26,58 @@ struct Adopted: ~Copyable {
     }
 
     init(_ rooms: Rooms, _ prepared: consuming Prepared) throws {
-        let (ground, outside) = (rooms.ground, rooms.outside)
-        let (greeting, records) = (
-            prepared.inheritance.greeting, prepared.inheritance.contents.instances
-        )
-        let shutdown = Shutdown(rooms)
-        ground.core.begin(performing: Effects(rooms))
-        // The locks come first, before anything is launched.
-        outside.locks.restore()
-        rooms.recovery.reconnection.use(greeting)
-        rooms.launching.sockets.inherit(greeting.kept)
-        outside.installer.reload()
-        rooms.launching.sockets.dropUnclaimed()
-        rooms.figures.metrics.adopt(records)
-        rooms.recovery.recovery.reconcile(records, with: greeting.instances)
-        for user in records.compactMap(\.confinedUser) { ground.catalog.noteConfined(user) }
-        rooms.launching.directories.removeAll { ground.instances[$0] != nil }
+        let shutdown = Shutdown(
+            core: rooms.ground.core, metrics: rooms.figures.metrics,
+            machine: rooms.outside.machine, emptying: rooms.ground.emptying,
+            reconnection: rooms.recovery.reconnection)
+        Self.restore(rooms, prepared.inheritance)
+        Self.reconcile(rooms, prepared.inheritance)
         // By now the instances that the spawner's messages are about are known.
         try rooms.recovery.reconnection.activate { shutdown.begin() }
+        Self.begin(rooms, prepared.configuration)
+        self.init(
+            rooms: rooms, shutdown: shutdown, lock: prepared.lock, socket: prepared.socket,
+            disposal: prepared.disposal)
+    }
+
+    /// Everything that is known without a look at the instances: locks, the spawner, the sockets
+    /// that it kept, and the apps.
+    private static func restore(_ rooms: Rooms, _ inheritance: Inheritance) {
+        let greeting = inheritance.greeting
+        rooms.ground.core.begin(performing: Effects(rooms))
+        // The locks come first, before anything is launched.
+        rooms.outside.locks.restore()
+        rooms.recovery.reconnection.use(greeting)
+        rooms.launching.sockets.inherit(greeting.kept)
+        rooms.outside.installer.reload()
+        rooms.launching.sockets.dropUnclaimed()
+    }
+
+    /// Holds the records of the former supervisor's instances against what the spawner has.
+    private static func reconcile(_ rooms: Rooms, _ inheritance: Inheritance) {
+        let (ground, records) = (rooms.ground, inheritance.contents.instances)
+        rooms.figures.metrics.adopt(records)
+        rooms.recovery.recovery.reconcile(records, with: inheritance.greeting.instances)
+        for user in records.compactMap(\.confinedUser) { ground.catalog.noteConfined(user) }
+        rooms.launching.directories.removeAll { ground.instances[$0] != nil }
+    }
+
+    /// Begins what goes on while the daemon runs: automatic starts, metrics, and looking at the
+    /// machine.
+    private static func begin(_ rooms: Rooms, _ configuration: DaemonConfiguration) {
+        let ground = rooms.ground
         ground.core.handle(
             .loggedIn(foregroundGroup: AppDescription.sessionGroup(ofUser: getuid())))
-        outside.machine.begin()
+        rooms.outside.machine.begin()
         ground.core.handle(.restored)
         rooms.figures.deliveries.reviewAll()
         for app in ground.catalog.unsortedApps {
             ground.emptying.emptyTemporaryFiles(of: app.identifier)
         }
-        if let reason = rooms.memory.reclaimer.pressure.start(prepared.configuration) {
+        if let reason = rooms.memory.reclaimer.pressure.start(configuration) {
             ground.log.sayOnce(
                 "the kernel does not report memory pressure (\(reason)); free memory is watched")
         }
-        self.init(
-            rooms: rooms, shutdown: shutdown, lock: prepared.lock, socket: prepared.socket,
-            disposal: prepared.disposal)
     }
 
     /// The last stage: clients can connect, and signals are heard.

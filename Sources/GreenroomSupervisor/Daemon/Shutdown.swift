@@ -14,12 +14,15 @@ final class Shutdown {
     private var hasBegun = false
     private var deadline: EventSource?
 
-    init(_ rooms: Rooms) {
-        core = rooms.ground.core
-        metrics = rooms.figures.metrics
-        machine = rooms.outside.machine
-        emptying = rooms.ground.emptying
-        reconnection = rooms.recovery.reconnection
+    init(
+        core: Core, metrics: Metrics, machine: MachineEvents, emptying: Emptying,
+        reconnection: Reconnection
+    ) {
+        self.core = core
+        self.metrics = metrics
+        self.machine = machine
+        self.emptying = emptying
+        self.reconnection = reconnection
     }
 
     func begin() {

@@ -13,9 +13,7 @@ final class InstanceTable {
     private let log: Log
     private let spawner: CurrentSpawner
     /// The directory that holds the instances' cgroups; nil in degraded mode.
-    var cgroups: Cgroup? {
-        didSet { formerCgroups = oldValue }
-    }
+    private var cgroups: Cgroup?
     /// The directory of the former spawner, until it is known what that spawner left.
     private var formerCgroups: Cgroup?
 
@@ -34,6 +32,12 @@ final class InstanceTable {
 
     /// The instance's process; nil before the process was made.
     subscript(identifier: InstanceIdentifier) -> Instance? { table[identifier] }
+
+    /// Looks for the instances' cgroups in another spawner's directory from now on, and keeps the
+    /// former directory until `forgetFormerCgroups`.
+    func use(cgroups next: Cgroup?) {
+        (formerCgroups, cgroups) = (cgroups, next)
+    }
 
     // MARK: What rooms keep
 

@@ -73,7 +73,7 @@ final class Reconnection: SpawnerListener {
         spawner.use(link)
         emptying.forget()
         priorities.controllersMayDiffer()
-        instances.cgroups = greeting.welcome.cgroup.map(Cgroup.init(directory:))
+        instances.use(cgroups: greeting.welcome.cgroup.map(Cgroup.init(directory:)))
         degradations.forget()
         if let reason = greeting.welcome.degradation {
             degradations.note(
