@@ -18,19 +18,13 @@ extension ChannelEvents {
     func watchPaused(_ instance: Instance) {
         listen(to: instance)
         unasked.append(instance.identifier)
-        if askingTurn == nil { awaitAskingTurn() }
+        if !askingTurns.areUnderWay { askingTurns.ask() }
     }
 
     /// At most this many instances are asked in a turn, so that their answers do not delay clients.
     private static let askedInATurn = 4
 
-    private func awaitAskingTurn() {
-        // A new source each time: one that is enabled again would always go before all others.
-        askingTurn = try? LoopActor.deferred { [unowned self] in askSome() }
-        if askingTurn == nil { askSome() }
-    }
-
-    private func askSome() {
+    func askSome() {
         for identifier in unasked.prefix(Self.askedInATurn) {
             guard core.lifecycle.instance(identifier)?.state == .prewarmed,
                 let instance = instances[identifier], !instance.isInspected
@@ -38,7 +32,7 @@ extension ChannelEvents {
             ping(instance)
         }
         unasked.removeFirst(min(Self.askedInATurn, unasked.count))
-        if unasked.isEmpty { askingTurn = nil } else { awaitAskingTurn() }
+        if unasked.isEmpty { askingTurns.end() } else { askingTurns.ask() }
     }
 
     /// Asks an instance whether it is still paused. A paused instance answers PONG; one that has

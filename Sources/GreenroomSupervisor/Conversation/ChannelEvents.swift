@@ -24,7 +24,7 @@ final class ChannelEvents {
     /// Paused instances of a former supervisor that have not been asked yet whether they are still
     /// paused.
     var unasked: [InstanceIdentifier] = []
-    var askingTurn: EventSource?
+    private(set) lazy var askingTurns = Turns { [unowned self] in askSome() }
 
     private static let buffer = UnsafeMutableRawBufferPointer.allocate(
         byteCount: WireFormat.datagramLimit, alignment: 16)

@@ -74,10 +74,7 @@ struct Adopted: ~Copyable {
         for app in ground.catalog.unsortedApps {
             ground.emptying.emptyTemporaryFiles(of: app.identifier)
         }
-        if let reason = rooms.memory.reclaimer.pressure.start(configuration) {
-            ground.log.sayOnce(
-                "the kernel does not report memory pressure (\(reason)); free memory is watched")
-        }
+        rooms.memory.reclaimer.watchPressure(configuration)
     }
 
     /// The last stage: clients can connect, and signals are heard.

@@ -287,8 +287,7 @@ struct RecoveryRooms {
             core: core, instances: instances, spawner: spawner, freezer: memory.freezer,
             launcher: launching.launcher, appLaunches: launching.appLaunches,
             channels: conversation.channels, ends: memory.reclaimer.ends,
-            emptying: ground.emptying, degradations: ground.degradations,
-            reporter: ground.reporter)
+            emptying: ground.emptying, degradations: ground.degradations)
         recovery = Recovery(
             core: core, catalog: ground.catalog, instances: instances, spawner: spawner,
             freezer: memory.freezer, launcher: launching.launcher,

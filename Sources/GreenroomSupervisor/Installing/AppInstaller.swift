@@ -55,7 +55,8 @@ final class AppInstaller {
     /// wait get the report of this reading.
     @discardableResult
     func reload() -> Control.ReloadReport {
-        (reading, turn) = (nil, nil)
+        reading = nil
+        turns.end()
         forgetUnused()
         let former = catalog.unsortedApps
         let report = take(loader.load(former: former, log: log), former: former)
@@ -73,7 +74,7 @@ final class AppInstaller {
     /// Callers that asked after the reading had begun. It may have read the manifests that they
     /// mean before those changed, so another reading follows.
     private var laterWaiters: [(Control.ReloadReport) -> Void] = []
-    private var turn: EventSource?
+    private lazy var turns = Turns { [unowned self] in proceed() }
 
     /// A turn lasts at most this long, and one step more. A step takes microseconds, or as long as
     /// reading one manifest.
@@ -87,7 +88,7 @@ final class AppInstaller {
         forgetUnused()
         let end = MonotonicClock.nanoseconds + Self.turnNanoseconds
         reading = ManifestReading(loader, former: catalog.unsortedApps, log: log)
-        if MonotonicClock.nanoseconds < end { proceed() } else { awaitTurn() }
+        if MonotonicClock.nanoseconds < end { proceed() } else { turns.ask() }
     }
 
     private func proceed() {
@@ -95,7 +96,7 @@ final class AppInstaller {
         let end = MonotonicClock.nanoseconds + Self.turnNanoseconds
         while !reading.isOver {
             reading.proceed()
-            if MonotonicClock.nanoseconds >= end { return awaitTurn() }
+            if MonotonicClock.nanoseconds >= end { return turns.ask() }
         }
         self.reading = nil
         let report = take(reading.result, former: reading.former)
@@ -104,14 +105,6 @@ final class AppInstaller {
         laterWaiters = []
         for waiter in served { waiter(report) }
         if !waiters.isEmpty, let next = waiters.popLast() { reloadInTurns(next) }
-    }
-
-    private func awaitTurn() {
-        // A new source each time: a source that is enabled again counts as older than an event that
-        // has just arrived, and would always be served first.
-        turn = try? LoopActor.deferred { [unowned self] in proceed() }
-        // If no source can be made (out of memory, for example), others are not served in between.
-        if turn == nil { proceed() }
     }
 
     private func take(

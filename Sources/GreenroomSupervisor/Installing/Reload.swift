@@ -50,10 +50,7 @@ final class Reload {
         }
         events.drop { [access = settings.access] in access.audience(of: $0.peer) != $1 }
         settings.limits = ControlListener.Limits(configuration)
-        if let reason = reclaimer.reconfigure(configuration) {
-            log.sayOnce(
-                "the kernel does not report memory pressure (\(reason)); free memory is watched")
-        }
+        reclaimer.reconfigure(configuration)
         work.reconfigure(configuration)
         metrics.reconfigure(configuration)
         core.handle(.policyChanged(Policy(configuration)))

@@ -167,7 +167,11 @@ final class Launcher {
     }
 
     private func fail(_ instance: InstanceIdentifier, _ stage: String, _ code: CInt) {
-        let failure = SpawnFailure(stage: stage, errno: code)
+        failed(instance, SpawnFailure(stage: stage, errno: code))
+    }
+
+    /// The instance could not be spawned: the journal and the core are told.
+    func failed(_ instance: InstanceIdentifier, _ failure: SpawnFailure) {
         reporter.spawnFailed(core.lifecycle.instance(instance), failure)
         core.handle(.spawnFailed(instance, failure))
     }

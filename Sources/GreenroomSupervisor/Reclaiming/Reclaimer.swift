@@ -18,6 +18,7 @@ final class Reclaimer {
     let instancePressure: InstancePressure
     let priorities: PriorityWriter
     private let calls: DetachedCalls
+    private let log: Log
     private lazy var inspection = Rounds(priority: LoopPriority.afterLaunches) { [unowned self] in
         measurer.refreshPrewarmed()
         core.handle(.conditionsInspected(conditions.hold))
@@ -30,6 +31,7 @@ final class Reclaimer {
         self.core = core
         self.instances = instances
         self.calls = calls
+        self.log = log
         let machine = MachineCondition(root: machineRoot)
         measurer = MemoryMeasurer(core: core, instances: instances)
         pressure = PressureWatcher(core: core, machine: machine, measurer: measurer)
@@ -46,15 +48,21 @@ final class Reclaimer {
     }
 
     /// Applies greenroom.conf, which was read anew.
-    ///
-    /// - Returns: why the kernel does not report pressure; nil if it does.
-    func reconfigure(_ configuration: DaemonConfiguration) -> String? {
+    func reconfigure(_ configuration: DaemonConfiguration) {
         conditions.configuration = configuration
         pageOut.mode = configuration.pageOutSuspended
         priorities.backgroundMemoryHigh = configuration.backgroundMemoryHigh
         instancePressure.warningStall = configuration.pressureWarningStall
         instancePressure.criticalStall = configuration.pressureCriticalStall
-        return pressure.start(configuration)
+        watchPressure(configuration)
+    }
+
+    /// Watches memory pressure at the thresholds of greenroom.conf. Says so once if the kernel does
+    /// not report it.
+    func watchPressure(_ configuration: DaemonConfiguration) {
+        guard let reason = pressure.start(configuration) else { return }
+        log.sayOnce(
+            "the kernel does not report memory pressure (\(reason)); free memory is watched")
     }
 
     /// In a later round of the loop, after launches were answered.

@@ -17,7 +17,6 @@ struct SpawnerEvents {
     let ends: MemoryEnds
     let emptying: Emptying
     let degradations: Degradations
-    let reporter: Reporter
 
     func handle(_ message: SpawnerMessage) {
         if emptying.take(message) { return }
@@ -31,10 +30,8 @@ struct SpawnerEvents {
             core.handle(.spawned(instance.identifier))
             launcher.awaitReadiness(of: instance)
         case .spawnFailed(let number, let error):
-            let identifier = InstanceIdentifier(number)
-            let failure = SpawnFailure(stage: error.deed, errno: error.code)
-            reporter.spawnFailed(core.lifecycle.instance(identifier), failure)
-            core.handle(.spawnFailed(identifier, failure))
+            launcher.failed(
+                InstanceIdentifier(number), SpawnFailure(stage: error.deed, errno: error.code))
         case .exited(let number, let status):
             exited(InstanceIdentifier(number), ExitStatus(status))
         case .emptied(let number): core.handle(.emptied(InstanceIdentifier(number)))
