@@ -56,7 +56,7 @@ struct Adopted: ~Copyable {
     /// Holds the records of the former supervisor's instances against what the spawner has.
     private static func reconcile(_ rooms: Rooms, _ inheritance: Inheritance) {
         let (ground, records) = (rooms.ground, inheritance.contents.instances)
-        rooms.figures.metrics.adopt(records)
+        rooms.figures.metrics.resume(records)
         rooms.recovery.recovery.reconcile(records, with: inheritance.greeting.instances)
         for user in records.compactMap(\.confinedUser) { ground.catalog.noteConfined(user) }
         rooms.launching.directories.removeAll { ground.instances[$0] != nil }

@@ -140,7 +140,7 @@ final class InstanceTable {
     // MARK: Coming and going
 
     @discardableResult
-    func adopt(_ entry: TableEntry) -> Instance {
+    func add(_ entry: TableEntry) -> Instance {
         let identifier = InstanceIdentifier(entry.instance)
         let cgroup = entry.cgroupName.flatMap { try? cgroups?.child($0) }
         // A spawner of another version may have set up the channel differently.

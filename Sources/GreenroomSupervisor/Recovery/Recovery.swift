@@ -94,7 +94,7 @@ struct Recovery {
                 continue
             }
             if instances[identifier] == nil {
-                instances.adopt(entry)
+                instances.add(entry)
                 news.append(entry)
             } else {
                 // The instance is not guarded any more, which the former spawner could not report.

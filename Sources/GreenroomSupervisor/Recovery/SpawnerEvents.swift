@@ -22,7 +22,7 @@ struct SpawnerEvents {
         if emptying.take(message) { return }
         switch message {
         case .spawned(let record):
-            let instance = instances.adopt(record)
+            let instance = instances.add(record)
             instance.wasSpawned(
                 scored: spawner.answered?.oomScoreAdjustment)
             channels.listen(to: instance)
