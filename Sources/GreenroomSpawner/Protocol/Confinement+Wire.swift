@@ -45,7 +45,7 @@ extension WireWriter {
 }
 
 extension WireReader {
-    mutating func takeSetting() throws(WireError) -> SpawnSpecification.CgroupSetting {
+    mutating func takeSetting() throws(SpawnerWireError) -> SpawnSpecification.CgroupSetting {
         let setting = SpawnSpecification.CgroupSetting(try takeString(), try takeString())
         guard SpawnSpecification.CgroupSetting.files.contains(setting.file) else {
             throw .badValue
@@ -55,26 +55,26 @@ extension WireReader {
 
     /// Reads a confinement, and refuses anything that it does not understand completely: half a
     /// confinement protects nobody.
-    mutating func takeConfinement() throws(WireError) -> Confinement? {
+    mutating func takeConfinement() throws(SpawnerWireError) -> Confinement? {
         guard try takeBool() else { return nil }
         var confinement = Confinement()
         confinement.namespaces = .init(rawValue: try take())
         guard confinement.namespaces.isSubset(of: .all) else { throw .badValue }
         confinement.mounts = try takeList(atMost: Confinement.mountLimit) {
-            reader throws(WireError) in try reader.takeMount()
+            reader throws(SpawnerWireError) in try reader.takeMount()
         }
         let isBounded = try takeBool()
         let bounding: UInt64 = try take()
         confinement.capabilityBoundingSet = isBounded ? bounding : nil
         confinement.ambientCapabilities = try take()
         confinement.filters = try takeList(atMost: SpawnerLimits.filterCount) {
-            reader throws(WireError) in
+            reader throws(SpawnerWireError) in
             try reader.takeBytes(atMost: Confinement.filterByteLimit)
         }
         return confinement
     }
 
-    private mutating func takeMount() throws(WireError) -> Confinement.Mount {
+    private mutating func takeMount() throws(SpawnerWireError) -> Confinement.Mount {
         guard let kind = Confinement.Mount.Kind(rawValue: try take()) else { throw .badValue }
         var mount = Confinement.Mount(
             kind, at: try takeString(), source: try takeString(),

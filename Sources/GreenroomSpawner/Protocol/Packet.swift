@@ -29,7 +29,7 @@ struct Packet: Sendable {
 
     static func decodeHeader(
         _ bytes: ArraySlice<UInt8>
-    ) throws(WireError) -> (type: UInt16, flags: UInt32) {
+    ) throws(SpawnerWireError) -> (type: UInt16, flags: UInt32) {
         var reader = WireReader(bytes.prefix(headerByteCount))
         guard try reader.take(UInt32.self) == magic else { throw .badMagic }
         let version = try reader.take(UInt16.self)
@@ -42,7 +42,7 @@ struct Packet: Sendable {
 public enum ConnectionError: Error, Sendable, CustomStringConvertible {
     /// The other end is gone. The table survives, so connect again.
     case closed
-    case malformed(WireError)
+    case malformed(SpawnerWireError)
     case system(SystemError)
 
     public var description: String {
@@ -141,7 +141,7 @@ public enum ConnectionError: Error, Sendable, CustomStringConvertible {
         }
     }
 
-    private func decode(_ message: ReceivedMessage) throws(WireError) -> Packet {
+    private func decode(_ message: ReceivedMessage) throws(SpawnerWireError) -> Packet {
         let header = unsafe Array(buffer[..<min(message.byteCount, Packet.headerByteCount)])
         let (type, flags) = try Packet.decodeHeader(header[...])
         if flags & ~Packet.bodyInDescriptor != 0 { throw .badValue }

@@ -157,7 +157,7 @@ extension SpawnSpecification {
         writer.put(bytes: inherited)
     }
 
-    init(_ reader: inout WireReader, _ passed: [FileDescriptor]) throws(WireError) {
+    init(_ reader: inout WireReader, _ passed: [FileDescriptor]) throws(SpawnerWireError) {
         instance = try reader.take()
         app = try reader.takeString()
         path = try reader.takeString()
@@ -171,10 +171,10 @@ extension SpawnSpecification {
         noNewPrivileges = try reader.takeBool()
         confinement = try reader.takeConfinement()
         cgroupSettings = try reader.takeList(atMost: CgroupSetting.files.count) {
-            reader throws(WireError) in try reader.takeSetting()
+            reader throws(SpawnerWireError) in try reader.takeSetting()
         }
         resourceLimits = try reader.takeList(atMost: ResourceLimit.Resource.allCases.count) {
-            reader throws(WireError) in try Self.takeLimit(&reader)
+            reader throws(SpawnerWireError) in try Self.takeLimit(&reader)
         }
         let hasScore = try reader.takeBool()
         let score = Int(try reader.take(Int32.self))
@@ -184,7 +184,8 @@ extension SpawnSpecification {
         guardedExecutions = try reader.take()
         takesControllingTerminal = try reader.takeBool()
         let targets = try reader.takeList(atMost: SpawnerLimits.descriptorCount) {
-            reader throws(WireError) in (try reader.take(CInt.self), try reader.take(CInt.self))
+            reader throws(SpawnerWireError) in
+            (try reader.take(CInt.self), try reader.take(CInt.self))
         }
         var passed = passed[...]
         if try reader.takeBool() {
@@ -206,17 +207,19 @@ extension SpawnSpecification {
 
     private static func takeIdentity(
         _ reader: inout WireReader
-    ) throws(WireError) -> SpawnRequest.Identity? {
+    ) throws(SpawnerWireError) -> SpawnRequest.Identity? {
         guard try reader.takeBool() else { return nil }
         let user: uid_t = try reader.take()
         let group: gid_t = try reader.take()
         let groups = try reader.takeList(atMost: SpawnerLimits.groupCount) {
-            reader throws(WireError) in try reader.take(gid_t.self)
+            reader throws(SpawnerWireError) in try reader.take(gid_t.self)
         }
         return .init(user: user, group: group, supplementaryGroups: groups)
     }
 
-    private static func takeLimit(_ reader: inout WireReader) throws(WireError) -> ResourceLimit {
+    private static func takeLimit(
+        _ reader: inout WireReader
+    ) throws(SpawnerWireError) -> ResourceLimit {
         guard let resource = ResourceLimit.Resource(rawValue: try reader.take()) else {
             throw .badValue
         }

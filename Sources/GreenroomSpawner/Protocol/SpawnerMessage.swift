@@ -134,7 +134,7 @@ extension SpawnerMessage {
         return Packet(type: kind.rawValue, body: writer.bytes, descriptors: descriptors)
     }
 
-    init(_ packet: Packet) throws(WireError) {
+    init(_ packet: Packet) throws(SpawnerWireError) {
         guard let kind = Kind(rawValue: packet.type) else { throw .unknownType(packet.type) }
         var reader = WireReader(packet.body[...])
         var descriptors = packet.descriptors[...]
@@ -183,7 +183,7 @@ extension Welcome {
 
     fileprivate init(
         _ reader: inout WireReader, _ descriptors: inout ArraySlice<FileDescriptor>
-    ) throws(WireError) {
+    ) throws(SpawnerWireError) {
         isManaged = try reader.takeBool()
         degradation = try reader.takeOptionalString()
         instanceCount = try reader.take()
@@ -213,7 +213,7 @@ extension TableEntry {
 
     fileprivate init(
         _ reader: inout WireReader, _ descriptors: inout ArraySlice<FileDescriptor>
-    ) throws(WireError) {
+    ) throws(SpawnerWireError) {
         instance = try reader.take()
         app = try reader.takeString()
         pid = try reader.take()
@@ -247,7 +247,7 @@ extension WireWriter {
 }
 
 extension WireReader {
-    mutating func takeStatus() throws(WireError) -> TerminationStatus {
+    mutating func takeStatus() throws(SpawnerWireError) -> TerminationStatus {
         let kind: UInt8 = try take()
         let value: CInt = try take()
         switch kind {

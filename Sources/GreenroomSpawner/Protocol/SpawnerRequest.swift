@@ -82,7 +82,7 @@ extension SpawnerRequest {
         return Packet(type: kind.rawValue, body: writer.bytes, descriptors: descriptors)
     }
 
-    init(_ packet: Packet) throws(WireError) {
+    init(_ packet: Packet) throws(SpawnerWireError) {
         guard let kind = Kind(rawValue: packet.type) else { throw .unknownType(packet.type) }
         if kind != .spawn, kind != .keep, !packet.descriptors.isEmpty { throw .badDescriptors }
         var reader = WireReader(packet.body[...])

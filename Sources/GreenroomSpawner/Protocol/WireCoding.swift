@@ -1,7 +1,7 @@
 internal import GreenroomLinux
 
 /// Why a packet is not valid. The connection that it came by is of no more use.
-public enum WireError: Error, Hashable, Sendable {
+public enum SpawnerWireError: Error, Hashable, Sendable {
     case truncated
     case trailingBytes
     case badMagic
@@ -54,7 +54,7 @@ struct WireReader {
 
     mutating func take<Value: FixedWidthInteger>(
         _: Value.Type = Value.self
-    ) throws(WireError) -> Value {
+    ) throws(SpawnerWireError) -> Value {
         let count = Value.bitWidth / 8
         guard rest.count >= count else { throw .truncated }
         var value: Value = 0
@@ -65,7 +65,7 @@ struct WireReader {
         return value
     }
 
-    mutating func takeBool() throws(WireError) -> Bool {
+    mutating func takeBool() throws(SpawnerWireError) -> Bool {
         switch try take(UInt8.self) {
         case 0: false
         case 1: true
@@ -73,7 +73,7 @@ struct WireReader {
         }
     }
 
-    mutating func takeString() throws(WireError) -> String {
+    mutating func takeString() throws(SpawnerWireError) -> String {
         let count = Int(try take(UInt32.self))
         guard rest.count >= count else { throw .truncated }
         // This may be a whole environment, in each launch, so it is validated by words, not byte by
@@ -84,7 +84,7 @@ struct WireReader {
         return String(copying: text)
     }
 
-    mutating func takeBytes(atMost limit: Int) throws(WireError) -> [UInt8] {
+    mutating func takeBytes(atMost limit: Int) throws(SpawnerWireError) -> [UInt8] {
         let count = Int(try take(UInt32.self))
         guard count <= limit else { throw .limitExceeded }
         guard rest.count >= count else { throw .truncated }
@@ -92,11 +92,11 @@ struct WireReader {
         return Array(rest.prefix(count))
     }
 
-    mutating func takeOptionalString() throws(WireError) -> String? {
+    mutating func takeOptionalString() throws(SpawnerWireError) -> String? {
         try takeBool() ? try takeString() : nil
     }
 
-    mutating func takeStrings() throws(WireError) -> StringBlock {
+    mutating func takeStrings() throws(SpawnerWireError) -> StringBlock {
         let count = Int(try take(UInt32.self))
         let byteCount = Int(try take(UInt32.self))
         guard count <= SpawnerLimits.stringCount else { throw .limitExceeded }
@@ -108,8 +108,8 @@ struct WireReader {
     }
 
     mutating func takeList<Element>(
-        atMost limit: Int, _ element: (inout WireReader) throws(WireError) -> Element
-    ) throws(WireError) -> [Element] {
+        atMost limit: Int, _ element: (inout WireReader) throws(SpawnerWireError) -> Element
+    ) throws(SpawnerWireError) -> [Element] {
         let count = Int(try take(UInt32.self))
         guard count <= limit else { throw .limitExceeded }
         // An element has at least one byte, so no memory is reserved for a count that a stranger
@@ -120,7 +120,7 @@ struct WireReader {
         return elements
     }
 
-    func finish() throws(WireError) {
+    func finish() throws(SpawnerWireError) {
         if !rest.isEmpty { throw .trailingBytes }
     }
 }

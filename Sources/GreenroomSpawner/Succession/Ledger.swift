@@ -132,7 +132,7 @@ final class Ledger {
         guard let header = slots.popFirst(), isWhole(header) else { return nil }
         var contents = Contents()
         var reader = WireReader(header)
-        do throws(WireError) {
+        do throws(SpawnerWireError) {
             guard try reader.take(UInt64.self) == magic, try reader.takeString() == boot else {
                 return nil
             }
@@ -148,7 +148,7 @@ final class Ledger {
 
     private static func entry(_ slot: ArraySlice<UInt8>) -> Entry? {
         var reader = WireReader(slot)
-        do throws(WireError) {
+        do throws(SpawnerWireError) {
             let number: UInt64 = try reader.take()
             let pid: pid_t = try reader.take()
             let start: UInt64 = try reader.take()

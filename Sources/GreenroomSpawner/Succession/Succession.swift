@@ -62,18 +62,18 @@ struct Succession {
     init(_ bytes: [UInt8]) throws {
         var reader = WireReader(bytes[...])
         let version = try reader.take(UInt16.self)
-        guard 1...Self.version ~= version else { throw WireError.badVersion(version) }
+        guard 1...Self.version ~= version else { throw SpawnerWireError.badVersion(version) }
         listener = try reader.takeDescriptor()
         subtree = try reader.takeSubtree()
         openFiles = ResourceLimit(.openFiles, soft: try reader.take(), hard: try reader.take())
         graceMilliseconds = try reader.take()
         state = try reader.takeOptionalDescriptor().map { try SharedMemory(mapping: $0) }
         instances = try reader.takeList(atMost: SpawnerLimits.instanceCount) {
-            reader throws(WireError) in try reader.takeInstance(version)
+            reader throws(SpawnerWireError) in try reader.takeInstance(version)
         }
         if version > 1 {
             let pairs = try reader.takeList(atMost: SpawnerLimits.keptCount) {
-                reader throws(WireError) in
+                reader throws(SpawnerWireError) in
                 (try reader.takeString(), try reader.takeDescriptor())
             }
             kept = Dictionary(pairs) { first, _ in first }
@@ -142,17 +142,17 @@ extension WireWriter {
 }
 
 extension WireReader {
-    fileprivate mutating func takeDescriptor() throws(WireError) -> FileDescriptor {
+    fileprivate mutating func takeDescriptor() throws(SpawnerWireError) -> FileDescriptor {
         guard let descriptor = try takeOptionalDescriptor() else { throw .badDescriptors }
         return descriptor
     }
 
-    fileprivate mutating func takeOptionalDescriptor() throws(WireError) -> FileDescriptor? {
+    fileprivate mutating func takeOptionalDescriptor() throws(SpawnerWireError) -> FileDescriptor? {
         let number = try take(CInt.self)
         return number < 0 ? nil : FileDescriptor(owning: number)
     }
 
-    fileprivate mutating func takeSubtree() throws(WireError) -> Subtree {
+    fileprivate mutating func takeSubtree() throws(SpawnerWireError) -> Subtree {
         guard let directory = try takeOptionalDescriptor() else {
             return .degraded(reason: try takeString())
         }
@@ -162,7 +162,7 @@ extension WireReader {
 
     fileprivate mutating func takeInstance(
         _ version: UInt16
-    ) throws(WireError) -> Instance {
+    ) throws(SpawnerWireError) -> Instance {
         let number: UInt64 = try take()
         let app = try takeString()
         let pid: pid_t = try take()

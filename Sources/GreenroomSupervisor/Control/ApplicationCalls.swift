@@ -80,7 +80,7 @@ struct ApplicationCalls {
         context.screenHints = hints
         try connection.user.beginLaunch(byteCount: WaitingCall.contentByteCount)
         let identifier = launches.newIdentifier()
-        let waiting = WaitingCall.LaunchCall(
+        let waiting = WaitingCall.Launch(
             connection: connection, identifier: identifier, requestedAt: core.now,
             byteCount: WaitingCall.contentByteCount, handler: app.identifier)
         launches.begin(

@@ -12,7 +12,7 @@ struct Descriptions {
     let catalog: AppCatalog
     let instances: InstanceTable
     let authorization: Authorization
-    let eligibility: Eligibility
+    let objections: PrewarmObjections
     let loader: AppLoader
     let spawner: CurrentSpawner
     let traces: LaunchTraces
@@ -45,7 +45,7 @@ struct Descriptions {
             let running = records.filter(\.isLaunched)
             var summary = Control.AppSummary(
                 identifier: app.identifier.rawValue, name: app.name,
-                isEligible: eligibility.objection(to: app) == nil,
+                isEligible: objections.objection(to: app) == nil,
                 prewarmedCount: records.count { $0.state == .prewarmed },
                 prewarmTarget: app.description.prewarmCount, runningCount: running.count,
                 state: Control.ExecutionState(

@@ -10,12 +10,12 @@ struct Explanations {
     let core: Core
     let catalog: AppCatalog
     let reclaimer: Reclaimer
-    let eligibility: Eligibility
+    let objections: PrewarmObjections
 
     /// Why the app is or is not prewarmed, and how its latest launch was served.
     func explanation(of app: InstalledApp) -> Control.Explanation {
         var explanation = Control.Explanation(
-            app: app.identifier.rawValue, isEligible: eligibility.objection(to: app) == nil)
+            app: app.identifier.rawValue, isEligible: objections.objection(to: app) == nil)
         let lifecycle = core.lifecycle
         let paused = lifecycle.instances(of: app.identifier).filter { $0.state == .prewarmed }
         let record = lifecycle.app(app.identifier)
@@ -40,13 +40,13 @@ struct Explanations {
     /// Reasons that lie in the app's program and manifest.
     private func manifestReasons(_ app: InstalledApp, _ record: AppRecord?) -> [Control.Note] {
         var reasons: [Control.Note] = []
-        if let ineligibility = eligibility.objection(to: app) {
+        if let ineligibility = objections.objection(to: app) {
             reasons.append(.init(code: ineligibility.code, text: ineligibility.text))
         } else if !app.isPrewarmingWanted {
             reasons.append(.init(code: "disabled", text: "the manifest asks for no prewarming"))
         }
         if app.description.prewarmOccasion == .demand, record?.isPoolWanted != true,
-            eligibility.objection(to: app) == nil
+            objections.objection(to: app) == nil
         {
             reasons.append(
                 .init(
@@ -70,7 +70,7 @@ struct Explanations {
     /// Reasons that lie in the machine and in the latest launches.
     private func machineReasons(_ app: InstalledApp, _ record: AppRecord?) -> [Control.Note] {
         var reasons: [Control.Note] = []
-        if app.isPrewarmingWanted, eligibility.objection(to: app) == nil {
+        if app.isPrewarmingWanted, objections.objection(to: app) == nil {
             reasons += reclaimer.holds
         }
         let pressure = core.lifecycle.pressure

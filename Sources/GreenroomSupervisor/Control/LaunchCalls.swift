@@ -41,7 +41,7 @@ struct LaunchCalls {
             call, for: app, descriptors: descriptors, requestedAt: requestedAt)
         let byteCount = connection.callByteCount
         try connection.user.beginLaunch(byteCount: byteCount)
-        let waiting = WaitingCall.LaunchCall(
+        let waiting = WaitingCall.Launch(
             connection: connection, identifier: identifier, requestedAt: requestedAt,
             byteCount: byteCount)
         requests.ask(
@@ -76,7 +76,7 @@ struct LaunchCalls {
         _ name: String, _ count: Int, _ connection: ControlConnection
     ) throws(ControlError) {
         let app = try authorization.find(name, .control, connection.peer)
-        let call = WaitingCall.PrewarmCall(connection: connection, count: count)
+        let call = WaitingCall.Prewarm(connection: connection, count: count)
         for _ in 0..<count {
             requests.ask(
                 .prewarm(app.identifier, app.description.environmentKey),

@@ -11,7 +11,7 @@ struct Replies {
     let catalog: AppCatalog
     let instances: InstanceTable
     let authorization: Authorization
-    let eligibility: Eligibility
+    let objections: PrewarmObjections
     let conditions: ConditionInspector
 
     /// Replies to a call with the core's answer, of which there is exactly one.
@@ -60,7 +60,7 @@ struct Replies {
             isRepeated: outcome.isRepeated, elapsedUSec: elapsed)
     }
 
-    private func collect(_ answer: Answer, for call: WaitingCall.PrewarmCall) {
+    private func collect(_ answer: Answer, for call: WaitingCall.Prewarm) {
         call.missing -= 1
         switch answer {
         case .prewarmed(let instance): call.instances.append(instance.rawValue)
@@ -85,7 +85,7 @@ struct Replies {
         case .noSuchApp(let app): authorization.noSuchApp(app.rawValue, peer)
         case .ineligible(let app):
             .ineligible(
-                app: app.rawValue, reason: catalog[app].flatMap(eligibility.objection)?.text)
+                app: app.rawValue, reason: catalog[app].flatMap(objections.objection)?.text)
         case .backOff(let app, let until):
             .backOff(
                 app: app.rawValue, retryAfterUSec: microseconds(until: until),

@@ -36,7 +36,7 @@ struct Prepared: ~Copyable {
         // Before the spawner: a spawner that was started for a daemon that then cannot serve would
         // be left over.
         let socket = try ControlSocket.open(in: options.runtimeDirectory)
-        OpenFiles.raiseLimit()
+        DescriptorLimit.raise()
         let disposal = try Disposal()
         let (link, greeting) = try SpawnerLink.open(
             runtimeDirectory: options.runtimeDirectory, spawnerPath: options.spawnerPath,

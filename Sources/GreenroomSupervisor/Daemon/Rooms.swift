@@ -328,20 +328,20 @@ struct ControlRooms {
             installer: installer, log: ground.log)
         let authorization = Authorization(
             core: core, catalog: catalog, installer: installer, settings: settings)
-        let eligibility = Eligibility(core: core)
+        let objections = PrewarmObjections(core: core)
         let descriptions = Descriptions(
             core: core, catalog: catalog, instances: instances, authorization: authorization,
-            eligibility: eligibility, loader: outside.loader, spawner: ground.spawner,
+            objections: objections, loader: outside.loader, spawner: ground.spawner,
             traces: figures.traces, screens: figures.screens, work: work,
             degradations: ground.degradations, surroundings: Control.Surroundings(options))
         replies = Replies(
             core: core, catalog: catalog, instances: instances, authorization: authorization,
-            eligibility: eligibility, conditions: reclaimer.conditions)
+            objections: objections, conditions: reclaimer.conditions)
         handler = ControlHandler(
             core: core, instances: instances, requests: requests, events: ground.events,
             authorization: authorization, descriptions: descriptions,
             explanations: Explanations(
-                core: core, catalog: catalog, reclaimer: reclaimer, eligibility: eligibility),
+                core: core, catalog: catalog, reclaimer: reclaimer, objections: objections),
             launchCalls: LaunchCalls(
                 core: core, requests: requests, authorization: authorization,
                 contexts: launching.contexts, launches: launching.launches),

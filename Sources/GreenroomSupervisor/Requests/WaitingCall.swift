@@ -7,10 +7,10 @@ internal import Systemd
 enum WaitingCall {
     /// The reply is made of the core's answer alone.
     case plain(ControlConnection)
-    case launch(LaunchCall)
-    case prewarm(PrewarmCall)
+    case launch(Launch)
+    case prewarm(Prewarm)
 
-    struct LaunchCall {
+    struct Launch {
         let connection: ControlConnection
         let identifier: LaunchIdentifier
         let requestedAt: Instant
@@ -23,7 +23,7 @@ enum WaitingCall {
     /// One call that asks for several paused instances; it is answered when the last of them is
     /// there.
     @LoopActor
-    final class PrewarmCall {
+    final class Prewarm {
         nonisolated let connection: ControlConnection
         var missing: Int
         var instances: [UInt64] = []

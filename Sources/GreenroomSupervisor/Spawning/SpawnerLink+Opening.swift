@@ -134,7 +134,7 @@ extension SpawnerLink {
             path: spawnerPath, arguments: arguments, environment: environment)
         request.workingDirectory = "/"
         // Apps inherit the limits with which the spawner is started.
-        request.resourceLimits = [OpenFiles.initial]
+        request.resourceLimits = [DescriptorLimit.initial]
         let null = try FileDescriptor.open("/dev/null", O_RDWR)
         request.descriptors = [
             .init(null.rawValue, at: 0), .init(null.rawValue, at: 1), .init(2, at: 2),

@@ -136,14 +136,14 @@ import Testing
             for count in 0..<packet.body.count {
                 var cut = packet
                 cut.body.removeLast(packet.body.count - count)
-                #expect(throws: WireError.self) { try SpawnerRequest(cut) }
+                #expect(throws: SpawnerWireError.self) { try SpawnerRequest(cut) }
             }
             var longer = packet
             longer.body.append(0)
-            #expect(throws: WireError.trailingBytes) { try SpawnerRequest(longer) }
+            #expect(throws: SpawnerWireError.trailingBytes) { try SpawnerRequest(longer) }
             var extra = packet
             extra.descriptors.append(try FileDescriptor.open("/dev/null", O_RDONLY))
-            #expect(throws: WireError.badDescriptors) { try SpawnerRequest(extra) }
+            #expect(throws: SpawnerWireError.badDescriptors) { try SpawnerRequest(extra) }
         }
     }
 
@@ -166,13 +166,13 @@ import Testing
         #expect(try Packet.decodeHeader(good[...]).type == 3)
         var magic = good
         magic[0] ^= 1
-        #expect(throws: WireError.badMagic) { try Packet.decodeHeader(magic[...]) }
+        #expect(throws: SpawnerWireError.badMagic) { try Packet.decodeHeader(magic[...]) }
         var version = good
         version[4] = UInt8(Packet.version + 1)
-        #expect(throws: WireError.badVersion(Packet.version + 1)) {
+        #expect(throws: SpawnerWireError.badVersion(Packet.version + 1)) {
             try Packet.decodeHeader(version[...])
         }
-        #expect(throws: WireError.truncated) { try Packet.decodeHeader(good[..<11]) }
+        #expect(throws: SpawnerWireError.truncated) { try Packet.decodeHeader(good[..<11]) }
     }
 
     @Test func `the name of a cgroup has no path in it`() {

@@ -195,7 +195,7 @@ private func onLoop(_ body: @LoopActor () throws -> Void) throws {
                     identifier: 1, socket: socket, peer: try Peer(socket), user: user,
                     turns: try ControlTurns(), handler: Nobody())
                 try user.beginLaunch(byteCount: 10)
-                let call = WaitingCall.LaunchCall(
+                let call = WaitingCall.Launch(
                     connection: connection, identifier: LaunchIdentifier("x"),
                     requestedAt: ground.core.now, byteCount: 10)
                 let app = AppIdentifier("a")

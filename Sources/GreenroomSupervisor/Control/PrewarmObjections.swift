@@ -4,7 +4,7 @@ internal import Systemd
 
 /// Whether an app can be prewarmed at all.
 @LoopActor
-struct Eligibility {
+struct PrewarmObjections {
     let core: Core
 
     /// Why the app is never prewarmed: because of its files, or of what it was seen to do. Nil if

@@ -1,10 +1,10 @@
 internal import GreenroomLinux
 
 /// The limit of open files with which the daemon was started, and which apps are to have.
-enum OpenFiles {
+enum DescriptorLimit {
     static let initial = ResourceLimit.current(.openFiles)
 
     /// A client and an instance take several descriptors each, and the customary 1024 are soon used
     /// up.
-    static func raiseLimit() { initial.raiseSoft() }
+    static func raise() { initial.raiseSoft() }
 }
