@@ -1,4 +1,4 @@
-// What the administrator changes: installed apps, policy, sessions.
+// What the administrator changes: installed apps, policy.
 
 extension Lifecycle {
     mutating func appInstalled(_ description: AppDescription) {
@@ -106,17 +106,6 @@ extension Lifecycle {
         }
         effects.append(.eraseApp(app))
         if self[app].members.isEmpty { directory[app] = nil }
-    }
-
-    mutating func loggedIn(_ group: String) {
-        guard sessions.insert(group).inserted else { return }
-        let waiting = directory.values.filter {
-            $0.description?.loginGroup == group && $0.description?.prewarmOccasion == .login
-        }
-        for app in waiting.map(\.record.app).sorted() { wantRefill(of: app) }
-        guard isRestored else { return }
-        let logging = directory.values.filter { $0.description?.autostart.value?.session == group }
-        considerAutostart(logging.map(\.record.app).sorted(), mayStart: true)
     }
 
     mutating func policyChanged(_ policy: Policy) {

@@ -1,7 +1,18 @@
-// The life of the machine: users log out, it sleeps, it shuts down, and sometimes the shutdown is
-// cancelled.
+// The life of the machine: users log in and out, it sleeps, it shuts down, and sometimes the
+// shutdown is cancelled.
 
 extension Lifecycle {
+    mutating func loggedIn(_ group: String) {
+        guard sessions.insert(group).inserted else { return }
+        let waiting = directory.values.filter {
+            $0.description?.loginGroup == group && $0.description?.prewarmOccasion == .login
+        }
+        for app in waiting.map(\.record.app).sorted() { wantRefill(of: app) }
+        guard isRestored else { return }
+        let logging = directory.values.filter { $0.description?.autostart.value?.session == group }
+        considerAutostart(logging.map(\.record.app).sorted(), mayStart: true)
+    }
+
     /// Ends what was paused for the session. The next login starts the apps that start at login.
     mutating func loggedOut(_ group: String) {
         guard sessions.remove(group) != nil else { return }
