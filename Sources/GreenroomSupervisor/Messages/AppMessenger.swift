@@ -61,17 +61,6 @@ final class AppMessenger {
     }
 }
 
-/// The file with an instance's credentials, until it is sent.
-@LoopActor
-final class SealedCredentials: InstancePart {
-    var file: FileDescriptor?
-
-    func take() -> FileDescriptor? {
-        defer { file = nil }
-        return file
-    }
-}
-
 extension AppEvent {
     fileprivate var carriesCredentials: Bool {
         switch self {
