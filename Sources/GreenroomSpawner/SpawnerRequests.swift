@@ -78,11 +78,11 @@ extension Spawner {
     }
 
     private func act(
-        on number: UInt64, _ deed: (ProcessGroup) throws(SystemError) -> Void
+        on number: UInt64, _ act: (ProcessGroup) throws(SystemError) -> Void
     ) {
         guard let instance = instances[number], !instance.isEmptied else { return }
         do {
-            try deed(instance.group)
+            try act(instance.group)
         } catch {
             tell(.failed(instance: number, code: error.code))
         }

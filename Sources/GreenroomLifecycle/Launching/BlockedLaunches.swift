@@ -28,14 +28,14 @@ enum Availability: Hashable, Sendable {
 extension Lifecycle {
     func availability(of app: AppIdentifier) -> Availability {
         guard let entry = directory[app] else { return .ended }
-        var standing = Availability.ended
+        var availability = Availability.ended
         for id in entry.running {
             if self[id].record.state != .launching { return .ready }
-            standing = .starting
+            availability = .starting
         }
         if blocked[app] != nil { return .starting }
         if let due = entry.record.startAt, due <= now { return .starting }
-        return standing
+        return availability
     }
 
     // MARK: What blocks

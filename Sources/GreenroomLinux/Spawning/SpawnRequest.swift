@@ -130,16 +130,16 @@ public struct SpawnError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     /// What was being done, for messages: "mounting /usr".
-    public var deed: String { subject.map { "\(stage.deed) \($0)" } ?? stage.deed }
+    public var activity: String { subject.map { "\(stage.activity) \($0)" } ?? stage.activity }
 
     public var description: String {
-        "\(deed): \(SystemError.text(of: code)) (\(SystemError.name(of: code)))"
+        "\(activity): \(SystemError.text(of: code)) (\(SystemError.name(of: code)))"
     }
 }
 
 extension SpawnError.Stage {
     /// What was being done, for messages: "entering cgroup: permission denied (EACCES)".
-    public var deed: String {
+    public var activity: String {
         switch self {
         case .arguments: "checking the arguments"
         case .clone: "creating the process"

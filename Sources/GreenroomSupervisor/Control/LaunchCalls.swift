@@ -20,10 +20,10 @@ struct LaunchCalls {
         let app = try authorization.find(call.app, .control, connection.peer)
         if !authorization.isTrusted(connection.peer) {
             if app.account.user != connection.peer.user {
-                try forbidBaggage(
+                try forbidExtras(
                     call, needed: "user \(app.account.name): a launch of another user's app")
             } else if app.hasOwnRights {
-                try forbidBaggage(
+                try forbidExtras(
                     call,
                     needed: "root: a launch of an app with rights of its own (groups, capabilities)"
                 )
@@ -56,7 +56,7 @@ struct LaunchCalls {
     /// A launch of an app with rights that its caller lacks may bring nothing that could misuse
     /// them: no loader variables, no descriptors, no working directory, no umask, and no limits
     /// that make the app fail half-way.
-    private func forbidBaggage(
+    private func forbidExtras(
         _ call: Control.LaunchCall, needed: String
     ) throws(ControlError) {
         let carriesDescriptors =

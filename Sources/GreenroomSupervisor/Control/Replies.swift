@@ -98,7 +98,7 @@ struct Replies {
             .refused(
                 code: "memory_pressure",
                 reason: "\(app) is not prewarmed while memory is short; try again when it is not")
-        case .spawnFailed(_, let failure) where failure.stage == SpawnError.Stage.session.deed:
+        case .spawnFailed(_, let failure) where failure.stage == SpawnError.Stage.session.activity:
             .spawnFailed(
                 stage: failure.stage, errno: failure.errno, reason: ControlError.foreignTerminal)
         case .dependencyFailed(let app, let other, let refusal):

@@ -28,7 +28,7 @@ struct Adopted: ~Copyable {
     init(_ rooms: Rooms, _ prepared: consuming Prepared) throws {
         let shutdown = Shutdown(
             core: rooms.ground.core, metrics: rooms.figures.metrics,
-            machine: rooms.outside.machine, emptying: rooms.ground.emptying,
+            machine: rooms.outside.machine, temporaryFolders: rooms.ground.temporaryFolders,
             reconnection: rooms.recovery.reconnection)
         Self.restore(rooms, prepared.inheritance)
         Self.reconcile(rooms, prepared.inheritance)
@@ -72,7 +72,7 @@ struct Adopted: ~Copyable {
         ground.core.handle(.restored)
         rooms.figures.deliveries.reviewAll()
         for app in ground.catalog.unsortedApps {
-            ground.emptying.emptyTemporaryFiles(of: app.identifier)
+            ground.temporaryFolders.emptyFolder(of: app.identifier)
         }
         rooms.memory.reclaimer.watchPressure(configuration)
     }

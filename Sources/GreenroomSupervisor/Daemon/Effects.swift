@@ -20,7 +20,7 @@ final class Effects: EffectPerformer {
     private let work: BackgroundWork
     private let figures: Figures
     private let paths: AppPaths
-    private let emptying: Emptying
+    private let temporaryFolders: TemporaryFolders
 
     init(_ rooms: Rooms) {
         records = rooms.ground.records
@@ -39,7 +39,7 @@ final class Effects: EffectPerformer {
         work = rooms.conversation.work
         figures = rooms.figures
         paths = rooms.outside.paths
-        emptying = rooms.ground.emptying
+        temporaryFolders = rooms.ground.temporaryFolders
     }
 
     func beganTurn() { events.beganTurn() }
@@ -128,6 +128,6 @@ final class Effects: EffectPerformer {
         instances.release(instance)
         guard let app else { return }
         if paths.has(app) { paths.look(at: app) }
-        emptying.emptyTemporaryFiles(of: app)
+        temporaryFolders.emptyFolder(of: app)
     }
 }

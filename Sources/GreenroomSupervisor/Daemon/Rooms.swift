@@ -47,7 +47,7 @@ struct Ground {
     let messenger: AppMessenger
     let contents: WaitingContents
     let containers: Containers
-    let emptying: Emptying
+    let temporaryFolders: TemporaryFolders
     /// Instances up to this number are a former supervisor's.
     let lastInherited: InstanceIdentifier
 
@@ -75,7 +75,7 @@ struct Ground {
             instances: instances, runtimeDirectory: options.runtimeDirectory)
         containers = Containers(
             stateDirectory: options.stateDirectory, cacheDirectory: options.cacheDirectory)
-        emptying = Emptying(
+        temporaryFolders = TemporaryFolders(
             core: core, catalog: catalog, containers: containers, spawner: spawner)
     }
 }
@@ -287,7 +287,7 @@ struct RecoveryRooms {
             core: core, instances: instances, spawner: spawner, freezer: memory.freezer,
             launcher: launching.launcher, appLaunches: launching.appLaunches,
             channels: conversation.channels, ends: memory.reclaimer.ends,
-            emptying: ground.emptying, degradations: ground.degradations)
+            temporaryFolders: ground.temporaryFolders, degradations: ground.degradations)
         recovery = Recovery(
             core: core, catalog: ground.catalog, instances: instances, spawner: spawner,
             freezer: memory.freezer, launcher: launching.launcher,
@@ -298,7 +298,7 @@ struct RecoveryRooms {
             runtimeDirectory: prepared.options.runtimeDirectory,
             spawnerPath: prepared.options.spawnerPath, core: core, records: ground.records,
             watchers: ground.events, instances: instances, spawner: spawner,
-            sockets: launching.sockets, emptying: ground.emptying,
+            sockets: launching.sockets, temporaryFolders: ground.temporaryFolders,
             priorities: memory.reclaimer.priorities, events: events, recovery: recovery,
             degradations: ground.degradations, log: ground.log)
     }

@@ -9,19 +9,19 @@ final class Shutdown {
     private let core: Core
     private let metrics: Metrics
     private let machine: MachineEvents
-    private let emptying: Emptying
+    private let temporaryFolders: TemporaryFolders
     private let reconnection: Reconnection
     private var hasBegun = false
     private var deadline: EventSource?
 
     init(
-        core: Core, metrics: Metrics, machine: MachineEvents, emptying: Emptying,
+        core: Core, metrics: Metrics, machine: MachineEvents, temporaryFolders: TemporaryFolders,
         reconnection: Reconnection
     ) {
         self.core = core
         self.metrics = metrics
         self.machine = machine
-        self.emptying = emptying
+        self.temporaryFolders = temporaryFolders
         self.reconnection = reconnection
     }
 
@@ -32,7 +32,7 @@ final class Shutdown {
         // If asked a second time, ends now: apps that have not ended are killed.
         guard !hasBegun else { return endSpawner(graceMilliseconds: 0) }
         hasBegun = true
-        emptying.end()
+        temporaryFolders.end()
         machine.leave()
         endLater(after: core.lifecycle.policy.terminateGrace * 2 + .seconds(5)) {
             [unowned self] in endSpawner(graceMilliseconds: 0)

@@ -148,7 +148,7 @@ final class SpawnOrders {
         _ environment: StringBlock?, takesOutput: Bool
     ) throws(Failure) -> SpawnSpecification {
         guard let arguments, let environment else {
-            throw Failure(SpawnError.Stage.arguments.deed, EINVAL)
+            throw Failure(SpawnError.Stage.arguments.activity, EINVAL)
         }
         makeContainer(of: app)
         var specification = SpawnSpecification(

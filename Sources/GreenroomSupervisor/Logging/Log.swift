@@ -39,8 +39,8 @@ final class Log {
         line(AppIdentifier(app), level, message, ["app": app])
     }
 
-    func failed(_ deed: String, _ error: any Error) {
-        journal.log(.error, "\(deed): \(error)")
+    func failed(_ activity: String, _ error: any Error) {
+        journal.log(.error, "\(activity): \(error)")
     }
 
     /// Logs once, not each time, that something is missing on this machine.

@@ -41,7 +41,7 @@ struct Inheritance {
     /// The number of the next instance. It is greater than those that only the spawner still knows,
     /// so that no number is ever used twice.
     private var nextInstance: InstanceIdentifier {
-        let known = greeting.instances.map(\.instance).filter { !Emptying.isOwn($0) }
+        let known = greeting.instances.map(\.instance).filter { !TemporaryFolders.isOwn($0) }
         return max(contents.nextInstance, InstanceIdentifier((known.max() ?? 0) + 1))
     }
 

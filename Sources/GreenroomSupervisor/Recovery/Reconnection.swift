@@ -19,7 +19,7 @@ final class Reconnection: SpawnerListener {
     private let instances: InstanceTable
     private let spawner: CurrentSpawner
     private let sockets: ListeningSockets
-    private let emptying: Emptying
+    private let temporaryFolders: TemporaryFolders
     private let priorities: PriorityWriter
     private let events: SpawnerEvents
     private let recovery: Recovery
@@ -46,7 +46,7 @@ final class Reconnection: SpawnerListener {
     init(
         _ link: SpawnerLink, isManaged: Bool, runtimeDirectory: String, spawnerPath: String,
         core: Core, records: Records, watchers: EventStream, instances: InstanceTable,
-        spawner: CurrentSpawner, sockets: ListeningSockets, emptying: Emptying,
+        spawner: CurrentSpawner, sockets: ListeningSockets, temporaryFolders: TemporaryFolders,
         priorities: PriorityWriter, events: SpawnerEvents, recovery: Recovery,
         degradations: Degradations, log: Log
     ) {
@@ -60,7 +60,7 @@ final class Reconnection: SpawnerListener {
         self.instances = instances
         self.spawner = spawner
         self.sockets = sockets
-        self.emptying = emptying
+        self.temporaryFolders = temporaryFolders
         self.priorities = priorities
         self.events = events
         self.recovery = recovery
@@ -71,7 +71,7 @@ final class Reconnection: SpawnerListener {
     /// Gives the spawner to every room that needs one.
     func use(_ greeting: SpawnerLink.Greeting) {
         spawner.use(link)
-        emptying.forget()
+        temporaryFolders.forget()
         priorities.controllersMayDiffer()
         instances.use(cgroups: greeting.welcome.cgroup.map(Cgroup.init(directory:)))
         degradations.forget()

@@ -15,11 +15,11 @@ struct SpawnerEvents {
     let appLaunches: AppLaunches
     let channels: ChannelEvents
     let ends: MemoryEnds
-    let emptying: Emptying
+    let temporaryFolders: TemporaryFolders
     let degradations: Degradations
 
     func handle(_ message: SpawnerMessage) {
-        if emptying.take(message) { return }
+        if temporaryFolders.take(message) { return }
         switch message {
         case .spawned(let record):
             let instance = instances.add(record)
@@ -31,7 +31,7 @@ struct SpawnerEvents {
             launcher.awaitReadiness(of: instance)
         case .spawnFailed(let number, let error):
             launcher.failed(
-                InstanceIdentifier(number), SpawnFailure(stage: error.deed, errno: error.code))
+                InstanceIdentifier(number), SpawnFailure(stage: error.activity, errno: error.code))
         case .exited(let number, let status):
             exited(InstanceIdentifier(number), ExitStatus(status))
         case .emptied(let number): core.handle(.emptied(InstanceIdentifier(number)))

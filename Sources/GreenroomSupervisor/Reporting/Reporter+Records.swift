@@ -162,7 +162,7 @@ extension Reporter {
     private func misfired(
         _ instance: InstanceIdentifier, _ app: AppIdentifier, _ misfire: Misfire
     ) {
-        let deed =
+        let cause =
             switch misfire {
             case .startsPrograms(let program):
                 "a library of \(app) would \(program.map { "run \($0)" } ?? "start a process") at each "
@@ -176,7 +176,7 @@ extension Reporter {
             }
         log.line(
             app, .warning,
-            "\(deed): it is launched cold until its program or its manifest changes",
+            "\(cause): it is launched cold until its program or its manifest changes",
             fields(app, instance), as: .prewarmingFailed)
         publish(.prewarmFailed, app, instance) { _ in }
     }

@@ -86,7 +86,7 @@ final class Reporter {
         log.say(level, message, of: app)
     }
     func sayOnce(_ message: String) { log.sayOnce(message) }
-    func failed(_ deed: String, _ error: any Error) { log.failed(deed, error) }
+    func failed(_ activity: String, _ error: any Error) { log.failed(activity, error) }
 
     /// Logs a line about one instance.
     func say(

@@ -165,10 +165,10 @@ final class KeptStates {
     }
 
     private func attempt(
-        _ deed: String, _ app: AppIdentifier, _ body: () throws(SystemError) -> Void
+        _ activity: String, _ app: AppIdentifier, _ body: () throws(SystemError) -> Void
     ) {
         do throws(SystemError) { try body() } catch {
-            log.say(.error, "\(deed): \(error)", of: app.rawValue)
+            log.say(.error, "\(activity): \(error)", of: app.rawValue)
         }
     }
 }

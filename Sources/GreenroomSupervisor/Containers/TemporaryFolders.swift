@@ -11,14 +11,14 @@ internal import Systemd
 ///
 /// These processes have instance numbers of their own, which the core does not know.
 @LoopActor
-final class Emptying {
+final class TemporaryFolders {
     private let core: Core
     private let catalog: AppCatalog
     private let containers: Containers
     private let spawner: CurrentSpawner
     /// True if the daemon is about to end. The next daemon empties the folders then.
     private var isOver = false
-    private var next = Emptying.firstNumber
+    private var next = TemporaryFolders.firstNumber
     /// The folders that are being emptied, by the number of the process.
     private var running: [UInt64: String] = [:]
 
@@ -43,7 +43,7 @@ final class Emptying {
 
     /// Empties the app's folder for temporary files, if no instance runs that was launched. A
     /// paused instance has made no files.
-    func emptyTemporaryFiles(of app: AppIdentifier) {
+    func emptyFolder(of app: AppIdentifier) {
         guard !isOver, let installed = catalog[app], installed.hasContainer,
             core.lifecycle.instances(of: app).allSatisfy({
                 $0.state == .notRunning || $0.state == .prewarming || $0.state == .prewarmed
