@@ -7,6 +7,7 @@
 #include <glob.h>
 #include <link.h>
 #include <linux/sockios.h>
+#include <malloc.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -308,3 +309,9 @@ static int drop_segments(struct dl_phdr_info *object, size_t size, void *data) {
 }
 
 void gr_drop_text(void) { (void)dl_iterate_phdr(drop_segments, NULL); }
+
+void gr_trim_heap(void) { (void)malloc_trim(0); }
+
+int gr_attribute_size(const char *path, const char *name) {
+    return (int)getxattr(path, name, NULL, 0);
+}

@@ -292,6 +292,13 @@ int gr_notify(const char *address, const char *text);
  * fails. */
 void gr_drop_text(void);
 
+/* Gives back freed memory, as malloc_trim(3) does. Swift's Glibc module leaves out malloc.h. */
+void gr_trim_heap(void);
+
+/* How many bytes the extended attribute of the file has (getxattr(2)). Swift's Glibc module leaves
+ * out sys/xattr.h. */
+int gr_attribute_size(const char *path, const char *name);
+
 /* Whether the kernel has these calls and permits them (probe.c). */
 bool gr_has_clone3(void);
 bool gr_has_pidfd(void);

@@ -1,3 +1,4 @@
+internal import CGreenroomLinux
 internal import Glibc
 
 /// Finds what running a command would run, and whether that can be paused before main. Reads files
@@ -99,8 +100,8 @@ public enum ExecutableInspection {
     /// Whether the file gives capabilities to its process. getxattr(2)
     static func hasFileCapabilities(_ path: String) -> Bool {
         guard let file = try? PathOwners.look(path) else { return true }
-        let size = unsafe getxattr(
-            "/proc/self/fd/\(file.rawValue)", "security.capability", nil, 0)
+        let size = unsafe gr_attribute_size(
+            "/proc/self/fd/\(file.rawValue)", "security.capability")
         // After any other error it is safer to assume capabilities.
         return size > 0 || (size < 0 && errno != ENODATA && errno != EOPNOTSUPP)
     }
@@ -111,11 +112,3 @@ extension String {
         hasPrefix(name + "=") ? String(dropFirst(name.count + 1)) : nil
     }
 }
-
-/// Swift's Glibc module leaves out sys/xattr.h. On both of our machines Swift and C pass integer
-/// and pointer arguments alike.
-@_silgen_name("getxattr")
-private func getxattr(
-    _ path: UnsafePointer<CChar>, _ name: UnsafePointer<CChar>, _ value: UnsafeMutableRawPointer?,
-    _ size: Int
-) -> Int

@@ -7,8 +7,5 @@ public enum OwnMemory {
     public static func dropText() { gr_drop_text() }
 
     /// Gives back freed memory (malloc_trim(3)), after work that needed much of it.
-    public static func giveBack() { _ = malloc_trim(0) }
+    public static func giveBack() { gr_trim_heap() }
 }
-
-/// Glibc's Swift module leaves out malloc.h.
-@_silgen_name("malloc_trim") private func malloc_trim(_ pad: Int) -> CInt
