@@ -27,8 +27,8 @@ struct Adopted: ~Copyable {
 
     init(_ rooms: Rooms, _ prepared: consuming Prepared) throws {
         let shutdown = Shutdown(
-            core: rooms.ground.core, metrics: rooms.figures.metrics,
-            machine: rooms.outside.machine, temporaryFolders: rooms.ground.temporaryFolders,
+            core: rooms.shared.core, metrics: rooms.measuring.metrics,
+            machine: rooms.machine.events, temporaryFolders: rooms.shared.temporaryFolders,
             reconnection: rooms.recovery.reconnection)
         Self.restore(rooms, prepared.inheritance)
         Self.reconcile(rooms, prepared.inheritance)
@@ -44,35 +44,35 @@ struct Adopted: ~Copyable {
     /// that it kept, and the apps.
     private static func restore(_ rooms: Rooms, _ inheritance: Inheritance) {
         let greeting = inheritance.greeting
-        rooms.ground.core.begin(performing: Effects(rooms))
+        rooms.shared.core.begin(performing: Effects(rooms))
         // The locks come first, before anything is launched.
-        rooms.outside.locks.restore()
+        rooms.machine.locks.restore()
         rooms.recovery.reconnection.use(greeting)
         rooms.launching.sockets.inherit(greeting.kept)
-        rooms.outside.installer.reload()
+        rooms.machine.installer.reload()
         rooms.launching.sockets.dropUnclaimed()
     }
 
     /// Holds the records of the former supervisor's instances against what the spawner has.
     private static func reconcile(_ rooms: Rooms, _ inheritance: Inheritance) {
-        let (ground, records) = (rooms.ground, inheritance.contents.instances)
-        rooms.figures.metrics.resume(records)
+        let (shared, records) = (rooms.shared, inheritance.contents.instances)
+        rooms.measuring.metrics.resume(records)
         rooms.recovery.recovery.reconcile(records, with: inheritance.greeting.instances)
-        for user in records.compactMap(\.confinedUser) { ground.catalog.noteConfined(user) }
-        rooms.launching.directories.removeAll { ground.instances[$0] != nil }
+        for user in records.compactMap(\.confinedUser) { shared.catalog.noteConfined(user) }
+        rooms.launching.directories.removeAll { shared.instances[$0] != nil }
     }
 
     /// Begins what goes on while the daemon runs: automatic starts, metrics, and looking at the
     /// machine.
     private static func begin(_ rooms: Rooms, _ configuration: DaemonConfiguration) {
-        let ground = rooms.ground
-        ground.core.handle(
+        let shared = rooms.shared
+        shared.core.handle(
             .loggedIn(foregroundGroup: AppDescription.sessionGroup(ofUser: getuid())))
-        rooms.outside.machine.begin()
-        ground.core.handle(.restored)
-        rooms.figures.deliveries.reviewAll()
-        for app in ground.catalog.unsortedApps {
-            ground.temporaryFolders.emptyFolder(of: app.identifier)
+        rooms.machine.events.begin()
+        shared.core.handle(.restored)
+        rooms.measuring.deliveries.reviewAll()
+        for app in shared.catalog.unsortedApps {
+            shared.temporaryFolders.emptyFolder(of: app.identifier)
         }
         rooms.memory.reclaimer.watchPressure(configuration)
     }
@@ -80,10 +80,10 @@ struct Adopted: ~Copyable {
     /// The last stage: clients can connect, and signals are heard.
     consuming func serve() throws -> Serving {
         let (rooms, shutdown) = (rooms, shutdown)
-        let ground = rooms.ground
+        let shared = rooms.shared
         let confined = ConfinedClients(
-            core: ground.core, catalog: ground.catalog, instances: ground.instances,
-            spawner: ground.spawner)
+            core: shared.core, catalog: shared.catalog, instances: shared.instances,
+            spawner: shared.spawner)
         let listener = try ControlListener(
             socket: socket, settings: rooms.control.settings, disposer: disposal.disposer,
             refusal: { confined.refusal(of: $0, $1) },
@@ -91,7 +91,7 @@ struct Adopted: ~Copyable {
         let sources = [
             try LoopActor.signal(SIGHUP) { [reload = rooms.control.reload] _ in
                 Notify.reloading(status: "reading manifests")
-                reload.begin { _ in Notify.ready(status: ground.reporter.statusText) }
+                reload.begin { _ in Notify.ready(status: shared.reporter.statusText) }
             },
             try LoopActor.signal(SIGTERM) { _ in shutdown.begin() },
             try LoopActor.signal(SIGINT) { _ in shutdown.begin() },

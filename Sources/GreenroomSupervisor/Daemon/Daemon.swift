@@ -38,22 +38,22 @@ final class Serving {
     }
 
     func run() -> Int32 {
-        let ground = rooms.ground
+        let shared = rooms.shared
         do throws(SystemdError) { try LoopActor.shared.loop.setWatchdog(true) } catch {
-            ground.log.failed("setting up the watchdog", error)
+            shared.log.failed("setting up the watchdog", error)
         }
-        Notify.ready(status: ground.reporter.statusText)
-        rooms.outside.machine.connect()
+        Notify.ready(status: shared.reporter.statusText)
+        rooms.machine.events.connect()
         // The start runs much code that is never needed again: half of what is resident.
         OwnMemory.dropText()
         defer {
-            rooms.figures.metrics.write()
-            ground.events.flush()
+            rooms.measuring.metrics.write()
+            shared.events.flush()
             // Before the lock is released: the next daemon to take it must find nobody at the
             // sockets.
             listener = nil
             rooms.recovery.reconnection.leave()
-            if ground.calls.end() { disposal.disposer.leave() }
+            if shared.calls.end() { disposal.disposer.leave() }
         }
         return LoopActor.shared.loop.run()
     }

@@ -18,16 +18,16 @@ final class Effects: EffectPerformer {
     private let replies: Replies
     private let states: KeptStates
     private let work: BackgroundWork
-    private let figures: Figures
+    private let measuring: MeasuringRooms
     private let paths: AppPaths
     private let temporaryFolders: TemporaryFolders
 
     init(_ rooms: Rooms) {
-        records = rooms.ground.records
-        events = rooms.ground.events
-        reporter = rooms.ground.reporter
-        instances = rooms.ground.instances
-        requests = rooms.ground.requests
+        records = rooms.shared.records
+        events = rooms.shared.events
+        reporter = rooms.shared.reporter
+        instances = rooms.shared.instances
+        requests = rooms.shared.requests
         launcher = rooms.launching.launcher
         freezer = rooms.memory.freezer
         reclaimer = rooms.memory.reclaimer
@@ -37,9 +37,9 @@ final class Effects: EffectPerformer {
         replies = rooms.control.replies
         states = rooms.conversation.states
         work = rooms.conversation.work
-        figures = rooms.figures
-        paths = rooms.outside.paths
-        temporaryFolders = rooms.ground.temporaryFolders
+        measuring = rooms.measuring
+        paths = rooms.machine.paths
+        temporaryFolders = rooms.shared.temporaryFolders
     }
 
     func beganTurn() { events.beganTurn() }
@@ -107,18 +107,18 @@ final class Effects: EffectPerformer {
         case .app(_, nil), .daemon: break
         }
         if case .launched(let outcome, let inBackground) = answer, let context = request.context {
-            figures.metrics.launched(
+            measuring.metrics.launched(
                 outcome, inBackground: inBackground, requestedAt: context.requestedAt)
         }
-        figures.metrics.answered(answer, foregroundRequestedAt: request.foregroundRequestedAt)
+        measuring.metrics.answered(answer, foregroundRequestedAt: request.foregroundRequestedAt)
     }
 
     private func note(_ record: Record) {
         reporter.note(record)
-        figures.screens.note(record)
-        figures.metrics.note(record)
+        measuring.screens.note(record)
+        measuring.metrics.note(record)
         if case .stateChanged(let instance, let app, let old, let new, _) = record {
-            figures.traces.moved(instance, app, from: old, to: new)
+            measuring.traces.moved(instance, app, from: old, to: new)
         }
     }
 

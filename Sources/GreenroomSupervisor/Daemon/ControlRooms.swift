@@ -1,0 +1,66 @@
+internal import GreenroomControl
+internal import Systemd
+
+/// What serves clients.
+@LoopActor
+struct ControlRooms {
+    let settings: ControlSettings
+    let reload: Reload
+    let replies: Replies
+    let handler: ControlHandler
+
+    init(
+        _ shared: SharedRooms, _ memory: MemoryRooms, _ measuring: MeasuringRooms,
+        _ launching: LaunchingRooms,
+        _ conversation: ConversationRooms, _ machine: MachineRooms, _ prepared: borrowing Prepared
+    ) throws {
+        let (core, catalog, instances) = (shared.core, shared.catalog, shared.instances)
+        let (requests, reclaimer, work) = (shared.requests, memory.reclaimer, conversation.work)
+        let (installer, options) = (machine.installer, prepared.options)
+        settings = ControlSettings(
+            access: try Access(prepared.configuration, log: shared.log),
+            limits: ControlListener.Limits(prepared.configuration))
+        reload = Reload(
+            file: ConfigurationFile(options), settings: settings, core: core,
+            events: shared.events, reclaimer: reclaimer, work: work, metrics: measuring.metrics,
+            installer: installer, log: shared.log)
+        let authorization = Authorization(
+            core: core, catalog: catalog, installer: installer, settings: settings)
+        let objections = PrewarmObjections(core: core)
+        let descriptions = Descriptions(
+            core: core, catalog: catalog, instances: instances, authorization: authorization,
+            objections: objections, loader: machine.loader, spawner: shared.spawner,
+            traces: measuring.traces, screens: measuring.screens, work: work,
+            degradations: shared.degradations, surroundings: Control.Surroundings(options))
+        replies = Replies(
+            core: core, catalog: catalog, instances: instances, authorization: authorization,
+            objections: objections, conditions: reclaimer.conditions)
+        handler = ControlHandler(
+            core: core, instances: instances, requests: requests, events: shared.events,
+            authorization: authorization, descriptions: descriptions,
+            explanations: Explanations(
+                core: core, catalog: catalog, reclaimer: reclaimer, objections: objections),
+            launchCalls: LaunchCalls(
+                core: core, requests: requests, authorization: authorization,
+                contexts: launching.contexts, launches: launching.launches),
+            applicationCalls: ApplicationCalls(
+                core: core, catalog: catalog, requests: requests, authorization: authorization,
+                launches: launching.launches, opening: conversation.opening,
+                machine: machine.events, locks: machine.locks),
+            taskCalls: TaskCalls(
+                core: core, catalog: catalog, requests: requests, authorization: authorization,
+                work: work),
+            metrics: measuring.metrics, pressure: reclaimer.pressure, installer: installer,
+            reload: reload)
+    }
+}
+
+extension Control.Surroundings {
+    fileprivate init(_ options: Options) {
+        self.init(
+            runtimeDirectory: options.runtimeDirectory,
+            configurationFile: options.configurationFile,
+            appDirectories: options.appDirectories, shimFile: options.shimPath,
+            spawnerFile: options.spawnerPath, spawnerProcessId: nil)
+    }
+}

@@ -1,0 +1,46 @@
+internal import Systemd
+
+/// What apps say and are told.
+@LoopActor
+struct ConversationRooms {
+    let states: KeptStates
+    let work: BackgroundWork
+    let opening: URLOpening
+    let appRequests: AppRequests
+    let applications: ApplicationChannels
+    let channels: ChannelEvents
+
+    init(
+        _ shared: SharedRooms, _ memory: MemoryRooms, _ measuring: MeasuringRooms,
+        _ launching: LaunchingRooms,
+        _ prepared: borrowing Prepared
+    ) {
+        let (core, catalog, instances) = (shared.core, shared.catalog, shared.instances)
+        let stateDirectory = prepared.options.stateDirectory
+        states = KeptStates(
+            core: core, catalog: catalog, instances: instances, messenger: shared.messenger,
+            log: shared.log, stateDirectory: stateDirectory)
+        work = BackgroundWork(
+            core: core, catalog: catalog, instances: instances, messenger: shared.messenger,
+            requests: shared.requests, inspector: memory.reclaimer.conditions, log: shared.log,
+            stateDirectory: stateDirectory, prepared.configuration)
+        opening = URLOpening(
+            catalog: catalog, launches: launching.launches, stateDirectory: stateDirectory,
+            manifestDirectory: prepared.options.appDirectories.first ?? "/etc/greenroom/apps")
+        appRequests = AppRequests(
+            core: core, instances: instances, requests: shared.requests,
+            messenger: shared.messenger, contents: shared.contents, work: work, opening: opening)
+        applications = ApplicationChannels(
+            core: core, catalog: catalog, instances: instances, messenger: shared.messenger,
+            requests: shared.requests, contents: shared.contents, states: states,
+            metrics: measuring.metrics, deliveries: measuring.deliveries, traces: measuring.traces,
+            work: work, appLaunches: launching.appLaunches, appRequests: appRequests)
+        channels = ChannelEvents(
+            core: core, catalog: catalog, instances: instances, spawner: shared.spawner,
+            contexts: launching.contexts, launcher: launching.launcher,
+            ends: memory.reclaimer.ends, deliveries: measuring.deliveries,
+            applications: applications,
+            readiness: launching.readiness, inspector: launching.inspector,
+            reporter: shared.reporter)
+    }
+}

@@ -1,0 +1,60 @@
+internal import Systemd
+
+/// What turns decisions into processes.
+@LoopActor
+struct LaunchingRooms {
+    let sockets: ListeningSockets
+    let directories: CredentialDirectories
+    let handover: CredentialHandover
+    let staleness: StalenessWatcher
+    let inspector: PausedInspector
+    let output: AppOutput
+    let readiness: ReadinessListener?
+    let appLaunches: AppLaunches
+    let contexts: LaunchContexts
+    let launcher: Launcher
+    let launches: ReasonedLaunches
+
+    init(_ shared: SharedRooms, _ measuring: MeasuringRooms, _ prepared: borrowing Prepared) throws
+    {
+        let (core, catalog, instances) = (shared.core, shared.catalog, shared.instances)
+        let options = prepared.options
+        sockets = ListeningSockets(
+            core: core, instances: instances, spawner: shared.spawner, log: shared.log)
+        directories = CredentialDirectories(
+            instances: instances, runtimeDirectory: options.runtimeDirectory)
+        handover = CredentialHandover(
+            core: core, catalog: catalog, instances: instances, directories: directories,
+            messenger: shared.messenger, log: shared.log)
+        staleness = try StalenessWatcher(core: core, instances: instances)
+        inspector = PausedInspector(
+            staleness: staleness, calls: shared.calls, instances: instances)
+        output = AppOutput(
+            instances: instances, directory: options.runtimeDirectory + "/output",
+            hasJournal: prepared.environment.contains { $0.hasPrefix("JOURNAL_STREAM=") },
+            log: shared.log)
+        readiness = try? ReadinessListener(
+            core: core, instances: instances, output: output,
+            directory: options.runtimeDirectory + "/notify", log: shared.log,
+            disposer: prepared.disposal.disposer)
+        appLaunches = AppLaunches(
+            core: core, catalog: catalog, instances: instances, messenger: shared.messenger,
+            handover: handover, traces: measuring.traces, contents: shared.contents,
+            containers: shared.containers)
+        contexts = LaunchContexts(
+            core: core, requests: shared.requests, sockets: sockets,
+            credentials: directories, containers: shared.containers,
+            digest: shared.records.digest, readiness: readiness)
+        let orders = SpawnOrders(
+            contexts: contexts, output: output, shimPath: options.shimPath,
+            containers: shared.containers, sockets: sockets, handover: handover,
+            appLaunches: appLaunches, log: shared.log)
+        launcher = Launcher(
+            core: core, catalog: catalog, instances: instances, spawner: shared.spawner,
+            contexts: contexts, orders: orders, appLaunches: appLaunches, handover: handover,
+            inspector: inspector, sockets: sockets, readiness: readiness,
+            reporter: shared.reporter)
+        launches = ReasonedLaunches(
+            core: core, catalog: catalog, contexts: contexts, requests: shared.requests)
+    }
+}

@@ -1,0 +1,43 @@
+internal import Systemd
+
+/// What comes from the machine: manifests, times, files, users.
+@LoopActor
+struct MachineRooms {
+    let paths: AppPaths
+    let loader: AppLoader
+    let installer: AppInstaller
+    let locks: SessionLocks
+    let events: MachineEvents
+    private let significantTime: SignificantTime
+
+    init(
+        _ shared: SharedRooms, _ launching: LaunchingRooms, _ conversation: ConversationRooms,
+        _ prepared: borrowing Prepared
+    ) throws {
+        let (core, catalog, log) = (shared.core, shared.catalog, shared.log)
+        let options = prepared.options
+        let timers = AppTimers(
+            launches: launching.launches, log: log,
+            memory: TimerMemory(
+                stateDirectory: options.stateDirectory,
+                runtimeDirectory: options.runtimeDirectory))
+        paths = AppPaths(launches: launching.launches, log: log)
+        loader = AppLoader(
+            directories: options.appDirectories,
+            desktop: DesktopSource(
+                paths: options.desktopDirectories, makesApps: options.makesDesktopApps),
+            shimPath: options.shimPath, daemonEnvironment: prepared.environment,
+            containers: shared.containers, digest: shared.records.digest)
+        installer = AppInstaller(
+            core: core, catalog: catalog, loader: loader, sockets: launching.sockets,
+            states: conversation.states, contexts: launching.contexts,
+            staleness: launching.staleness, timers: timers, paths: paths,
+            work: conversation.work, reporter: shared.reporter, log: log)
+        locks = SessionLocks(
+            core: core, users: LockedUsers(runtimeDirectory: options.runtimeDirectory),
+            handover: launching.handover, log: log)
+        events = MachineEvents(
+            core: core, catalog: catalog, installer: installer, locks: locks, log: log)
+        significantTime = try SignificantTime(core: core, timers: timers, log: log)
+    }
+}

@@ -1,0 +1,33 @@
+internal import Systemd
+
+/// Metrics, the steps of launches, and launch screens.
+@LoopActor
+struct MeasuringRooms {
+    let deliveries: MetricDeliveries
+    let metrics: Metrics
+    let traces: LaunchTraces
+    let screens: ShownScreens
+
+    init(_ shared: SharedRooms, _ memory: MemoryRooms, _ prepared: borrowing Prepared) {
+        let instances = shared.instances
+        let books = MetricBooks(
+            log: shared.log, stateDirectory: prepared.options.stateDirectory,
+            inUse: { Presences.keys(of: instances) })
+        let presences = Presences(
+            core: shared.core, catalog: shared.catalog, instances: instances, books: books,
+            interval: prepared.configuration.metricsIntervalMicroseconds)
+        deliveries = MetricDeliveries(
+            presences: presences, books: books, instances: instances,
+            messenger: shared.messenger, log: shared.log, lastInherited: shared.lastInherited)
+        metrics = Metrics(
+            core: shared.core, catalog: shared.catalog, instances: instances, books: books,
+            presences: presences, deliveries: deliveries, measurer: memory.reclaimer.measurer)
+        traces = LaunchTraces(
+            core: shared.core, instances: instances, metrics: metrics,
+            reporter: shared.reporter)
+        screens = ShownScreens(
+            core: shared.core, catalog: shared.catalog, instances: instances,
+            requests: shared.requests, reporter: shared.reporter,
+            lastInherited: shared.lastInherited)
+    }
+}

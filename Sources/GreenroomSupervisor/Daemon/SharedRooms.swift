@@ -1,0 +1,53 @@
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import Systemd
+
+/// What every room needs.
+@LoopActor
+struct SharedRooms {
+    let log: Log
+    let catalog: AppCatalog
+    let core: Core
+    let records: Records
+    let events: EventStream
+    let reporter: Reporter
+    let degradations: Degradations
+    let spawner = CurrentSpawner()
+    let instances: InstanceTable
+    let calls: DetachedCalls
+    let requests: Requests
+    let messenger: AppMessenger
+    let contents: WaitingContents
+    let containers: Containers
+    let temporaryFolders: TemporaryFolders
+    /// Instances up to this number are a former supervisor's.
+    let lastInherited: InstanceIdentifier
+
+    init(_ prepared: borrowing Prepared) throws {
+        let catalog = prepared.catalog
+        let (options, inheritance) = (prepared.options, prepared.inheritance)
+        self.catalog = catalog
+        log = prepared.log
+        core = try Core(inheritance.lifecycle(Policy(prepared.configuration)), log: log)
+        lastInherited = InstanceIdentifier(core.lifecycle.nextInstance.rawValue - 1)
+        records = Records(inheritance.state, in: inheritance.memory)
+        events = try EventStream(in: inheritance.memory, at: RuntimeState.byteCount) {
+            catalog.owner(of: AppIdentifier($0))?.user
+        }
+        reporter = try Reporter(
+            log: log, events: events, core: core, catalog: catalog,
+            tellsStatus: prepared.environment.contains { $0.hasPrefix("NOTIFY_SOCKET=") })
+        degradations = Degradations(log: log)
+        instances = InstanceTable(
+            core: core, log: log, spawner: spawner, disposer: prepared.disposal.disposer)
+        calls = try DetachedCalls()
+        requests = Requests(core: core, instances: instances)
+        messenger = AppMessenger(instances: instances, reporter: reporter)
+        contents = WaitingContents(
+            instances: instances, runtimeDirectory: options.runtimeDirectory)
+        containers = Containers(
+            stateDirectory: options.stateDirectory, cacheDirectory: options.cacheDirectory)
+        temporaryFolders = TemporaryFolders(
+            core: core, catalog: catalog, containers: containers, spawner: spawner)
+    }
+}
