@@ -4,6 +4,7 @@
 /// memory: one thread waits for a page of the file with the lock of all mappings, another for that lock. Prints "here".
 /// pause: the same, and then it pauses as an app made with an SDK does (greenroom-protocol(7)).
 /// polls: a thread waits for the file with the lock of its epoll instance. Prints "here".
+/// prints: prints "here", and then a page of the file, with the lock of its standard output.
 /// As a library of a program (-DLIBRARY): what "memory" does, as soon as somebody has opened and closed the FIFO that the
 /// variable GO names, which is removed then.
 #define _GNU_SOURCE
@@ -68,6 +69,13 @@ static void *watch(void *unused) {
     return NULL;
 }
 
+static void *print(void *unused) {
+    (void)unused;
+    thread = gettid();
+    (void)!write(1, page, 4096);
+    return NULL;
+}
+
 static void begin(void *(*body)(void *)) {
     pthread_t handle;
     if (pthread_create(&handle, NULL, body, NULL) != 0) _exit(6);
@@ -126,6 +134,11 @@ int main(int count, char **words) {
         poller = epoll_create1(EPOLL_CLOEXEC);
         begin(watch);
         await();
+    } else if (strcmp(mode, "prints") == 0) {
+        page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, withheld("silent"), 0);
+        (void)!write(1, "here\n", 5);
+        begin(print);
+        for (;;) pause();
     } else if (strcmp(mode, "memory") == 0 || strcmp(mode, "pause") == 0) {
         withhold_memory();
     }

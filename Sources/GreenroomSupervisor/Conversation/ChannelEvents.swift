@@ -67,8 +67,6 @@ final class ChannelEvents {
     /// Makes the socket on which an instance that a former supervisor started can report that it is
     /// ready.
     func listenForReadiness(of instance: Instance) {
-        // Whatever its manifest says by now.
-        readiness?.awaitOutput(of: instance.identifier)
         guard let app = catalog[instance.app], app.readyCondition == .notify else { return }
         _ = readiness?.socketPath(of: app.account.user)
     }

@@ -11,16 +11,16 @@ final class AppOutput: InstanceFiles {
     private let directory: String
     private let hasJournal: Bool
     private let standardError: FileDescriptor?
-    /// True if the directory may hold pipes that a former supervisor made.
-    private let hasOlderPipes: Bool
+    /// True if the directory may hold files that a former supervisor made.
+    private let hasOlderFiles: Bool
     private let instances: InstanceTable
     private let log: Log
 
-    private final class OutputPipe: InstancePart {
+    private final class OutputFile: InstancePart {
         var isMade = false
     }
 
-    /// - Parameter directory: for the pipes of apps whose first output makes them ready.
+    /// - Parameter directory: for the output files of apps whose first output makes them ready.
     init(instances: InstanceTable, directory: String, hasJournal: Bool, log: Log) {
         self.instances = instances
         self.directory = directory
@@ -29,7 +29,7 @@ final class AppOutput: InstanceFiles {
         let copy = fcntl(2, F_DUPFD_CLOEXEC, 3)
         standardError = copy >= 0 ? FileDescriptor(owning: copy) : nil
         // Only an empty directory can be removed.
-        hasOlderPipes = unsafe rmdir(directory) != 0 && errno != ENOENT
+        hasOlderFiles = unsafe rmdir(directory) != 0 && errno != ENOENT
         unsafe mkdir(directory, 0o700)
         instances.add(self)
     }
@@ -37,8 +37,9 @@ final class AppOutput: InstanceFiles {
     /// A descriptor for both streams, or nil for /dev/null.
     func stream(for app: InstalledApp, instance: InstanceIdentifier) -> FileDescriptor? {
         if app.description.readyCondition == .firstOutput {
-            instances.part(OutputPipe.self, of: instance)?.isMade = true
-            return makePipe(path(of: instance))
+            instances.part(OutputFile.self, of: instance)?.isMade = true
+            return try? FileDescriptor.open(
+                path(of: instance), O_WRONLY | O_CREAT | O_APPEND | O_TRUNC, mode: 0o600)
         }
         let mayUseOwn = mayUseOwn(app)
         if hasJournal || !mayUseOwn,
@@ -63,30 +64,14 @@ final class AppOutput: InstanceFiles {
 
     // MARK: First output
 
-    /// A pipe, so that what the app prints takes no more memory than a pipe does. The app has the
-    /// reading end as well: while no supervisor runs, the app waits when the pipe is full, and gets
-    /// no SIGPIPE.
-    private func makePipe(_ path: String) -> FileDescriptor? {
-        _ = unsafe unlink(path)
-        guard unsafe mkfifo(path, 0o600) == 0 else { return nil }
-        return try? FileDescriptor.open(path, O_RDWR)
-    }
-
-    /// The pipe that the instance's output goes to; nil if the instance has none. The caller reads
-    /// the pipe for as long as the instance runs.
-    func pipe(of instance: InstanceIdentifier) -> FileDescriptor? {
-        guard hasPipe(instance) else { return nil }
-        // With a writing end open here, reading never reports the end of input.
-        return try? FileDescriptor.open(path(of: instance), O_RDWR | O_NONBLOCK)
-    }
-
-    private func path(of instance: InstanceIdentifier) -> String { "\(directory)/\(instance)" }
-
-    private func hasPipe(_ instance: InstanceIdentifier) -> Bool {
-        hasOlderPipes || instances.known(OutputPipe.self, of: instance)?.isMade ?? false
-    }
+    /// The file that collects the output of an instance whose first output makes it ready. It is
+    /// watched for its first byte. It is not a pipe: whoever writes to a pipe may hold its lock for
+    /// as long as a file system of its own likes, and reading or opening the pipe would wait for it.
+    func path(of instance: InstanceIdentifier) -> String { "\(directory)/\(instance)" }
 
     func remove(_ instance: InstanceIdentifier) {
-        if hasPipe(instance) { _ = unsafe unlink(path(of: instance)) }
+        let isMade = instances.known(OutputFile.self, of: instance)?.isMade ?? false
+        guard isMade || hasOlderFiles else { return }
+        _ = unsafe unlink(path(of: instance))
     }
 }

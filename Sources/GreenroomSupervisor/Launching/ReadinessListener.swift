@@ -19,22 +19,15 @@ final class ReadinessListener {
     /// The sockets of users with an app that says when it is ready; whoever writes manifests
     /// decides how many.
     private var sockets: [UInt32: NotifySocket] = [:]
+    private let inotify: Inotify
+    private var source: EventSource?
+    private var watches: [CInt: InstanceIdentifier] = [:]
 
-    /// What such an instance prints. The first byte makes it ready, and the rest is thrown away.
     @LoopActor
-    private final class Output: InstancePart {
-        var pipe: FileDescriptor?
-        var source: EventSource?
-        var resumption: EventSource?
-        // Before the pipe is closed.
-        isolated deinit { source = nil }
-    }
-
-    /// At most `byteCount` bytes are read of an instance's output per `pause`: whoever prints more
-    /// waits.
-    private enum Reading {
-        static let byteCount = 64 << 10
-        static let pause = Duration.milliseconds(10)
+    private final class OutputWatch: InstancePart {
+        var number: CInt?
+        var drop: ((CInt) -> Void)?
+        isolated deinit { if let number { drop?(number) } }
     }
 
     /// - Parameter directory: the directory of the sockets.
@@ -52,6 +45,10 @@ final class ReadinessListener {
         unsafe unlink(directory)
         if unsafe mkdir(directory, 0o755) != 0, errno != EEXIST {
             throw SystemError(code: errno, call: "mkdir", subject: directory)
+        }
+        inotify = try Inotify()
+        source = try LoopActor.io(inotify.descriptor.rawValue, .readable) { [unowned self] _ in
+            outputArrived()
         }
     }
 
@@ -93,44 +90,37 @@ final class ReadinessListener {
 
     // MARK: First output
 
-    /// Reads what the instance prints, for as long as it runs. What it has printed before counts.
+    /// Watches the file that the instance's output goes to; what it has written already counts.
     func awaitOutput(of instance: InstanceIdentifier) {
-        guard let own = instances.part(Output.self, of: instance), own.pipe == nil,
-            let pipe = output.pipe(of: instance)
+        let path = output.path(of: instance)
+        guard let watch = try? inotify.watch(path, for: UInt32(IN_MODIFY)) else { return }
+        guard let own = instances.part(OutputWatch.self, of: instance) else {
+            return inotify.remove(watch)
+        }
+        watches[watch] = instance
+        own.number = watch
+        own.drop = { [weak self] in self?.drop($0) }
+        var status = stat()
+        if unsafe stat(path, &status) == 0, status.st_size > 0 { arrived(watch) }
+    }
+
+    private func outputArrived() {
+        for event in (try? inotify.read()) ?? [] { arrived(event.watch) }
+    }
+
+    private func arrived(_ watch: CInt) {
+        // What a constructor wrote before the pause does not count: the launch comes later.
+        guard let instance = watches[watch],
+            core.lifecycle.instance(instance)?.state == .launching
         else { return }
-        own.pipe = pipe
-        // An older daemon made a file, which nobody has to read: it cannot be watched.
-        own.source = try? LoopActor.io(pipe.rawValue, .readable) { [unowned self] _ in
-            outputArrived(from: instance)
-        }
+        instances.known(OutputWatch.self, of: instance)?.number = nil
+        drop(watch)
+        core.handle(.becameReady(instance))
     }
 
-    private func outputArrived(from instance: InstanceIdentifier) {
-        guard let own = instances.known(Output.self, of: instance) else { return }
-        // What a constructor wrote before the pause does not count: the launch comes later. The
-        // first byte is read after the state was recorded, or the next supervisor could miss it.
-        if core.lifecycle.instance(instance)?.state == .launching {
-            core.handle(.becameReady(instance))
-            guard core.lifecycle.instance(instance)?.state == .launching else { return }
-        }
-        unsafe withUnsafeTemporaryAllocation(byteCount: Reading.byteCount, alignment: 1) {
-            _ = unsafe try? own.pipe?.read(into: $0)
-        }
-        pause(own)
-    }
-
-    private func pause(_ own: Output) {
-        own.source?.isEnabled = false
-        do throws(SystemdError) {
-            if own.resumption == nil {
-                own.resumption = try LoopActor.timer { [weak own] in
-                    own?.source?.isEnabled = true
-                }
-            }
-            try own.resumption?.setDeadline(after: Reading.pause)
-        } catch {
-            own.source?.isEnabled = true
-        }
+    private func drop(_ watch: CInt) {
+        guard watches.removeValue(forKey: watch) != nil else { return }
+        inotify.remove(watch)
     }
 }
 

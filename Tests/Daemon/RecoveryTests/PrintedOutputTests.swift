@@ -5,8 +5,8 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// What apps print when their clients do not take it: it goes neither into the daemon's own terminal or log file, unless
-/// they may write there anyway, nor without limit into the daemon's runtime directory.
+/// What apps print when their clients do not take it does not go into the daemon's own terminal or
+/// log file, unless they may write there anyway.
 @Suite struct PrintedOutputTests {
     private static let app = "org.example.app"
     private static let user: Int32 = 64_121
@@ -61,65 +61,5 @@ import Testing
         let confined = try streams(
             ["[Sandbox]", "ReadOnlyPaths=/usr"], prewarm: prewarm, daemon)
         #expect(!confined.contains(name) && !confined.contains(""), "\(confined)")
-    }
-
-    // MARK: First output
-
-    private static let byteCount = 4 << 20
-
-    /// An app that prints this many bytes after its first line.
-    private func talkative(_ daemon: TestDaemon) throws {
-        try daemon.install(program(Self.app, "/bin/sh", ["ReadyOn=first-output"]))
-        _ = try daemon.client().reload()
-    }
-
-    private func print(_ daemon: TestDaemon, input: Int32? = nil) throws -> UInt64 {
-        let script = """
-            echo up; read go; head -c \(Self.byteCount) /dev/zero
-            echo said >'\(daemon.directory.path)/said'; exec sleep infinity
-            """
-        return try daemon.client().launch(Self.app, ["-c", script], input: input).instance
-    }
-
-    /// Bytes in the file that its output goes to.
-    private func keptByteCount(_ instance: UInt64, _ daemon: TestDaemon) -> Int {
-        var status = stat()
-        guard stat("\(daemon.runtimeDirectory)/output/\(instance)", &status) == 0 else { return -1 }
-        return Int(status.st_size)
-    }
-
-    private func awaitSaid(_ daemon: TestDaemon) throws {
-        try daemon.await("the end of its output") { _ in
-            access(daemon.directory.path + "/said", F_OK) == 0 ? true : nil
-        }
-    }
-
-    @Test func `what an app prints after its first output is not stored`() throws {
-        let daemon = try TestDaemon()
-        try talkative(daemon)
-        let instance = try print(daemon)
-        try daemon.await("readiness") {
-            try $0.instance(instance).state == .active ? true : nil
-        }
-        try awaitSaid(daemon)
-        #expect((0...1 << 20).contains(keptByteCount(instance, daemon)))
-    }
-
-    @Test func `an app that prints while there is no daemon continues with the next one`() throws {
-        let daemon = try TestDaemon()
-        try talkative(daemon)
-        let input = try Pipe()
-        let instance = try print(daemon, input: input.readEnd)
-        try daemon.await("readiness") {
-            try $0.instance(instance).state == .active ? true : nil
-        }
-        // The manifest may have changed by then.
-        try daemon.install(program(Self.app, "/bin/sh"))
-        try daemon.kill()
-        input.closeWriteEnd()
-        try daemon.start()
-        try awaitSaid(daemon)
-        #expect(try daemon.client().instance(instance).state == .active)
-        #expect((0...1 << 20).contains(keptByteCount(instance, daemon)))
     }
 }

@@ -78,6 +78,28 @@ import Testing
         return try TestDaemon([RecoveryTests.program(Self.other, "/bin/true", prewarm: 1)], options)
     }
 
+    /// Writing to a pipe or a file holds its lock while what is written is read from memory.
+    @Test func `an app that prints what is withheld delays neither the daemon nor the next one`()
+        throws
+    {
+        let daemon = try daemon()
+        let (client, other) = (try daemon.client(), try daemon.client())
+        let app = try app("prints", ["ReadyOn=first-output"]).manifest
+        try daemon.directory.write(app, to: "apps/\(Self.app).app")
+        _ = try client.reload()
+        let launched = try client.launch(Self.app)
+        try whileServed {
+            try daemon.await("readiness") {
+                try $0.instance(launched.instance).state == .active ? true : nil
+            }
+            try answersPromptly(other)
+            try daemon.kill()
+            try daemon.start()
+            try answersPromptly(daemon.client())
+        }
+        try server.leave()
+    }
+
     @Test func `an instance that cannot be inspected at its pause is ended`() throws {
         let daemon = try daemon()
         let (client, other) = (try daemon.client(), try daemon.client())
