@@ -21,7 +21,7 @@ public enum LaunchScreenFile {
             return .fault("the launch screen \(path): \(SystemError.text(of: errno))")
         }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            return .fault("the launch screen \(path) is no file")
+            return .fault("the launch screen \(path) is not a file")
         }
         guard status.st_size <= byteLimit else {
             return .fault(

@@ -200,7 +200,7 @@ static bool is_target(const struct job *job, int fd) {
     return false;
 }
 
-/* Duplicates a descriptor to a number that is no target; `stage` is reported if there is no
+/* Duplicates a descriptor to a number that is not a target; `stage` is reported if there is no
  * room. */
 static int move_aside(struct job *job, int source, int stage) {
     long fd = call(SYS_fcntl, source, F_DUPFD_CLOEXEC, 3);
@@ -225,7 +225,7 @@ static long place(int source, int target) {
     return call(SYS_dup3, source, target, 0);
 }
 
-/* Every source first moves to a number that is no target, so that no dup overwrites a source that
+/* Every source first moves to a number that is not a target, so that no dup overwrites a source that
  * is still needed. "Above the highest target" would not do: that may be the limit itself. */
 static void place_descriptors(struct job *job) {
     int moved[GR_SPAWN_DESCRIPTORS_MAX];

@@ -26,7 +26,7 @@ extension DesktopEntry.Command {
             if case .code(let code) = $0 { code.takesFiles } else { false }
         }
         guard codes.count <= 1 else {
-            throw Fault(message: "only one of %f, %F, %u and %U may be there")
+            throw Fault(message: "only one of %f, %F, %u and %U is allowed")
         }
         for word in words where word.count > 1 {
             guard !word.contains(.code(.files)), !word.contains(.code(.urls)) else {
@@ -106,7 +106,7 @@ private struct Splitter {
             isOpen = true
         } else if !"dDnNvm".contains(letter) {
             // These codes are deprecated and have no value.
-            throw Fault(message: "%\(letter) is no field code")
+            throw Fault(message: "%\(letter) is not a field code")
         }
     }
 

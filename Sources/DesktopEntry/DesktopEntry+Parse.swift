@@ -81,7 +81,7 @@ private struct Groups {
                 }
                 let name = String(trimmed.dropFirst().dropLast())
                 guard groups[name] == nil else {
-                    throw .init(line: number, column: 1, message: "[\(name)] is there twice")
+                    throw .init(line: number, column: 1, message: "[\(name)] occurs twice")
                 }
                 groups[name] = Group(line: number)
                 current = name
@@ -99,7 +99,7 @@ private struct Groups {
             throw .init(line: number, column: 1, message: "expected [Group] or Key=value")
         }
         guard let current else {
-            throw .init(line: number, column: 1, message: "a key stands before the first [Group]")
+            throw .init(line: number, column: 1, message: "a key comes before the first [Group]")
         }
         var key = trim(line[..<equals])
         var rank = Int.max

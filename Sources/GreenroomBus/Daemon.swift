@@ -64,11 +64,11 @@ struct Daemon {
             throw DaemonFailure.refused(
                 .refused(
                     code: "invalid_parameter",
-                    reason: "greenroomd does not accept what the call says of \"\(name)\""))
+                    reason: "greenroomd does not accept the call's \"\(name)\""))
         case .permissionDenied?:
             throw DaemonFailure.refused(.permissionDenied(needed: "another user"))
         case .interfaceNotFound?, .methodNotFound?, .methodNotImplemented?, .expectedMore?, nil:
-            throw DaemonFailure.unreachable("greenroomd is of another version")
+            throw DaemonFailure.unreachable("greenroomd is another version")
         }
     }
 }

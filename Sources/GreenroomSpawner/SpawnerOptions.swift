@@ -50,18 +50,18 @@ public struct SpawnerOptions: Sendable {
         Parent of every app that Greenroom runs. Started by greenroom-spawner.service, or by
         greenroomd itself where there is no systemd.
 
-          --runtime-directory DIR  make the socket "spawner" there; initially
-                                   $GREENROOM_RUNTIME_DIRECTORY, or greenroom under
-                                   $XDG_RUNTIME_DIR, or for root under /run
+          --runtime-directory DIR  make the socket "spawner" there; default:
+                                   $GREENROOM_RUNTIME_DIRECTORY, or greenroom below
+                                   $XDG_RUNTIME_DIR, or for root below /run
           --cgroup UNIT            run apps in the cgroup of this unit, which is beside our own and
-                                   delegated; initially in our own
-          --hold                   be the process of that unit, and do nothing
+                                   delegated; default: in our own
+          --hold                   be the only process of that unit, and do nothing
           --private                end, with every app, after a minute without greenroomd
           --no-cgroups             behave as on a host without cgroup v2
           --version                show the version
           --help                   show this
 
-        Signals: SIGTERM ends every app, then the spawner; SIGUSR1 executes the program anew (an
+        Signals: SIGTERM ends every app, then the spawner; SIGUSR1 executes the program again (an
         upgrade) and keeps every app.
 
         """

@@ -53,7 +53,7 @@ extension Spawner {
 
     // MARK: Results
 
-    /// Handles the end of a child that is no instance's first process.
+    /// Handles the end of a child that is not an instance's first process.
     ///
     /// - Returns: the spawn that can be concluded now.
     func ended(

@@ -67,7 +67,7 @@ extension Value {
     ) throws(ValueError) -> ResourceLimit {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count <= 2 else {
-            throw ValueError(message: "'\(shown)' is no limit; write limit or soft:hard")
+            throw ValueError(message: "'\(shown)' is not a limit; write limit or soft:hard")
         }
         let soft = try limit(resource, part(parts[0]))
         var hard = soft

@@ -199,7 +199,7 @@ private struct Parser {
         let key = String(decoding: line.bytes[..<end], as: UTF8.self)
         guard !unit.sections.isEmpty else {
             return error(
-                line.position(at: 0), "'\(key)=' stands before the first [Section]")
+                line.position(at: 0), "'\(key)=' comes before the first [Section]")
         }
         guard assignmentCount < UnitFile.Limit.assignments else {
             return error(

@@ -18,14 +18,14 @@ extension Value {
             guard !rest.isEmpty else { break }
             let wrong = ValueError(
                 offset: offset(),
-                message: "'\(shown)' is no time span such as 20, 5min 20s or infinity")
+                message: "'\(shown)' is not a time span such as 20, 5min 20s or infinity")
             let number = try decimal(rest, wrong)
             rest = rest.dropFirst(number.length).drop { $0 == 32 || $0 == 9 }
             let unit = String(Substring(rest.prefix { isUnitByte($0) }))
             guard let nanoseconds = nanosecondsPerUnit[unit] else {
                 throw ValueError(
                     offset: offset(),
-                    message: "'\(unit)' is no unit of time; there are us, ms, s, min, h, d, w, "
+                    message: "'\(unit)' is not a unit of time; there are us, ms, s, min, h, d, w, "
                         + "month and y")
             }
             rest = rest.dropFirst(unit.utf8.count)

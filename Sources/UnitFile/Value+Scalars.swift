@@ -14,7 +14,7 @@ extension Value {
             let number = Int(text), range.contains(number)
         else {
             throw ValueError(
-                message: "'\(shown)' is no whole number from \(range.lowerBound) "
+                message: "'\(shown)' is not a whole number from \(range.lowerBound) "
                     + "to \(range.upperBound)")
         }
         return number
@@ -23,7 +23,7 @@ extension Value {
     /// Reads a decimal number such as 4 or 2.5, in hundredths. Further digits are cut off.
     public func hundredths(_ range: ClosedRange<Int>) throws(ValueError) -> Int {
         let wrong = ValueError(
-            message: "'\(shown)' is no number from \(range.lowerBound) to \(range.upperBound), "
+            message: "'\(shown)' is not a number from \(range.lowerBound) to \(range.upperBound), "
                 + "such as 4 or 2.5")
         let number = try decimal(text[...].utf8, wrong)
         guard number.length == text.utf8.count, let scaled = number.scaled(by: 100),
@@ -35,7 +35,7 @@ extension Value {
     /// Reads permission bits in octal, at most 7777.
     public func octalMode() throws(ValueError) -> UInt32 {
         guard isDigits(text.utf8), let mode = UInt32(text, radix: 8), mode <= 0o7777 else {
-            throw ValueError(message: "'\(shown)' is no octal mode such as 0022")
+            throw ValueError(message: "'\(shown)' is not an octal mode such as 0022")
         }
         return mode
     }
@@ -58,7 +58,7 @@ extension Value {
     /// Fractions such as `1.5G` are allowed. The result is rounded down.
     public func bytes() throws(ValueError) -> UInt64 {
         let wrong = ValueError(
-            message: "'\(shown)' is no size such as 4096, 512K, 64M or 1.5G")
+            message: "'\(shown)' is not a size such as 4096, 512K, 64M or 1.5G")
         let number = try decimal(text[...].utf8, wrong)
         let unit = String(Substring(text.utf8.dropFirst(number.length)).drop { $0 == " " })
         let shifts = ["": 0, "B": 0, "K": 10, "M": 20, "G": 30, "T": 40, "P": 50, "E": 60]

@@ -21,7 +21,7 @@ extension Value {
             }
         }
         throw ValueError(
-            message: "'\(shown)' is no signal such as SIGTERM"
+            message: "'\(shown)' is not a signal such as SIGTERM"
                 + suggestion(for: "SIG" + name, among: signalNames.map { "SIG" + $0 }))
     }
 }

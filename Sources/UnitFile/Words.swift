@@ -107,7 +107,7 @@ private struct Splitter {
             while end < bytes.count, bytes[end] & 0xc0 == 0x80 { end += 1 }
             let shown = String(decoding: bytes[start..<end], as: UTF8.self)
             throw ValueError(
-                offset: start, message: "'\(shown)' is no escape; a backslash is \\\\")
+                offset: start, message: "'\(shown)' is not an escape; a backslash is \\\\")
         }
     }
 
@@ -116,7 +116,7 @@ private struct Splitter {
     ) throws(ValueError) {
         let value = try number(start, digits: digits, radix: 16, limit: 0x10_ffff)
         guard let scalar = Unicode.Scalar(value) else {
-            throw ValueError(offset: start, message: "this escape is no Unicode character")
+            throw ValueError(offset: start, message: "this escape is not a Unicode character")
         }
         result += Array(String(Character(scalar)).utf8)
     }

@@ -157,7 +157,7 @@ extension Check {
         let completions = client.completions
         try require(
             completions.map(\.run) == [11, 12],
-            "it is to complete runs 11 and 12, once each, not \(completions.map(\.run))")
+            "it must complete runs 11 and 12, once each, not \(completions.map(\.run))")
         try require(
             completions.allSatisfy { $0.completion != .noHandler },
             "it has no handler for \(request.identifier), which it asked for")
@@ -210,13 +210,13 @@ extension TestedApp {
     ) throws(Fault) {
         while !isSaid(self) {
             guard let message = try next() else {
-                throw Fault("\(what) is missing: it came with \(words(nil))")
+                throw Fault("\(what) is missing: it sent \(words(nil))")
             }
             guard case .report(let report) = message else {
-                throw Fault("\(what) is missing: it came with \(words(message))")
+                throw Fault("\(what) is missing: it sent \(words(message))")
             }
             if case .acknowledged = report {
-                throw Fault("\(what) is missing: it came with \(words(message))")
+                throw Fault("\(what) is missing: it sent \(words(message))")
             }
         }
     }

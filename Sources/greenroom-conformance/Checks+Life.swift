@@ -76,7 +76,7 @@ extension Check {
             try client.tell { .deliver(content, session: nil, cookie: $0) }
             try client.settle()
         },
-        .init("asked to end, it acknowledges and ends by itself") {
+        .init("an app that is asked to end acknowledges that and ends by itself") {
             (bench) throws(Fault) in
             let client = try bench.launched(.cold)
             try client.tell(.didBecomeActive)

@@ -69,7 +69,7 @@ extension Check {
             try requireUnknown(client, active: active, restored: restored)
         default:
             throw Fault(
-                "the state (\(restored)) was to be acknowledged before the launch, not "
+                "the state (\(restored)) had to be acknowledged before the launch, not "
                     + client.words(answer))
         }
         try client.awaitAcknowledgement(of: TestedApp.launchCookie)
@@ -147,7 +147,7 @@ extension Check {
         case .forget: throw .skip("it wants its state forgotten")
         case .tooLarge: throw .skip("it says that its state is too large")
         case .extend, .complete:
-            throw Fault("it gets no state to restore, and restores")
+            throw Fault("it restores, although it got no state")
         }
     }
 

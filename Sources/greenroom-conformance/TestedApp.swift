@@ -100,7 +100,7 @@ final class TestedApp {
             if error.code == ETIMEDOUT {
                 throw Fault("it said nothing for \(bench.milliseconds / 1000) s")
             }
-            throw Fault("what it said is no message: \(error)")
+            throw Fault("it sent something that is not a message: \(error)")
         }
     }
 
@@ -144,7 +144,7 @@ final class TestedApp {
         let message = try nextAnswer()
         guard case .report(.acknowledged(cookie, let handled))? = message else {
             throw Fault(
-                "it was to acknowledge \(cookie), and came with \(words(message))")
+                "it had to acknowledge \(cookie), and sent \(words(message))")
         }
         return handled
     }

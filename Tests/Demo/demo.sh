@@ -44,7 +44,7 @@ start_daemon() {
     echo '$ greenroomd &'
     greenroomd --config "$here/greenroom.conf" --runtime-directory "$here/run" --apps "$here/apps" >>"$here/greenroomd.log" 2>&1 &
     daemon=$!
-    disown "$daemon" # its death is no news from the shell
+    disown "$daemon" # so that the shell does not report its end
     await greenroomctl list
 }
 # The spawner is nobody's child once its supervisor was killed: found by the folder it serves.

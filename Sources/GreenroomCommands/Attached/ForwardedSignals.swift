@@ -55,7 +55,7 @@ struct ForwardedSignals {
             if hasEnded { return false }
             unanswered = client
             StandardConsole().complain(
-                "greenroomd has not answered to \(Phrase.signalName(signal)); the next signal ends "
+                "greenroomd has not answered \(Phrase.signalName(signal)); the next signal ends "
                     + "greenroomctl alone")
         } catch {
             switch error {

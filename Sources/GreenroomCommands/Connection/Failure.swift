@@ -38,10 +38,10 @@ extension Failure: CustomStringConvertible {
             "greenroomd closed the connection; \"journalctl -u greenroomd\" may say why"
         case .control(let error): error.description
         case .service(.invalidParameter(let name)):
-            "greenroomd does not accept this \"\(name)\"; is it of another version?"
+            "greenroomd does not accept this \"\(name)\"; is it another version?"
         case .service(.methodNotFound(let name)), .service(.methodNotImplemented(let name)),
             .service(.interfaceNotFound(let name)):
-            "greenroomd does not know \(name); is it of another version?"
+            "greenroomd does not know \(name); is it another version?"
         case .service(.permissionDenied): "you may not do this"
         case .service(.expectedMore): "greenroomd expected another kind of call"
         case .unknown(let what): "greenroomd answered \(what), which this client does not know"

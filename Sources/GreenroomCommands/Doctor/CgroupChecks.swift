@@ -57,7 +57,7 @@ extension Patient {
         return [
             .warning(
                 "cgroup", "cgroups lack \(missing.joined(separator: " and "))",
-                "run Linux 5.14 or newer (cgroup.freeze is of 5.2, cgroup.kill of 5.14)")
+                "run Linux 5.14 or newer (cgroup.freeze came with 5.2, cgroup.kill with 5.14)")
         ]
     }
 

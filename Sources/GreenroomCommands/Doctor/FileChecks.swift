@@ -12,7 +12,7 @@ extension Patient {
             return [.good(code, "\(path) is not there: every setting has its default")]
         }
         guard let bytes = bytes(of: path) else {
-            return [.warning(code, "\(path) cannot be read by you", "run doctor as root")]
+            return [.warning(code, "\(path) cannot be read by this user", "run doctor as root")]
         }
         let (configuration, diagnostics) = DaemonConfiguration.parse(bytes, file: path)
         var findings = diagnostics.map { finding(code, $0, "greenroomctl reload") }
@@ -41,7 +41,7 @@ extension Patient {
         let directories = surroundings?.appDirectories ?? appDirectories
         let (files, unreadable) = installedManifests(in: directories)
         findings += unreadable.map {
-            .warning(code, "\($0) cannot be read by you", "run doctor as root")
+            .warning(code, "\($0) cannot be read by this user", "run doctor as root")
         }
         for file in files {
             findings += file.diagnostics.map { finding(code, $0, "greenroomctl reload") }

@@ -43,7 +43,7 @@ extension Patient {
             return [
                 .failure(
                     code, "\(file) does not load: \(output.trimmed)",
-                    "build and install Greenroom anew on this machine")
+                    "build and install Greenroom again on this machine")
             ]
         }
         return [.good(code, "\(file) loads")]

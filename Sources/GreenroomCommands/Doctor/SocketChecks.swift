@@ -99,7 +99,7 @@ extension Patient {
             findings.append(
                 .failure(
                     "version",
-                    "greenroomctl is of version \(own), greenroomd of \(description.version)",
+                    "greenroomctl is version \(own), greenroomd is version \(description.version)",
                     "install both from one build, then \(systemctl) restart greenroomd"))
         }
         findings += spawnerVersion(description)
@@ -121,7 +121,7 @@ extension Patient {
             }
         }
         if findings.isEmpty {
-            findings.append(.good("version", "all parts are of version \(own)"))
+            findings.append(.good("version", "all parts have version \(own)"))
         }
         return findings
     }
@@ -136,9 +136,9 @@ extension Patient {
         return [
             .failure(
                 "version",
-                "greenroom-spawner is not of greenroomd's version \(description.version)",
-                "\(systemctl) reload greenroom-spawner: it executes itself "
-                    + "anew and keeps every app")
+                "greenroom-spawner does not have greenroomd's version \(description.version)",
+                "\(systemctl) reload greenroom-spawner: it executes itself again "
+                    + "and keeps every app")
         ]
     }
 
@@ -149,7 +149,7 @@ extension Patient {
         if bytes.contains(mark) { return [] }
         return [
             .failure(
-                "version", "\(file) is not of version \(wanted)",
+                "version", "\(file) is not version \(wanted)",
                 "install all parts from one build (make install), then \(systemctl) restart greenroomd"
             )
         ]

@@ -5,7 +5,7 @@ extension Patient {
             return [
                 .warning(
                     "systemd", "systemd does not run this machine: nobody restarts greenroomd",
-                    "have whatever starts it here start it again when it ends")
+                    "make whatever starts it here start it again when it ends")
             ]
         }
         // A daemon with another socket does not belong to a unit.

@@ -10,15 +10,15 @@ struct Edit: ManifestVerb {
         commandName: "edit",
         abstract: "Change an app's manifest with $EDITOR.",
         discussion: """
-            Edits a drop-in, override.conf, which is checked together with all that the manifest is \
-            read from before it is installed. A text with errors is kept beside its place, with \
-            exit code 2.
+            Edits a drop-in, override.conf, and checks it together with the other files of the \
+            manifest before it installs it. A text with errors is not installed but kept in a file \
+            beside, with exit code 2.
             """)
 
     @Argument(help: "The app.", completion: Candidates.apps)
     var app: String
 
-    @Flag(help: "Edit a copy of the whole manifest instead; makes one where there is none.")
+    @Flag(help: "Edit a copy of the whole manifest, or a new manifest if there is none.")
     var full = false
 
     @Flag(help: "Take the text from standard input.")

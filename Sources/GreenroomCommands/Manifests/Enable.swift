@@ -9,8 +9,8 @@ struct Enable: FileChangingVerb {
         commandName: "enable",
         abstract: "Make the daemon start apps by itself.",
         discussion: """
-            At boot, at login or both, as WantedBy= in [Install] of their manifests says. Does not \
-            start them now.
+            The daemon starts them at boot, at login or both, as WantedBy= in [Install] of their \
+            manifests says. Does not start them now.
             """)
 
     @Argument(help: "The apps.", completion: Candidates.apps)

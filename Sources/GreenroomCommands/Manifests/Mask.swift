@@ -7,7 +7,7 @@ struct Mask: FileChangingVerb {
     static let configuration = CommandConfiguration(
         commandName: "mask",
         abstract: "Make apps impossible to start, whoever installs them.",
-        discussion: "Links their manifests to /dev/null. What runs of them goes on.")
+        discussion: "Links their manifests to /dev/null. Running instances go on.")
 
     @Argument(help: "The apps.", completion: Candidates.apps)
     var apps: [String]

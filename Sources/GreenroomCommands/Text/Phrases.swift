@@ -118,7 +118,7 @@ extension Control.ColdReason {
         case .environmentMismatch: "other environment"
         case .stale: "program changed"
         case .backOff: "not prewarmed again yet"
-        case .resumeFailed: "paused one did not start"
+        case .resumeFailed: "the paused one did not start"
         case .reclaimed: "memory taken back"
         case .callerState: "caller's limits or descriptors"
         }

@@ -18,8 +18,8 @@ enum Report {
     ) -> String {
         if apps.isEmpty {
             return ofOthers
-                ? "No app is installed that runs as you. Those of other users are seen by root, and "
-                    + "by members of a group of ObserveGroups= in greenroom.conf.\n"
+                ? "No app is installed that runs as you. Only root and members of the ObserveGroups= "
+                    + "of greenroom.conf see those of other users.\n"
                 : "No apps are installed. Manifests go to /etc/greenroom/apps.\n"
         }
         var table = Table("APP", "NAME", "STATE", "PREWARMED", "RUNNING")

@@ -7,8 +7,8 @@ struct Activity: ReasonVerb {
         abstract: "Make an app continue what the user was doing.")
     @Argument(help: "The app.", completion: Candidates.apps) var app: String
     @Argument(help: "One of UserActivityTypes= in the manifest.") var type: String
-    @Option(help: ArgumentHelp("For people.", valueName: "text")) var title: String?
-    @Option(help: ArgumentHelp("The same on the web.", valueName: "url")) var webpage: String?
+    @Option(help: ArgumentHelp("A title to show.", valueName: "text")) var title: String?
+    @Option(help: ArgumentHelp("Its web page.", valueName: "url")) var webpage: String?
     @OptionGroup var output: OutputOptions
     @OptionGroup var daemon: DaemonOptions
 

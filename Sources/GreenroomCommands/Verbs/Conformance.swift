@@ -14,12 +14,12 @@ struct Conformance: ParsableCommand {
             greenroomctl conformance --list
             """,
         discussion: """
-            Speaks the channel as the daemon does; needs no daemon. Each check runs the command anew, \
-            prewarmed or cold. Prints TAP; exit code 1 if a check fails.
+            Speaks the channel as the daemon does; needs no daemon. Each check starts the command \
+            again, prewarmed or cold. Prints TAP; exit code 1 if a check fails.
 
-            What an app takes no part in is skipped: to be checked with background tasks and \
-            scheduled work, it begins a task when it is opened with the URL conformance:begin, \
-            and submits a request with conformance:submit.
+            Checks of features that the app does not use are skipped. For the checks of background \
+            tasks and scheduled work, the app must begin a task when it is opened with the URL \
+            conformance:begin, and submit a request with conformance:submit.
             """)
 
     @Argument(
@@ -28,7 +28,7 @@ struct Conformance: ParsableCommand {
     var command: [String] = []
 
     @Option(
-        help: ArgumentHelp("Only the check of this number; may be repeated.", valueName: "number"))
+        help: ArgumentHelp("Run only this check; may be repeated.", valueName: "number"))
     var only: [Int] = []
 
     @Option(

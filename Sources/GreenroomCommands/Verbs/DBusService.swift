@@ -14,15 +14,15 @@ struct DBusService: Verb {
             """,
         discussion: """
             Prints D-Bus service files for apps made with the SDK, and for programs whose desktop entry says \
-            DBusActivatable=true. Where they are installed, calls of org.freedesktop.Application \
+            DBusActivatable=true. Once they are installed, calls of org.freedesktop.Application \
             (Activate, Open, ActivateAction) launch the app, open URLs with it and perform its actions. \
-            Nothing runs while nobody calls.
+            No process runs until somebody calls.
             """)
 
     @Argument(help: "The apps.", completion: Candidates.apps)
     var apps: [String]
 
-    @Flag(help: "Write the files to the folder instead.")
+    @Flag(help: "Write the files to the folder instead of printing them.")
     var install = false
 
     @Flag(help: "Remove files that --install wrote.")

@@ -4,7 +4,7 @@ import GreenroomControl
 struct Debug: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "debug",
-        abstract: "Try out what the daemon does in distress (administrators).",
+        abstract: "Test what the daemon does in rare situations (administrators).",
         subcommands: [DebugPressure.self, DebugRunTask.self, DebugExpireTask.self])
 }
 

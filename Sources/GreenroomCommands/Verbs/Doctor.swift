@@ -5,8 +5,8 @@ struct Doctor: ParsableCommand {
         commandName: "doctor",
         abstract: "Check what Greenroom needs, and say how to repair it.",
         discussion: """
-            Looks at the kernel, cgroups, limits, units, files, permissions and versions; also where \
-            the daemon is down. Exit code 1 if something has failed; warnings alone are 0.
+            Looks at the kernel, cgroups, limits, units, files, permissions and versions, even if \
+            the daemon is down. Exit code 1 if a check failed, 0 if there are only warnings.
             """)
 
     @OptionGroup var output: OutputOptions

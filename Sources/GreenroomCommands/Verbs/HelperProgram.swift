@@ -15,7 +15,7 @@ enum HelperProgram {
             .refused(
                 code: "no_helper",
                 reason:
-                    "\(candidates[1]) is missing; install Greenroom anew, with \"make install\" or "
+                    "\(candidates[1]) is missing; install Greenroom again, with \"make install\" or "
                     + "its package"))
     }
 }

@@ -10,8 +10,8 @@ struct Launch: Verb {
             [--orientation <name>] [--size-class <name>] [--env <name=value>]... [--json] [--socket <path>] [-- <argument>...]
             """,
         discussion: """
-            Uses the environment of the app user's session. An app of single instances that runs \
-            already comes to the front.
+            Uses the environment of the app user's session. If the app allows only one instance, \
+            and that is running, it comes to the front.
             """)
 
     @Argument(help: "The app.", completion: Candidates.apps)
@@ -25,18 +25,18 @@ struct Launch: Verb {
 
     @Option(
         name: .customLong("env"),
-        help: ArgumentHelp("Add to the environment; may be repeated.", valueName: "name=value"))
+        help: ArgumentHelp("Set this variable; may be repeated.", valueName: "name=value"))
     var environment: [String] = []
 
-    @Option(help: "Start this action of its desktop entry instead of the app itself.")
+    @Option(help: "Start this action of the app's desktop entry instead of the app itself.")
     var action: String?
 
     @OptionGroup var screen: ScreenOptions
 
-    @Flag(help: "In the background.")
+    @Flag(help: "Launch the app in the background.")
     var background = false
 
-    @Flag(help: "Wait for its end, and end as it does.")
+    @Flag(help: "Wait until the app ends, and end as it did.")
     var wait = false
 
     @OptionGroup var output: OutputOptions

@@ -8,7 +8,7 @@ struct LaunchOptions: ParsableArguments {
 
     @Option(
         name: .customLong("env"),
-        help: ArgumentHelp("Add to the environment; may be repeated.", valueName: "name=value"))
+        help: ArgumentHelp("Set this variable; may be repeated.", valueName: "name=value"))
     var environment: [String] = []
 
     @Argument(

@@ -7,7 +7,7 @@ struct List: Verb {
         commandName: "list",
         abstract: "Show the installed apps.")
 
-    @Flag(help: "Show those that have a desktop entry and are for menus, with their actions.")
+    @Flag(help: "Show only apps that belong in menus by their desktop entry, and their actions.")
     var desktop = false
 
     @OptionGroup var output: OutputOptions

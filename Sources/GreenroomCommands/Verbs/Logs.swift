@@ -14,7 +14,7 @@ struct Logs: ParsableCommand {
     @Argument(help: "The app.", completion: Candidates.apps)
     var app: String
 
-    @Flag(name: .shortAndLong, help: "Show what is new as it comes, until interrupted.")
+    @Flag(name: .shortAndLong, help: "Show new lines as they come, until interrupted.")
     var follow = false
 
     @Option(
@@ -47,7 +47,7 @@ struct Logs: ParsableCommand {
             "Show lines of this boot: 0 is the current one, -1 the one before.", valueName: "id"))
     var boot: String?
 
-    @Flag(help: "Only what Greenroom says of it, with explanations from the message catalog.")
+    @Flag(help: "Show only what Greenroom says of the app, with explanations from the catalog.")
     var events = false
 
     @Flag(help: "Print JSON, an object a line (systemd.journal-fields(7)).")

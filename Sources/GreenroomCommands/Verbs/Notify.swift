@@ -6,10 +6,10 @@ struct NotifyApp: ReasonVerb {
         commandName: "notify",
         abstract: "Deliver a remote notification to an app.")
     @Argument(help: "The app.", completion: Candidates.apps) var app: String
-    @Argument(help: "What it is told, JSON as a rule.") var payload: String
+    @Argument(help: "The payload, usually JSON.") var payload: String
     @Option(
         help: ArgumentHelp(
-            "What the user chose on it. The app then comes to the foreground.",
+            "The action that the user chose. The app then comes to the foreground.",
             valueName: "identifier"))
     var response: String?
     @OptionGroup var output: OutputOptions

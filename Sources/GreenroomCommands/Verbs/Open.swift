@@ -14,26 +14,26 @@ struct Open: ReasonVerb {
             """,
         discussion: """
             The app is found by the longest match of URLSchemes= and DocumentTypes= in the manifests. \
-            Of several that match alike, --set-default chooses one for good.
+            If several apps match equally well, --set-default chooses one for good.
             """)
 
     @Argument(help: "URLs, or paths of documents.", completion: .file())
     var urls: [String]
 
-    @Option(help: "Not the app that is found, but this one.", completion: Candidates.apps)
+    @Option(help: "Use this app instead of the one that is found.", completion: Candidates.apps)
     var app: String?
 
-    @Option(help: ArgumentHelp("The MIME type, if the suffix does not say it.", valueName: "type"))
+    @Option(help: ArgumentHelp("The MIME type, if the suffix does not tell it.", valueName: "type"))
     var type: String?
 
     @OptionGroup var screen: ScreenOptions
 
-    @Flag(help: "In the background.")
+    @Flag(help: "Launch the app in the background.")
     var background = false
 
     @Option(
         help: ArgumentHelp(
-            "Choose this app for the scheme or type named instead of a URL.", valueName: "app"),
+            "Make this app the default for the scheme or type given as the URL.", valueName: "app"),
         completion: Candidates.apps)
     var setDefault: String?
 

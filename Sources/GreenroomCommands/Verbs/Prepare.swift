@@ -6,9 +6,10 @@ struct Prepare: Verb {
         commandName: "prepare",
         abstract: "Say that an app will be launched soon.",
         discussion: """
-            A hint for launchers, given when a finger is down on the icon: an instance is prewarmed now, \
-            if memory, load, battery and temperature allow. Returns at once; an instance that nobody \
-            launches within half a minute goes again. "greenroomctl explain" says what holds it back.
+            A hint that a launcher gives when a finger touches the icon: an instance is prewarmed \
+            now, if memory, load, battery and temperature allow. Returns at once. An instance that \
+            nobody launches within half a minute ends. "greenroomctl explain" says what prevents \
+            prewarming.
             """)
 
     @Argument(help: "The app.", completion: Candidates.apps)

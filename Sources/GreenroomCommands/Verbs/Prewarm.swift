@@ -5,7 +5,7 @@ struct Prewarm: Verb {
     static let configuration = CommandConfiguration(
         commandName: "prewarm",
         abstract: "Prepare paused instances of an app.",
-        discussion: "Returns when they are paused: the next launches take a fraction of their time."
+        discussion: "Returns when they are paused. The next launches take a fraction of the time."
     )
 
     @Argument(help: "The app.", completion: Candidates.apps)

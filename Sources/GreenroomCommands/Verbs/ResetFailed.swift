@@ -4,8 +4,8 @@ import GreenroomControl
 struct ResetFailed: Verb {
     static let configuration = CommandConfiguration(
         commandName: "reset-failed",
-        abstract: "Let the daemon start an app again that it has given up.",
-        discussion: "Forgets its latest starts, crashes and failures; starts nothing by itself.")
+        abstract: "Let the daemon start an app again that it gave up on.",
+        discussion: "Forgets the latest starts, crashes and failures. Does not start the app.")
 
     @Argument(help: "The app.")
     var app: String

@@ -9,17 +9,17 @@ struct Run: Verb {
             [-- <argument>...]
             """,
         discussion: """
-            The app has this process's input and output, environment, working directory and umask. \
-            On a terminal the app has one of its own, whose keys and job control are as in a \
-            shell; behind a pipe ("run x | less") it has none. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are forwarded to it; this \
-            process ends as it does.
+            The app gets this process's input and output, environment, working directory and umask. \
+            On a terminal, the app gets a terminal of its own, with keys and job control as in a \
+            shell; in a pipe ("run x | less") it gets none. SIGINT, SIGTERM, SIGHUP, SIGQUIT, \
+            SIGUSR1 and SIGUSR2 are forwarded to the app. This process ends as the app does.
             """)
 
     @OptionGroup var launch: LaunchOptions
-    @Flag(help: "Give it a terminal of its own, whatever this one's input and output are.")
+    @Flag(help: "Give the app a terminal of its own, whatever input and output are.")
     var pty = false
 
-    @Flag(help: "Give it this process's descriptors as they are, also where they are a terminal.")
+    @Flag(help: "Give the app this process's descriptors unchanged, even if they are a terminal.")
     var pipe = false
 
     @OptionGroup var daemon: DaemonOptions

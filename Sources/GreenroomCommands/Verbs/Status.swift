@@ -4,7 +4,7 @@ import GreenroomControl
 struct Status: Verb {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Show instances: all, of one app, or one.",
+        abstract: "Show instances: all, those of one app, or one.",
         discussion: "Instances that have ended are remembered for a while.")
 
     @Argument(help: "The app. Default: all.", completion: Candidates.apps)
@@ -15,7 +15,7 @@ struct Status: Verb {
         completion: Candidates.instances)
     var instance: UInt64?
 
-    @Option(help: "Only those in this state; may be repeated.")
+    @Option(help: "Show only instances in this state; may be repeated.")
     var state: [State] = []
 
     @OptionGroup var output: OutputOptions

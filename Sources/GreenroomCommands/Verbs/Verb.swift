@@ -55,7 +55,7 @@ struct DisplayOptions: ParsableArguments {
         case auto, always, never
     }
 
-    @Flag(name: [.customShort("l"), .long], help: "Shorten nothing to the terminal's width.")
+    @Flag(name: [.customShort("l"), .long], help: "Do not shorten lines to fit the terminal.")
     var full = false
 
     @Option(
@@ -79,7 +79,7 @@ struct DisplayOptions: ParsableArguments {
 /// One instance: an app's most recently used one, or the one with a number.
 struct TargetOptions: ParsableArguments {
     @Argument(
-        help: "The app; its most recently used running instance is meant.",
+        help: "The app; its most recently used running instance is taken.",
         completion: Candidates.apps)
     var app: String?
 
@@ -96,7 +96,7 @@ struct TargetOptions: ParsableArguments {
                     : "Name an app, or an instance with --instance, not both.")
         }
         guard instance ?? 0 <= UInt64(Int64.max) else {
-            throw ValidationError("There is no instance of that number.")
+            throw ValidationError("There is no instance with that number.")
         }
     }
 }

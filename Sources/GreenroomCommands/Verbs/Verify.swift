@@ -9,8 +9,8 @@ struct Verify: ParsableCommand {
         commandName: "verify",
         abstract: "Check manifests before they are installed.",
         discussion: """
-            As the daemon that answers would read them; without one, as a service would. Exit code 2 \
-            if one of them has an error.
+            Reads the manifests as the running daemon would, or, if none runs, as the service would. \
+            Exit code 2 if a manifest has an error.
             """)
 
     @Argument(

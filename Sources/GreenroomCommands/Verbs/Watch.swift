@@ -6,12 +6,12 @@ struct Watch: Verb {
         commandName: "watch",
         abstract: "Print events as they happen.",
         discussion: """
-            Ends when the daemon does, with exit code 69, and says how to go on with the next one: by \
-            the number of the last event (its sequence with --json). What is not known any more is \
-            told.
+            Ends with exit code 69 when the daemon does, and says how to continue with the next \
+            daemon: from the number of the last event (its sequence with --json). Says so if \
+            some of the events are no longer known.
             """)
 
-    @Option(help: "Begin with what happened after the event of this number.")
+    @Option(help: "Begin with what happened after the event with this number.")
     var after: UInt64?
 
     @OptionGroup var output: OutputOptions

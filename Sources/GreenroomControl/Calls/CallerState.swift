@@ -6,7 +6,7 @@ extension Control {
     /// ordinary shell.
     public struct CallerState: Hashable, Sendable {
         /// The soft and the hard limit of each of the 16 resources in the kernel's order
-        /// (getrlimit(2)), where −1 is no limit; or an empty array.
+        /// (getrlimit(2)), where −1 means no limit; or an empty array.
         public var limits: [Int64] = []
         /// −20 to 19.
         public var nice: Int32 = 0

@@ -357,7 +357,7 @@ extension Control {
         # app further, or where any process may do the same to itself.
         type CallerState (
           # The soft and the hard limit of each of the 16 resources in the kernel's order
-          # (getrlimit(2)); -1 is no limit.
+          # (getrlimit(2)); -1 means no limit.
           limits: ?[]int,
           nice: ?int,
           # As for ioprio_set(2).
@@ -731,7 +731,7 @@ extension Control {
         # try again yet.
         error BackOff (app: string, retryAfterUSec: int, crashLooping: bool, reclaimed: ?bool)
 
-        # There are already as many of these as there may be.
+        # The limit on these is reached.
         error LimitExceeded (what: string, limit: int)
 
         # The daemon is about to end.

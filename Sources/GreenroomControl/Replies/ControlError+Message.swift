@@ -5,11 +5,11 @@ extension ControlError: CustomStringConvertible {
         case .noSuchApp(let app, let suggestion?):
             "no app \(app) is installed; did you mean \(suggestion)?"
         case .noSuchApp(let app, nil):
-            "no app \(app) is installed; \"greenroomctl list\" shows those that are"
+            "no app \(app) is installed; \"greenroomctl list\" shows all that are"
         case .notRunning(.app(let app)):
             "\(app) is not running; start it with \"greenroomctl launch \(app)\""
         case .notRunning(.instance(let instance)):
-            "there is no instance \(instance); \"greenroomctl status\" shows those that are"
+            "there is no instance \(instance); \"greenroomctl status\" shows all instances"
         case .noSuchLaunch(let launch):
             "no launch \(launch) is known; it was never made or is long forgotten"
         case .illegalTransition(let instance, let from, let to):
@@ -28,7 +28,7 @@ extension ControlError: CustomStringConvertible {
             "\(app) \(isCrashLooping ? "keeps crashing" : "failed recently"); "
                 + "try again in \(seconds(roundingUp: retryAfterUSec)) s"
         case .limitExceeded(let what, let limit):
-            "there may be no more than \(limit) \(what); end some first"
+            "the limit of \(limit) \(what) is reached; end some first"
         case .shuttingDown: "the daemon is shutting down; try again when it is back"
         }
     }

@@ -85,7 +85,7 @@ extension Lifecycle {
     }
 
     /// The kernel killed a paused instance to free memory for others, as the daemon would have
-    /// done. So this is no failure of the app.
+    /// done. So this is not a failure of the app.
     mutating func poolTaken(_ app: AppIdentifier) {
         delayPrewarms(app)
         refusePrewarms(of: app, .backOff(app, until: self[app].record.prewarmRetryAt!))

@@ -30,7 +30,7 @@ extension ExecutableError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .notFound(let name, let searchPath?):
-            "\(name) is in no directory of \(searchPath); install it or give its full path"
+            "\(name) is not in any directory of \(searchPath); install it or give its full path"
         case .notFound(let name, nil): "\(name) does not exist; install it or correct the path"
         case .notExecutable(let path):
             "\(path) may not be executed; set its execute permission or name another file"

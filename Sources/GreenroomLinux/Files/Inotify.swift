@@ -49,7 +49,7 @@ public final class Inotify: Sendable {
         }
     }
 
-    /// Ends a watch (inotify_rm_watch). It is no error if the watch has ended already.
+    /// Ends a watch (inotify_rm_watch). It is not an error if the watch has ended already.
     public func remove(_ watch: CInt) { _ = inotify_rm_watch(descriptor.rawValue, watch) }
 
     /// The events that wait; possibly none. Call again until it returns none, or wait for the

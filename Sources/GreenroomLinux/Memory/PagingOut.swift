@@ -45,7 +45,7 @@ public enum PageableMemory {
         let text = String(decoding: maps, as: UTF8.self)
         for line in text.utf8.split(separator: UInt8(ascii: "\n")).prefix(mappingLimit) {
             let fields = line.split(separator: UInt8(ascii: " "), maxSplits: 5)
-            // Skip the kernel's own mappings ([vdso], [vvar], [vsyscall]). The last is no address
+            // Skip the kernel's own mappings ([vdso], [vvar], [vsyscall]). The last is not an address
             // of the process (EFAULT).
             guard fields.count > 1, !fields[1].starts(with: "---".utf8),
                 !line.contains(UInt8(ascii: "[")) || !Substring(line).contains("[v")

@@ -23,7 +23,7 @@ public enum TerminationStatus: Hashable, Sendable, CustomStringConvertible {
         case .exited(let status): "exited with status \(status)"
         case .signaled(let signal, let coreDumped):
             "ended by signal \(signal)\(coreDumped ? " (core dumped)" : "")"
-        case .unknown: "ended, nobody knows how"
+        case .unknown: "ended in an unknown way"
         }
     }
 }

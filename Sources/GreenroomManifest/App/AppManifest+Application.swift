@@ -103,7 +103,7 @@ extension AppManifest {
         }
         let rest = text.dropFirst(scheme.count)
         guard rest.isEmpty || rest.hasPrefix(":") else {
-            throw ValueError(message: "'\(Names.cut(text))' is no URL scheme")
+            throw ValueError(message: "'\(Names.cut(text))' is not a URL scheme")
         }
         return scheme.lowercased() + rest
     }
@@ -125,7 +125,7 @@ extension AppManifest {
 
     private static func readName(_ text: String) throws(ValueError) -> String {
         guard 1...256 ~= text.utf8.count, text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f }) else {
-            throw ValueError(message: "'\(Names.cut(text))' is no name of at most 256 bytes")
+            throw ValueError(message: "'\(Names.cut(text))' is not a name of at most 256 bytes")
         }
         return text
     }

@@ -47,8 +47,8 @@ extension AppManifest {
             name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "/") })
         else {
             throw ValueError(
-                message: "'\(Names.cut(name))' is no name of a credential; write NAME:PATH or, for "
-                    + "SetCredential=, NAME:VALUE")
+                message: "'\(Names.cut(name))' is not the name of a credential; write NAME:PATH "
+                    + "or, for SetCredential=, NAME:VALUE")
         }
         return (name, String(halves[1]))
     }

@@ -85,7 +85,7 @@ extension AppManifest {
             && value.text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f }
         guard isName else {
             throw ValueError(
-                message: "'\(Names.cut(value.text))' is no foreground group: none, or a word of "
+                message: "'\(Names.cut(value.text))' is not a foreground group: none, or a word of "
                     + "at most 64 printable ASCII characters")
         }
         return .named(value.text)

@@ -91,7 +91,7 @@ extension AppManifest {
         reader.list("LaunchScreen", key, atMost: launchScreenLimit) { (word) throws(ValueError) in
             guard let colon = word.text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
                 throw ValueError(
-                    message: "'\(Names.cut(word.text))' is no screen; write "
+                    message: "'\(Names.cut(word.text))' is not a screen; write "
                         + "\(names?.first ?? "scheme"):/PATH")
             }
             let name = String(word.text[..<colon])

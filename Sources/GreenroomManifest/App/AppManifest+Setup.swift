@@ -32,7 +32,7 @@ extension AppManifest {
         let isWord = value.text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7f }
         guard isWord, value.text.utf8.count <= versionLimit else {
             throw ValueError(
-                message: "'\(Names.cut(value.text))' is no version: one word of at most "
+                message: "'\(Names.cut(value.text))' is not a version: one word of at most "
                     + "\(versionLimit) bytes")
         }
         return value.text

@@ -103,7 +103,7 @@ extension AppManifest {
         let port = text.split(separator: ":", omittingEmptySubsequences: false).last ?? ""
         guard UInt16(port).map({ $0 > 0 }) == true else {
             throw ValueError(
-                message: "'\(Names.cut(text))' is no socket address: /path, @name, port, "
+                message: "'\(Names.cut(text))' is not a socket address: /path, @name, port, "
                     + "IPv4:port or [IPv6]:port")
         }
         return text
@@ -116,7 +116,7 @@ extension AppManifest {
             && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: ":") }
         guard isName else {
             throw ValueError(
-                message: "'\(Names.cut(text))' is no name of a descriptor: printable ASCII "
+                message: "'\(Names.cut(text))' is not the name of a descriptor: printable ASCII "
                     + "without colons, at most 255 bytes")
         }
         return text

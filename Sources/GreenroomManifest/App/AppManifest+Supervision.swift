@@ -79,7 +79,8 @@ extension AppManifest {
     private static func exitStatus(_ word: Word) throws(ValueError) -> (Bool, UInt8) {
         if let first = word.text.utf8.first, (48...57).contains(first) {
             guard let status = UInt8(word.text) else {
-                throw ValueError(message: "'\(Names.cut(word.text))' is no exit status, 0 to 255")
+                throw ValueError(
+                    message: "'\(Names.cut(word.text))' is not an exit status, 0 to 255")
             }
             return (false, status)
         }

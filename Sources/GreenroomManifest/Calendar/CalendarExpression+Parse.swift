@@ -60,7 +60,7 @@ private struct CalendarReader {
         }
         guard position == whole.count else {
             throw fault(
-                "this is no part of a calendar expression (a time zone may follow the time)")
+                "this is not part of a calendar expression (a time zone may follow the time)")
         }
         return result
     }
@@ -85,7 +85,7 @@ private struct CalendarReader {
             day = next
         }
         guard position == whole.count || whole[position] == UInt8(ascii: " ") else {
-            throw fault("a space parts weekdays from the date")
+            throw fault("a space separates weekdays from the date")
         }
         skipSpaces()
     }
@@ -143,7 +143,7 @@ private struct CalendarReader {
     /// Reads seconds since 1970, which name one second, whatever the time zone.
     private mutating func readTimestamp(_ result: inout CalendarExpression) throws(ValueError) {
         guard let time = Int(takeDigits()) else {
-            throw fault("@ stands before seconds since 1970")
+            throw fault("expected seconds since 1970 after @")
         }
         let day = CalendarExpression.day / CalendarExpression.second
         let (year, month, number) = CivilDate.date(ofDay: min(time, day * 100_000) / day)

@@ -89,8 +89,8 @@ public struct ManifestName: Hashable, Sendable {
             }
         guard isValid else {
             throw ValueError(
-                message: "'\(Names.cut(instance))' is no name of an instance: letters, digits and "
-                    + #"any of :-_.\@, as systemd-escape writes them"#)
+                message: "'\(Names.cut(instance))' is not the name of an instance: letters, digits "
+                    + #"and any of :-_.\@, as systemd-escape writes them"#)
         }
         return text
     }

@@ -14,9 +14,9 @@ enum Names {
             }
         guard isValid else {
             throw ValueError(
-                message: "'\(cut(text))' is no reverse-DNS identifier such as org.example.Viewer "
-                    + "(letters, digits, _ and -, no part beginning with a digit, at most "
-                    + "\(AppManifest.Limit.identifierBytes) bytes)")
+                message: "'\(cut(text))' is not a reverse-DNS identifier such as "
+                    + "org.example.Viewer (letters, digits, _ and -, no part beginning with a "
+                    + "digit, at most \(AppManifest.Limit.identifierBytes) bytes)")
         }
         return text
     }
@@ -30,7 +30,7 @@ enum Names {
             : text.utf8.count <= 31 && text.utf8.first != 45
                 && text.utf8.allSatisfy { isWordByte($0) || $0 == 45 || $0 == 46 }
         guard !text.isEmpty, isValid else {
-            throw ValueError(message: "'\(cut(text))' is no name or number of an account")
+            throw ValueError(message: "'\(cut(text))' is not the name or number of an account")
         }
         return text
     }
@@ -38,7 +38,7 @@ enum Names {
     static func variable(_ text: String) throws(ValueError) -> String {
         guard let first = text.utf8.first, !isDigit(first), text.utf8.allSatisfy(isWordByte) else {
             throw ValueError(
-                message: "'\(cut(text))' is no name of a variable (letters, digits and _, "
+                message: "'\(cut(text))' is not the name of a variable (letters, digits and _, "
                     + "not beginning with a digit)")
         }
         guard !text.hasPrefix("GREENROOM_") else {
@@ -50,8 +50,8 @@ enum Names {
     static func environmentVariable(_ text: String) throws(ValueError) -> EnvironmentVariable {
         guard let equals = text.firstIndex(of: "=") else {
             throw ValueError(
-                message: "'\(cut(text))' is no NAME=value; quote a value that has blanks: "
-                    + "\"NAME=two words\"")
+                message: "'\(cut(text))' does not have the form NAME=value; quote a value that has "
+                    + "blanks: \"NAME=two words\"")
         }
         let name = try variable(String(text[..<equals]))
         return EnvironmentVariable(name: name, value: String(text[text.index(after: equals)...]))
@@ -59,7 +59,7 @@ enum Names {
 
     static func path(_ text: String) throws(ValueError) -> String {
         guard text.hasPrefix("/") else {
-            throw ValueError(message: "'\(cut(text))' is no absolute path")
+            throw ValueError(message: "'\(cut(text))' is not an absolute path")
         }
         return try bounded(text)
     }

@@ -183,7 +183,7 @@ struct SectionReader {
                 if let lost = section.assignments.first(where: { home(of: $0.key) != nil }) {
                     error(
                         section.position,
-                        "unknown section [\(section.name)]; \(lost.key)= belongs into "
+                        "unknown section [\(section.name)]; \(lost.key)= belongs in "
                             + "[\(home(of: lost.key)!)]")
                     continue
                 }
@@ -225,7 +225,7 @@ struct SectionReader {
         of assignment: UnitFile.Assignment, in section: String, _ keys: [String]
     ) -> String? {
         if let home = home(of: assignment.key) {
-            return "\(assignment.key)= belongs into [\(home)], not into [\(section)]"
+            return "\(assignment.key)= belongs in [\(home)], not in [\(section)]"
         }
         guard Self.confining.contains(section) else { return nil }
         return "there is no key \(assignment.key)= in [\(section)]"
@@ -234,7 +234,7 @@ struct SectionReader {
 
     private func hint(for key: String, among keys: [String]) -> String {
         if let home = known.first(where: { $0.keys.contains(key) }) {
-            return "; it belongs into [\(home.section)]"
+            return "; it belongs in [\(home.section)]"
         }
         return suggestion(for: key, among: keys)
     }

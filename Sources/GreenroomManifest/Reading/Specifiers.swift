@@ -85,11 +85,11 @@ struct Specifiers {
     private func worldly(_ letter: Unicode.Scalar) throws(ValueError) -> String {
         guard let specifier = Specifier(rawValue: letter) else {
             throw ValueError(
-                message: "%\(letter) is no specifier; a percent sign is %%, and greenroom.app(5) "
-                    + "lists what there is")
+                message: "%\(letter) is not a specifier; a percent sign is %%, and "
+                    + "greenroom.app(5) lists what there is")
         }
         guard isUserKnown || !specifier.isOfUser else {
-            throw ValueError(message: "%\(letter) depends on the user; User= cannot")
+            throw ValueError(message: "%\(letter) depends on the user, so User= cannot contain it")
         }
         // A caller that only checks a manifest need not provide values.
         guard let world else { return specifier.sample }

@@ -24,7 +24,7 @@ enum SandboxWords {
             else {
                 throw ValueError(
                     offset: word.offset,
-                    message: "'\(Names.cut(word.text))' is no capability"
+                    message: "'\(Names.cut(word.text))' is not a capability"
                         + suggestion(for: upper, among: names.map { "CAP_" + $0 }))
             }
             bits |= 1 << number
@@ -46,7 +46,7 @@ enum SandboxWords {
         guard let number = families[word.text] else {
             throw ValueError(
                 offset: word.offset,
-                message: "'\(Names.cut(word.text))' is no address family"
+                message: "'\(Names.cut(word.text))' is not an address family"
                     + suggestion(for: word.text, among: families.keys.sorted()))
         }
         return number
@@ -65,7 +65,7 @@ enum SandboxWords {
             guard let bit = namespaces[word.text] else {
                 throw ValueError(
                     offset: word.offset,
-                    message: "'\(Names.cut(word.text))' is no namespace; there are "
+                    message: "'\(Names.cut(word.text))' is not a namespace; there are "
                         + namespaces.keys.sorted().joined(separator: ", "))
             }
             bits |= bit
@@ -98,7 +98,7 @@ enum SandboxWords {
         guard let index = names.firstIndex(of: text), text != "-" else {
             throw ValueError(
                 offset: offset,
-                message: "'\(Names.cut(String(text)))' is no error such as EPERM, nor kill")
+                message: "'\(Names.cut(String(text)))' is not an error such as EPERM, nor kill")
         }
         return Int32(index + 1)
     }

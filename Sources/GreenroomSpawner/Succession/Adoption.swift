@@ -76,7 +76,7 @@ extension Spawner {
                 startTicks: 0))
     }
 
-    /// Whether this is a dead spawner's child that waits in its execve: it is no instance yet. Only
+    /// Whether this is a dead spawner's child that waits in its execve: it is not an instance yet. Only
     /// a process that imitates the spawner could be mistaken for one.
     private func isUnfinished(_ pid: pid_t) -> Bool {
         ProcessTable.entry(of: pid)?.hasExecuted == false && hasOurName(pid)

@@ -119,7 +119,7 @@ final class ControlListener {
         case .ofUser(let limit):
             return .limitExceeded(
                 what:
-                    "connections of one user, beside others' (ConnectionsMax= in greenroom.conf)",
+                    "connections of one user, next to those of others (ConnectionsMax= in greenroom.conf)",
                 limit: limit)
         case nil: return nil
         }

@@ -156,7 +156,7 @@ struct ApplicationCalls {
             scene = SceneIdentifier(session: session)
             if scene == nil {
                 throw .refused(
-                    code: "no_such_scene", reason: "\(session.cut) is no scene session")
+                    code: "no_such_scene", reason: "\(session.cut) is not a scene session")
             }
         }
         let wish: SceneRequest

@@ -62,7 +62,9 @@ struct Explanations {
         }
         if let until = record?.crashLoopUntil, until > core.now {
             reasons.append(
-                .init(code: "crash_loop", text: "it crashed repeatedly; no prewarming meanwhile"))
+                .init(
+                    code: "crash_loop",
+                    text: "it crashed repeatedly, so it is not prewarmed for now"))
         }
         return reasons
     }
@@ -78,7 +80,7 @@ struct Explanations {
             reasons.append(
                 .init(
                     code: "memory_pressure",
-                    text: "memory is short (\(pressure)); no prewarming meanwhile"))
+                    text: "memory is short (\(pressure)), so it is not prewarmed for now"))
         }
         if let key = record?.poolKey, key != app.description.environmentKey {
             reasons.append(

@@ -91,7 +91,7 @@ struct TaskCalls {
         case .inUse(let until):
             .init(
                 code: "in_use",
-                text: "an app was used a moment ago; TaskIdleSec= is over in "
+                text: "an app was used a moment ago; TaskIdleSec= ends in "
                     + "\(seconds(until: until)) s")
         case .highLoad: .init(code: "high_load", text: "the load is above TaskMaxLoad=")
         case .memoryPressure:

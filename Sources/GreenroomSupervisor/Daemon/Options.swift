@@ -42,12 +42,12 @@ public struct Options: Sendable, Equatable {
 
           --runtime-directory DIR  sockets and runtime state (default: /run/greenroom as root,
                                    else $XDG_RUNTIME_DIR/greenroom)
-          --state-directory DIR    what is remembered beyond the boot (default: $STATE_DIRECTORY, else
+          --state-directory DIR    what is kept across reboots (default: $STATE_DIRECTORY, else
                                    /var/lib/greenroom as root, else $XDG_STATE_HOME/greenroom;
-                                   for root in another runtime directory, persistent in that)
+                                   with another runtime directory, for root: persistent in it)
           --cache-directory DIR    caches and temporary files of apps (default: $CACHE_DIRECTORY, else
                                    /var/cache/greenroom as root, else $XDG_CACHE_HOME/greenroom;
-                                   for root in another runtime directory, cache in that)
+                                   with another runtime directory, for root: cache in it)
           --apps DIR               read manifests from DIR; may be repeated, the first wins
           --desktop DIR            read desktop entries from DIR; may be repeated. Default, unless
                                    --apps is given: XDG_DATA_HOME and XDG_DATA_DIRS; as root they
@@ -59,8 +59,8 @@ public struct Options: Sendable, Equatable {
                                    from proc and sys below DIR instead of / (for tests)
           --version, --help
 
-        SIGHUP reloads manifests. SIGTERM ends: under systemd the apps stay with
-        greenroom-apps.service, otherwise they are ended with their grace.
+        SIGHUP reloads manifests. SIGTERM ends greenroomd: under systemd the apps go on in
+        greenroom-apps.service, otherwise they are ended within their grace periods.
         See greenroomctl --help for the client.
         """
 

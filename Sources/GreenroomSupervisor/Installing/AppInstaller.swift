@@ -169,7 +169,7 @@ final class AppInstaller {
         case .all(let limit): throw .limitExceeded(what: "instances of templates", limit: limit)
         case .ofUser(let limit):
             throw .limitExceeded(
-                what: "instances of one user's templates, beside others'", limit: limit)
+                what: "instances of one user's templates, next to those of others", limit: limit)
         case nil: break
         }
     }

@@ -42,7 +42,7 @@ extension InheritedState {
 struct PausedState {
     private static let stack = Int(ResourceLimit.Resource.stack.rawValue)
 
-    /// Signals 32 and 33, which C libraries keep for themselves: they are no reason for a cold
+    /// Signals 32 and 33, which C libraries keep for themselves: they are not a reason for a cold
     /// launch.
     private static let innerSignals: UInt64 = 3 << 31
 

@@ -24,7 +24,7 @@ extension AppMaker {
             throw LoadFailure(
                 message: "\(file.path):\(error.line):\(error.column): \(error.message)")
         }
-        guard let entry = found else { return try none("is no application") }
+        guard let entry = found else { return try none("is not an application") }
         if entry.isHidden { return try none("is hidden") }
         if let program = entry.tryExec, lookups.find(program) == nil {
             return try none("has a TryExec= that is not installed")

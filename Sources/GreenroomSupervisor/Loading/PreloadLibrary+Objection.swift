@@ -15,12 +15,12 @@ extension PreloadLibrary {
             return "\(shim) has a space, a colon or a dollar sign in its path, which LD_PRELOAD "
                 + "cannot name; install Greenroom elsewhere"
         case .damaged:
-            return "\(shim) is no whole library for this machine; install it again"
+            return "\(shim) is not a complete library for this machine; install it again"
         case .notExecutable:
-            return "\(shim) lies on a file system that is mounted noexec; install it elsewhere"
+            return "\(shim) is on a file system that is mounted noexec; install it elsewhere"
         case nil:
             guard !isOwnUser, let closed else { return nil }
-            return "\(shim) cannot be loaded by other users, for \(closed) is closed to them; "
+            return "\(shim) cannot be loaded by other users, because \(closed) is closed to them; "
                 + "chmod a+rX \(closed)"
         }
     }

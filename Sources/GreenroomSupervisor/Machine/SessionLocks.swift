@@ -28,7 +28,7 @@ final class SessionLocks {
     func note(_ user: UInt32, isLocked: Bool) {
         core.handle(.sessionLockChanged(user: user, isLocked: isLocked))
         do throws(SystemError) { try users.note(user, isLocked: isLocked) } catch {
-            log.say(.error, "remembering who is locked: \(error)")
+            log.say(.error, "recording which users are locked: \(error)")
         }
         if !isLocked { handover.becameUnlocked(user) }
     }

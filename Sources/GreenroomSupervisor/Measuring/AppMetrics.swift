@@ -78,7 +78,7 @@ extension AppMetrics {
         return text
     }
 
-    /// Skips what it does not understand: damaged counts are no reason not to start.
+    /// Skips what it does not understand: damaged counts are not a reason not to start.
     init(text: String, now: Int64) {
         self.init(now: now)
         var place = WritableKeyPath<AppMetrics, MetricReport>?.none

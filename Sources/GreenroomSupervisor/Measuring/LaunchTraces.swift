@@ -66,7 +66,7 @@ final class LaunchTraces {
     }
 
     func note(_ step: String, _ time: UInt64, of instance: Instance) {
-        // An app that was launched into the foreground leaves it some day: that is no step of its
+        // An app that was launched into the foreground leaves it some day: that is not a step of its
         // launch.
         if step == "background", trace(of: instance.identifier)?.hasBeenActive == true { return }
         note(step, latest(time), instance.app, instance.identifier)

@@ -69,7 +69,7 @@ final class InstancePressure {
                     try watch(identifier, cgroup, .full, criticalStall, .critical),
                 ], countedBy: self)
         } catch {
-            log.sayOnce("no pressure of single apps: \(error)")
+            log.sayOnce("the memory pressure of single apps is not watched: \(error)")
         }
     }
 

@@ -25,7 +25,7 @@ struct Inheritance {
         guard memory.byteCount >= RuntimeState.byteCount else {
             throw SpawnerLink.Unavailable(
                 description:
-                    "the running spawner is of another version; restart greenroom-spawner.service")
+                    "the running spawner is another version; restart greenroom-spawner.service")
         }
         state = unsafe RuntimeState(mapping: memory.baseAddress, contents: &contents)
     }

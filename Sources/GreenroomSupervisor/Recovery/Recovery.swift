@@ -86,7 +86,7 @@ struct Recovery {
                 // of.
                 if entry.status == nil {
                     reporter.say(
-                        .error, "what was known of process \(entry.pid) is lost: it is ended",
+                        .error, "the record of process \(entry.pid) is lost: it is killed",
                         of: AppIdentifier(entry.app), identifier)
                 }
                 spawner.send(.kill(instance: entry.instance))

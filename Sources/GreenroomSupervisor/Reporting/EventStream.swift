@@ -108,7 +108,7 @@ final class EventStream {
         if after > latest {
             watcher.number = latest
             return tellLost(
-                watcher, upTo: latest, "number \(after) was not given yet: another daemon's?")
+                watcher, upTo: latest, "there is no event \(after) yet: was it another daemon's?")
         }
         watcher.position = ring.beginning
         behind.append(connection.identifier)
@@ -216,7 +216,7 @@ final class EventStream {
         let first = watcher.number + 1
         event.text =
             reason ?? (first == number ? "event \(first) is" : "events \(first) to \(number) are")
-            + " not known any more: ask anew how things stand"
+            + " no longer known: ask again for the state"
         tell(watcher, event)
     }
 

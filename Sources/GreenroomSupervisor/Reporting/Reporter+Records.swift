@@ -203,8 +203,8 @@ extension Reporter {
     private func triggersLeftAlone(_ app: AppIdentifier, _ count: Int) {
         log.line(
             app, .error,
-            "\(app): its paths launched it \(count) times in a row, and are left alone; an app "
-                + "takes away what PathExists= or DirectoryNotEmpty= found before it ends "
+            "\(app): its paths launched it \(count) times in a row, and are ignored from now on; an "
+                + "app must remove what PathExists= or DirectoryNotEmpty= found before it ends "
                 + "(\"greenroomctl reload\" tries again)", ["app": app.rawValue])
     }
 
@@ -253,7 +253,7 @@ extension Reporter {
         _ app: AppIdentifier, _ scene: SceneIdentifier, _ reason: StateDeletion
     ) {
         log.line(
-            app, .info, "the state that was kept of \(app) is deleted: \(reason.words)",
+            app, .info, "the saved state of \(app) is deleted: \(reason.words)",
             ["app": app.rawValue])
         publish(.stateDeleted, app) {
             $0.session = scene.description

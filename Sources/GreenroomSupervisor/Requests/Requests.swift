@@ -17,7 +17,7 @@ final class Requests {
         let origin: Origin
         /// What the launch brought.
         var context: LaunchContext?
-        /// When the foreground was asked for, in a request that is no launch.
+        /// When the foreground was asked for, in a request that is not a launch.
         var foregroundRequestedAt: Instant?
     }
 

@@ -49,7 +49,7 @@ final class KeptStates {
             else {
                 log.say(
                     .warning,
-                    "the state that was kept of \(identifier) is damaged, or another "
+                    "the saved state of \(identifier) is damaged, or another "
                         + "user's; it is deleted", of: identifier.rawValue)
                 files.delete(scene, of: identifier)
                 continue
@@ -67,7 +67,7 @@ final class KeptStates {
             return state
         }
         log.say(
-            .warning, "the state that was kept of \(app) cannot be read", of: app.rawValue)
+            .warning, "the saved state of \(app) cannot be read", of: app.rawValue)
         core.handle(.stateLost(app, scene))
         return nil
     }

@@ -73,7 +73,7 @@ struct ConfinementPlan {
             case .hidden(let path):
                 throw Failure(
                     message: "[Sandbox]: \(file.path) is needed to run the app and lies in "
-                        + "\(path), of which it sees nothing")
+                        + "\(path), which its sandbox hides")
             case .other(let path):
                 return .init(
                     code: "bound_program",

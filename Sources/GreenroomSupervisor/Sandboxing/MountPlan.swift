@@ -120,8 +120,8 @@ struct MountPlan {
             (.readWrite, .temporary), (.bound, .hidden):
             if entry.isImplied || entry.isOptional { return }
             throw Contradiction(
-                message: "\(entry.path) lies in \(ground?.path ?? "/"), of which nothing is to be "
-                    + "seen; use TemporaryFileSystem= there, and BindPaths= for what is")
+                message: "\(entry.path) lies in \(ground?.path ?? "/"), which is hidden; "
+                    + "use TemporaryFileSystem= there, and BindPaths= for what the app may see")
         case (.readWrite, .bound):
             if entry.isImplied { return }
             throw Contradiction(

@@ -9,7 +9,7 @@ struct KeyedDigest: Equatable, Sendable {
 
     static func == (one: Self, other: Self) -> Bool { one.secret == other.secret }
 
-    /// The digest covers the texts and their ends: 0xff is no byte of UTF-8.
+    /// The digest covers the texts and their ends: 0xff is not a byte of UTF-8.
     func digest(of texts: some Sequence<String>) -> UInt64 {
         var state = State(secret)
         for text in texts {

@@ -25,7 +25,7 @@ extension ControlError {
             case .tooManyInstances(let limit): .limitExceeded(what: "instances", limit: limit)
             case .tooManyInstancesOfUser(let limit):
                 .limitExceeded(
-                    what: "instances of one user, beside others' "
+                    what: "instances of one user, next to those of others "
                         + "(InstancesPerUser= and InstanceLimit= in greenroom.conf)", limit: limit)
             case .spawnFailed(_, let failure):
                 .spawnFailed(
@@ -75,8 +75,8 @@ extension ControlError {
             case .noSuchTask(let app):
                 .refused(
                     code: "no_such_task",
-                    reason: "nothing of that name is pending or running; "
-                        + "\"greenroomctl tasks \(app)\" shows what is")
+                    reason: "no task with that name is pending or running; "
+                        + "\"greenroomctl tasks \(app)\" shows all tasks")
             case .runUnderWay(let app):
                 .refused(
                     code: "task_runs",

@@ -5,10 +5,10 @@ internal import GreenroomLifecycle
 extension StateDeletion {
     var words: String {
         switch self {
-        case .forceQuit: "it was force-quit"
-        case .failedLaunch: "it failed while that was restored"
+        case .forceQuit: "the app was force-quit"
+        case .failedLaunch: "the app failed while the state was restored"
         case .discardedSession: "its scene session was discarded"
-        case .nothingToKeep: "it has nothing to come back to"
+        case .nothingToKeep: "the app has nothing to come back to"
         case .orphaned: "its scene session is gone"
         }
     }

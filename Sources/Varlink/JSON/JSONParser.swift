@@ -3,15 +3,15 @@ public struct JSONSyntaxError: Error, Hashable, Sendable, CustomStringConvertibl
     /// What is wrong.
     public enum Code: String, Sendable {
         case unexpectedEnd = "the text ends too early"
-        case unexpectedCharacter = "this character cannot stand here"
+        case unexpectedCharacter = "this character is not allowed here"
         case trailingCharacters = "something follows the value"
         case tooDeep = "arrays and objects are nested too deeply"
         case duplicateName = "the object has this name twice"
         case malformedNumber = "this is not a number"
         case numberOutOfRange = "the number does not fit a double"
         case malformedEscape = "this is not an escape sequence"
-        case loneSurrogate = "half of a surrogate pair stands alone"
-        case controlCharacter = "a control character stands unescaped in a string"
+        case loneSurrogate = "the other half of a surrogate pair is missing"
+        case controlCharacter = "a string contains a control character that is not escaped"
         case invalidUTF8 = "the string is not UTF-8"
         case numberTooLong = "the number has too many digits"
         case tooManyValues = "there are too many values"

@@ -302,7 +302,7 @@ import Testing
         close(large)
         for (screen, status, words) in [
             ("large.ui", 2, "25000001 bytes; at most 25000000 (25 MB)"),
-            ("absent.ui", 2, "no such file or directory"), ("", 2, "is no file"),
+            ("absent.ui", 2, "no such file or directory"), ("", 2, "is not a file"),
             ("image.ui", 0, "bare image"), ("webp.ui", 0, "bare image"),
         ] as [(String, Int32, String)] {
             let (code, said) = try verify(screen)

@@ -193,7 +193,7 @@ import Testing
         defer { Glibc.kill(supervisor, SIGCONT) }
         let (child, pid, complaints) = try Self.hung(daemon)
         child.kill(SIGTERM)
-        while try !complaints.line().contains("greenroomd has not answered to SIGTERM") {}
+        while try !complaints.line().contains("greenroomd has not answered SIGTERM") {}
         #expect(Processes.isAlive(pid))
         child.kill(SIGINT)
         #expect(try child.waitForExit() == .signal(SIGINT))

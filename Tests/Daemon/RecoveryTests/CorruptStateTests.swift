@@ -67,7 +67,7 @@ import Testing
         }
         for pid in pids {
             try Processes.awaitEnd(of: pid)
-            #expect(daemon.log.contains("what was known of process \(pid) is lost: it is ended"))
+            #expect(daemon.log.contains("the record of process \(pid) is lost: it is killed"))
         }
         #expect(daemon.log.contains("app=\(app)"))
         try check(daemon, pids)

@@ -38,7 +38,7 @@ import Testing
         }
         #expect(count == 7)
         let share =
-            "instances of one user, beside others' (InstancesPerUser= and InstanceLimit= in "
+            "instances of one user, next to those of others (InstancesPerUser= and InstanceLimit= in "
             + "greenroom.conf)"
         #expect(refusal == .limitExceeded(what: share, limit: 7))
         for _ in 0..<3 { #expect(try launch(as: Self.other) == nil) }
@@ -67,7 +67,7 @@ import Testing
             if refusal == nil { count += 1 }
         }
         #expect(count == 448)
-        let share = "instances of one user's templates, beside others'"
+        let share = "instances of one user's templates, next to those of others"
         #expect(refusal == .limitExceeded(what: share, limit: 448))
         let other = try connect(daemon, as: Self.other)
         for number in 0..<3 { #expect(make(number, as: Self.other, other) == nil) }

@@ -290,7 +290,7 @@ func switches(of pid: Int32) -> Int {
     Processes.line("voluntary_ctxt_switches", of: pid).flatMap { Int($0) } ?? -1
 }
 
-/// A span of time to observe something in, which is no wait for a fact.
+/// A span of time to observe something in, which is not a wait for a fact.
 func awaitTimer(milliseconds: Int) throws {
     let number = cts_timer(Int32(milliseconds))
     guard number >= 0 else { throw TestError("timerfd: errno \(-number)") }

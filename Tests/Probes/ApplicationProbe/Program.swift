@@ -6,7 +6,7 @@ import GreenroomLinux
 /// of `PROBE_LOG`, and acknowledges it, except where its environment asks for worse:
 ///
 ///     PROBE_HANG=WORD     says nothing more once it was told WORD
-///     PROBE_GARBAGE=WORD  answers WORD with what is no message, then says nothing more
+///     PROBE_GARBAGE=WORD  answers WORD with what is not a message, then says nothing more
 ///     PROBE_FLOOD=WORD    answers WORD with thousands of messages, then acknowledges it
 ///     PROBE_SCENE=WORD    asks for a new scene when it is told WORD
 ///     PROBE_OPEN=URL      opens the URL when it is in front, PROBE_OPENS=COUNT times

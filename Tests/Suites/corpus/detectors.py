@@ -23,7 +23,7 @@ FAN_ADD_FILESYSTEM = 0x1 | 0x100
 FAN_EVENTS = {0x2: "wrote", 0x4: "chmod", 0x40: "renamed", 0x80: "renamed to", 0x100: "made", 0x200: "removed"}
 FAN_ON_FOLDERS = 0x40000000
 FILE_SYSTEMS = {"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "tmpfs", "overlay"}
-# --- System calls. A socket that is only made is no misfire by itself (a library asks for interface
+# --- System calls. A socket that is only made is not a misfire by itself (a library asks for interface
 # names); what is said on one is, and so is every attempt to start, signal, make or remove something.
 CALLS = ("connect bind listen accept4 kill tkill tgkill fork vfork execve execveat mkdir mkdirat rmdir rename "
          "renameat renameat2 unlink unlinkat symlink symlinkat link linkat mknod mknodat truncate chmod fchmod "

@@ -28,7 +28,7 @@ def reason_not_to_run(path):
 
 
 def kind(path):
-    """"elf", "script", or None for what is no program: a library that is executable, say."""
+    """"elf", "script", or None for what is not a program: a library that is executable, say."""
     try:
         with open(path, "rb") as file:
             start = file.read(4096)

@@ -42,7 +42,7 @@ public final class TestClient {
         }
     }
 
-    /// Sends what is no message, or a part of one.
+    /// Sends what is not a message, or a part of one.
     public func send(bytes: [UInt8]) throws {
         _ = try bytes.withUnsafeBytes { try socket.send($0, descriptors: [Int32]()) }
     }

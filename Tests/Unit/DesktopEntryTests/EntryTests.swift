@@ -58,7 +58,7 @@ import Testing
         #expect(try parse(text, locale)?.name == name)
     }
 
-    @Test func `an entry of another type is no app, and a hidden entry needs no other key`() throws
+    @Test func `an entry of another type is not an app; a hidden entry needs no other key`() throws
     {
         #expect(try parse("[Desktop Entry]\nType=Link\nName=x\nURL=http://x") == nil)
         #expect(try parse("[Desktop Entry]\nHidden=true")?.isHidden == true)
@@ -69,15 +69,18 @@ import Testing
         ("[Desktop Entry]\nName=x\nExec=x", 1, "there is no Type="),
         ("[Desktop Entry]\nType=Application\nExec=x", 1, "there is no Name="),
         ("[Desktop Entry]\nType=Application\nName=x", 1, "there is no Exec="),
-        ("[Desktop Entry]\nType=Application\nName=x\nExec=x %y", 4, "Exec=: %y is no field code"),
+        (
+            "[Desktop Entry]\nType=Application\nName=x\nExec=x %y", 4,
+            "Exec=: %y is not a field code"
+        ),
         ("[Desktop Entry]\nType=Application\nName=x\nExec=\"x", 4, "Exec=: a \" is never closed"),
         (
             "[Desktop Entry]\nType=Application\nName=x\nExec=x\nTerminal=yes", 5,
             "Terminal=: neither true nor false"
         ),
-        ("Name=x", 1, "a key stands before the first [Group]"),
+        ("Name=x", 1, "a key comes before the first [Group]"),
         ("[Desktop Entry]\nwhat", 2, "expected [Group] or Key=value"),
-        ("[Desktop Entry]\n[Desktop Entry]", 2, "[Desktop Entry] is there twice"),
+        ("[Desktop Entry]\n[Desktop Entry]", 2, "[Desktop Entry] occurs twice"),
     ])
     func `a mistake is named with its line`(text: String, line: Int, message: String) {
         let mistake = #expect(throws: DesktopEntry.Mistake.self) { try parse(text) }

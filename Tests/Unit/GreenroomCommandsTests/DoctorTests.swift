@@ -215,7 +215,7 @@ private struct FakePatient: Patient {
                         $0.files["/usr/bin/greenroomctl"] = "\u{7F}ELF..............\u{28}\0.."
                     }
                 ),
-                ("shim", .failure, "anew", { $0.loaderOutput = "cannot be preloaded" }),
+                ("shim", .failure, "on this machine", { $0.loaderOutput = "cannot be preloaded" }),
                 ("shim", .failure, "chmod", { $0.closedFiles = ["/usr/lib/greenroom"] }),
                 (
                     "configuration", .failure, "reload",

@@ -249,7 +249,7 @@ import VarlinkTestSupport
             (["explain", "a.b"], 1, "the daemon is shutting down; try again when it is back"),
             (
                 ["launch", "x.y", "--wait"], 127,
-                "no app x.y is installed; \"greenroomctl list\" shows those that are"
+                "no app x.y is installed; \"greenroomctl list\" shows all that are"
             ),
         ] as [([String], Int32, String)])
     func `a verb that fails says what to do`(words: [String], code: Int32, complaint: String) throws

@@ -154,9 +154,9 @@ private func lastName(_ name: String) -> String { String(name.split(separator: "
         #expect(
             Samples.errors.map(\.description) == [
                 "no app ffmpg is installed; did you mean org.ffmpeg.ffmpeg?",
-                "no app x is installed; \"greenroomctl list\" shows those that are",
+                "no app x is installed; \"greenroomctl list\" shows all that are",
                 "a.b is not running; start it with \"greenroomctl launch a.b\"",
-                "there is no instance 7; \"greenroomctl status\" shows those that are",
+                "there is no instance 7; \"greenroomctl status\" shows all instances",
                 "no launch abc is known; it was never made or is long forgotten",
                 "instance 1 is terminating and cannot become suspended from there",
                 "a.b cannot be prewarmed; \"greenroomctl explain a.b\" says why",
@@ -166,7 +166,7 @@ private func lastName(_ name: String) -> String { String(name.split(separator: "
                 "a.b failed recently; try again in 2 s", "a.b keeps crashing; try again in 1 s",
                 "the memory of a.b was taken back recently, so it is not prewarmed yet; "
                     + "try again in 1 s",
-                "there may be no more than 2048 instances; end some first",
+                "the limit of 2048 instances is reached; end some first",
                 "the daemon is shutting down; try again when it is back",
             ])
     }

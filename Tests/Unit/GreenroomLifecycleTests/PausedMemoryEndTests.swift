@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: [true, false], [true, false])
-    func `a paused instance killed for others is no failure; its app waits as after a reclaim`(
+    func `a paused instance killed for others is not a failure; its app waits as after a reclaim`(
         _ isCertain: Bool, _ losesChannel: Bool
     ) {
         var stage = stage(isCertain: isCertain, losesChannel: losesChannel)

@@ -68,7 +68,7 @@ import Testing
         #expect(run.lines == ["64", "100", "0", "2048"])
     }
 
-    @Test func `the score for the OOM killer is raised, and lowering it is no failure`() throws {
+    @Test func `the score for the OOM killer is raised, and lowering it is not a failure`() throws {
         let script = "cat /proc/$$/oom_score_adj"
         #expect(try ShellRun.of(script) { $0.oomScoreAdjustment = 321 }.output == "321\n")
         #expect(try ShellRun.of(script) { $0.oomScoreAdjustment = -900 }.status == .exited(0))

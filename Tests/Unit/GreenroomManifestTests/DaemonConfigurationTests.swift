@@ -58,16 +58,16 @@ import UnitFile
     @Test(arguments: [
         (
             "PrewarmBudget=lots",
-            "2:15: PrewarmBudget=: 'lots' is no size such as 4096, 512K, 64M or 1.5G"
+            "2:15: PrewarmBudget=: 'lots' is not a size such as 4096, 512K, 64M or 1.5G"
         ),
         (
             "PauseDeadlineSec=0",
             "2:18: PauseDeadlineSec=: must be more than 0; infinity waits for ever"
         ),
-        ("CrashLoopCount=0", "2:16: CrashLoopCount=: '0' is no whole number from 1 to 100"),
+        ("CrashLoopCount=0", "2:16: CrashLoopCount=: '0' is not a whole number from 1 to 100"),
         ("BackOffFirstSec=1h", "2:17: BackOffFirstSec= is more than BackOffCapSec="),
         ("ConnectionsMax=10", "2:16: ConnectionsPerUser= is more than ConnectionsMax="),
-        ("ControlGroups=a -", "2:17: ControlGroups=: '-' is no name or number of an account"),
+        ("ControlGroups=a -", "2:17: ControlGroups=: '-' is not the name or number of an account"),
     ])
     func `a file with an error gives no configuration`(line: String, expected: String) {
         let (configuration, diagnostics) = DaemonConfiguration.parse(

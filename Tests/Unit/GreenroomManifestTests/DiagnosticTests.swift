@@ -8,11 +8,11 @@ import UnitFile
     @Test(arguments: [
         (
             "Identifier=viewer",
-            "3:12: Identifier=: 'viewer' is no reverse-DNS identifier such as org.example.Viewer (letters, digits, _ and -, no part beginning with a digit, at most 200 bytes)"
+            "3:12: Identifier=: 'viewer' is not a reverse-DNS identifier such as org.example.Viewer (letters, digits, _ and -, no part beginning with a digit, at most 200 bytes)"
         ),
         (
             "Identifier=org.7zip",
-            "3:12: Identifier=: 'org.7zip' is no reverse-DNS identifier such as org.example.Viewer (letters, digits, _ and -, no part beginning with a digit, at most 200 bytes)"
+            "3:12: Identifier=: 'org.7zip' is not a reverse-DNS identifier such as org.example.Viewer (letters, digits, _ and -, no part beginning with a digit, at most 200 bytes)"
         ),
         (
             "Type=programm",
@@ -20,39 +20,39 @@ import UnitFile
         ),
         (
             "Environment=A=1 B",
-            "3:17: Environment=: 'B' is no NAME=value; quote a value that has blanks: \"NAME=two words\""
+            "3:17: Environment=: 'B' does not have the form NAME=value; quote a value that has blanks: \"NAME=two words\""
         ),
         (
             "Environment=1A=x",
-            "3:13: Environment=: '1A' is no name of a variable (letters, digits and _, not beginning with a digit)"
+            "3:13: Environment=: '1A' is not the name of a variable (letters, digits and _, not beginning with a digit)"
         ),
         (
             "Environment=GREENROOM_CHANNEL=9",
             "3:13: Environment=: GREENROOM_CHANNEL is reserved: GREENROOM_* is set by the daemon"
         ),
         ("Environment=\"A=1", "3:13: Environment=: this \" is never closed"),
-        ("WorkingDirectory=tmp", "3:18: WorkingDirectory=: 'tmp' is no absolute path"),
-        ("UMask=99", "3:7: UMask=: '99' is no octal mode such as 0022"),
+        ("WorkingDirectory=tmp", "3:18: WorkingDirectory=: 'tmp' is not an absolute path"),
+        ("UMask=99", "3:7: UMask=: '99' is not an octal mode such as 0022"),
         ("UMask=1022", "3:7: UMask=: a umask has no bits beyond 0777"),
-        ("User=a b", "3:6: User=: 'a b' is no name or number of an account"),
-        ("Group=4294967295", "3:7: Group=: '4294967295' is no name or number of an account"),
+        ("User=a b", "3:6: User=: 'a b' is not the name or number of an account"),
+        ("Group=4294967295", "3:7: Group=: '4294967295' is not the name or number of an account"),
         (
             "SupplementaryGroups=audio -x",
-            "3:27: SupplementaryGroups=: '-x' is no name or number of an account"
+            "3:27: SupplementaryGroups=: '-x' is not the name or number of an account"
         ),
         ("NoNewPrivileges=perhaps", "3:17: NoNewPrivileges=: 'perhaps' is neither yes nor no"),
         (
             "LimitNOFILE=many",
-            "3:13: LimitNOFILE=: 'many' is no whole number from 0 to 9223372036854775807"
+            "3:13: LimitNOFILE=: 'many' is not a whole number from 0 to 9223372036854775807"
         ),
         (
             "LimitNOFILE=5:x",
-            "3:15: LimitNOFILE=: 'x' is no whole number from 0 to 9223372036854775807"
+            "3:15: LimitNOFILE=: 'x' is not a whole number from 0 to 9223372036854775807"
         ),
         ("Instances=two", "3:11: Instances=: 'two' is not one of single, multiple"),
         (
             "ForegroundGroup=a b",
-            "3:17: ForegroundGroup=: 'a b' is no foreground group: none, or a word of at most 64 printable ASCII characters"
+            "3:17: ForegroundGroup=: 'a b' is not a foreground group: none, or a word of at most 64 printable ASCII characters"
         ),
         (
             "ReadyOn=exit",
@@ -64,7 +64,7 @@ import UnitFile
         ),
         (
             "TerminateGraceSec=5 parsecs",
-            "3:21: TerminateGraceSec=: 'parsecs' is no unit of time; there are us, ms, s, min, h, d, w, month and y"
+            "3:21: TerminateGraceSec=: 'parsecs' is not a unit of time; there are us, ms, s, min, h, d, w, month and y"
         ),
         (
             "[Prewarm]\nDepth=first-window",
@@ -78,7 +78,7 @@ import UnitFile
             "Type=application-kit\n[Prewarm]\nDepth=main",
             "5:7: Depth=: Type=application-kit can be prewarmed to application-main or none, not to main"
         ),
-        ("[Prewarm]\nCount=17", "4:7: Count=: '17' is no whole number from 0 to 16"),
+        ("[Prewarm]\nCount=17", "4:7: Count=: '17' is not a whole number from 0 to 16"),
         ("[Prewarm]\nWhen=always", "4:6: When=: 'always' is not one of boot, login, demand, never"),
         (
             "[Prewarm]\nTimeToLiveSec=0",
@@ -86,7 +86,7 @@ import UnitFile
         ),
         (
             "[Prewarm]\nEnvironmentKeys=A=1",
-            "4:17: EnvironmentKeys=: 'A=1' is no name of a variable (letters, digits and _, not beginning with a digit)"
+            "4:17: EnvironmentKeys=: 'A=1' is not the name of a variable (letters, digits and _, not beginning with a digit)"
         ),
         (
             "LoadCredential=key:/a/../b",
@@ -126,7 +126,7 @@ import UnitFile
         ("Frobnicate=1", "3:1: warning: unknown key Frobnicate= in [App], ignoring"),
         (
             "Count=2",
-            "3:1: warning: unknown key Count= in [App], ignoring; it belongs into [Prewarm]"
+            "3:1: warning: unknown key Count= in [App], ignoring; it belongs in [Prewarm]"
         ),
         (
             "[Prewram]\nCount=2",
@@ -159,7 +159,7 @@ import UnitFile
             "2:6: Exec=: './x' is relative; give an absolute path, or a name to be looked up in PATH"
         ),
         ("[App]\nExec='' a", "2:6: Exec=: the program is missing"),
-        ("[App]\nExec=/x C:\\Dir", "2:11: Exec=: '\\D' is no escape; a backslash is \\\\"),
+        ("[App]\nExec=/x C:\\Dir", "2:11: Exec=: '\\D' is not an escape; a backslash is \\\\"),
     ])
     func `a file that describes no app is refused with the reason`(text: String, expected: String) {
         let (manifest, diagnostics) = AppManifest.parse(text, file: "org.x.y.app")
@@ -167,11 +167,11 @@ import UnitFile
         #expect(diagnostics.map(\.description) == ["org.x.y.app:" + expected])
     }
 
-    @Test func `a file whose name is no identifier needs Identifier=`() {
+    @Test func `a file whose name is not an identifier needs Identifier=`() {
         #expect(
             AppManifest.parse("[App]\nExec=/x", file: "a/viewer.app").diagnostics.map(\.description)
                 == [
-                    "a/viewer.app:1:1: 'viewer' is no reverse-DNS identifier such as "
+                    "a/viewer.app:1:1: 'viewer' is not a reverse-DNS identifier such as "
                         + "org.example.Viewer (letters, digits, _ and -, no part beginning with a "
                         + "digit, at most 200 bytes); rename the file or set Identifier= in [App]"
                 ])

@@ -46,7 +46,7 @@ import UnitFile
         #expect(
             diagnostics == [
                 "\(Self.main):3:1: warning: unknown key Frob= in [App], ignoring",
-                "\(Self.dropIn):3:7: UMask=: '9' is no octal mode such as 0022",
+                "\(Self.dropIn):3:7: UMask=: '9' is not an octal mode such as 0022",
                 "\(Self.dropIn):4:1: warning: unknown key Exce= in [App], ignoring; "
                     + "did you mean Exec?",
             ])
@@ -117,14 +117,14 @@ import UnitFile
     @Test(arguments: [
         (
             "Name=ä %y",
-            "3:8: Name=: %y is no specifier; a percent sign is %%, and greenroom.app(5) lists what there is"
+            "3:8: Name=: %y is not a specifier; a percent sign is %%, and greenroom.app(5) lists what there is"
         ),
         ("Environment=A=1 B=%", "3:19: Environment=: nothing follows this %; a percent sign is %%"),
-        ("User=%u", "3:6: User=: %u depends on the user; User= cannot"),
+        ("User=%u", "3:6: User=: %u depends on the user, so User= cannot contain it"),
         ("Name=%b", "3:6: Name=: %b is not known here"),
         (
             "WorkingDirectory=%h/%H/a\nUMask=%H",
-            "4:7: UMask=: 'host' is no octal mode such as 0022"
+            "4:7: UMask=: 'host' is not an octal mode such as 0022"
         ),
     ])
     func `an unresolved specifier is an error with its place`(line: String, expected: String) {

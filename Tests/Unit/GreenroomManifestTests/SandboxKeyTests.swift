@@ -110,17 +110,17 @@ import UnitFile
         ("[Sandbox]\nPrivateUsers=yes", "4:1: PrivateUsers=: not supported, so"),
         ("MemorySwapMax=1G", "3:1: MemorySwapMax=: not supported, so"),
         ("[Sandbox]\nProtectSytem=yes", "4:1: there is no key ProtectSytem= in [Sandbox]; did you"),
-        ("ProtectSystem=yes", "3:1: ProtectSystem= belongs into [Sandbox], not into [App]"),
+        ("ProtectSystem=yes", "3:1: ProtectSystem= belongs in [Sandbox], not in [App]"),
         ("[Sandbx]\nProtectSystem=yes", "3:2: unknown section [Sandbx]; ProtectSystem= belongs"),
         ("[Sandbox]\nProtectSystem=very", "4:15: ProtectSystem=: 'very' is not one of no, yes"),
         ("[Sandbox]\nCapabilityBoundingSet=CAP_KIL", "4:23: CapabilityBoundingSet=: 'CAP_KIL' is"),
         ("[Sandbox]\nSystemCallFilter=@mnt", "4:18: SystemCallFilter=: there is no group @mnt"),
-        ("[Sandbox]\nSystemCallFilter=read:EFOO", "4:18: SystemCallFilter=: 'EFOO' is no error"),
-        ("[Sandbox]\nReadOnlyPaths=a", "4:15: ReadOnlyPaths=: 'a' is no absolute path"),
+        ("[Sandbox]\nSystemCallFilter=read:EFOO", "4:18: SystemCallFilter=: 'EFOO' is not an"),
+        ("[Sandbox]\nReadOnlyPaths=a", "4:15: ReadOnlyPaths=: 'a' is not an absolute path"),
         ("[Sandbox]\nReadOnlyPaths=/a/../b", "4:15: ReadOnlyPaths=: '/a/../b' has a '..' in it"),
         ("[Sandbox]\nBindPaths=/a:/b:norbind", "4:11: BindPaths=: '/a:/b:norbind': write SOURCE"),
         ("[Resources]\nMemoryMax=10%", "4:11: MemoryMax=: a share of the memory is not supported"),
-        ("[Resources]\nCPUWeight=0", "4:11: CPUWeight=: '0' is no whole number"),
+        ("[Resources]\nCPUWeight=0", "4:11: CPUWeight=: '0' is not a whole number"),
     ])
     func `a sandbox key that is not understood is an error`(lines: String, message: String) {
         let (manifest, errors) = read(lines)

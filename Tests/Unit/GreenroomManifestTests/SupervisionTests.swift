@@ -36,8 +36,8 @@ import UnitFile
 
     @Test(arguments: [
         ("Restart=on-crash", "4:9: Restart=: 'on-crash' is not one of no, on-failure, on-abnormal"),
-        ("StartLimitBurst=17", "4:17: StartLimitBurst=: '17' is no whole number from 0 to 16"),
-        ("SuccessExitStatus=0 256", "4:21: SuccessExitStatus=: '256' is no exit status, 0 to 255"),
+        ("StartLimitBurst=17", "4:17: StartLimitBurst=: '17' is not a whole number from 0 to 16"),
+        ("SuccessExitStatus=0 256", "4:21: SuccessExitStatus=: '256' is not an exit status"),
     ])
     func `a mistake is reported with its place`(line: String, complaint: String) {
         let diagnostics = parse("[Supervision]\n" + line).diagnostics
@@ -106,9 +106,9 @@ import UnitFile
     @Test(arguments: [
         ("Accept=yes", "4:8: Accept=: only no is supported: the app accepts by itself"),
         ("KeepAlive=yes", "4:11: KeepAlive=: is not supported; remove it"),
-        ("ListenStream=relative", "4:14: ListenStream=: 'relative' is no socket address: /path"),
+        ("ListenStream=relative", "4:14: ListenStream=: 'relative' is not a socket address: /path"),
         ("ListenSequentialPacket=80", "4:24: ListenSequentialPacket=: '80' must be a path"),
-        ("FileDescriptorName=a:b", "4:20: FileDescriptorName=: 'a:b' is no name of a descriptor"),
+        ("FileDescriptorName=a:b", "4:20: FileDescriptorName=: 'a:b' is not the name of"),
     ])
     func `an unsupported socket is refused`(line: String, complaint: String) {
         let diagnostics = parse("[Socket]\n" + line).diagnostics

@@ -82,7 +82,7 @@ import Varlink
             try writeFile(path, head + Self.begin + wanted + Self.end + tail)
             return
         }
-        #expect(copy == wanted, "UPDATE_SNAPSHOTS=1 makes it anew")
+        #expect(copy == wanted, "UPDATE_SNAPSHOTS=1 makes it again")
     }
 
     private static let begin = ".\\\" begin interface\n"

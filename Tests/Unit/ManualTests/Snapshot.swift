@@ -10,6 +10,6 @@ func expectSnapshot(
     let path = folder + "/Snapshots/" + name
     if getenv("UPDATE_SNAPSHOTS") != nil { try writeFile(path, text) }
     #expect(
-        try readFile(path) == text, "\"make snapshots\" writes \(name) anew",
+        try readFile(path) == text, "\"make snapshots\" writes \(name) again",
         sourceLocation: sourceLocation)
 }

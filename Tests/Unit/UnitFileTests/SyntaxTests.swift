@@ -72,7 +72,7 @@ import UnitFile
     }
 
     @Test(arguments: [
-        ("K=v", "x.app:1:1: 'K=' stands before the first [Section]"),
+        ("K=v", "x.app:1:1: 'K=' comes before the first [Section]"),
         ("[A]\n  nonsense", "x.app:2:3: expected [Section] or Key=value, found 'nonsense'"),
         ("[A]\n = v", "x.app:2:2: expected a key before ="),
         ("[A", "x.app:1:3: expected ] at the end of the section's name"),

@@ -33,14 +33,14 @@ private func message(_ read: () throws -> some Any) -> String {
     @Test(arguments: [
         (#"a "b"#, #"2: this " is never closed"#),
         (#"a 'b\'"#, "2: this ' is never closed"),
-        (#"C:\ping"#, #"2: '\p' is no escape; a backslash is \\"#),
-        (#"\é"#, #"0: '\é' is no escape; a backslash is \\"#),
+        (#"C:\ping"#, #"2: '\p' is not an escape; a backslash is \\"#),
+        (#"\é"#, #"0: '\é' is not an escape; a backslash is \\"#),
         (#"\x4"#, "0: this escape needs 2 hexadecimal digits"),
         (#"\x+1"#, "0: this escape needs 2 hexadecimal digits"),
         (#"\18 "#, "0: this escape needs 3 octal digits"),
         (#"\777"#, "0: this escape is too large"),
         (#"\000"#, "0: no text can hold NUL"),
-        (#"\ud800"#, "0: this escape is no Unicode character"),
+        (#"\ud800"#, "0: this escape is not a Unicode character"),
         (#"\UFFFFFFFF"#, "0: this escape is too large"),
         (#"a b\xff"#, "2: the escapes of this word do not make UTF-8"),
     ])
@@ -72,19 +72,19 @@ private func message(_ read: () throws -> some Any) -> String {
     }
 
     @Test(arguments: [
-        ("soon", "0: 'soon' is no time span such as 20, 5min 20s or infinity"),
-        ("-1", "0: '-1' is no time span such as 20, 5min 20s or infinity"),
+        ("soon", "0: 'soon' is not a time span such as 20, 5min 20s or infinity"),
+        ("-1", "0: '-1' is not a time span such as 20, 5min 20s or infinity"),
         (
             "5 fortnights",
-            "2: 'fortnights' is no unit of time; there are us, ms, s, min, h, d, w, month and y"
+            "2: 'fortnights' is not a unit of time; there are us, ms, s, min, h, d, w, month and y"
         ),
-        ("1s -", "3: '1s -' is no time span such as 20, 5min 20s or infinity"),
+        ("1s -", "3: '1s -' is not a time span such as 20, 5min 20s or infinity"),
         ("101y", "0: '101y' is more than a hundred years; write infinity"),
         (
             "18446744073709551615y",
             "0: '18446744073709551615y' is more than a hundred years; write infinity"
         ),
-        ("1.", "0: '1.' is no time span such as 20, 5min 20s or infinity"),
+        ("1.", "0: '1.' is not a time span such as 20, 5min 20s or infinity"),
         ("", "0: a time span is missing"),
     ])
     func `an invalid time span is reported`(text: String, expected: String) {
@@ -102,10 +102,10 @@ private func message(_ read: () throws -> some Any) -> String {
 
     @Test(arguments: [
         ("16E", "0: '16E' is more than 16E"),
-        ("5k", "0: '5k' is no size such as 4096, 512K, 64M or 1.5G"),
-        ("-5", "0: '-5' is no size such as 4096, 512K, 64M or 1.5G"),
-        ("M", "0: 'M' is no size such as 4096, 512K, 64M or 1.5G"),
-        ("1 2", "0: '1 2' is no size such as 4096, 512K, 64M or 1.5G"),
+        ("5k", "0: '5k' is not a size such as 4096, 512K, 64M or 1.5G"),
+        ("-5", "0: '-5' is not a size such as 4096, 512K, 64M or 1.5G"),
+        ("M", "0: 'M' is not a size such as 4096, 512K, 64M or 1.5G"),
+        ("1 2", "0: '1 2' is not a size such as 4096, 512K, 64M or 1.5G"),
     ])
     func `an invalid size is reported`(text: String, expected: String) {
         #expect(message { try value(text).bytes() } == expected)
@@ -117,7 +117,7 @@ private func message(_ read: () throws -> some Any) -> String {
         for text in ["6", "x", "", "1e3", "--1", "99999999999999999999", "١"] {
             #expect(
                 message { try value(text).integer(-5...5) }
-                    == "0: '\(text)' is no whole number from -5 to 5")
+                    == "0: '\(text)' is not a whole number from -5 to 5")
         }
     }
 
@@ -127,7 +127,7 @@ private func message(_ read: () throws -> some Any) -> String {
         for text in ["8", "10000", "-1", "0x1", ""] {
             #expect(
                 message { try value(text).octalMode() }
-                    == "0: '\(text)' is no octal mode such as 0022")
+                    == "0: '\(text)' is not an octal mode such as 0022")
         }
     }
 
@@ -140,11 +140,11 @@ private func message(_ read: () throws -> some Any) -> String {
         #expect(try value("SIGRTMAX-1").signal() == 63)
         #expect(
             message { try value("SIGTEMR").signal() }
-                == "0: 'SIGTEMR' is no signal such as SIGTERM; did you mean SIGTERM?")
+                == "0: 'SIGTEMR' is not a signal such as SIGTERM; did you mean SIGTERM?")
         #expect(
             message { try value("RTMIN+31").signal() }
-                == "0: 'RTMIN+31' is no signal such as SIGTERM")
-        #expect(message { try value("0").signal() } == "0: '0' is no whole number from 1 to 64")
+                == "0: 'RTMIN+31' is not a signal such as SIGTERM")
+        #expect(message { try value("0").signal() } == "0: '0' is not a whole number from 1 to 64")
     }
 
     @Test func `an unknown choice is answered with the nearest one`() {
@@ -174,9 +174,9 @@ private func message(_ read: () throws -> some Any) -> String {
 
     @Test(arguments: [
         ("2:1", "0: the soft limit of '2:1' is above the hard one"),
-        ("1:2:3", "0: '1:2:3' is no limit; write limit or soft:hard"),
-        ("1:many", "2: 'many' is no whole number from 0 to 9223372036854775807"),
-        ("", "0: '' is no whole number from 0 to 9223372036854775807"),
+        ("1:2:3", "0: '1:2:3' is not a limit; write limit or soft:hard"),
+        ("1:many", "2: 'many' is not a whole number from 0 to 9223372036854775807"),
+        ("", "0: '' is not a whole number from 0 to 9223372036854775807"),
     ])
     func `an invalid limit is reported`(text: String, expected: String) {
         #expect(message { try value(text).resourceLimit(.openFiles) } == expected)

@@ -168,7 +168,7 @@ import Testing
 
     @Test(arguments: [
         ("InaccessiblePaths=/usr/bin", "is needed to run the app"),
-        ("ReadWritePaths=/root/x\nProtectHome=yes", "of which nothing is to be seen"),
+        ("ReadWritePaths=/root/x\nProtectHome=yes", ", which is hidden"),
         ("SystemCallFilter=frobnicate", "there is no system call 'frobnicate'"),
         (
             "RestrictAddressFamilies=AF_UNIX\nSystemCallArchitectures=native x86",

@@ -29,7 +29,7 @@ struct Checker: Sendable {
     var isRestoring = false
     var retryAt: [AppIdentifier: Instant] = [:]
     var crashes: [AppIdentifier: [Instant]] = [:]
-    /// Signals that clients had sent. An end by one of them is no crash.
+    /// Signals that clients had sent. An end by one of them is not a crash.
     var sentSignals: [InstanceIdentifier: Set<UInt8>] = [:]
     var crashLoopUntil: [AppIdentifier: Instant] = [:]
     var tally = Tally()

@@ -122,7 +122,7 @@ extension Checker {
     }
 
     /// A crash is the end of a launched instance by a signal that neither the daemon nor a client
-    /// sent. SIGHUP, SIGINT, SIGPIPE and SIGTERM are no crashes.
+    /// sent. SIGHUP, SIGINT, SIGPIPE and SIGTERM are not crashes.
     private mutating func noteExit(
         _ id: InstanceIdentifier, _ status: ExitStatus, _ now: Instant
     ) {

@@ -13,7 +13,7 @@ func fuzzControlCall(_ input: Input) {
     decoded.encodeMembers(to: &writer)
     writer.endObject()
     guard case .object(let parameters)? = try? JSONValue(parsing: writer.text) else {
-        fatalError("what was encoded is no object")
+        fatalError("what was encoded is not an object")
     }
     let again = Call(
         method: decoded.method, parameters: parameters, wantsMore: call.wantsMore,
