@@ -35,19 +35,23 @@ public struct LaunchRequest: Hashable, Sendable {
     /// is always a new instance, is never suspended by itself, and never displaces the app in
     /// front.
     public var isAttached: Bool
+    /// The client gets the app's output, so the daemon does not see the first of it.
+    public var takesOutput: Bool
     /// Set if the launch brings what no paused instance can take over: the app is launched cold,
     /// for this reason.
     public var coldReason: ColdReason?
 
     public init(
         app: AppIdentifier, launchIdentifier: LaunchIdentifier, environmentKey: EnvironmentKey,
-        inBackground: Bool = false, isAttached: Bool = false, coldReason: ColdReason? = nil
+        inBackground: Bool = false, isAttached: Bool = false, takesOutput: Bool = false,
+        coldReason: ColdReason? = nil
     ) {
         self.app = app
         self.launchIdentifier = launchIdentifier
         self.environmentKey = environmentKey
         self.inBackground = inBackground
         self.isAttached = isAttached
+        self.takesOutput = takesOutput
         self.coldReason = coldReason
     }
 }

@@ -190,6 +190,7 @@ extension Lifecycle {
         launchIsDecided()
         update(id) { [now] in $0.progress = .running(since: now) }
         let record = self[id].record
+        let takesOutput = self[id].launch?.launch.takesOutput == true
         settle(id)
         handOverAnnounced(to: id)
         handOverWithheld(to: id)
@@ -202,6 +203,8 @@ extension Lifecycle {
         }
         switch description?.readyCondition ?? .exec {
         case .exec: becameReady(id)
+        // Nobody would see its output, so it is ready once it runs.
+        case .firstOutput where takesOutput: becameReady(id)
         case .notify, .firstOutput, .listening, .finishedLaunching:
             let deadline = description?.launchDeadline ?? policy.launchDeadline
             update(id) { $0.deadline = $0.since.advanced(by: deadline) }

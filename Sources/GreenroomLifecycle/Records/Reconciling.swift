@@ -6,9 +6,12 @@
 //   remains      ordered again    ended      spawned, ended   started, ended        ended
 //   no channel   prewarm failed   the same   -                waits for its start   -
 //   unfit        -                -          -                go failed             -
+//   unheard      -                -          -                -                     counts as ready
 //
 // A launch that may have run counts as run. If it were reported as failed, its client would launch
 // it again under the same name, and it might run twice.
+//
+// `unheard` matters only to a program that is starting: `Manner` says what follows.
 
 /// What the shell finds of an instance when nobody can tell what has happened to it.
 public enum Finding: Hashable, Sendable {
@@ -21,6 +24,15 @@ public enum Finding: Hashable, Sendable {
     case noChannel(hasEnded: Bool)
     /// The instance cannot take over what its launch brings, or what it was made from has changed.
     case unfit
+    /// Its main process exists, or its end is reported next. Whatever it has reported since the
+    /// former supervisor ended is lost.
+    case unheard
+}
+
+extension InstanceRecord {
+    /// Whether an order to spawn it that was not carried out still counts: the instance was not
+    /// ended meanwhile.
+    public var awaitsSpawn: Bool { phase == .prewarming || phase == .ordered }
 }
 
 extension Lifecycle {
@@ -32,6 +44,8 @@ extension Lifecycle {
         case .noChannel(let hasEnded): lostChannel(record, hasEnded: hasEnded)
         case .unfit:
             if record.phase == .toldToGo { goFailed(id) }
+        case .unheard:
+            if record.phase == .starting { mayBeReady(id) }
         }
     }
 

@@ -4,6 +4,7 @@
 //   becomes ready        comes to the front, or goes    is told its first step
 //                        to the background
 //   is not ready in time ended                          ended, unless a debugger holds it
+//   was not heard        counts as ready                is asked again
 //   a connection starts  it in front                    it in the background
 //   to the front         moves at once                  is told, and moves when it acknowledges
 //   to the background    moves at once                  is told, and moves when it acknowledges
@@ -98,6 +99,17 @@ extension Lifecycle {
             launchFailed(app)
             end(id, .launchWatchdog, gently: false)
         case .acknowledging: becameOverdue(id)
+        }
+    }
+
+    /// The instance is starting, and may have reported to nobody that its ready condition is met.
+    mutating func mayBeReady(_ id: InstanceIdentifier) {
+        switch manner(of: self[id].record.app) {
+        // A program reports that once. To count it as ready too early is better than to end it at
+        // its launch deadline.
+        case .program: becameReady(id)
+        // The shell has it say again what it has said.
+        case .acknowledging: break
         }
     }
 

@@ -48,6 +48,7 @@
 //   found remains .   ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  .
 //   no channel    en  en  .   .   .   .   .   .   .   .   .   .   .
 //   unfit         .   .   .   en  .   .   .   .   .   .   .   .   .
+//   unheard       .   .   .   .   ac  .   .   .   .   .   .   .   .
 //   foreground    --  --  .   .   .   ac  .   ac  ac  ac  --  --  --
 //   background    --  --  .   .   .   bg  bg  .   bg  bg  --  --  --
 //   suspend       --  --  --  --  --  fr  fr  fr  .   .   --  --  --
@@ -77,6 +78,7 @@
 //   found remains .   ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  .
 //   no channel    en  en  .   .   .   .   .   .   .   .   .   .   .   .
 //   unfit         .   .   .   en  .   .   .   .   .   .   .   .   .   .
+//   unheard       .   .   .   .   .   .   .   .   .   .   .   .   .   .
 //   foreground    --  --  .   .   .   .   .   .   .   bg  bg  --  --  --
 //   background    --  --  .   .   .   .   .   .   .   bg  bg  --  --  --
 //   suspend       --  --  --  --  --  --  .   .   fr  .   .   --  --  --

@@ -49,7 +49,7 @@ struct LaunchCalls {
                 LaunchRequest(
                     app: app.identifier, launchIdentifier: identifier, environmentKey: key,
                     inBackground: call.isBackground, isAttached: call.isAttached,
-                    coldReason: context.coldReason)),
+                    takesOutput: context.takesOutput, coldReason: context.coldReason)),
             for: .client(.launch(waiting)), context: context)
     }
 

@@ -25,11 +25,6 @@ final class Launcher {
     private let readiness: ReadinessListener?
     private let reporter: Reporter
 
-    private final class OwnOutput: InstancePart {
-        /// True if the instance's client has its output.
-        var isClients = false
-    }
-
     init(
         core: Core, catalog: AppCatalog, instances: InstanceTable, spawner: CurrentSpawner,
         contexts: LaunchContexts, orders: SpawnOrders, appLaunches: AppLaunches,
@@ -50,11 +45,6 @@ final class Launcher {
         self.reporter = reporter
     }
 
-    private func noteOwnOutput(_ context: LaunchContext, _ instance: InstanceIdentifier) {
-        guard context.takesOutput else { return }
-        instances.part(OwnOutput.self, of: instance)?.isClients = true
-    }
-
     // MARK: Going on
 
     /// Tells a paused instance to go. If it cannot be told, the core hears so and falls back.
@@ -70,7 +60,6 @@ final class Launcher {
         }
         instance.forgetPong()
         guard instance.isInspected else { return inspect(instance, of: app, for: request, terms) }
-        noteOwnOutput(context, identifier)
         // Before the order to go: main may look at its OOM score at once, and must see what a cold
         // launch would show it.
         instance.apply(terms.inBackground ? .background : .foreground)
@@ -149,7 +138,6 @@ final class Launcher {
                 guard let context = contexts.contextToServe(request, of: app) else {
                     return fail(instance, "finding the request", ECANCELED)
                 }
-                noteOwnOutput(context, instance)
                 send(try orders.launch(instance, app, context, terms))
             }
         } catch {
@@ -183,20 +171,9 @@ final class Launcher {
     func awaitReadiness(of instance: Instance) {
         guard let app = catalog[instance.app] else { return }
         switch app.readyCondition {
-        case .firstOutput: reportReadyIfUnobserved(instance)
         case .listening: sockets.awaitListening(instance)
         case .notify: readiness?.hearEarly(instance, of: app.account.user)
-        case .exec, .finishedLaunching: break
+        case .exec, .firstOutput, .finishedLaunching: break
         }
-    }
-
-    /// If the instance's client has its output, the daemon cannot see the first of it: the instance
-    /// counts as ready once it runs.
-    private func reportReadyIfUnobserved(_ instance: Instance) {
-        guard core.lifecycle.instance(instance.identifier)?.state != .prewarming,
-            let output = instances.known(OwnOutput.self, of: instance.identifier), output.isClients
-        else { return }
-        output.isClients = false
-        core.handle(.becameReady(instance.identifier))
     }
 }

@@ -52,11 +52,8 @@ struct Recovery {
         spawner.send(.reconciled)
     }
 
-    /// Whether the order still counts: the instance was not ended meanwhile, and its process is not
-    /// known yet.
     private func isWanted(_ order: SpawnSpecification) -> Bool {
-        let phase = core.lifecycle.instance(InstanceIdentifier(order.instance))?.phase
-        return phase == .prewarming || phase == .ordered
+        core.lifecycle.instance(InstanceIdentifier(order.instance))?.awaitsSpawn == true
     }
 
     /// There is no spawner, so what was ordered and not reported will not come.
@@ -141,12 +138,8 @@ struct Recovery {
                 messenger.send(.askAgain, to: identifier)
             }
         }
-        let now = core.lifecycle.instance(identifier)
-        if now?.state == .launching, now?.launchedAt != nil, !isApplication {
-            // READY=1 may have been sent while nobody listened. Counting it as ready too early is
-            // better than killing it.
-            core.handle(.becameReady(identifier))
-        }
+        // READY=1, for example, may have been sent while nobody listened.
+        core.handle(.reconciled(identifier, found: .unheard))
         reportEnd(entry)
     }
 

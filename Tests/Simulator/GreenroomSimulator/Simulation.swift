@@ -233,18 +233,26 @@ struct Simulation: Sendable {
             world.loseChannels(at: now, &dice)
             for event in world.loseOrders(&dice) { try feed(event) }
         }
-        for event in world.report(about: records) { try feed(event) }
+        let report = world.report(about: records)
+        for event in report { try feed(event) }
         try feed(.restored)
         if isClean && level == .none && !wasShuttingDown && !spawnerDies {
-            try compare(with: before)
+            try compare(with: before, afterHearing: report.filter(\.isUnheard))
         }
         spawnerDies = false
         if wasShuttingDown { try feed(.shutdownRequested) }
     }
 
-    /// Checks that everything decided before the crash is the same after it.
-    private func compare(with before: Lifecycle) throws(Violation) {
-        for old in before.instances where old.state != .launching || old.launchedAt != nil {
+    /// Checks that everything decided before the crash is the same after it, and that the former
+    /// core, if it had lived on, would have decided the same about what nobody heard.
+    private func compare(
+        with before: Lifecycle, afterHearing unheard: [Event]
+    ) throws(Violation) {
+        let known = before.instances.map(\.instance)
+        var before = before
+        for event in unheard { _ = before.handle(event, at: now) }
+        for old in known.compactMap({ before.instance($0) })
+        where old.state != .launching || old.launchedAt != nil {
             guard let new = core.instance(old.instance) else { continue }
             try checker.require(
                 old.state == new.state, "\(old.instance) was \(old.state), now \(new.state)")
@@ -256,6 +264,12 @@ struct Simulation: Sendable {
                 before.foreground(of: group) == core.foreground(of: group),
                 "the instance in front of \(group) changed")
         }
+    }
+}
+
+extension Event {
+    fileprivate var isUnheard: Bool {
+        if case .reconciled(_, found: .unheard) = self { true } else { false }
     }
 }
 

@@ -218,6 +218,14 @@ import Testing
         #expect(stage.state(second) == .background)
     }
 
+    @Test func `whose client gets the output that it is ready on is ready once it runs`() {
+        var stage = Stage(.plain { $0.readyCondition = .firstOutput })
+        stage.launch(takesOutput: true)
+        stage.send(.spawned(InstanceIdentifier(1)))
+        #expect(stage.outcomes.count == 1)
+        #expect(stage.state(InstanceIdentifier(1)) == .active)
+    }
+
     @Test func `beyond the instance limit is refused`() {
         var policy = Policy()
         policy.instanceLimit = 1

@@ -115,7 +115,30 @@ import Testing
         #expect(stage.core.instance(InstanceIdentifier(2))?.launchIdentifier?.rawValue == "once")
     }
 
-    @Test(arguments: [Finding.noChannel(hasEnded: false), .unfit])
+    @Test func `was starting when nobody heard it counts as ready`() {
+        var stage = Stage(.plain { $0.readyCondition = .notify })
+        let id = stage.run()
+        #expect(stage.state(id) == .launching)
+        stage.restart(.plain { $0.readyCondition = .notify })
+        stage.send(.reconciled(id, found: .unheard))
+        #expect(stage.state(id) == .active)
+    }
+
+    @Test func `acknowledges its states is asked again whether it is ready`() {
+        var stage = Stage(.application())
+        let id = stage.run()
+        stage.restart(.application())
+        stage.send(.reconciled(id, found: .unheard))
+        #expect(stage.state(id) == .launching && stage.effects.isEmpty)
+    }
+
+    @Test func `was told to go when nobody heard it is waited for`() {
+        var stage = toldToGo()
+        stage.send(.reconciled(id, found: .unheard))
+        #expect(stage.core.instance(id)?.phase == .toldToGo)
+    }
+
+    @Test(arguments: [Finding.noChannel(hasEnded: false), .unfit, .unheard])
     func `is running is left alone`(finding: Finding) {
         var stage = Stage(.plain())
         let id = stage.run()

@@ -61,7 +61,7 @@ struct Stage {
     @discardableResult
     mutating func launch(
         _ app: AppIdentifier = Stage.app, name: String? = nil, key: EnvironmentKey = Stage.key,
-        inBackground: Bool = false, isAttached: Bool = false
+        inBackground: Bool = false, isAttached: Bool = false, takesOutput: Bool = false
     ) -> [Effect] {
         let request = request()
         let name = LaunchIdentifier(name ?? "launch-\(request.rawValue)")
@@ -71,7 +71,8 @@ struct Stage {
                 .launch(
                     LaunchRequest(
                         app: app, launchIdentifier: name, environmentKey: key,
-                        inBackground: inBackground, isAttached: isAttached))))
+                        inBackground: inBackground, isAttached: isAttached,
+                        takesOutput: takesOutput))))
     }
 
     /// Launches an app cold, up to the answer.

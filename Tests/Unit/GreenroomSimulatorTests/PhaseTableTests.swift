@@ -72,6 +72,7 @@ enum Player: Sendable {
             ("found remains", .reconciled(id, found: .remains)),
             ("no channel", .reconciled(id, found: .noChannel(hasEnded: false))),
             ("unfit", .reconciled(id, found: .unfit)),
+            ("unheard", .reconciled(id, found: .unheard)),
             ("foreground", ask(.foreground)),
             ("background", ask(.background)),
             ("suspend", ask(.suspend)),

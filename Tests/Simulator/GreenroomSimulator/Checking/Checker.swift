@@ -69,6 +69,8 @@ struct Checker: Sendable {
     /// the event being handled.
     var unheard: Set<InstanceIdentifier> = []
     var mayHaveRun: InstanceIdentifier?
+    /// The program that counts as ready because nobody heard it, by the event being handled.
+    var countsAsReady: InstanceIdentifier?
     var scenes: [InstanceIdentifier: [SceneIdentifier: ActivationState]] = [:]
 
     var machine = MachineBooks()

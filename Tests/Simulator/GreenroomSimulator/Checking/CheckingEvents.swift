@@ -8,6 +8,7 @@ extension Checker {
         signalled = []
         displaced = []
         mayHaveRun = nil
+        countsAsReady = nil
         noteMachine(event, at: now)
         noteTasks(event)
         switch event {
@@ -76,6 +77,7 @@ extension Checker {
     /// A launch that may have run must not be forgotten, because it would be launched again under
     /// its name.
     private mutating func noteFinding(_ id: InstanceIdentifier, _ finding: Finding) {
+        if finding == .unheard { return noteUnheard(id) }
         guard let record = saved[id], record.state == .launching, record.launchedAt == nil else {
             return
         }
@@ -83,9 +85,17 @@ extension Checker {
         case .nothing: if record.progress == .toldToGo { mayHaveRun = id }
         case .remains: mayHaveRun = id
         case .noChannel: if record.progress == .toldToGo { unheard.insert(id) }
-        case .unfit: return
+        case .unfit, .unheard: return
         }
         if mayHaveRun == id, record.progress == .toldToGo { retryAt[record.app] = nil }
+    }
+
+    /// A program that runs may have said that it is ready when nobody listened.
+    private mutating func noteUnheard(_ id: InstanceIdentifier) {
+        guard let record = saved[id], record.state == .launching, record.launchedAt != nil,
+            record.conversation == nil, installed[record.app]?.acknowledges != true
+        else { return }
+        countsAsReady = id
     }
 
     private mutating func noteInstall(_ description: AppDescription) {
@@ -171,6 +181,9 @@ extension Checker {
         if let id = mayHaveRun, let record = saved[id] {
             try require(
                 record.launchIdentifier != nil, "\(id) may have run, and its launch is forgotten")
+        }
+        if let id = countsAsReady, let record = saved[id] {
+            try require(record.state != .launching, "\(id) may be ready, and is waited for")
         }
         for id in ending {
             try require(signalled.contains(id), "\(id) is being ended without a signal")

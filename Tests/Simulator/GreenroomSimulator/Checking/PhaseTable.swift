@@ -28,6 +28,7 @@ public struct PhaseTable: Sendable {
         found remains .   ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  .
         no channel    en  en  .   .   .   .   .   .   .   .   .   .   .
         unfit         .   .   .   en  .   .   .   .   .   .   .   .   .
+        unheard       .   .   .   .   ac  .   .   .   .   .   .   .   .
         foreground    --  --  .   .   .   ac  .   ac  ac  ac  --  --  --
         background    --  --  .   .   .   bg  bg  .   bg  bg  --  --  --
         suspend       --  --  --  --  --  fr  fr  fr  .   .   --  --  --
@@ -57,6 +58,7 @@ public struct PhaseTable: Sendable {
         found remains .   ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  .
         no channel    en  en  .   .   .   .   .   .   .   .   .   .   .   .
         unfit         .   .   .   en  .   .   .   .   .   .   .   .   .   .
+        unheard       .   .   .   .   .   .   .   .   .   .   .   .   .   .
         foreground    --  --  .   .   .   .   .   .   .   bg  bg  --  --  --
         background    --  --  .   .   .   .   .   .   .   bg  bg  --  --  --
         suspend       --  --  --  --  --  --  .   .   fr  .   .   --  --  --

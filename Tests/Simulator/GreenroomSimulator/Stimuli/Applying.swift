@@ -11,7 +11,7 @@ extension Simulation {
                         LaunchRequest(
                             app: identifier(app), launchIdentifier: name(repeating),
                             environmentKey: EnvironmentKey(UInt64(key)), inBackground: inBackground,
-                            isAttached: isAttached,
+                            isAttached: isAttached, takesOutput: isAttached,
                             // Some callers bring what no paused instance can take over.
                             coldReason: isAttached && requestCount % 8 == 0 ? .callerState : nil))))
         case .prewarm(let app, let key):

@@ -240,6 +240,8 @@ struct World: Sendable {
                 events.append(.paused(id, byteCount: process.fate.byteCount))
             }
             if process.hasStarted, process.hasChannel { events.append(.started(id)) }
+            if process.isSpawned { events.append(.reconciled(id, found: .unheard)) }
+            // Apps that acknowledge are asked again.
             if process.isReady && process.isAlive { events.append(.becameReady(id)) }
             if let status = process.exitStatus { events.append(.exited(id, status)) }
             if process.isEmpty { events.append(.emptied(id)) }
