@@ -9,7 +9,7 @@ internal import Systemd
 /// user, in a process of its own. It only removes what is older than the order, so that the next
 /// launch need not wait.
 ///
-/// These processes have instance numbers of their own, which the core does not know.
+/// These processes have numbers of their own (`SpawnNumber`), which the core does not know.
 @LoopActor
 final class TemporaryFolders {
     private let core: Core
@@ -18,14 +18,12 @@ final class TemporaryFolders {
     private let spawner: CurrentSpawner
     /// True if the daemon is about to end. The next daemon empties the folders then.
     private var isOver = false
-    private var next = TemporaryFolders.firstNumber
+    /// No former supervisor gave the same number: its processes may still run.
+    private var next = MonotonicClock.nanoseconds & 0xffff_ffff
     /// The folders that are being emptied, by the number of the process.
     private var running: [UInt64: String] = [:]
 
-    /// Above the number of every instance, and below the largest number that a record can have.
-    private static let firstNumber: UInt64 = 1 << 61
     private static let program = "/usr/bin/find"
-    static func isOwn(_ number: UInt64) -> Bool { number >= firstNumber }
 
     /// Called when there is another spawner, which runs none of our processes.
     func forget() { running = [:] }
@@ -35,7 +33,6 @@ final class TemporaryFolders {
         self.catalog = catalog
         self.containers = containers
         self.spawner = spawner
-        next += MonotonicClock.nanoseconds & 0xffff_ffff
     }
 
     /// Empties no folder from now on.
@@ -69,8 +66,8 @@ final class TemporaryFolders {
         }
         next += 1
         var specification = SpawnSpecification(
-            instance: next, app: app.identifier.rawValue, path: Self.program, arguments: words,
-            environment: environment)
+            instance: SpawnNumber.cleaning(next).rawValue, app: app.identifier.rawValue,
+            path: Self.program, arguments: words, environment: environment)
         specification.workingDirectory = "/"
         if app.changesUser {
             specification.identity = .init(
@@ -80,19 +77,15 @@ final class TemporaryFolders {
         if !spawner.send(specification) { running[next] = nil }
     }
 
-    /// Returns true if the spawner's message is about a process of ours.
-    func take(_ message: SpawnerMessage) -> Bool {
+    /// The spawner reports of the process with this number.
+    func received(_ message: SpawnerMessage, about number: UInt64) {
         switch message {
-        case .spawned(let record): return Self.isOwn(record.instance)
-        case .exited(let number, _), .failed(let number, _): return Self.isOwn(number)
-        case .spawnFailed(let number, _), .emptied(let number):
-            guard Self.isOwn(number) else { return false }
+        case .spawnFailed, .emptied:
             running[number] = nil
-            spawner.send(.release(instance: number))
-            return true
-        case .welcome, .instance, .kept, .ending, .stopped, .unguarded, .misfired, .cannotGuard,
-            .executedSecurely:
-            return false
+            spawner.send(.release(instance: SpawnNumber.cleaning(number).rawValue))
+        case .welcome, .instance, .spawned, .exited, .failed, .kept, .ending, .stopped, .unguarded,
+            .misfired, .cannotGuard, .executedSecurely:
+            break
         }
     }
 }

@@ -151,13 +151,8 @@ final class ApplicationChannels {
     func received(_ report: AppReport, from instance: Instance) {
         let identifier = instance.identifier
         switch report {
-        case .acknowledged(AppMessenger.launchCookie, _):
-            appLaunches.tellLockChange(to: instance)
-            core.handle(.becameReady(identifier))
         case .acknowledged(let cookie, let handled):
-            if deliveries.acknowledged(cookie, handled: handled, by: identifier) { return }
-            guard !AppMessenger.isFree(cookie) else { return }
-            core.handle(.acknowledged(identifier, cookie: cookie))
+            acknowledged(cookie, handled: handled, by: instance)
         case .launchStep(let step, let time, _): traces.note("\(step)", time, of: instance)
         case .didDrawFirstFrame(let time, _):
             traces.note("firstDraw", time, of: instance)
@@ -181,6 +176,15 @@ final class ApplicationChannels {
         }
     }
 
-    /// Asks an app to repeat its open requests. A former supervisor told the app of its launch.
-    func askAgain(_ instance: InstanceIdentifier) { messenger.send(.askAgain, to: instance) }
+    private func acknowledged(_ cookie: UInt64, handled: Bool, by instance: Instance) {
+        let identifier = instance.identifier
+        switch AppCookie(cookie) {
+        case .launch:
+            appLaunches.tellLockChange(to: instance)
+            core.handle(.becameReady(identifier))
+        // A delivery of metrics, or a notice, after which nobody asks.
+        case .free: _ = deliveries.acknowledged(cookie, handled: handled, by: identifier)
+        case .step: core.handle(.acknowledged(identifier, cookie: cookie))
+        }
+    }
 }

@@ -74,7 +74,7 @@ final class AppLaunches {
             if handover.areReady(for: instance, of: app) { flags.insert(.credentials) }
         }
         var launch = AppLaunch(
-            cookie: AppMessenger.launchCookie, flags: flags,
+            cookie: AppCookie.launch.rawValue, flags: flags,
             requestInstant: core.now.nanoseconds,
             interface: app.interface)
         addSetup(of: app, to: &launch)

@@ -6,11 +6,6 @@ internal import Systemd
 /// Sends messages to apps made with the SDK, on channels that live as long as the apps.
 @LoopActor
 final class AppMessenger {
-    /// The cookie with which a launch is acknowledged. Cookies of steps count up from 1 and never
-    /// get this high. Cookies of messages that need no answer are between the two (`freeCookie`).
-    static let launchCookie = UInt64.max
-    private static let freeCookieBit: UInt64 = 1 << 63
-
     private let instances: InstanceTable
     private let reporter: Reporter
 
@@ -20,10 +15,7 @@ final class AppMessenger {
     }
 
     /// A cookie that is never given twice, not even by another supervisor.
-    func freeCookie() -> UInt64 { MonotonicClock.nanoseconds | Self.freeCookieBit }
-
-    /// True if an acknowledgement with this cookie is not that of a step.
-    static func isFree(_ cookie: UInt64) -> Bool { cookie & freeCookieBit != 0 }
+    func freeCookie() -> UInt64 { AppCookie.free(MonotonicClock.nanoseconds).rawValue }
 
     /// Sends the event. If it cannot be sent, the app does not acknowledge it, and its deadline
     /// passes.

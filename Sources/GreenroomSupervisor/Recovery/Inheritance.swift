@@ -41,7 +41,10 @@ struct Inheritance {
     /// The number of the next instance. It is greater than those that only the spawner still knows,
     /// so that no number is ever used twice.
     private var nextInstance: InstanceIdentifier {
-        let known = greeting.instances.map(\.instance).filter { !TemporaryFolders.isOwn($0) }
+        let known = greeting.instances.compactMap { entry -> UInt64? in
+            guard case .instance(let instance) = SpawnNumber(entry.instance) else { return nil }
+            return instance.rawValue
+        }
         return max(contents.nextInstance, InstanceIdentifier((known.max() ?? 0) + 1))
     }
 

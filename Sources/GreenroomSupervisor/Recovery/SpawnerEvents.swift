@@ -19,7 +19,9 @@ struct SpawnerEvents {
     let degradations: Degradations
 
     func handle(_ message: SpawnerMessage) {
-        if temporaryFolders.take(message) { return }
+        if case .cleaning(let number)? = message.subject {
+            return temporaryFolders.received(message, about: number)
+        }
         switch message {
         case .spawned(let record):
             let instance = instances.add(record)

@@ -24,10 +24,6 @@ internal import Synchronization
     private static let copiesOffset = headerByteCount + slotCount * MemoryLayout<UInt64>.stride
     private static let magic: UInt64 = 0x3230_4554_4154_5347  // "GSTATE02"
 
-    /// No supervisor lives long enough to give this many identifiers. A greater number is damage,
-    /// and counting on from it would overflow.
-    private static let identifierLimit: UInt64 = 1 << 62
-
     /// The size of the mapping in bytes; only touched pages cost memory.
     static let byteCount = copiesOffset + slotCount * 2 * RecordCoding.capacity
 
@@ -67,7 +63,8 @@ internal import Synchronization
         if secret == (0, 0) { secret = (.random(in: 1 ... .max), .random(in: 1 ... .max)) }
         digest = KeyedDigest(secret: secret)
         let counted = unsafe mapping.load(fromByteOffset: 8, as: UInt64.self)
-        if counted > Self.identifierLimit {
+        // A greater number is damage, and to count on from it would meet other numbers.
+        if counted >= SpawnNumber.firstCleaning {
             contents.damagedCount += 1
             unsafe mapping.storeBytes(of: 0, toByteOffset: 8, as: UInt64.self)
         } else {
@@ -80,7 +77,7 @@ internal import Synchronization
             }
             var reader = unsafe RecordReader(bytes)
             guard let record = InstanceRecord(from: &reader),
-                1..<Self.identifierLimit ~= record.instance.rawValue,
+                1..<SpawnNumber.firstCleaning ~= record.instance.rawValue,
                 instanceSlots[record.instance] == nil
             else {
                 contents.damagedCount += 1
