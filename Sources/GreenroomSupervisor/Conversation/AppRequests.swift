@@ -48,7 +48,10 @@ final class AppRequests {
         _ submission: TaskRequest, _ cookie: UInt64, by instance: Instance
     ) {
         guard let cookie = toDo(cookie, instance, canRepeat: true) else { return }
-        work.submit(submission, cookie, instance)
+        if let refusal = work.refusal(of: submission, by: instance.app) {
+            return messenger.answer(instance.identifier, cookie, refusal)
+        }
+        ask(.submitTask(instance.app, ScheduledTask(submission)), cookie, by: instance)
     }
 
     /// The cookie to answer; nil if there is nothing to do.
@@ -77,6 +80,11 @@ final class AppRequests {
         return false
     }
 
+    private func ask(_ request: Request, _ cookie: UInt64, by instance: Instance) {
+        guard admit(cookie, of: instance.identifier) else { return }
+        requests.ask(request, for: .app(instance.identifier, cookie: cookie))
+    }
+
     private func request(
         _ wish: AppReport.SceneRequest, _ cookie: UInt64, by instance: Instance
     ) {
@@ -94,9 +102,7 @@ final class AppRequests {
         // The app runs, so it can update what it shows.
         case .refresh: return messenger.answer(instance.identifier, cookie, .done)
         }
-        guard admit(cookie, of: instance.identifier) else { return }
-        requests.ask(
-            .scene(instance.app, request), for: .app(instance.identifier, cookie: cookie))
+        ask(.scene(instance.app, request), cookie, by: instance)
 
         func refuse() {
             messenger.answer(

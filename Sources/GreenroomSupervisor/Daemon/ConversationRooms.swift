@@ -22,7 +22,7 @@ struct ConversationRooms {
             log: shared.log, stateDirectory: stateDirectory)
         work = BackgroundWork(
             core: core, catalog: catalog, instances: instances, messenger: shared.messenger,
-            requests: shared.requests, inspector: memory.reclaimer.conditions, log: shared.log,
+            inspector: memory.reclaimer.conditions, log: shared.log,
             stateDirectory: stateDirectory, prepared.configuration)
         opening = URLOpening(
             catalog: catalog, launches: launching.launches, stateDirectory: stateDirectory,

@@ -5,15 +5,13 @@ internal import GreenroomManifest
 internal import Systemd
 
 /// Carries background time and scheduled work between the core and the apps: passes on what is
-/// said, keeps what is scheduled, and inspects the machine when the core asks. Refuses by
-/// itself what greenroom.conf or the app's manifest does not allow.
+/// said, keeps what is scheduled, and inspects the machine when the core asks.
 @LoopActor
 final class BackgroundWork {
     private let core: Core
     private let catalog: AppCatalog
     private let instances: InstanceTable
     private let messenger: AppMessenger
-    private let requests: Requests
     private let inspector: ConditionInspector
     private let log: Log
     private let files: TaskFiles
@@ -34,14 +32,13 @@ final class BackgroundWork {
 
     init(
         core: Core, catalog: AppCatalog, instances: InstanceTable, messenger: AppMessenger,
-        requests: Requests, inspector: ConditionInspector, log: Log, stateDirectory: String,
+        inspector: ConditionInspector, log: Log, stateDirectory: String,
         _ configuration: DaemonConfiguration
     ) {
         self.core = core
         self.catalog = catalog
         self.instances = instances
         self.messenger = messenger
-        self.requests = requests
         self.inspector = inspector
         self.log = log
         files = TaskFiles(stateDirectory: stateDirectory)
@@ -182,28 +179,21 @@ final class BackgroundWork {
         return known + (0..<max(0, others)).map { "unnamed \($0 + 1)" }
     }
 
-    func submit(_ request: TaskRequest, _ cookie: UInt64, _ instance: Instance) {
-        func refuse(_ refusal: TaskRequest.Refusal, _ reason: String) {
-            messenger.answer(
-                instance.identifier, cookie,
-                .refused(code: refusal.rawValue, reason: reason))
-        }
+    /// Why the app may not schedule this; nil if it may, as far as greenroom.conf and its manifest
+    /// decide that.
+    func refusal(of request: TaskRequest, by app: AppIdentifier) -> AppEvent.Answer? {
         guard isOffered else {
-            return refuse(.unavailable, "greenroom.conf says ScheduledWork=no")
+            return .refused(
+                code: TaskRequest.Refusal.unavailable.rawValue,
+                reason: "greenroom.conf says ScheduledWork=no")
         }
-        guard catalog[instance.app]?.application.scheduledTasks.contains(request.identifier) == true
-        else {
-            return refuse(
-                .notPermitted,
-                "its manifest does not name it; it would need it in ScheduledTasks= of [Application]"
-            )
+        guard catalog[app]?.application.scheduledTasks.contains(request.identifier) == true else {
+            return .refused(
+                code: TaskRequest.Refusal.notPermitted.rawValue,
+                reason: "its manifest does not name it; it would need it in ScheduledTasks= of "
+                    + "[Application]")
         }
-        guard !requests.isFull(of: instance.identifier) else {
-            return messenger.answer(instance.identifier, cookie, .tooManyRequests)
-        }
-        requests.ask(
-            .submitTask(instance.app, ScheduledTask(request)),
-            for: .app(instance.identifier, cookie: cookie))
+        return nil
     }
 }
 
@@ -225,7 +215,7 @@ extension TaskRequest {
 }
 
 extension ScheduledTask {
-    fileprivate init(_ request: TaskRequest) {
+    init(_ request: TaskRequest) {
         self.init(
             identifier: request.identifier, kind: .init(request.kind),
             earliestBegin: request.earliestBegin.map { Int64(clamping: $0) },
