@@ -44,7 +44,7 @@ struct Adopted: ~Copyable {
     /// that it kept, and the apps.
     private static func restore(_ rooms: Rooms, _ inheritance: Inheritance) {
         let greeting = inheritance.greeting
-        rooms.shared.core.begin(performing: Effects(rooms))
+        rooms.shared.core.begin(performing: rooms.effects)
         // The locks come first, before anything is launched.
         rooms.machine.locks.restore()
         rooms.recovery.reconnection.use(greeting)

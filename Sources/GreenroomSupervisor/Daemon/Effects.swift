@@ -4,42 +4,32 @@ internal import Systemd
 /// Carries out what the core decides, in order, each effect by the room that owns its subject.
 @LoopActor
 final class Effects: EffectPerformer {
-    private let records: Records
     private let events: EventStream
-    private let reporter: Reporter
-    private let instances: InstanceTable
-    private let requests: Requests
-    private let launcher: Launcher
-    private let freezer: Freezer
+    private let records: RecordKeeping
+    private let processes: Processes
+    private let answers: Answers
+    private let history: History
     private let reclaimer: Reclaimer
     private let sockets: ListeningSockets
     private let applications: ApplicationChannels
-    private let appRequests: AppRequests
-    private let replies: Replies
     private let states: KeptStates
     private let work: BackgroundWork
-    private let measuring: MeasuringRooms
-    private let paths: AppPaths
-    private let temporaryFolders: TemporaryFolders
 
-    init(_ rooms: Rooms) {
-        records = rooms.shared.records
-        events = rooms.shared.events
-        reporter = rooms.shared.reporter
-        instances = rooms.shared.instances
-        requests = rooms.shared.requests
-        launcher = rooms.launching.launcher
-        freezer = rooms.memory.freezer
-        reclaimer = rooms.memory.reclaimer
-        sockets = rooms.launching.sockets
-        applications = rooms.conversation.applications
-        appRequests = rooms.conversation.appRequests
-        replies = rooms.control.replies
-        states = rooms.conversation.states
-        work = rooms.conversation.work
-        measuring = rooms.measuring
-        paths = rooms.machine.paths
-        temporaryFolders = rooms.shared.temporaryFolders
+    init(
+        events: EventStream, records: RecordKeeping, processes: Processes, answers: Answers,
+        history: History, reclaimer: Reclaimer, sockets: ListeningSockets,
+        applications: ApplicationChannels, states: KeptStates, work: BackgroundWork
+    ) {
+        self.events = events
+        self.records = records
+        self.processes = processes
+        self.answers = answers
+        self.history = history
+        self.reclaimer = reclaimer
+        self.sockets = sockets
+        self.applications = applications
+        self.states = states
+        self.work = work
     }
 
     func beganTurn() { events.beganTurn() }
@@ -47,28 +37,23 @@ final class Effects: EffectPerformer {
 
     func perform(_ effect: Effect) {
         switch effect {
-        case .save(let record):
-            if !records.save(record) { reporter.runtimeStateIsFullOfInstances() }
+        case .save(let record): records.save(record)
         case .erase(let instance): records.erase(instance)
-        case .saveApp(let record):
-            if !records.save(record) { reporter.runtimeStateIsFull(record.app) }
+        case .saveApp(let record): records.save(record)
         case .eraseApp(let app): records.erase(app)
         case .spawn(let instance, let app, let purpose):
-            launcher.spawn(instance, of: app, for: purpose)
-            reclaimer.pressure.instancesExist()
+            processes.spawn(instance, of: app, for: purpose)
         case .go(let instance, let request, let terms):
-            launcher.go(instance, for: request, terms)
-        case .awaitStart(let instance): launcher.awaitStart(of: instance)
-        case .freeze(let instance): freezer.freeze(instance)
-        case .thaw(let instance): freezer.thaw(instance)
-        case .terminate(let instance): instances.terminate(instance)
-        case .kill(let instance): instances.kill(instance)
-        case .release(let instance, let app): release(instance, of: app)
-        case .applyPriority(let instance, let priority):
-            instances.apply(priority, to: instance)
-            reclaimer.priorities.want(priority, for: instance)
-        case .answer(let request, let answer): self.answer(request, with: answer)
-        case .record(let record): note(record)
+            processes.launcher.go(instance, for: request, terms)
+        case .awaitStart(let instance): processes.launcher.awaitStart(of: instance)
+        case .freeze(let instance): processes.freezer.freeze(instance)
+        case .thaw(let instance): processes.freezer.thaw(instance)
+        case .terminate(let instance): processes.instances.terminate(instance)
+        case .kill(let instance): processes.instances.kill(instance)
+        case .release(let instance, let app): processes.release(instance, of: app)
+        case .applyPriority(let instance, let priority): processes.apply(priority, to: instance)
+        case .answer(let request, let answer): answers.give(answer, to: request)
+        case .record(let record): history.note(record)
         case .awaitConnection(let app): sockets.watch(app)
         case .ignoreConnections(let app): sockets.ignore(app)
         case .tell(let instance, let step, let terms):
@@ -96,38 +81,5 @@ final class Effects: EffectPerformer {
         case .inspectTaskConditions: work.inspect()
         case .setTaskAlarm(let time): work.setAlarm(time)
         }
-    }
-
-    /// Answers whoever asked; then tells the metrics.
-    private func answer(_ identifier: RequestIdentifier, with answer: Answer) {
-        guard let request = requests.take(identifier) else { return }
-        switch request.origin {
-        case .client(let call): replies.answer(call, with: answer)
-        case .app(let instance, let cookie?): appRequests.answer(answer, to: cookie, of: instance)
-        case .app(_, nil), .daemon: break
-        }
-        if case .launched(let outcome, let inBackground) = answer, let context = request.context {
-            measuring.metrics.launched(
-                outcome, inBackground: inBackground, requestedAt: context.requestedAt)
-        }
-        measuring.metrics.answered(answer, foregroundRequestedAt: request.foregroundRequestedAt)
-    }
-
-    private func note(_ record: Record) {
-        reporter.note(record)
-        measuring.screens.note(record)
-        measuring.metrics.note(record)
-        if case .stateChanged(let instance, let app, let old, let new, _) = record {
-            measuring.traces.moved(instance, app, from: old, to: new)
-        }
-    }
-
-    /// The instance's end is recorded, and no process of it is left. Its paths may start the app
-    /// again, and its temporary files can be removed.
-    private func release(_ instance: InstanceIdentifier, of app: AppIdentifier?) {
-        instances.release(instance)
-        guard let app else { return }
-        if paths.has(app) { paths.look(at: app) }
-        temporaryFolders.emptyFolder(of: app)
     }
 }

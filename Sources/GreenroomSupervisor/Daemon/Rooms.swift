@@ -12,6 +12,7 @@ final class Rooms {
     let machine: MachineRooms
     let recovery: RecoveryRooms
     let control: ControlRooms
+    let effects: Effects
 
     init(_ prepared: borrowing Prepared) throws {
         shared = try SharedRooms(prepared)
@@ -23,6 +24,23 @@ final class Rooms {
         recovery = RecoveryRooms(shared, memory, launching, conversation, prepared)
         control = try ControlRooms(
             shared, memory, measuring, launching, conversation, machine, prepared)
+        effects = Effects(
+            events: shared.events,
+            records: RecordKeeping(records: shared.records, reporter: shared.reporter),
+            processes: Processes(
+                instances: shared.instances, launcher: launching.launcher,
+                freezer: memory.freezer, priorities: memory.reclaimer.priorities,
+                pressure: memory.reclaimer.pressure, paths: machine.paths,
+                temporaryFolders: shared.temporaryFolders),
+            answers: Answers(
+                requests: shared.requests, replies: control.replies,
+                appRequests: conversation.appRequests, metrics: measuring.metrics),
+            history: History(
+                reporter: shared.reporter, screens: measuring.screens,
+                metrics: measuring.metrics, traces: measuring.traces),
+            reclaimer: memory.reclaimer, sockets: launching.sockets,
+            applications: conversation.applications, states: conversation.states,
+            work: conversation.work)
     }
 }
 

@@ -1,0 +1,20 @@
+internal import GreenroomLifecycle
+internal import Systemd
+
+/// What has happened, for everybody who keeps account of it.
+@LoopActor
+struct History {
+    let reporter: Reporter
+    let screens: ShownScreens
+    let metrics: Metrics
+    let traces: LaunchTraces
+
+    func note(_ record: Record) {
+        reporter.note(record)
+        screens.note(record)
+        metrics.note(record)
+        if case .stateChanged(let instance, let app, let old, let new, _) = record {
+            traces.moved(instance, app, from: old, to: new)
+        }
+    }
+}
