@@ -39,9 +39,8 @@ struct Prepared: ~Copyable {
         DescriptorLimit.raise()
         let disposal = try Disposal()
         let (link, greeting) = try SpawnerLink.open(
-            runtimeDirectory: options.runtimeDirectory, spawnerPath: options.spawnerPath,
-            mayStart: !Self.isManaged(environment), grace: configuration.terminateGrace,
-            log: log)
+            from: SpawnerSource(options, mayStart: !Self.isManaged(environment)),
+            grace: configuration.terminateGrace, log: log)
         let inheritance = try Inheritance(greeting, log: log)
         self.options = options
         self.environment = environment
@@ -64,5 +63,13 @@ struct Prepared: ~Copyable {
     consuming func adopt() throws -> Adopted {
         let rooms = try Rooms(self)
         return try Adopted(rooms, self)
+    }
+}
+
+extension SpawnerSource {
+    init(_ options: Options, mayStart: Bool) {
+        self.init(
+            runtimeDirectory: options.runtimeDirectory, program: options.spawnerPath,
+            mayStart: mayStart)
     }
 }

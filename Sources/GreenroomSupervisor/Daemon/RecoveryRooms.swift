@@ -1,3 +1,4 @@
+internal import GreenroomSpawner
 internal import Systemd
 
 /// The spawner: what it says, and its loss.
@@ -21,13 +22,16 @@ struct RecoveryRooms {
             freezer: memory.freezer, launcher: launching.launcher,
             appLaunches: launching.appLaunches, channels: conversation.channels, events: events,
             messenger: shared.messenger, reporter: shared.reporter)
+        // Whoever runs the spawner by now will run the next one.
+        let source = SpawnerSource(
+            prepared.options, mayStart: !prepared.inheritance.greeting.welcome.isManaged)
         reconnection = Reconnection(
-            prepared.link, isManaged: prepared.inheritance.greeting.isManaged,
-            runtimeDirectory: prepared.options.runtimeDirectory,
-            spawnerPath: prepared.options.spawnerPath, core: core, records: shared.records,
-            watchers: shared.events, instances: instances, spawner: spawner,
-            sockets: launching.sockets, temporaryFolders: shared.temporaryFolders,
-            priorities: memory.reclaimer.priorities, events: events, recovery: recovery,
-            degradations: shared.degradations, log: shared.log)
+            prepared.link, from: source,
+            for: SpawnerUsers(
+                spawner: spawner, instances: instances, sockets: launching.sockets,
+                temporaryFolders: shared.temporaryFolders,
+                priorities: memory.reclaimer.priorities, degradations: shared.degradations),
+            memory: SpawnerMemory(records: shared.records, events: shared.events),
+            core: core, events: events, recovery: recovery, log: shared.log)
     }
 }

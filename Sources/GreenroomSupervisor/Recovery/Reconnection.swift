@@ -1,5 +1,4 @@
 internal import Glibc
-internal import GreenroomControl
 internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import GreenroomSpawner
@@ -9,21 +8,12 @@ internal import Systemd
 /// lost.
 @LoopActor
 final class Reconnection: SpawnerListener {
-    /// Whether systemd starts and stops the spawner, whose apps then outlive the supervisor.
-    let isManaged: Bool
-    private let runtimeDirectory: String
-    private let spawnerPath: String
+    private let source: SpawnerSource
+    private let users: SpawnerUsers
+    private let memory: SpawnerMemory
     private let core: Core
-    private let records: Records
-    private let watchers: EventStream
-    private let instances: InstanceTable
-    private let spawner: CurrentSpawner
-    private let sockets: ListeningSockets
-    private let temporaryFolders: TemporaryFolders
-    private let priorities: PriorityWriter
     private let events: SpawnerEvents
     private let recovery: Recovery
-    private let degradations: Degradations
     private let log: Log
     private var onEnding: (() -> Void)?
     private var link: SpawnerLink
@@ -44,44 +34,24 @@ final class Reconnection: SpawnerListener {
     }
 
     init(
-        _ link: SpawnerLink, isManaged: Bool, runtimeDirectory: String, spawnerPath: String,
-        core: Core, records: Records, watchers: EventStream, instances: InstanceTable,
-        spawner: CurrentSpawner, sockets: ListeningSockets, temporaryFolders: TemporaryFolders,
-        priorities: PriorityWriter, events: SpawnerEvents, recovery: Recovery,
-        degradations: Degradations, log: Log
+        _ link: SpawnerLink, from source: SpawnerSource, for users: SpawnerUsers,
+        memory: SpawnerMemory, core: Core, events: SpawnerEvents, recovery: Recovery, log: Log
     ) {
         self.link = link
-        self.isManaged = isManaged
-        self.runtimeDirectory = runtimeDirectory
-        self.spawnerPath = spawnerPath
+        self.source = source
+        self.users = users
+        self.memory = memory
         self.core = core
-        self.records = records
-        self.watchers = watchers
-        self.instances = instances
-        self.spawner = spawner
-        self.sockets = sockets
-        self.temporaryFolders = temporaryFolders
-        self.priorities = priorities
         self.events = events
         self.recovery = recovery
-        self.degradations = degradations
         self.log = log
     }
 
-    /// Gives the spawner to every room that needs one.
+    /// Whether systemd starts and stops the spawner, whose apps then outlive the supervisor.
+    var isManaged: Bool { !source.mayStart }
+
     func use(_ greeting: SpawnerLink.Greeting) {
-        spawner.use(link)
-        temporaryFolders.forget()
-        priorities.controllersMayDiffer()
-        instances.use(cgroups: greeting.welcome.cgroup.map(Cgroup.init(directory:)))
-        degradations.forget()
-        if let reason = greeting.welcome.degradation {
-            degradations.note(
-                Control.Note(
-                    code: "no_cgroups",
-                    text: "\(reason); apps are suspended with SIGSTOP, and memory is not accounted")
-            )
-        }
+        users.use(link, greeting)
         link.tell(self)
     }
 
@@ -126,8 +96,7 @@ final class Reconnection: SpawnerListener {
         killed = nil
         do {
             let (link, greeting) = try SpawnerLink.open(
-                runtimeDirectory: runtimeDirectory, spawnerPath: spawnerPath,
-                mayStart: !isManaged, grace: core.lifecycle.policy.terminateGrace,
+                from: source, grace: core.lifecycle.policy.terminateGrace,
                 patience: SpawnerLink.shortPatience)
             try replace(with: link, greeting)
         } catch let silence as SpawnerLink.Silence {
@@ -140,9 +109,7 @@ final class Reconnection: SpawnerListener {
     }
 
     private func unreachable(_ error: any Error) {
-        degradations.note(
-            Control.Note(code: "no_spawner", text: "reaching the spawner: \(error)"))
-        spawner.useNone()
+        users.useNone(because: error)
         recovery.failPendingOrders()
         // systemd starts the spawner again within moments. A spawner that the supervisor starts is
         // tried as often.
@@ -151,14 +118,13 @@ final class Reconnection: SpawnerListener {
 
     private func replace(with next: SpawnerLink, _ greeting: SpawnerLink.Greeting) throws {
         let inheritance = try Inheritance(greeting)
-        records.move(to: inheritance.state, in: inheritance.memory, core.lifecycle)
-        watchers.move(to: inheritance.memory, at: RuntimeState.byteCount)
+        memory.move(to: inheritance, core.lifecycle)
         let orders = link.ordersToRepeat(by: next)
         link = next
         use(greeting)
-        if greeting.kept.isEmpty { sockets.keepAll() }
+        if greeting.kept.isEmpty { users.sockets.keepAll() }
         recovery.reconnect(with: greeting.instances, repeating: orders)
-        instances.forgetFormerCgroups()
+        users.instances.forgetFormerCgroups()
         try link.activate()
         log.say(.notice, "the spawner is back")
     }
@@ -202,12 +168,8 @@ final class Reconnection: SpawnerListener {
     /// - Parameter done: called when the spawner is gone; at once if there is none. A spawner that
     ///   does not answer is killed: nobody can do what it has not done.
     func end(graceMilliseconds: UInt32, then done: @escaping () -> Void) {
-        guard spawner.isThere else { return done() }
+        guard users.spawner.isThere else { return done() }
         whenEnding = .last(done)
         link.send(.shutDown(graceMilliseconds: graceMilliseconds))
     }
-}
-
-extension SpawnerLink.Greeting {
-    var isManaged: Bool { welcome.isManaged }
 }

@@ -51,20 +51,18 @@ extension SpawnerLink {
     /// unless the spawner is blocked in the kernel.
     static let endPatience: Int32 = 2_000
 
-    /// Connects to the spawner of this runtime directory. Starts one if there is none and systemd
-    /// does not provide it. Waits at most `patience` in each try; a spawner that dies meanwhile is
+    /// Connects to the spawner. Starts one if there is none and systemd does not provide it. Waits at most `patience` in each try; a spawner that dies meanwhile is
     /// replaced.
     ///
     /// - Parameter log: where to report that a spawner that does not answer is killed. If it is
     ///   nil, such a spawner is not killed.
     static func open(
-        runtimeDirectory: String, spawnerPath: String, mayStart: Bool, grace: Duration,
-        patience: Int32 = patience, log: Log? = nil
+        from source: SpawnerSource, grace: Duration, patience: Int32 = patience, log: Log? = nil
     ) throws -> (SpawnerLink, Greeting) {
         var pause: Int32 = 10
         for _ in 1..<(log == nil ? tries : startTries) {
             do {
-                return try openOnce(runtimeDirectory, spawnerPath, mayStart, grace, patience)
+                return try openOnce(source, grace, patience)
             } catch ConnectionError.closed {
                 // The former supervisor may have been killed, and the spawner may not have seen its
                 // end yet.
@@ -77,11 +75,11 @@ extension SpawnerLink {
                 guard let log, silence.kill() else { throw silence }
                 silence.say(log)
                 _ = try silence.process?.descriptor.waitUntilReadable(milliseconds: endPatience)
-            } catch let error as SystemError where error.isDisconnection && mayStart {
+            } catch let error as SystemError where error.isDisconnection && source.mayStart {
                 continue
             }
         }
-        return try openOnce(runtimeDirectory, spawnerPath, mayStart, grace, patience)
+        return try openOnce(source, grace, patience)
     }
 
     /// At most this many tries if spawners end while they are greeted. More such ends are not a
@@ -92,20 +90,19 @@ extension SpawnerLink {
     private static let startTries = 8
 
     private static func openOnce(
-        _ runtimeDirectory: String, _ spawnerPath: String, _ mayStart: Bool, _ grace: Duration,
-        _ patience: Int32
+        _ source: SpawnerSource, _ grace: Duration, _ patience: Int32
     ) throws -> (SpawnerLink, Greeting) {
-        let path = runtimeDirectory + "/spawner"
+        let path = source.runtimeDirectory + "/spawner"
         let connection: SpawnerConnection
         do throws(SystemError) {
             connection = try SpawnerConnection.connect(to: path)
         } catch {
             guard error.code == ENOENT || error.isDisconnection else { throw error }
-            guard mayStart else {
+            guard source.mayStart else {
                 throw Unavailable(
                     description: "\(path): nobody listens; start greenroom-spawner.service")
             }
-            try start(spawnerPath, in: runtimeDirectory, patience)
+            try start(source.program, in: source.runtimeDirectory, patience)
             connection = try SpawnerConnection.connect(to: path)
         }
         let link = SpawnerLink(connection)

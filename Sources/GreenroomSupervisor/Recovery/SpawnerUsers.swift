@@ -1,0 +1,37 @@
+internal import GreenroomControl
+internal import GreenroomLinux
+internal import GreenroomSpawner
+internal import Systemd
+
+/// The rooms for which it matters that there is another spawner, or none.
+@LoopActor
+struct SpawnerUsers {
+    let spawner: CurrentSpawner
+    let instances: InstanceTable
+    let sockets: ListeningSockets
+    let temporaryFolders: TemporaryFolders
+    let priorities: PriorityWriter
+    let degradations: Degradations
+
+    /// Gives the spawner to every room that needs one.
+    func use(_ link: SpawnerLink, _ greeting: SpawnerLink.Greeting) {
+        spawner.use(link)
+        temporaryFolders.forget()
+        priorities.controllersMayDiffer()
+        instances.use(cgroups: greeting.welcome.cgroup.map(Cgroup.init(directory:)))
+        degradations.forget()
+        if let reason = greeting.welcome.degradation {
+            degradations.note(
+                Control.Note(
+                    code: "no_cgroups",
+                    text: "\(reason); apps are suspended with SIGSTOP, and memory is not accounted")
+            )
+        }
+    }
+
+    func useNone(because error: any Error) {
+        degradations.note(
+            Control.Note(code: "no_spawner", text: "reaching the spawner: \(error)"))
+        spawner.useNone()
+    }
+}
