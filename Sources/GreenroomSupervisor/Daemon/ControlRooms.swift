@@ -36,13 +36,18 @@ struct ControlRooms {
             core: core, catalog: catalog, instances: instances, authorization: authorization,
             objections: objections, conditions: reclaimer.conditions)
         handler = ControlHandler(
-            core: core, instances: instances, requests: requests, events: shared.events,
-            authorization: authorization, descriptions: descriptions,
-            explanations: Explanations(
-                core: core, catalog: catalog, reclaimer: reclaimer, objections: objections),
+            requests: requests, events: shared.events, authorization: authorization,
+            reportCalls: ReportCalls(
+                installer: installer, authorization: authorization, descriptions: descriptions,
+                explanations: Explanations(
+                    core: core, catalog: catalog, reclaimer: reclaimer, objections: objections),
+                metrics: measuring.metrics),
             launchCalls: LaunchCalls(
                 core: core, requests: requests, authorization: authorization,
                 contexts: launching.contexts, launches: launching.launches),
+            instanceCalls: InstanceCalls(
+                core: core, instances: instances, requests: requests,
+                authorization: authorization),
             applicationCalls: ApplicationCalls(
                 core: core, catalog: catalog, requests: requests, authorization: authorization,
                 launches: launching.launches, opening: conversation.opening,
@@ -50,8 +55,8 @@ struct ControlRooms {
             taskCalls: TaskCalls(
                 core: core, catalog: catalog, requests: requests, authorization: authorization,
                 work: work),
-            metrics: measuring.metrics, pressure: reclaimer.pressure, installer: installer,
-            reload: reload)
+            administrationCalls: AdministrationCalls(
+                authorization: authorization, reload: reload, pressure: reclaimer.pressure))
     }
 }
 
