@@ -4,9 +4,8 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
 
-/// The channels of apps made with the SDK, which stay open as long as the apps run. Carries what
-/// the core tells the apps, and what they say back. An app that sends nonsense, too much or nothing
-/// harms only itself: one of its messages is read in each turn of the loop, and its deadlines pass.
+/// Tells apps made with the SDK what the core has decided, on channels that stay open as long as the
+/// apps run. `ApplicationReports` has what they say back.
 @LoopActor
 final class ApplicationChannels {
     private let core: Core
@@ -16,18 +15,13 @@ final class ApplicationChannels {
     private let requests: Requests
     private let contents: WaitingContents
     private let states: KeptStates
-    private let metrics: Metrics
-    private let deliveries: MetricDeliveries
     private let traces: LaunchTraces
-    private let work: BackgroundWork
     private let appLaunches: AppLaunches
-    private let appRequests: AppRequests
 
     init(
         core: Core, catalog: AppCatalog, instances: InstanceTable, messenger: AppMessenger,
-        requests: Requests, contents: WaitingContents, states: KeptStates, metrics: Metrics,
-        deliveries: MetricDeliveries, traces: LaunchTraces, work: BackgroundWork,
-        appLaunches: AppLaunches, appRequests: AppRequests
+        requests: Requests, contents: WaitingContents, states: KeptStates, traces: LaunchTraces,
+        appLaunches: AppLaunches
     ) {
         self.core = core
         self.catalog = catalog
@@ -36,15 +30,9 @@ final class ApplicationChannels {
         self.requests = requests
         self.contents = contents
         self.states = states
-        self.metrics = metrics
-        self.deliveries = deliveries
         self.traces = traces
-        self.work = work
         self.appLaunches = appLaunches
-        self.appRequests = appRequests
     }
-
-    // MARK: Telling
 
     func tell(_ instance: InstanceIdentifier, _ pending: PendingStep, _ terms: StepTerms) {
         guard let app = instances[instance]?.app else { return }
@@ -144,47 +132,5 @@ final class ApplicationChannels {
         messenger.send(
             .restoreState(state, session: connection.session, cookie: messenger.freeCookie()),
             to: instance)
-    }
-
-    // MARK: Hearing
-
-    func received(_ report: AppReport, from instance: Instance) {
-        let identifier = instance.identifier
-        switch report {
-        case .acknowledged(let cookie, let handled):
-            acknowledged(cookie, handled: handled, by: instance)
-        case .launchStep(let step, let time, _): traces.note("\(step)", time, of: instance)
-        case .didDrawFirstFrame(let time, _):
-            traces.note("firstDraw", time, of: instance)
-            metrics.drew(identifier, at: traces.latest(time), isSaid: true)
-            core.handle(.drewFirstFrame(identifier))
-        case .callbackOverran(let callback, let duration):
-            traces.overran(instance, callback, duration)
-        case .state(let state, let session, let cookie):
-            states.received(state, session: session, cookie, from: instance)
-        case .requestScene(let wish, let cookie): appRequests.requested(wish, cookie, by: instance)
-        case .openURL(let url, let cookie): appRequests.requestedURL(url, cookie, by: instance)
-        case .launchTask(let name, let isFinished, let time):
-            metrics.task(
-                name, isFinished: isFinished, at: traces.latest(time), of: identifier)
-        case .launchSteps(let steps): traces.restore(steps, of: identifier)
-        case .subscribesToMetrics(let wants):
-            deliveries.subscribe(identifier, wants)
-        case .background(.submit(let request, let cookie)):
-            appRequests.submitted(request, cookie, by: instance)
-        case .background(let report): work.received(report, from: instance)
-        }
-    }
-
-    private func acknowledged(_ cookie: UInt64, handled: Bool, by instance: Instance) {
-        let identifier = instance.identifier
-        switch AppCookie(cookie) {
-        case .launch:
-            appLaunches.tellLockChange(to: instance)
-            core.handle(.becameReady(identifier))
-        // A delivery of metrics, or a notice, after which nobody asks.
-        case .free: _ = deliveries.acknowledged(cookie, handled: handled, by: identifier)
-        case .step: core.handle(.acknowledged(identifier, cookie: cookie))
-        }
     }
 }

@@ -17,7 +17,7 @@ final class ChannelEvents {
     private let launcher: Launcher
     private let ends: MemoryEnds
     private let deliveries: MetricDeliveries
-    private let applications: ApplicationChannels
+    private let reports: ApplicationReports
     private let reporter: Reporter
     private let readiness: ReadinessListener?
     private let inspector: PausedInspector
@@ -37,7 +37,7 @@ final class ChannelEvents {
     init(
         core: Core, catalog: AppCatalog, instances: InstanceTable, spawner: CurrentSpawner,
         contexts: LaunchContexts, launcher: Launcher, ends: MemoryEnds,
-        deliveries: MetricDeliveries, applications: ApplicationChannels,
+        deliveries: MetricDeliveries, reports: ApplicationReports,
         readiness: ReadinessListener?, inspector: PausedInspector, reporter: Reporter
     ) {
         self.core = core
@@ -48,7 +48,7 @@ final class ChannelEvents {
         self.launcher = launcher
         self.ends = ends
         self.deliveries = deliveries
-        self.applications = applications
+        self.reports = reports
         self.reporter = reporter
         self.readiness = readiness
         self.inspector = inspector
@@ -144,7 +144,7 @@ final class ChannelEvents {
         case .started: started(instance)
         case .report(let report):
             guard isApplication(instance) else { return lost(instance) }
-            applications.received(report, from: instance)
+            reports.received(report, from: instance)
             // This fails if the instance has ended meanwhile.
             try? instance.channel?.discard()
         case .error(let code, let cookie): return failed(instance, code, cookie)

@@ -33,14 +33,16 @@ struct ConversationRooms {
         applications = ApplicationChannels(
             core: core, catalog: catalog, instances: instances, messenger: shared.messenger,
             requests: shared.requests, contents: shared.contents, states: states,
-            metrics: measuring.metrics, deliveries: measuring.deliveries, traces: measuring.traces,
-            work: work, appLaunches: launching.appLaunches, appRequests: appRequests)
+            traces: measuring.traces, appLaunches: launching.appLaunches)
+        let reports = ApplicationReports(
+            core: core, states: states, metrics: measuring.metrics,
+            deliveries: measuring.deliveries, traces: measuring.traces, work: work,
+            appLaunches: launching.appLaunches, appRequests: appRequests)
         channels = ChannelEvents(
             core: core, catalog: catalog, instances: instances, spawner: shared.spawner,
             contexts: launching.contexts, launcher: launching.launcher,
             ends: memory.reclaimer.ends, deliveries: measuring.deliveries,
-            applications: applications,
-            readiness: launching.readiness, inspector: launching.inspector,
+            reports: reports, readiness: launching.readiness, inspector: launching.inspector,
             reporter: shared.reporter)
     }
 }
