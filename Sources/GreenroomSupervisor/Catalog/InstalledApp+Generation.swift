@@ -9,13 +9,14 @@ extension InstalledApp {
         // The properties that every app has are formatted by hand: printing a structure takes fifty
         // times as long, and the daemon's start does this for every app.
         let lists = [
-            arguments, environment, extraKeyNames.sorted(), fingerprint.map(\.words),
-            groups.map(String.init), account.words,
+            command.arguments, environment.strings, environment.extraKeyNames.sorted(),
+            program.fingerprint.map(\.words), identity.groups.map(String.init), account.words,
         ]
         let scalars = [
-            "\(kind)", executablePath, workingDirectory ?? "-", umask.map(String.init) ?? "-",
-            "\(noNewPrivileges)", "\(limits)", confinement.map { "\($0)" } ?? "-",
-            "\(cgroupSettings)", "\(sockets)",
+            "\(kind)", program.path, command.workingDirectory ?? "-",
+            command.umask.map(String.init) ?? "-", "\(restrictions.noNewPrivileges)",
+            "\(restrictions.limits)", restrictions.confinement.map { "\($0)" } ?? "-",
+            "\(restrictions.cgroupSettings)", "\(sockets)",
         ]
         return digest.digest(of: scalars + lists.flatMap { ["\($0.count)"] + $0 })
     }

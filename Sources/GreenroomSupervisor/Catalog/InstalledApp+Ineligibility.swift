@@ -5,7 +5,7 @@ extension InstalledApp {
     /// Why the app is never prewarmed, with the command that changes this if there is one. Nil if
     /// the app can be prewarmed.
     var whyNeverPrewarmed: String? {
-        guard let text = ineligibility?.text else { return nil }
+        guard let text = program.ineligibility?.text else { return nil }
         let name = identifier.rawValue
         // There is no such command if no manifest can have the app's name; a name with an @ would
         // be a template's.

@@ -24,64 +24,90 @@ final class InstalledApp {
         var text: String
     }
 
+    /// The program that instances execute.
+    struct Program {
+        /// The path of the executable, after the search of `PATH`.
+        let path: String
+        /// The program whose main the shim waits for: the executable itself, or the interpreter at
+        /// the end of a script's chain.
+        let pausedPath: String
+        /// The identity of every file that the program is made from. If one changes, paused
+        /// instances are stale.
+        let fingerprint: [InspectedFile]
+        let ineligibility: Ineligibility?
+    }
+
+    /// How the program is executed, as far as the manifest says.
+    struct Command {
+        /// `Exec=` split into words; the first is argv[0].
+        let arguments: [String]
+        /// If it is nil, the caller's is used, or else the root directory.
+        let workingDirectory: String?
+        /// If it is nil, the caller's is used, or else `defaultUmask`.
+        let umask: UInt32?
+        let setsCommandLine: Bool
+    }
+
+    /// The environment that instances get if their caller brings none.
+    struct Environment {
+        let strings: [String]
+        /// `strings`, encoded as they are sent to a paused instance.
+        let encoded: StringList
+        /// The PATH in `strings`.
+        let searchPath: String
+        /// Names of variables that count for the pool, beside those that every program reads.
+        let extraKeyNames: Set<String>
+        /// The pool environment of `strings`, computed once because the launch path compares it.
+        let pool: PoolEnvironment
+    }
+
+    /// Who instances run as.
+    struct Identity {
+        let account: Account
+        let groups: [UInt32]
+        /// False if instances keep the daemon's own credentials.
+        let changesUser: Bool
+        /// True if the manifest gives the app a group or a capability that its user lacks. Then not
+        /// even that user may choose the app's environment, descriptors or directory. (Code of that
+        /// user can still enter an app that has supplementary groups and nothing else, by
+        /// ptrace(2): `AppManifest` warns of it.)
+        let hasOwnRights: Bool
+    }
+
+    /// What instances may not do, and how much they may use.
+    struct Restrictions {
+        let noNewPrivileges: Bool
+        /// The confinement of the app's instances; nil if they are not confined.
+        var confinement: Confinement? { rareConfinement.value }
+        let rareConfinement: Boxed<Confinement>
+        /// A system call that the app's filter forbids and that a paused instance needs to take a
+        /// terminal. Nil if there is none.
+        let callForbiddenOnTerminal: String?
+        /// Limits of each instance's cgroup.
+        let cgroupSettings: [SpawnSpecification.CgroupSetting]
+        /// The keys of [Sandbox] and [Resources] that are set, for people.
+        let keys: [String]
+        let limits: [ResourceLimit]
+    }
+
     let identifier: AppIdentifier
     let name: String
     let manifestPath: String
     let kind: Kind
-    /// The path of the executable, after the search of `PATH`.
-    let executablePath: String
-    /// The program whose main the shim waits for: the executable itself, or the interpreter at the
-    /// end of a script's chain.
-    let pausedExecutablePath: String
-    /// `Exec=` split into words; the first is argv[0].
-    let arguments: [String]
-    /// The environment that instances get if their caller brings none.
-    let environment: [String]
-    /// `environment`, encoded as it is sent to a paused instance.
-    let encodedEnvironment: StringList
-    /// The PATH in `environment`.
-    let searchPath: String
-    let extraKeyNames: Set<String>
-    /// The manifest's working directory. If it is nil, the caller's is used, or else the root
-    /// directory.
-    let workingDirectory: String?
-    /// The manifest's umask. If it is nil, the caller's is used, or else `defaultUmask`.
-    let umask: UInt32?
+    let program: Program
+    let command: Command
     static let defaultUmask: UInt32 = 0o022
-    /// The account that the app's instances run as.
-    let account: Account
-    let groups: [UInt32]
-    /// False if instances keep the daemon's own credentials.
-    let changesUser: Bool
-    /// True if the manifest gives the app a group or a capability that its user lacks. Then not
-    /// even that user may choose the app's environment, descriptors or directory. (Code of that
-    /// user can still enter an app that has supplementary groups and nothing else, by ptrace(2):
-    /// `AppManifest` warns of it.)
-    let hasOwnRights: Bool
+    let environment: Environment
+    let identity: Identity
+    var account: Account { identity.account }
     /// The owner of the app's pool environments.
     var poolOwner: PoolEnvironments.Owner {
-        .init(user: account.user, app: identifier, hasOwnRights: hasOwnRights)
+        .init(user: account.user, app: identifier, hasOwnRights: identity.hasOwnRights)
     }
-    let noNewPrivileges: Bool
-    /// The confinement of the app's instances; nil if they are not confined.
-    var confinement: Confinement? { rareConfinement.value }
-    private let rareConfinement: Boxed<Confinement>
+    let restrictions: Restrictions
     /// True if the app's processes may not use the control socket.
     var isKeptFromControl: Bool { description.isKeptFromControl }
-    /// A system call that the app's filter forbids and that a paused instance needs to take a
-    /// terminal. Nil if there is none.
-    var callForbiddenOnTerminal: String?
-    /// Limits of each instance's cgroup.
-    let cgroupSettings: [SpawnSpecification.CgroupSetting]
-    /// The keys of [Sandbox] and [Resources] that are set, for people.
-    let confinementKeys: [String]
-    let limits: [ResourceLimit]
-    let setsCommandLine: Bool
-    let ineligibility: Ineligibility?
     var isPrewarmingWanted: Bool
-    /// The identity of every file that the program is made from. If one changes, paused instances
-    /// are stale.
-    let fingerprint: [InspectedFile]
     /// What the core knows of the app.
     var description: AppDescription
     /// The sockets that the daemon listens on for the app.
@@ -92,15 +118,15 @@ final class InstalledApp {
     /// which may be a script that an interpreter runs, so it gets them all.
     var wordsBeforePause: ArraySlice<String> {
         switch kind {
-        case .program: arguments.prefix(1)
-        case .applicationKit: arguments[...]
+        case .program: command.arguments.prefix(1)
+        case .applicationKit: command.arguments[...]
         }
     }
 
     /// The descriptor number of the instances' end of the app channel.
     var channelNumber: CInt {
         SpawnSpecification.channelNumber(
-            openFiles: limits.first { $0.resource == .openFiles }?.soft)
+            openFiles: restrictions.limits.first { $0.resource == .openFiles }?.soft)
     }
 
     var readyCondition: ReadyCondition { description.readyCondition }
@@ -162,49 +188,23 @@ final class InstalledApp {
     /// is removed from the catalog when nothing of it is left.
     var isMadeOnDemand = false
 
-    /// The pool environment of `environment`, computed once because the launch path compares it.
-    let poolEnvironment: PoolEnvironment
-
     init(
         identifier: AppIdentifier, name: String, manifestPath: String, kind: Kind,
-        executablePath: String, pausedExecutablePath: String, arguments: [String],
-        environment: [String], encodedEnvironment: StringList, searchPath: String,
-        extraKeyNames: Set<String>,
-        workingDirectory: String?, umask: UInt32?, account: Account, groups: [UInt32],
-        changesUser: Bool, hasOwnRights: Bool, noNewPrivileges: Bool, confinement: Confinement?,
-        cgroupSettings: [SpawnSpecification.CgroupSetting], confinementKeys: [String],
-        limits: [ResourceLimit], setsCommandLine: Bool, ineligibility: Ineligibility?,
-        isPrewarmingWanted: Bool, fingerprint: [InspectedFile], description: AppDescription,
-        sockets: [SocketSpecification], poolEnvironment: PoolEnvironment
+        program: Program, command: Command, environment: Environment, identity: Identity,
+        restrictions: Restrictions, isPrewarmingWanted: Bool, description: AppDescription,
+        sockets: [SocketSpecification]
     ) {
         self.identifier = identifier
         self.name = name
         self.manifestPath = manifestPath
         self.kind = kind
-        self.executablePath = executablePath
-        self.pausedExecutablePath = pausedExecutablePath
-        self.arguments = arguments
+        self.program = program
+        self.command = command
         self.environment = environment
-        self.encodedEnvironment = encodedEnvironment
-        self.searchPath = searchPath
-        self.extraKeyNames = extraKeyNames
-        self.workingDirectory = workingDirectory
-        self.umask = umask
-        self.account = account
-        self.groups = groups
-        self.changesUser = changesUser
-        self.hasOwnRights = hasOwnRights
-        self.noNewPrivileges = noNewPrivileges
-        rareConfinement = Boxed(confinement)
-        self.cgroupSettings = cgroupSettings
-        self.confinementKeys = confinementKeys
-        self.limits = limits
-        self.setsCommandLine = setsCommandLine
-        self.ineligibility = ineligibility
+        self.identity = identity
+        self.restrictions = restrictions
         self.isPrewarmingWanted = isPrewarmingWanted
-        self.fingerprint = fingerprint
         self.description = description
         self.sockets = sockets
-        self.poolEnvironment = poolEnvironment
     }
 }

@@ -4,6 +4,6 @@ extension PoolEnvironments {
     mutating func key(for environment: PoolEnvironment, of app: InstalledApp) -> EnvironmentKey {
         key(
             for: environment, app.poolOwner,
-            own: (app.poolEnvironment, app.description.environmentKey))
+            own: (app.environment.pool, app.description.environmentKey))
     }
 }

@@ -15,9 +15,11 @@ struct ProgramName: Hashable {
 }
 
 extension InstalledApp {
-    var programName: ProgramName { ProgramName(name: arguments[0], searchPath: searchPath) }
+    var programName: ProgramName {
+        ProgramName(name: command.arguments[0], searchPath: environment.searchPath)
+    }
 
     /// True if `env` looks the program up at each start. In another PATH, or later, `env` may find
     /// another program.
-    var isFoundByPath: Bool { fingerprint.contains { $0.role == .wrapper } }
+    var isFoundByPath: Bool { program.fingerprint.contains { $0.role == .wrapper } }
 }

@@ -68,7 +68,7 @@ struct Containers {
         if unsafe mkdir(path, 0o700) != 0, errno != EEXIST {
             throw SystemError(code: errno, call: "mkdir", subject: path)
         }
-        guard app.changesUser else { return }
+        guard app.identity.changesUser else { return }
         var status = stat()
         guard unsafe lstat(path, &status) == 0,
             status.st_uid != app.account.user || status.st_gid != app.account.group

@@ -69,7 +69,7 @@ final class TemporaryFolders {
             instance: SpawnNumber.cleaning(next).rawValue, app: app.identifier.rawValue,
             path: Self.program, arguments: words, environment: environment)
         specification.workingDirectory = "/"
-        if app.changesUser {
+        if app.identity.changesUser {
             specification.identity = .init(
                 user: app.account.user, group: app.account.group, supplementaryGroups: [])
         }

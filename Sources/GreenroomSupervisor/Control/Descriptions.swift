@@ -52,7 +52,7 @@ struct Descriptions {
                     running.max { $0.state.prominence < $1.state.prominence }?.state
                         ?? (records.contains { $0.state == .prewarmed } ? .prewarmed : .notRunning))
             )
-            summary.program = app.executablePath
+            summary.program = app.program.path
             summary.manifestFile = app.isDesktopOnly ? nil : app.manifestPath
             summary.desktop = app.desktop?.facts
             return summary

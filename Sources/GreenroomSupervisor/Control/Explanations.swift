@@ -31,7 +31,7 @@ struct Explanations {
         if let last = waits.last(where: { $0 > core.now }) {
             explanation.retryAfterUSec = core.now.duration(to: last).microseconds
         }
-        explanation.confinement = app.confinementKeys.isEmpty ? nil : app.confinementKeys
+        explanation.confinement = app.restrictions.keys.isEmpty ? nil : app.restrictions.keys
         explanation.supervision = supervisionStatus(of: app.identifier)
         explanation.lastLaunch = lastLaunch(of: app.identifier)
         return explanation

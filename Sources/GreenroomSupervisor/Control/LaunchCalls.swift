@@ -22,7 +22,7 @@ struct LaunchCalls {
             if app.account.user != connection.peer.user {
                 try forbidExtras(
                     call, needed: "user \(app.account.name): a launch of another user's app")
-            } else if app.hasOwnRights {
+            } else if app.identity.hasOwnRights {
                 try forbidExtras(
                     call,
                     needed: "root: a launch of an app with rights of its own (groups, capabilities)"

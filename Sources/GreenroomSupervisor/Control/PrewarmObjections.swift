@@ -10,7 +10,7 @@ struct PrewarmObjections {
     /// Why the app is never prewarmed: because of its files, or of what it was seen to do. Nil if
     /// it can be prewarmed.
     func objection(to app: InstalledApp) -> InstalledApp.Ineligibility? {
-        if let ineligibility = app.ineligibility, let text = app.whyNeverPrewarmed {
+        if let ineligibility = app.program.ineligibility, let text = app.whyNeverPrewarmed {
             return .init(code: ineligibility.code, text: text)
         }
         let reason: IneligibilityReason

@@ -103,7 +103,7 @@ final class CredentialDirectories: InstanceFiles {
         guard fchmod(file.rawValue, mode) == 0 else {
             throw SystemError(code: errno, call: "fchmod")
         }
-        guard app.changesUser, app.account.user != getuid() else { return }
+        guard app.identity.changesUser, app.account.user != getuid() else { return }
         do throws(SystemError) {
             try file.share(mode >> 6, withUser: app.account.user)
         } catch {

@@ -59,7 +59,8 @@ final class AppOutput: InstanceFiles {
     /// anyway gets them.
     private func mayUseOwn(_ app: InstalledApp) -> Bool {
         guard app.account.user == geteuid() else { return false }
-        return app.confinement == nil || standardError.map { isatty($0.rawValue) == 0 } ?? false
+        return app.restrictions.confinement == nil
+            || standardError.map { isatty($0.rawValue) == 0 } ?? false
     }
 
     // MARK: First output

@@ -24,7 +24,7 @@ extension InheritedState {
                 soft: UInt64(bitPattern: claims.limits[$0]),
                 hard: UInt64(bitPattern: claims.limits[$0 + 1]))
         }
-        for limit in app.limits { fixedLimits |= 1 << UInt32(limit.resource.rawValue) }
+        for limit in app.restrictions.limits { fixedLimits |= 1 << UInt32(limit.resource.rawValue) }
         nice = claims.nice
         ioPriority = claims.ioPriority
         affinity = stride(from: 0, to: claims.affinity.count, by: 2).map { index in
@@ -33,7 +33,7 @@ extension InheritedState {
         }
         for signal in claims.ignoredSignals { ignoredSignals |= 1 << UInt64(signal - 1) }
         for signal in claims.blockedSignals { blockedSignals |= 1 << UInt64(signal - 1) }
-        personality = app.confinement == nil ? claims.personality : 0
+        personality = app.restrictions.confinement == nil ? claims.personality : 0
         noNewPrivileges = claims.noNewPrivileges
     }
 }
@@ -52,7 +52,7 @@ struct PausedState {
     /// False for an app made with the SDK, which pauses by itself, and for an app with a filter,
     /// which may forbid the calls that are needed.
     static func canTakeOver(_ app: InstalledApp) -> Bool {
-        app.kind == .program && app.confinement?.filters.isEmpty != false
+        app.kind == .program && app.restrictions.confinement?.filters.isEmpty != false
     }
 
     /// True if what the launch asks for changes something.
@@ -66,7 +66,7 @@ struct PausedState {
     private func threadsDiffer(from wanted: InheritedState, of app: InstalledApp) -> Bool {
         wanted.nice > state.nice || wanted.blockedSignals != 0
             || (wanted.ioPriority != state.ioPriority && wanted.ioPriority >> 13 >= 2)
-            || (wanted.noNewPrivileges && !app.noNewPrivileges)
+            || (wanted.noNewPrivileges && !app.restrictions.noNewPrivileges)
             || zip(state.affinity, wanted.affinity).contains { $0 & ~$1 != 0 }
     }
 

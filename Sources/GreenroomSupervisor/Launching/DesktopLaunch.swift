@@ -21,7 +21,7 @@ struct DesktopLaunch {
                 let own = action.command, let path = action.executablePath
             else { throw Self.noAction(call, app, desktop.actions) }
             command = own
-            if path != app.executablePath { executablePath = path }
+            if path != app.program.path { executablePath = path }
         }
         if let command {
             arguments = try Self.arguments(command, call, app, desktop).map(ByteString.text)
@@ -29,7 +29,7 @@ struct DesktopLaunch {
             arguments = Self.plain(call, app)
         }
         try openTerminal(call, app, desktop)
-        guard executablePath == nil || app.ineligibility != nil else {
+        guard executablePath == nil || app.program.ineligibility != nil else {
             throw .refused(
                 code: "other_program",
                 reason:
@@ -45,13 +45,13 @@ struct DesktopLaunch {
         guard desktop.facts.isTerminal, call.standardInput == nil, call.standardOutput == nil else {
             return
         }
-        guard app.ineligibility != nil, let terminal = desktop.terminal else {
+        guard app.program.ineligibility != nil, let terminal = desktop.terminal else {
             throw .refused(
                 code: "needs_terminal",
                 reason: "\(app.identifier) runs in a terminal; start it in one with "
                     + "\"greenroomctl run \(app.identifier)\"")
         }
-        let program = terminal + [executablePath ?? app.executablePath]
+        let program = terminal + [executablePath ?? app.program.path]
         arguments = program.map(ByteString.text) + arguments.dropFirst()
         executablePath = terminal[0]
     }
@@ -94,7 +94,7 @@ struct DesktopLaunch {
 
     /// The manifest's words, then the client's.
     private static func plain(_ call: Control.LaunchCall, _ app: InstalledApp) -> [ByteString] {
-        app.arguments.map(ByteString.text) + call.arguments
+        app.command.arguments.map(ByteString.text) + call.arguments
     }
 
     private static func noAction(

@@ -62,7 +62,7 @@ final class LaunchContexts {
     ) -> LaunchContext? {
         guard request == .automatic else { return requests[request]?.context }
         var context = LaunchContext(
-            arguments: app.arguments.map(ByteString.text), requestedAt: core.now)
+            arguments: app.command.arguments.map(ByteString.text), requestedAt: core.now)
         if app.description.hasSockets, sockets.takeArrival(app.identifier) {
             context.reason = .socket
         }
@@ -84,11 +84,12 @@ final class LaunchContexts {
         var environment = context.environment
         if !app.credentials.isEmpty {
             environment = credentials.environment(
-                environment ?? app.environment.map(ByteString.text), of: instance)
+                environment ?? app.environment.strings.map(ByteString.text), of: instance)
         }
         if app.description.hasSockets {
             environment = sockets.environment(
-                environment ?? app.environment.map(ByteString.text), of: app.identifier, pid: pid)
+                environment ?? app.environment.strings.map(ByteString.text), of: app.identifier,
+                pid: pid)
         }
         return environment
     }
@@ -111,18 +112,18 @@ final class LaunchContexts {
             if texts.count < environment.count, Self.isReadEarly(environment, by: app) {
                 context.coldReason = .environmentMismatch
             }
-            let pool = PoolEnvironment(of: texts, extraNames: app.extraKeyNames)
+            let pool = PoolEnvironment(of: texts, extraNames: app.environment.extraKeyNames)
             key = environments.key(for: pool, of: app)
         }
         addNotifySocket(to: &context, of: app)
         // What the manifest sets, it sets for every caller.
-        if app.umask == nil { context.umask = call.umask }
+        if app.command.umask == nil { context.umask = call.umask }
         context.standardStreams = [call.standardInput, call.standardOutput, call.standardError]
             .map { $0.map { descriptors[$0] } }
         inherit(from: call, descriptors, app, &context)
         context.takesTerminal = call.takesTerminal
         context.screenHints = .init(call.orientation, call.sizeClass)
-        if app.workingDirectory == nil {
+        if app.command.workingDirectory == nil {
             context.workingDirectory = try workingDirectory(of: call, descriptors)
         }
         try context.checkDescriptors()
@@ -174,7 +175,7 @@ final class LaunchContexts {
     private static func isReadEarly(_ environment: [ByteString], by app: InstalledApp) -> Bool {
         environment.contains { variable in
             guard variable.text == nil, let name = variable.variableName?.text else { return false }
-            return PoolEnvironment(of: ["\(name)="], extraNames: app.extraKeyNames)
+            return PoolEnvironment(of: ["\(name)="], extraNames: app.environment.extraKeyNames)
                 .variables.isEmpty == false
         }
     }
@@ -184,7 +185,7 @@ final class LaunchContexts {
             let path = readiness?.socketPath(of: app.account.user)
         else { return }
         context.environment =
-            (context.environment ?? app.environment.map(ByteString.text))
+            (context.environment ?? app.environment.strings.map(ByteString.text))
             + [.text("NOTIFY_SOCKET=\(path)")]
     }
 
@@ -213,7 +214,7 @@ final class LaunchContexts {
             call.callerEnvironment.map {
                 replace($0, with: app.ownEnvironment.map(ByteString.text))
             }
-            ?? app.environment.map(ByteString.text)
+            ?? app.environment.strings.map(ByteString.text)
         return replace(base, with: call.environment.map(\.assignment))
     }
 

@@ -71,17 +71,17 @@ extension Launcher {
         guard
             let own = contexts.environment(
                 of: context, app, instance.identifier, pid: instance.pid)
-        else { return app.encodedEnvironment }
+        else { return app.environment.encoded }
         return try StringList(strings: own)
     }
 
     private static func flags(_ context: LaunchContext, _ app: InstalledApp) -> GoMessage.Flags {
-        var flags: GoMessage.Flags = app.setsCommandLine ? .setCommandLine : []
+        var flags: GoMessage.Flags = app.command.setsCommandLine ? .setCommandLine : []
         // The instance has led a session of its own since it was spawned.
         if context.takesTerminal { flags.insert(.controllingTerminal) }
         // A descriptor would lead out of the app's own mounts. By name, the app itself enters a
         // directory that it may enter.
-        if app.confinement?.hasOwnMounts == true { flags.insert(.directoryByName) }
+        if app.restrictions.confinement?.hasOwnMounts == true { flags.insert(.directoryByName) }
         return flags
     }
 }

@@ -83,7 +83,7 @@ final class Launcher {
     private func isFit(
         _ instance: Instance, of app: InstalledApp, _ context: LaunchContext
     ) -> Bool {
-        if context.takesTerminal, let call = app.callForbiddenOnTerminal {
+        if context.takesTerminal, let call = app.restrictions.callForbiddenOnTerminal {
             reporter.say(
                 .notice,
                 "launching \(instance.app) cold: its SystemCallFilter= forbids \(call), "

@@ -50,12 +50,13 @@ final class SpawnOrders {
     func prewarm(
         _ instance: InstanceIdentifier, _ app: InstalledApp, _ key: EnvironmentKey
     ) throws(Failure) -> SpawnSpecification {
-        var environment = app.environment
+        var environment = app.environment.strings
         if key != app.description.environmentKey {
             guard let pool = contexts.environments[key, app.poolOwner] else {
                 throw Failure("recalling the pool's environment", ENOENT)
             }
-            environment = pool.overlaid(on: app.environment, extraNames: app.extraKeyNames)
+            environment = pool.overlaid(
+                on: app.environment.strings, extraNames: app.environment.extraKeyNames)
         }
         // The spawner sets this variable itself.
         environment.removeAll { $0.hasPrefix(PrewarmEnvironment.channelName + "=") }
@@ -106,7 +107,7 @@ final class SpawnOrders {
                 StringBlock(strings: own)
             } else {
                 StringBlock(
-                    terminated: app.encodedEnvironment.bytes, count: app.encodedEnvironment.count)
+                    terminated: app.environment.encoded.bytes, count: app.environment.encoded.count)
             }
         var specification = try specification(
             instance, app, StringBlock(strings: context.arguments), environment,
@@ -152,19 +153,19 @@ final class SpawnOrders {
         }
         makeContainer(of: app)
         var specification = SpawnSpecification(
-            instance: instance.rawValue, app: app.identifier.rawValue, path: app.executablePath,
+            instance: instance.rawValue, app: app.identifier.rawValue, path: app.program.path,
             arguments: arguments, environment: environment)
-        specification.workingDirectory = app.workingDirectory ?? "/"
-        specification.fileModeMask = app.umask ?? InstalledApp.defaultUmask
-        if app.changesUser {
+        specification.workingDirectory = app.command.workingDirectory ?? "/"
+        specification.fileModeMask = app.command.umask ?? InstalledApp.defaultUmask
+        if app.identity.changesUser {
             specification.identity = .init(
                 user: app.account.user, group: app.account.group,
-                supplementaryGroups: app.groups)
+                supplementaryGroups: app.identity.groups)
         }
-        specification.noNewPrivileges = app.noNewPrivileges
-        specification.confinement = app.confinement
-        specification.cgroupSettings = app.cgroupSettings
-        specification.resourceLimits = app.limits
+        specification.noNewPrivileges = app.restrictions.noNewPrivileges
+        specification.confinement = app.restrictions.confinement
+        specification.cgroupSettings = app.restrictions.cgroupSettings
+        specification.resourceLimits = app.restrictions.limits
         if !takesOutput, let stream = output.stream(for: app, instance: instance) {
             specification.descriptors = [.init(stream, at: 1), .init(stream, at: 2)]
         }

@@ -23,17 +23,16 @@ struct AppMaker {
         var command = manifest.command
         if let desktop, let own = try self.command(desktop) { command = own }
         guard let name = command.first else { return nil }
-        let owner = try owner(of: manifest)
-        let environment = environment(of: manifest, owner.account)
+        let identity = try identity(of: manifest)
+        let environment = environment(of: manifest, identity.account)
         guard
             let program = try program(
-                name, of: manifest, in: environment, owner, isDesktopOnly)
+                name, of: manifest, in: environment, identity, isDesktopOnly)
         else { return nil }
         let app = app(
-            of: manifest, program, lookups.words(command), owner, environment, desktop,
+            of: manifest, program, lookups.words(command), identity, environment, desktop,
             try sockets(of: manifest))
         addDetails(of: manifest, to: app)
-        app.callForbiddenOnTerminal = program.callForbiddenOnTerminal
         app.desktop = desktop
         app.isDesktopOnly = isDesktopOnly
         // A generation is a promise that paused instances are still what they should be. The
@@ -44,8 +43,9 @@ struct AppMaker {
     }
 
     private func app(
-        of manifest: AppManifest, _ program: Program, _ command: [String], _ owner: Owner,
-        _ environment: Lookups.AppEnvironment, _ desktop: DesktopApp?,
+        of manifest: AppManifest, _ program: Program, _ command: [String],
+        _ identity: InstalledApp.Identity,
+        _ environment: InstalledApp.Environment, _ desktop: DesktopApp?,
         _ sockets: [SocketSpecification]
     ) -> InstalledApp {
         let identifier = manifest.identifier.compacted
@@ -53,36 +53,34 @@ struct AppMaker {
             manifest.prewarm.depth != .none && manifest.prewarm.occasion != .never
             && manifest.prewarm.count > 0
         let poolOwner = PoolEnvironments.Owner(
-            user: owner.account.user, app: AppIdentifier(identifier),
-            hasOwnRights: manifest.grantsRights)
+            user: identity.account.user, app: AppIdentifier(identifier),
+            hasOwnRights: identity.hasOwnRights)
         return InstalledApp(
             identifier: AppIdentifier(identifier),
             name: manifest.name == manifest.identifier
                 ? desktop?.name ?? identifier : manifest.name.compacted,
             manifestPath: manifest.file.compacted,
             kind: manifest.kind == .applicationKit ? .applicationKit : .program,
-            executablePath: program.path,
-            pausedExecutablePath: program.facts?.executable ?? program.path,
-            arguments: command, environment: environment.strings,
-            encodedEnvironment: environment.encoded,
-            searchPath: environment.searchPath,
-            extraKeyNames: Set(manifest.prewarm.environmentKeys),
-            workingDirectory: directory(of: manifest, owner.account) ?? desktop?.path,
-            umask: manifest.umask, account: owner.account, groups: owner.groups,
-            changesUser: owner.changes,
-            hasOwnRights: manifest.grantsRights,
-            noNewPrivileges: manifest.sandbox.noNewPrivileges,
-            confinement: program.confinement,
-            cgroupSettings: cgroupSettings(of: manifest),
-            confinementKeys: manifest.confinementKeys,
-            limits: limits(of: manifest), setsCommandLine: manifest.prewarm.setsCommandLine,
-            ineligibility: program.ineligibility, isPrewarmingWanted: isWanted,
-            fingerprint: program.facts?.files ?? [],
+            program: InstalledApp.Program(
+                path: program.path, pausedPath: program.facts?.executable ?? program.path,
+                fingerprint: program.facts?.files ?? [], ineligibility: program.ineligibility),
+            command: InstalledApp.Command(
+                arguments: command,
+                workingDirectory: directory(of: manifest, identity.account) ?? desktop?.path,
+                umask: manifest.umask, setsCommandLine: manifest.prewarm.setsCommandLine),
+            environment: environment, identity: identity,
+            restrictions: InstalledApp.Restrictions(
+                noNewPrivileges: manifest.sandbox.noNewPrivileges,
+                rareConfinement: Boxed(program.confinement),
+                callForbiddenOnTerminal: program.callForbiddenOnTerminal,
+                cgroupSettings: cgroupSettings(of: manifest), keys: manifest.confinementKeys,
+                limits: limits(of: manifest)),
+            isPrewarmingWanted: isWanted,
             description: AppDescription(
-                manifest, identifier, user: owner.account.user,
+                manifest, identifier, user: identity.account.user,
                 key: digest.key(of: environment.pool, poolOwner),
                 isEligible: program.ineligibility == nil, isWanted: isWanted),
-            sockets: sockets, poolEnvironment: environment.pool)
+            sockets: sockets)
     }
 
     private func addDetails(of manifest: AppManifest, to app: InstalledApp) {
@@ -121,8 +119,8 @@ struct AppMaker {
 
     /// - Returns: nil if only a desktop entry names the program and it is not there.
     private func program(
-        _ name: String, of manifest: AppManifest, in environment: Lookups.AppEnvironment,
-        _ owner: Owner, _ isDesktopOnly: Bool
+        _ name: String, of manifest: AppManifest, in environment: InstalledApp.Environment,
+        _ identity: InstalledApp.Identity, _ isDesktopOnly: Bool
     ) throws(LoadFailure) -> Program? {
         if isDesktopOnly {
             return lookups.find(name).map {
@@ -135,7 +133,7 @@ struct AppMaker {
             path: facts.path, facts: facts, confinement: sandbox.confinement,
             callForbiddenOnTerminal: sandbox.callForbiddenOnTerminal,
             ineligibility: ineligibility(
-                of: manifest, facts, environment.strings, isOwnUser: !owner.changes)
+                of: manifest, facts, environment.strings, isOwnUser: !identity.changesUser)
                 ?? sandbox.ineligibility)
     }
 
@@ -155,7 +153,7 @@ struct AppMaker {
 
     private func environment(
         of manifest: AppManifest, _ account: Account
-    ) -> Lookups.AppEnvironment {
+    ) -> InstalledApp.Environment {
         let own = manifest.setup.hasContainer ? containers.environment(of: manifest.identifier) : []
         return lookups.environment(
             of: account, additions: own + manifest.environment.map(\.description),
@@ -174,17 +172,12 @@ struct AppMaker {
         }
     }
 
-    // MARK: The owner
-
-    private struct Owner {
-        var account: Account
-        var groups: [gid_t]
-        /// False when instances keep the daemon's credentials as they are.
-        var changes: Bool
-    }
+    // MARK: Who it runs as
 
     /// Users and groups by name or number (systemd.exec(5), User=).
-    private func owner(of manifest: AppManifest) throws(LoadFailure) -> Owner {
+    private func identity(
+        of manifest: AppManifest
+    ) throws(LoadFailure) -> InstalledApp.Identity {
         var account = try lookups.account(manifest.user)
         var changes = manifest.user != nil && account.user != getuid()
         if let name = manifest.group {
@@ -201,7 +194,9 @@ struct AppMaker {
             throw LoadFailure(
                 message: "User=, Group= and SupplementaryGroups= need greenroomd to run as root")
         }
-        return Owner(account: account, groups: groups, changes: changes)
+        return InstalledApp.Identity(
+            account: account, groups: groups, changesUser: changes,
+            hasOwnRights: manifest.grantsRights)
     }
 }
 

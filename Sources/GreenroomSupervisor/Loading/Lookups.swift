@@ -21,7 +21,7 @@ final class Lookups {
     private(set) var programs: [ProgramName: ExecutableFacts]
     private let world: World
     private let daemonEnvironment: [String]
-    private var environments: [[String]: AppEnvironment] = [:]
+    private var environments: [[String]: InstalledApp.Environment] = [:]
     /// Commands that are a program and nothing else.
     private var commands: [String: [String]] = [:]
     private var groups: [UInt32: [gid_t]] = [:]
@@ -98,21 +98,12 @@ final class Lookups {
         let entry = entries[app.identifier.rawValue]
         guard app.desktop?.digest == entry?.digest else { return false }
         // The program of an app that is never paused was not inspected.
-        if app.isDesktopOnly { return FileStatus(path: app.executablePath)?.kind == .file }
+        if app.isDesktopOnly { return FileStatus(path: app.program.path)?.kind == .file }
         guard let facts = programs[app.programName] else { return false }
-        return facts.path == app.executablePath && facts.files == app.fingerprint
+        return facts.path == app.program.path && facts.files == app.program.fingerprint
     }
 
     // MARK: Environments
-
-    /// The environments that an app's instances may get.
-    struct AppEnvironment {
-        var strings: [String]
-        var encoded: StringList
-        var pool: PoolEnvironment
-        /// The value of PATH in this environment.
-        var searchPath: String
-    }
 
     /// - Parameters:
     ///   - additions: `NAME=value`, in the order in which they count.
@@ -120,16 +111,17 @@ final class Lookups {
     ///     reads.
     func environment(
         of account: Account, additions: [String], extraKeys: [String]
-    ) -> AppEnvironment {
+    ) -> InstalledApp.Environment {
         let key = ["\(account.user)", "\(additions.count)"] + additions + extraKeys
         if let known = environments[key] { return known }
         let strings = SessionEnvironment.make(
             for: account, daemon: daemonEnvironment, isSameUser: account.user == getuid(),
             additions: additions)
-        let made = AppEnvironment(
+        let extraNames = Set(extraKeys)
+        let made = InstalledApp.Environment(
             strings: strings, encoded: (try? StringList(strings)) ?? StringList(),
-            pool: PoolEnvironment(of: strings, extraNames: Set(extraKeys)),
-            searchPath: ProgramName.searchPath(of: strings))
+            searchPath: ProgramName.searchPath(of: strings), extraKeyNames: extraNames,
+            pool: PoolEnvironment(of: strings, extraNames: extraNames))
         environments[key] = made
         return made
     }

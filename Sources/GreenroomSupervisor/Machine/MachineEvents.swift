@@ -61,7 +61,7 @@ final class MachineEvents {
 
     /// The users that apps run as, without the daemon's own, whose environment is the daemon's.
     private var owners: Set<UInt32> {
-        Set(catalog.unsortedApps.filter(\.changesUser).map(\.account.user))
+        Set(catalog.unsortedApps.filter(\.identity.changesUser).map(\.account.user))
     }
 
     private func usersChanged() {

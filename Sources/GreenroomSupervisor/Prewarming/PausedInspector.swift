@@ -76,11 +76,11 @@ final class PausedInspector {
         let mapped = mapped.filter(\.isProgramText)
         guard mapped.count <= Self.fileLimit else { return finish(instance, .stale) }
         // An app that sees another file system names files by their paths there.
-        let hasOwnMounts = app.confinement?.hasOwnMounts == true
+        let hasOwnMounts = app.restrictions.confinement?.hasOwnMounts == true
         let root = hasOwnMounts ? Instance.rootPath(of: instance.pid) : ""
         let job = DetachedJob(
             mapped.map { staleness.look(at: root + $0.path) }
-                + app.fingerprint.map { .look($0.path) })
+                + app.program.fingerprint.map { .look($0.path) })
         let watches = { (job: DetachedJob) in mapped.indices.compactMap { job.watch($0) } }
         staleness.expectWatches()
         calls.make(
@@ -96,7 +96,7 @@ final class PausedInspector {
                 return file.isAnonymous(found)
                     || job.watch(index) != nil && file.isCurrent(found)
             }
-            let isUnchanged = app.fingerprint.enumerated().allSatisfy { index, file in
+            let isUnchanged = app.program.fingerprint.enumerated().allSatisfy { index, file in
                 job.file(mapped.count + index) == file.identity
             }
             let stayed = staleness.gotWatches(watches(job), for: instance.identifier)

@@ -14,15 +14,16 @@ struct PausedProgram {
     /// - Returns: nil if that PATH leads to no program, or to one that cannot be paused.
     init?(of app: InstalledApp, environment: [String]) {
         guard app.isFoundByPath else {
-            path = app.pausedExecutablePath
-            executions = Self.executions(app.fingerprint)
+            path = app.program.pausedPath
+            executions = Self.executions(app.program.fingerprint)
             return
         }
         let given = ProgramName.searchPath(of: environment)
-        let searchPath = app.changesUser ? Self.harmless(given, app.searchPath) : given
+        let searchPath =
+            app.identity.changesUser ? Self.harmless(given, app.environment.searchPath) : given
         guard
             let facts = try? ExecutableInspection.inspect(
-                path: app.executablePath, searchPath: searchPath),
+                path: app.program.path, searchPath: searchPath),
             facts.eligibility == .eligible
         else { return nil }
         path = facts.executable

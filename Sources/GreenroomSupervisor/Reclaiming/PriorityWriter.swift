@@ -70,7 +70,7 @@ final class PriorityWriter {
             guard let instance = instances[identifier], let cgroup = instance.cgroup else {
                 continue
             }
-            let own = Own(catalog[instance.app]?.cgroupSettings ?? [])
+            let own = Own(catalog[instance.app]?.restrictions.cgroupSettings ?? [])
             for (file, value) in Self.settings(own, priority, backgroundMemoryHigh) {
                 write(value, to: file, of: cgroup, atMost: own.memoryHigh)
             }
