@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test
-    func `a clock set past a calendar time launches the app, and one set back does so again`()
+    func `a clock set past a calendar time launches the app, and again after it was set back`()
         throws
     {
         let stage = try Stage(at: 10 * Self.hour, "OnCalendar=*-*-* 12:00:00")
@@ -92,7 +92,7 @@ import Testing
         #expect(try stage.daemon.client().instances(of: Self.timed).isEmpty)
     }
 
-    @Test func `running apps are told of midnight, and a daily timer elapses then`() throws {
+    @Test func `running apps learn of midnight, and a daily timer elapses then`() throws {
         let stage = try Stage(at: 22 * Self.hour, "OnCalendar=daily")
         try stage.clock.put(to: 24 * Self.hour - 2)
         try stage.awaitTold(1)
@@ -101,7 +101,7 @@ import Testing
         try stage.awaitLaunch()
     }
 
-    @Test func `running apps are told of a new /etc/localtime, and calendar times follow it`()
+    @Test func `running apps learn of a new /etc/localtime, and calendar times follow that file`()
         throws
     {
         try requireOrSkip(getuid() == 0, "only root can make a mount namespace")

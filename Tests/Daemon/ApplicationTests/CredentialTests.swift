@@ -80,7 +80,7 @@ import Testing
         #expect(access(directory(daemon, instance), F_OK) == 0)
     }
 
-    @Test func `an unlock during a launch is told, and its secrets handed over, after the launch`()
+    @Test func `an unlock during a launch is reported after the launch, together with the secrets`()
         throws
     {
         let folder = try TemporaryDirectory()
@@ -133,7 +133,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1])
-    func `a lock that changes during a launch is told once, before the app is in front`(
+    func `a lock that changes during a launch is reported once, before the app is in front`(
         prewarm: Int
     ) throws {
         #expect(
@@ -196,7 +196,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a lock that changes before a paused app begins its launch is told at the launch`(
+    func `a lock that changes before a paused app begins its launch is reported at the launch`(
         isLocked: Bool
     ) throws {
         let (daemon, probe) = try daemon(1)

@@ -6,7 +6,7 @@ import Testing
 
 /// Prewarmed apps made with ApplicationKit, under the real daemon.
 @Suite struct `How ApplicationKit waits for a launch` {
-    @Test func `a prewarmed app has run main alone, on one thread, and is the one launched`()
+    @Test func `a prewarmed app has run only main, on one thread, and that process is launched`()
         throws
     {
         let kit = try KitDaemon(KitApp(prewarm: 1))
@@ -208,7 +208,7 @@ import Testing
         #expect(kit.said.last?.hasPrefix(word) == true)
     }
 
-    @Test func `a launch that does not come to its end is ended by the launch watchdog`() throws {
+    @Test func `the launch watchdog ends an app whose launch does not finish`() throws {
         var app = hanging("didFinishLaunching")
         app.lines = ["LaunchDeadlineSec=300ms"]
         let daemon = try TestDaemon.with()

@@ -212,7 +212,7 @@ import Testing
     }
 
     @Test(arguments: KitApp.starts)
-    func `an app is told of short memory in the foreground and background, not while suspended`(
+    func `an app learns of short memory in the foreground and background, not while suspended`(
         prewarm: Int
     ) throws {
         let kit = try KitDaemon(KitApp(prewarm: prewarm))
@@ -279,7 +279,8 @@ import Testing
         #expect(try kit.daemon.client().instance(kit.instance).scenes?.count == 1)
     }
 
-    @Test func `a scene that was discarded while the app did not run is told at its launch`() throws
+    @Test func `an app learns at its launch that a scene was discarded while the app did not run`()
+        throws
     {
         let kit = try KitDaemon(.scenes())
         try kit.launch()

@@ -152,7 +152,7 @@ import Testing
             ])
     }
 
-    @Test func `a screen is shown for a background launch when a user launches the app meanwhile`()
+    @Test func `a screen is shown if a user launches an app during its background launch`()
         throws
     {
         let daemon = try Self.daemon {
@@ -192,7 +192,8 @@ import Testing
             ])
     }
 
-    @Test func `a screen survives the supervisor's death, and the next one drops it`() throws {
+    @Test func `a screen survives the supervisor's death, and the next supervisor drops it`() throws
+    {
         let daemon = try Self.daemon {
             var probe = Self.probe("Default=\($0)/plain.ui", "Until=first-draw")
             probe.environment = ["PROBE_DRAW=deliver"]

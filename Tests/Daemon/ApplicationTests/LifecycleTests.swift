@@ -182,7 +182,9 @@ import Testing
         #expect(probe.told(in: daemon).suffix(2) == ["willResignActive", "didEnterBackground"])
     }
 
-    @Test func `an app is told of a lock, and an app launched during a lock knows it`() throws {
+    @Test func `a running app learns of a lock, and so does an app that is launched during a lock`()
+        throws
+    {
         let (probe, second) = (Probe(Self.app), Probe(Self.other))
         let daemon = try TestDaemon.with(probe, second)
         let client = try daemon.client()

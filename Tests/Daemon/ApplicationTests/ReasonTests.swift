@@ -174,7 +174,7 @@ import Testing
         #expect(probe.told(in: daemon)[2] == "deliver app notification 2")
     }
 
-    @Test func `an app is told of actions, activities and locations`() throws {
+    @Test func `an app gets quick actions, activities and locations`() throws {
         var probe = Probe(Self.app)
         probe.application = [
             "QuickActions=new", "UserActivityTypes=org.example.read", "LocationUpdates=yes",
@@ -211,7 +211,7 @@ import Testing
                 == "launch url foreground unlocked notes:7 from \(Self.app)")
     }
 
-    @Test func `an app that asks for too much at once is refused what is above the limit`() throws {
+    @Test func `requests of an app above the limit are refused`() throws {
         var (probe, second) = (Probe(Self.app), Probe(Self.other))
         probe.environment = ["PROBE_OPEN=notes:7", "PROBE_OPENS=17"]
         second.application = ["URLSchemes=notes"]
@@ -341,7 +341,7 @@ import Testing
             try client.refusal(.scene(app: Self.app, .background, session: "9")) == "no_such_scene")
     }
 
-    @Test func `an app is told of a discarded scene at its next launch, even by a new supervisor`()
+    @Test func `an app learns of a discarded scene at its next launch, even from a new supervisor`()
         throws
     {
         let probe = probe()

@@ -137,7 +137,8 @@ import Testing
         #expect(try kit.daemon.client().instance(kit.instance).exit?.reason == .forceQuit)
     }
 
-    @Test func `a document that the app is launched for can prevent its restoration`() throws {
+    @Test func `a document for which the app is launched can prevent the app's restoration`() throws
+    {
         let kit = try KitDaemon(Self.app())
         try kit.launch()
         try kit.end()
@@ -362,7 +363,7 @@ import Testing
 
     // MARK: One-time setup
 
-    @Test func `an app is told of its first launch until one succeeds, and again in a new version`()
+    @Test func `a launch counts as the first until one succeeds, and again in a new version`()
         throws
     {
         var app = Self.app(["PROBE_HANG=main"])

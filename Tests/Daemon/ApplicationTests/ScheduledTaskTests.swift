@@ -192,7 +192,8 @@ import Testing
         #expect(try kit.tasks().map(\.identifier) == ["refresh"])
     }
 
-    @Test func `a run goes on while the supervisor is away, and the app is told of it once`() throws
+    @Test func `a run goes on while the supervisor is away, and the app is told to begin it once`()
+        throws
     {
         let kit = try KitDaemon(.tasks(run: "wait"))
         try kit.launch(inBackground: true)

@@ -133,7 +133,7 @@ import Testing
 }
 
 @Suite struct `Significant changes of the time` {
-    @Test func `running apps are told of another time zone at once, suspended apps later`() throws {
+    @Test func `running apps learn of another time zone at once, suspended apps later`() throws {
         let folder = try TemporaryDirectory()
         try folder.write("", to: "zone")
         let probe = Probe("org.example.app")

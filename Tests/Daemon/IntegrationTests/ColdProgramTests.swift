@@ -153,7 +153,7 @@ import Testing
         try expectCold(program, "unknown_loader")
     }
 
-    @Test func `a library that starts programs keeps its program from being prewarmed`() throws {
+    @Test func `a program is not prewarmed if one of its libraries starts programs`() throws {
         let library = try compileProbe(
             "constructor.c",
             with: ProbeCompiler(
@@ -165,7 +165,7 @@ import Testing
         try expectCold(program, "starts_programs")
     }
 
-    @Test func `a sanitizer that the manifest preloads keeps its program from being prewarmed`()
+    @Test func `a program is not prewarmed if the manifest preloads a sanitizer`()
         throws
     {
         let library = try compileProbe(

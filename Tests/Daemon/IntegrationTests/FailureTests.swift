@@ -20,7 +20,7 @@ import Testing
         return nil
     }
 
-    @Test func `a failed spawn names its step and the error, and harms nobody`() throws {
+    @Test func `a failed spawn names its stage and the error, and harms nobody`() throws {
         let program = try compileProbe("behave.c")
         let folder = try TemporaryDirectory()
         let text = try folder.write("no program\n", to: "text", mode: 0o755)

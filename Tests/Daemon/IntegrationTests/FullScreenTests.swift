@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: all)
-    func `vim edits a file, and can be stopped and continued meanwhile`(_ app: String) throws {
+    func `vim edits a file, and can be stopped and continued while it does`(_ app: String) throws {
         let desk = try Self.desk("vim.tiny", "vim", help: "--version")
         let file = try desk.daemon.directory.write("first\n", to: "text-\(app)")
         desk.shell.type("greenroomctl run \(app) -- -u NONE \(file)\r")
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: all)
-    func `top follows the window size and ends at its key`(_ app: String) throws {
+    func `top follows the window size and ends when q is typed`(_ app: String) throws {
         let desk = try Self.desk("top", help: "-v")
         desk.shell.type("greenroomctl run \(app) -- -d 100\r")
         try desk.shell.await("PID")

@@ -236,7 +236,7 @@ import Testing
     }
 
     @Test(arguments: [cold, warm])
-    func `a process that an app leaves behind ends with it if its manifest says so`(
+    func `a process that an app leaves behind ends with the app if the manifest says so`(
         _ app: String
     ) throws {
         let (_, output, gate) = try Self.leave(

@@ -230,7 +230,7 @@ import Testing
         #expect(unreachable.output.contains(daemon.socketPath))
     }
 
-    @Test func `launch, list and terminate do what they say`() throws {
+    @Test func `launch, list and terminate take effect`() throws {
         let daemon = try Self.daemon()
         #expect(try Self.run(daemon, "list").output.contains(Self.warm))
         let launched = try Self.run(

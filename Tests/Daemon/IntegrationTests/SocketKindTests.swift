@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `socket files have the manifest's owner and mode, and go with it if it says so`(
+    func `socket files have the manifest's owner and mode, and are removed with it if wanted`(
         isRemoved: Bool
     ) throws {
         try requireOrSkip(getuid() == 0, "only root can give sockets to others")

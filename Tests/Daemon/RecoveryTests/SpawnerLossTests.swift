@@ -193,7 +193,7 @@ import Testing
     }
 
     /// The instance is no longer traced, but no report of that arrived.
-    @Test func `a spawner that dies while it stops tracing a paused instance leaves it usable`()
+    @Test func `a paused instance stays usable if the spawner dies while it stops tracing`()
         throws
     {
         let daemon = try TestDaemon()
@@ -215,7 +215,7 @@ import Testing
         try daemon.client().change(.kill, launched.instance)
     }
 
-    @Test func `a spawner that executes itself anew still gives exit statuses`() throws {
+    @Test func `a spawner that executes itself again still gives exit statuses`() throws {
         let daemon = try daemon()
         try daemon.awaitPaused(app)
         let input = try Pipe()

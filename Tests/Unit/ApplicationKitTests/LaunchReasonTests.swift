@@ -206,7 +206,7 @@ import Testing
         #expect(try !bare.tell(.deliver(action, session: nil, cookie: 3)))
     }
 
-    @Test func `a scene gets what is meant for it`() throws {
+    @Test func `a scene gets the content that is meant for the scene`() throws {
         let app = try AppProcess("scenes", .cold)
         try app.launch(AppLaunch(cookie: 1, flags: [.foreground, .scenes]), .cold)
         try app.connect("s1")

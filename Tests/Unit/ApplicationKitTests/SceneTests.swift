@@ -59,7 +59,7 @@ import Testing
             ])
     }
 
-    @Test func `sessions that were discarded while the app did not run are told at its launch`()
+    @Test func `an app learns at its launch which sessions were discarded while it did not run`()
         throws
     {
         let app = try AppProcess("scenes", .prewarmed)

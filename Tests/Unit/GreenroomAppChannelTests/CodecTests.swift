@@ -37,12 +37,12 @@ import Testing
     }
 
     @Test(arguments: appMessages)
-    func `what an app sends is what the daemon reads`(message: AppMessage) throws {
+    func `the daemon reads every message as an app wrote it`(message: AppMessage) throws {
         #expect(try AppMessage(decoding: message.encoded()) == message)
         #expect(try message.encoded().count == WireFormat.headerByteCount)
     }
 
-    @Test func `what the daemon sends is what an app reads`() throws {
+    @Test func `an app reads every message as the daemon wrote it`() throws {
         for launch in try Self.launches() {
             let encoded = try DaemonMessage.go(launch).encoded()
             #expect((encoded.descriptorStrings != nil) == launch.needsStringDescriptor)
@@ -118,7 +118,7 @@ import Testing
         #expect(throws: WireError.unknownPauseReason(9)) { try AppMessage(decoding: paused) }
     }
 
-    @Test func `random bytes never become a message that does not encode to them`() throws {
+    @Test func `a message read from random bytes always encodes to the same bytes`() throws {
         var generator = SeededGenerator()
         let seeds =
             try Self.launches().prefix(2).map { try DaemonMessage.go($0).encoded().datagram }

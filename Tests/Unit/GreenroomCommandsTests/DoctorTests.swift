@@ -282,7 +282,7 @@ private struct FakePatient: Patient {
         #expect(finding.text.contains("does not answer"))
     }
 
-    @Test func `the doctor reports for people and for programs`() throws {
+    @Test func `the doctor reports in a form for humans and in a form for programs`() throws {
         let diagnosis = Diagnosis(findings: [
             .good("a", "good\u{1B}[2J"), .warning("b", "so so", "mend it"),
             .failure("c", "bad", "now"),

@@ -283,7 +283,7 @@ import Testing
         #expect(stage.core.nextInstance.rawValue == id.rawValue + 2)
     }
 
-    @Test func `after a restart a run is told again with the same number and not begun anew`()
+    @Test func `after a restart a run is told again with the same number and does not begin again`()
         throws
     {
         var stage = scheduled(Self.refresh())

@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: [ExecutionState.background, .suspended, .active])
-    func `an app that is killed at its own memory limit has crashed, wherever it is`(
+    func `an app that is killed at its own memory limit has crashed, whatever its state`(
         _ place: ExecutionState
     ) {
         #expect(loops(place, isOwnLimit: true))
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: [true, false], [true, false])
-    func `a paused instance killed for others is not a failure; its app waits as after a reclaim`(
+    func `an instance killed for others has not failed; its app waits as after a reclaim`(
         _ isCertain: Bool, _ losesChannel: Bool
     ) {
         var stage = stage(isCertain: isCertain, losesChannel: losesChannel)
@@ -88,7 +88,8 @@ import Testing
         )
     }
 
-    @Test func `another instance that pauses meanwhile does not turn the reclaim into a failure`() {
+    @Test func `another instance that pauses afterwards does not turn the reclaim into a failure`()
+    {
         var stage = Stage(.prewarmed(count: 2))
         stage.send(.outOfMemory(id, isCertain: true, isOwnLimit: false))
         stage.die(id, .signaled(9, coreDumped: false))

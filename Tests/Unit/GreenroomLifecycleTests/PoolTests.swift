@@ -196,7 +196,7 @@ import Testing
         #expect(stage.refusals.count == 1)
     }
 
-    @Test func `is discarded and filled anew for another environment`() {
+    @Test func `is discarded and filled again for another environment`() {
         var stage = Stage(.prewarmed())
         stage.send(.paused(first, byteCount: 1))
         stage.launch(key: EnvironmentKey(9))
@@ -207,7 +207,7 @@ import Testing
         #expect(stage.core.app(Stage.app)?.poolKey == EnvironmentKey(9))
     }
 
-    @Test func `of an older generation is discarded and filled anew`() {
+    @Test func `of an older generation is discarded and filled again`() {
         var stage = Stage(.prewarmed())
         stage.send(.paused(first, byteCount: 1))
         stage.send(.appInstalled(.prewarmed { $0.generation = 2 }))
@@ -253,7 +253,7 @@ import Testing
         #expect(stage.prewarms == [first])
     }
 
-    @Test func `is ended with its manifest, while running instances stay`() {
+    @Test func `is ended when the manifest is removed, while running instances stay`() {
         var stage = Stage(.prewarmed())
         stage.send(.paused(first, byteCount: 1))
         let running = stage.run(isAttached: true)

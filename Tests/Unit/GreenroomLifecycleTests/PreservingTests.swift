@@ -222,7 +222,7 @@ import Testing
         #expect(stage.has(.keepState(id, Self.app, scene)))
     }
 
-    @Test func `that was announced is called off if the session is locked meanwhile`() {
+    @Test func `that was announced is called off if the session is locked before the handover`() {
         var stage = Self.stage(kept: [Self.own: 1])
         let id = stage.core.nextInstance
         stage.launch(Self.app)
@@ -342,7 +342,8 @@ import Testing
 
     // MARK: Coming back
 
-    @Test func `is handed over by the next supervisor, or called off if its version differs`() {
+    @Test func `is handed over by the next supervisor, or called off if the app's version differs`()
+    {
         for version in [UInt64(1), 2] {
             var stage = Self.stage(kept: [Self.own: version])
             let id = stage.run(Self.app)

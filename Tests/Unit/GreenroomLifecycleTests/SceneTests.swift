@@ -70,7 +70,7 @@ import Testing
         #expect(stage.core.app(Stage.app)?.sessions == [first])
     }
 
-    @Test func `an app is told at its next launch of a session that was discarded meanwhile`() {
+    @Test func `an app learns at its next launch of a session discarded while it did not run`() {
         var stage = stage()
         let id = stage.activate(Stage.app)
         stage.die(id)

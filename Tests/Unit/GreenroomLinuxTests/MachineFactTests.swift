@@ -2,7 +2,7 @@ import GreenroomLinux
 import Testing
 
 @Suite struct `Out-of-memory kills` {
-    @Test func `are the cgroup's own if its own limit was reached`() throws {
+    @Test func `are attributed to the cgroup whose limit was reached`() throws {
         let own = try #require(
             OutOfMemoryKills(memoryEvents: "low 0\nhigh 0\nmax 31\noom 1\noom_kill 1\n"))
         #expect(own.count == 1 && own.isOwnLimit)

@@ -37,7 +37,7 @@ import Testing
         #expect(try failure { $0.arguments = [] } == expected)
     }
 
-    @Test func `a working directory that is not a directory fails at that step`() throws {
+    @Test func `an invalid working directory is reported with the stage directory`() throws {
         #expect(
             try failure { $0.workingDirectory = "/nonexistent" }
                 == SpawnError(stage: .directory, code: ENOENT))
@@ -50,7 +50,7 @@ import Testing
                 == SpawnError(stage: .directory, code: ENOTDIR))
     }
 
-    @Test func `descriptors fail at their step`() throws {
+    @Test func `an invalid descriptor is reported with the stage descriptors`() throws {
         #expect(
             try failure { $0.descriptors.append(.init(9_999, at: 5)) }
                 == SpawnError(stage: .descriptors, code: EBADF))
@@ -67,14 +67,14 @@ import Testing
             } == SpawnError(stage: .descriptors, code: E2BIG))
     }
 
-    @Test func `an impossible limit fails at that step`() throws {
+    @Test func `an impossible limit is reported with the stage limits`() throws {
         #expect(
             try failure { $0.resourceLimits = [ResourceLimit(.core, soft: 2, hard: 1)] }
                 == SpawnError(stage: .limits, code: EINVAL))
     }
 
     @Test(.enabled(if: getuid() == 0, "needs root"))
-    func `an invalid user, group or list of groups fails at its own step`() throws {
+    func `an invalid user, group or list of groups is reported with a stage of its own`() throws {
         // The kernel takes this number as "keep the current one", which would be root.
         #expect(
             try failure {
@@ -117,13 +117,13 @@ import Testing
         #expect(run.lines == Array(repeating: "0000000000000400", count: 4))
     }
 
-    @Test func `a score out of range fails at that step`() throws {
+    @Test func `an OOM score out of range is reported with the stage oomScore`() throws {
         #expect(
             try failure { $0.oomScoreAdjustment = 5_000 }
                 == SpawnError(stage: .oomScore, code: EINVAL))
     }
 
-    @Test func `a directory that is not a cgroup fails at that step, with and without clone3`()
+    @Test func `a directory that is not a cgroup is reported with the stage cgroup, clone3 or not`()
         throws
     {
         let directory = try FileDescriptor.open("/tmp", O_RDONLY)

@@ -65,7 +65,7 @@ import Testing
         #expect(text.contains("/" + (try #require(record.cgroupName))))
     }
 
-    @Test func `a kept cgroup that another process removed is made anew`() throws {
+    @Test func `a kept cgroup that another process removed is made again`() throws {
         let spawner = try SpawnerProcess()
         let supervisor = try TestSupervisor(spawner)
         let base = try base(supervisor.hello().welcome)

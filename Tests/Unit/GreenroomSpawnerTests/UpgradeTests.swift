@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct UpgradeTests {
     @Test(arguments: [[], ["--no-cgroups"]] as [[String]])
-    func `a spawner that executes itself anew keeps children, exits, channels and state`(
+    func `a spawner that executes itself again keeps children, exits, channels and state`(
         _ options: [String]
     ) throws {
         let spawner = try SpawnerProcess(options)

@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test
-    func `stays armed for reading during a call, and asks for data that arrived meanwhile`() {
+    func `stays armed for reading during a call, and asks for data that arrived during the call`() {
         var readiness = ClientReadiness()
         readiness.read(byteCount: 64, of: 64, descriptorCount: 0)
         #expect(readiness.served(calling, isSpent: false, wasHeldUp: false) == .listen(.readable))

@@ -100,7 +100,7 @@ import Testing
         #expect(!add(-1, of: "slow", first: true))
     }
 
-    @Test func `of a user with the allowed number of slow apps are refused`() {
+    @Test func `are refused if the user has the allowed number of slow apps already`() {
         for number in 1...DetachedQueue<Int>.workersPerUser {
             #expect(hang(number, of: "slow\(number)"))
         }

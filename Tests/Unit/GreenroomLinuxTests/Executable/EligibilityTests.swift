@@ -90,7 +90,7 @@ import Testing
         ("libparted.so.2", .startsPrograms), ("libtsan.so.2", .startsPrograms),
         ("libstdc.so", nil),
     ])
-    func `a program with one of certain libraries is not eligible`(
+    func `a library that is known to prevent a pause makes its program ineligible`(
         name: String, reason: IneligibilityReason?
     ) throws {
         let library = try compile(
