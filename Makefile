@@ -6,9 +6,9 @@
 #   make test   [REQUIRE_ALL=1]      every test (REQUIRE_ALL: a skipped test is a failure)
 #   make check                       format, imports, units, C analysis
 #   make bench                       figures beside their C references, from a release build
-#   make order                       after great changes: writes anew in which order functions are linked
+#   make order                       after great changes: writes the order in which functions are linked
 #   make bench-peers                 the same beside AFL++, s6 and runit, which it installs
-#   make snapshots                   writes anew what tests hold help texts, errors and pages against
+#   make snapshots                   writes the snapshots that tests compare help texts, errors and pages with
 #   make fuzz [SECONDS=60 | RUNS=10000000] [JOBS=] [TARGETS=]   what strangers send, to each target
 #   make torture [KILLS=500] [SECONDS=3600] [SEED=]   clients at work while both daemons are killed
 #   make corpus [LIMIT=500] [SEED=]  every program here (or a sample): watched while prewarmed, then compared; as root

@@ -21,7 +21,7 @@ struct Credentials {
 
     var areThere: Bool { file >= 0 }
 
-    mutating func adopt(_ descriptor: CInt) {
+    mutating func replace(with descriptor: CInt) {
         if file >= 0 { close(file) }
         file = descriptor
     }

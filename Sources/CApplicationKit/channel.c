@@ -17,7 +17,7 @@ static bool is_prewarmed;
 
 /// Reads GREENROOM_CHANNEL, which is `NUMBER:INODE`. If that descriptor is a file with another
 /// inode, it is not the channel.
-__attribute__((constructor)) static void adopt_channel(void) {
+__attribute__((constructor)) static void find_channel(void) {
     const char *prewarm = getenv("ActivePrewarm");
     is_prewarmed = prewarm && strcmp(prewarm, "1") == 0;
     const char *text = getenv("GREENROOM_CHANNEL");

@@ -257,7 +257,7 @@ void gr_raise_capabilities(struct job *job) {
 
 /* ---- filters ---- */
 
-/* The last step before exec: only execve follows, and exit_group if execve fails. No filter may
+/* The last stage before exec: only execve follows, and exit_group if execve fails. No filter may
  * forbid these two (the supervisor ensures that). */
 void gr_install_filters(struct job *job) {
     const struct gr_confinement *c = job->request->confinement;

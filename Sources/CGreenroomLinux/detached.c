@@ -1,7 +1,7 @@
 /* A process that makes system calls for us that may wait for a stranger. What /proc shows of a
  * process is read from that process's memory, or under a lock that it holds; and a page of that
  * memory, or a path, may lead to a file system whose server does not answer (fuse(4)). The worker
- * waits then, and may not even be killable meanwhile. The rules for such processes in disposal.c
+ * waits then, and may not even be killable in the meantime. The rules for such processes in disposal.c
  * apply here, too. */
 #define _GNU_SOURCE
 #include "CGreenroomLinux.h"

@@ -7,7 +7,7 @@
  * 2. System calls are raw (`call`, call.h) and return -errno. It calls no function of a C library:
  *    those write errno, or other thread-local storage of the parent. (The compiler may call memcpy
  *    and memset; gr_spawn_begin has called both by then, so that no linker binds them here.)
- * 3. A step that can fail is a TRY with its stage, or calls `fail`: one way out. TRY records the
+ * 3. A call that can fail is a TRY with its stage, or calls `fail`: one way out. TRY records the
  *    stage before the call, so that the last step of a child that hangs or is killed is known.
  * 4. Its functions are between CHILD_HALF_BEGIN and CHILD_HALF_END: a sanitizer's instrumentation
  *    and the stack protector would use the parent's state.

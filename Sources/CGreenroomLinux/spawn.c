@@ -170,7 +170,7 @@ static int next_needed(const struct job *job, int first) {
  * below the highest one that is needed here. A parent with a thousand descriptors keeps them above
  * that (`FileDescriptor.moveAside`); otherwise each child would first copy them and then close them
  * again. Other descriptors that were copied are closed here and not by the exec, which may be long
- * in coming: if our parent were killed meanwhile, its socket would still be listening and its
+ * in coming: if our parent were killed in the meantime, its socket would still be listening and its
  * connection would still be open. */
 static void take_own_table(struct job *job) {
     int highest = -1, next = 0;
@@ -225,8 +225,8 @@ static long place(int source, int target) {
     return call(SYS_dup3, source, target, 0);
 }
 
-/* Every source first moves to a number that is not a target, so that no dup overwrites a source that
- * is still needed. "Above the highest target" would not do: that may be the limit itself. */
+/* Every source first moves to a number that is not a target, so that no dup overwrites a source
+ * that is still needed. "Above the highest target" would not do: that may be the limit itself. */
 static void place_descriptors(struct job *job) {
     int moved[GR_SPAWN_DESCRIPTORS_MAX];
     int count = job->request->fd_count;

@@ -49,7 +49,7 @@ struct launch {
     uint64_t cookie;
 };
 
-/// How many bytes of the stack the launch needs; 0 if exec would not allow so many.
+/// How many bytes of the stack the launch needs; 0 if exec would not allow that many.
 size_t arguments_stack_byte_count(const struct launch *launch);
 
 /// Builds the block of strings and vectors, and tells the C library about it, and the kernel if the

@@ -1,4 +1,4 @@
-/// Puts received descriptors where the program shall find them.
+/// Puts received descriptors where the program expects them.
 #ifndef GREENROOM_DESCRIPTORS_H
 #define GREENROOM_DESCRIPTORS_H
 

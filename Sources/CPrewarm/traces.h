@@ -15,7 +15,7 @@ struct traces {
 
 struct traces traces_read(char **environment);
 
-/// Whether this process runs the executable that shall pause. A script's process runs its
+/// Whether this process runs the executable that is to pause. A script's process runs its
 /// interpreters in turn, `env` first; only the last one pauses.
 bool traces_name_this_executable(const struct traces *traces);
 

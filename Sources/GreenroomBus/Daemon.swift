@@ -10,7 +10,7 @@ enum DaemonFailure: Error {
 }
 
 /// Calls the daemon, one call after the other. Blocks, because there is nothing else to do
-/// meanwhile.
+/// in the meantime.
 struct Daemon {
     let path: String
     private static let bufferByteCount = 16 << 10

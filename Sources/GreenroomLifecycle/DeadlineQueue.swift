@@ -4,7 +4,7 @@ enum DeadlineKey: Hashable, Sendable {
     case instance(InstanceIdentifier)
     /// When the app's back-off or crash loop is over and its pool may be filled again.
     case app(AppIdentifier)
-    /// The next step of reclaiming memory.
+    /// The next time that memory is reclaimed.
     case pressure
     /// When the daemon starts the app by itself.
     case start(AppIdentifier)

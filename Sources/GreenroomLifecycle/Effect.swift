@@ -64,8 +64,8 @@ public struct DeliveryAddress: Hashable, Sendable {
     }
 }
 
-/// What happened, for clients that watch, the journal and the history.
-public enum Record: Hashable, Sendable {
+/// What happened, for clients that watch, for the journal and for metrics.
+public enum Occurrence: Hashable, Sendable {
     case stateChanged(
         InstanceIdentifier, AppIdentifier, from: ExecutionState, to: ExecutionState,
         inBackground: Bool)
@@ -136,7 +136,7 @@ public enum Effect: Hashable, Sendable {
     case release(InstanceIdentifier, AppIdentifier?)
     case applyPriority(InstanceIdentifier, Priority)
     case answer(RequestIdentifier, Answer)
-    case record(Record)
+    case report(Occurrence)
 
     /// Watch the app's listening sockets until one is readable, then send `Event.connectionArrived`
     /// once.
@@ -182,7 +182,7 @@ public enum Effect: Hashable, Sendable {
 }
 
 extension Lifecycle {
-    mutating func report(_ record: Record) { effects.append(.record(record)) }
+    mutating func report(_ occurrence: Occurrence) { effects.append(.report(occurrence)) }
 
     /// The effects of the event, each with what is true at the end of it.
     mutating func takeEffects() -> [Effect] {
@@ -197,7 +197,7 @@ extension Lifecycle {
             self[app].isDirty = false
             if !self[app].isRemoved { result.append(.saveApp(self[app].record)) }
         }
-        // After the records, so that an app is told of a run only once both are saved.
+        // After the records, so that an app is told about a run only once both are saved.
         for app in schedule.dirtyApps {
             result.append(.saveTasks(app, schedule.apps[app] ?? AppTasks()))
         }
@@ -226,10 +226,10 @@ extension Lifecycle {
         case .answer(let request, .launched(let outcome, _)):
             .answer(
                 request, .launched(outcome, inBackground: isInBackground(outcome.instance)))
-        case .record(.stateChanged(let id, let app, let from, let to, _)):
-            .record(
+        case .report(.stateChanged(let id, let app, let from, let to, _)):
+            .report(
                 .stateChanged(id, app, from: from, to: to, inBackground: isInBackground(id)))
-        case .spawn(_, _, .prewarm), .answer, .record, .save, .erase, .saveApp, .eraseApp,
+        case .spawn(_, _, .prewarm), .answer, .report, .save, .erase, .saveApp, .eraseApp,
             .saveTasks, .awaitStart, .freeze, .thaw, .terminate, .kill, .release, .applyPriority,
             .awaitConnection, .ignoreConnections, .notify, .inspectTracer, .inspectConditions,
             .inspectFileLocks, .keepState, .refuseState, .deleteState, .handOverState,

@@ -3,7 +3,7 @@ public enum MemoryPressure: UInt8, Comparable, Sendable {
     case none
     /// End what nobody waits for: every prewarmed instance, then suspended ones.
     case warning
-    /// End everything but what is in front, in steps: prewarmed, suspended, background.
+    /// End everything but what is in front, one after the other: prewarmed, suspended, background.
     case critical
     public static func < (lhs: Self, rhs: Self) -> Bool { lhs.rawValue < rhs.rawValue }
 }
@@ -16,9 +16,10 @@ public enum Event: Hashable, Sendable {
     case appInstalled(AppDescription)
     /// The app's manifest is gone. Its paused instances are ended; running ones stay.
     case appRemoved(AppIdentifier)
-    /// The user of the apps with this foreground group has a session (`PrewarmOccasion.login`).
+    /// The user of the apps with this foreground group has a login session
+    /// (`PrewarmOccasion.login`).
     case loggedIn(foregroundGroup: String)
-    /// That user's last session ended. What was paused for it is ended; what runs stays.
+    /// That user's last login session ended. Instances paused for it are ended; others stay.
     case loggedOut(foregroundGroup: String)
 
     // Requests

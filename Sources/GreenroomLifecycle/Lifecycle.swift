@@ -56,9 +56,9 @@ public struct Lifecycle: Hashable, Sendable {
     /// one.
     var underwayCount = 0
     var underwaySince: Instant?
-    /// Foreground groups whose user has a session.
+    /// Foreground groups whose user has a login session.
     var sessions: Set<String> = []
-    /// Users whose session is locked, so that their protected data cannot be read.
+    /// Users whose login session is locked, so that their protected data cannot be read.
     public internal(set) var lockedUsers: Set<UInt32> = []
     var jitter: Jitter
     /// Launches that other apps block, by app (`BlockedLaunches`).

@@ -13,7 +13,8 @@ extension Lifecycle {
         considerAutostart(logging.map(\.record.app).sorted(), mayStart: true)
     }
 
-    /// Ends what was paused for the session. The next login starts the apps that start at login.
+    /// Ends what was paused for the login session. The next login starts the apps that start at
+    /// login.
     mutating func loggedOut(_ group: String) {
         guard sessions.remove(group) != nil else { return }
         for app in directory.keys.sorted() {

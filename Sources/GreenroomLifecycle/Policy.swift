@@ -2,7 +2,7 @@
 public enum PrewarmOccasion: UInt8, Sendable {
     /// As soon as the daemon runs (after a reboot).
     case boot
-    /// As soon as its user has a session.
+    /// As soon as the app's user has a login session.
     case login
     /// Only on request; the pool is then refilled after each launch.
     case demand
@@ -141,7 +141,7 @@ public struct Policy: Hashable, Sendable {
     /// From SIGTERM to SIGKILL (Apple, OpenHarmony).
     public var terminateGrace: Duration = .seconds(5)
     /// From an app's acknowledgement of willTerminate to SIGTERM. The app exits by itself
-    /// meanwhile.
+    /// in the meantime.
     public var exitGrace: Duration = .milliseconds(500)
     /// From the order to freeze until the instance counts as frozen, if the freezer answers neither
     /// yes nor no. A task in an uninterruptible sleep is stopped the moment it leaves that sleep.
@@ -164,7 +164,7 @@ public struct Policy: Hashable, Sendable {
     /// This many crashes within the window make a crash loop (Android).
     public var crashLoopCount: Int = 2
     public var crashLoopWindow: Duration = .seconds(120)
-    /// The time between two steps of reclaiming while pressure lasts, so that the first can have an
+    /// The time between two reclaims while pressure lasts, so that the first can have an
     /// effect.
     public var reclaimInterval: Duration = .seconds(1)
     /// How long an app is not prewarmed after one of its paused instances was reclaimed.
@@ -208,7 +208,7 @@ public struct Policy: Hashable, Sendable {
     public var backgroundTaskLimit: Duration = .seconds(30)
     public var refreshTaskLimit: Duration = .seconds(30)
     public var processingTaskLimit: Duration = .seconds(300)
-    /// How long before the end an app is told of it, if the limit is long enough.
+    /// How long before the end an app is told about it, if the limit is long enough.
     public var expirationLead: Duration = .seconds(5)
     /// Processing begins only if nobody has used an app for this long.
     public var taskIdleTime: Duration = .seconds(60)

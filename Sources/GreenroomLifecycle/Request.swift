@@ -83,7 +83,7 @@ public enum Answer: Hashable, Sendable {
     case done(InstanceIdentifier, ExecutionState)
     indirect case exited(InstanceRecord)
     case refused(Refusal)
-    /// The session is discarded.
+    /// The scene session is discarded.
     case discarded(AppIdentifier, SceneIdentifier)
     /// The hint was taken. `isReady` says whether an instance is paused already.
     case prepared(AppIdentifier, isReady: Bool)
@@ -146,7 +146,7 @@ public enum Refusal: Hashable, Sendable {
     /// The app supports no scenes (`noScenes`), or only one (`singleScene`).
     case noScenes(AppIdentifier)
     case singleScene(AppIdentifier)
-    /// The app has no session of that number.
+    /// The app has no scene session of that number.
     case noSuchScene(AppIdentifier, SceneIdentifier)
     case tooManyScenes(AppIdentifier, limit: Int)
     /// A client ended the app while its launch waited for other apps.

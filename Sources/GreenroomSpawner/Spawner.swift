@@ -62,7 +62,7 @@ public final class Spawner {
         self.options = options
         // They stay blocked through our own exec, so that none is lost there.
         signals = try SignalDescriptor([SIGCHLD, SIGTERM, SIGINT, SIGUSR1])
-        try Children.adoptOrphans()
+        try Children.becomeSubreaper()
         emptiness = try Inotify()
         exits = try ProcessExits()
         aloneSince = MonotonicClock.nanoseconds

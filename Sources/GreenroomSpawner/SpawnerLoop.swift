@@ -202,7 +202,7 @@ extension Spawner {
     }
 
     /// Stops sending to a supervisor that receives nothing any more. What it has sent is still
-    /// handled: if its releases were lost, the next supervisor would be told of these instances
+    /// handled: if its releases were lost, the next supervisor would be told about these instances
     /// again.
     private func stopTelling() {
         supervisor?.listens = false

@@ -229,7 +229,7 @@ extension Spawner {
         while !spawns.areUnderWay, !spawns.afterwards.isEmpty {
             switch spawns.afterwards.removeFirst() {
             case .welcome(let stateByteCount):
-                // The supervisor has gone meanwhile, or cannot be served: it comes back.
+                // The supervisor has gone in the meantime, or cannot be served: it comes back.
                 guard supervisor != nil else { continue }
                 do { try welcome(stateByteCount: stateByteCount) } catch { disconnect() }
             case .upgrade:

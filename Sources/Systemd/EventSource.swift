@@ -15,7 +15,7 @@ import Glibc
     /// SD_EVENT_ONESHOT for sources that would fire in every round, SD_EVENT_ON for all others.
     private let enabledState: CInt
 
-    init(adopting raw: OpaquePointer, isOneShot: Bool) {
+    init(owning raw: OpaquePointer, isOneShot: Bool) {
         unsafe self.raw = raw
         enabledState = CInt(isOneShot ? SD_EVENT_ONESHOT : SD_EVENT_ON)
     }

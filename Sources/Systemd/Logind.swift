@@ -118,8 +118,8 @@ public final class Logind {
         guard owner != self.owner else { return }
         self.owner = owner
         holdShutdown()
-        // The answer may also be that a sleep is over, which a logind that died meanwhile has not
-        // reported.
+        // The answer may also be that a sleep is over, which a logind that died in the meantime has
+        // not reported.
         ask(Name.path, Name.manager, "PreparingForSleep") { [unowned self] in noteSleep($0) }
         ask(Name.path, Name.manager, "PreparingForShutdown") { [unowned self] in noteShutdown($0) }
         for session in Logins.sessions.prefix(Self.sessionLimit) {

@@ -29,8 +29,8 @@ import Glibc
         _ = unsafe sd_login_monitor_unref(monitor)
     }
 
-    /// The users with a session that has begun, so that their runtime directory and user manager
-    /// exist. A user who only lingers has no session (sd_uid_get_state(3)).
+    /// The users with a login session that has begun, so that their runtime directory and user
+    /// manager exist. A user who only lingers has no session (sd_uid_get_state(3)).
     public static var users: Set<UInt32> {
         var list: UnsafeMutablePointer<uid_t>?
         let count = unsafe sd_get_uids(&list)

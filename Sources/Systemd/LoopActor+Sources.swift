@@ -17,7 +17,7 @@ import Glibc
     return 0
 }
 
-@LoopActor private func adopt<Event>(
+@LoopActor private func addSource<Event>(
     _ call: StaticString, isOneShot: Bool = false, _ handler: Handler<Event>,
     _ add: (UnsafeMutableRawPointer, inout OpaquePointer?) -> CInt
 ) throws(SystemdError) -> EventSource {
@@ -34,7 +34,7 @@ import Glibc
             unsafe Unmanaged<AnyObject>.fromOpaque(userdata).release()
         }
     }
-    return unsafe EventSource(adopting: raw, isOneShot: isOneShot)
+    return unsafe EventSource(owning: raw, isOneShot: isOneShot)
 }
 
 // C callbacks inside a @LoopActor function are isolated to it, with a run-time check, so they need
@@ -49,7 +49,7 @@ extension LoopActor {
         _ descriptor: CInt, _ events: IOEvents, priority: Int64 = 0,
         _ fire: @escaping @LoopActor (IOEvents) -> Void
     ) throws(SystemdError) -> EventSource {
-        let source = try unsafe adopt("sd_event_add_io", Handler(fire)) { userdata, raw in
+        let source = try unsafe addSource("sd_event_add_io", Handler(fire)) { userdata, raw in
             unsafe sd_event_add_io(
                 event, &raw, descriptor, events.rawValue,
                 { _, _, seen, userdata in
@@ -72,7 +72,7 @@ extension LoopActor {
     ) throws(SystemdError) -> EventSource {
         // 0 would mean sd-event's default of 250 ms.
         let slack = max(1, microseconds(roundingUp: nanoseconds(of: accuracy)))
-        let source = try unsafe adopt(
+        let source = try unsafe addSource(
             "sd_event_add_time", isOneShot: true, Handler<Void> { fire() }
         ) {
             userdata, raw in
@@ -114,7 +114,7 @@ extension LoopActor {
         _ = unsafe sigemptyset(&set)
         _ = unsafe sigaddset(&set, number)
         _ = unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
-        let source = try unsafe adopt("sd_event_add_signal", Handler(fire)) { userdata, raw in
+        let source = try unsafe addSource("sd_event_add_signal", Handler(fire)) { userdata, raw in
             unsafe sd_event_add_signal(
                 event, &raw, number,
                 { _, info, userdata in
@@ -130,7 +130,7 @@ extension LoopActor {
     @LoopActor public static func deferred(
         priority: Int64 = 0, _ fire: @escaping @LoopActor () -> Void
     ) throws(SystemdError) -> EventSource {
-        let source = try unsafe adopt(
+        let source = try unsafe addSource(
             "sd_event_add_defer", isOneShot: true, Handler<Void> { fire() }
         ) {
             userdata, raw in

@@ -9,7 +9,7 @@
 //                                                     waiting for any: prints the latest stamp alone.
 //                                                     Their input ends when all are in main
 //   cold burst-relayed COUNT CGROUP -- PROGRAM...     the same as "relayed": what the sockets, the cgroups
-//                                                     and the sessions of so many cost by themselves
+//                                                     and the sessions of all these launches cost by themselves
 // Prints per launch, in ns after the call: main's first instruction, and the end of the output.
 // The program must write its stamp first: probe, or anything else with BENCH_PRELOAD=stamp.so in the
 // environment. PROGRAM is an absolute path (an app starts in /).

@@ -1,4 +1,4 @@
-// Speaks to an AFL++ fork server, as afl-fuzz does: it stands in the target before main and forks for
+// Speaks to an AFL++ fork server, as afl-fuzz does: it waits in the target before main and forks for
 // each run (AFL++, docs/afl-fuzz_approach.md; instrumentation/afl-compiler-rt.o.c).
 //   forkserver COUNT -- TARGET ARGUMENTS...     prints COUNT times from request to main, in ns
 // TARGET is built by AFL++'s compiler and writes its stamp first.

@@ -9,7 +9,7 @@
 //       Each launch begins when its predecessor has ended.
 //       BEFORE may be "" for none. An answer without the text EXPECTED ends the run.
 //   launch burst SOCKET CONNECTIONS
-//       sends the requests that are the lines of standard input, all at once over so many connections,
+//       sends the requests that are the lines of standard input, all at once over this many connections,
 //       each with a pipe to write to as descriptor 0 and one to read from as 1, whose end comes when
 //       all are in main. Prints, in ns after the first was written: the latest first instruction of a
 //       main, and the last answer. Ends when all that was launched has ended.
@@ -103,7 +103,7 @@ static size_t read_requests(char (*requests)[REQUEST_SIZE]) {
     return count;
 }
 
-// Reads so many answers; a call is answered before the next of its connection is looked at.
+// Reads this many answers; a call is answered before the next of its connection is looked at.
 static uint64_t read_answers(int fd, size_t count, unsigned long *instances) {
     size_t have = 0, done = 0;
     while (done < count) {

@@ -87,7 +87,7 @@ class Program:
         return base
 
     def met(self, task, base, counts):
-        """The task stopped behind a breakpoint, which goes."""
+        """The task has stopped after a breakpoint, which is removed."""
         place = ptrace(PEEKUSER, task, INSTRUCTION_POINTER) - 1
         with open(f"/proc/{task}/mem", "r+b", buffering=0) as memory:
             memory.seek(place)
@@ -140,7 +140,7 @@ def follow(driver, programs):
 
 
 def ordinary_day(product, executable, folder):
-    """What is asked for most comes first: what runs together shall lie together."""
+    """What is asked for most comes first: what runs together is to be together in the file."""
     daemon = Daemon(product, folder)
     for number in range(10):
         daemon.install(f"org.example.app{number}", manifest(executable))

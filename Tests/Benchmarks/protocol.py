@@ -35,7 +35,7 @@ STRANGER = 65534
 
 
 def attack(kind, path):
-    # Before all that is not measured, behind what is.
+    # Runs before everything that is not measured, and after what is measured.
     if os.sched_getscheduler(0) == os.SCHED_FIFO:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     else:

@@ -194,7 +194,7 @@ def fill_pools(daemon):
 
 
 def at_once(product, programs, rounds):
-    """Apps stay in main, as apps do; programs that end at once are tidied up after meanwhile."""
+    """Apps stay in main, as apps do; programs that end at once are tidied up in the meantime."""
     for arguments, label in ((["wait"], "that stay"), ([], "that end at once")):
         burst_of(product, programs, rounds, arguments, label)
 

@@ -201,7 +201,7 @@ sample() { # NAME LINE: a line for [App]
         "$shipped/io.greenroom.$1.app" >"$here/apps/io.greenroom.$1.app"
 }
 said() { [ "$(grep -cxF "$1" "$here/greenroomd.log")" -ge "$2" ]; } # LINE TIMES
-says() { # NAME LINE [TIMES]: waits until the app has said it so often
+says() { # NAME LINE [TIMES]: waits until the app has said the line this many times
     await said "$2" "${3:-1}"
     printf '%9s | %s\n' "$1" "$2"
 }
@@ -256,7 +256,7 @@ await reader_is_reclaimed
 greenroomctl debug pressure none
 show greenroomctl launch Reader
 says Reader "(2 of 3)" 2
-echo "$ its user forces it to quit: it begins anew"
+echo "$ its user forces it to quit: it starts from the beginning"
 show greenroomctl kill Reader
 await reader_is_gone
 show greenroomctl launch Reader

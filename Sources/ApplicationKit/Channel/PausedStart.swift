@@ -105,7 +105,7 @@ private struct Pause {
         switch incoming.message {
         case .event(.launch(let launch)):
             self.launch = LaunchRecord.Message(launch)
-            if let file = incoming.descriptors.first { credentials.adopt(file) }
+            if let file = incoming.descriptors.first { credentials.replace(with: file) }
             return nil
         case .go(let go): return (go, incoming.descriptors)
         case .ping(let cookie): channel.send(.pong(cookie: cookie))

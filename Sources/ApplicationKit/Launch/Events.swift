@@ -15,7 +15,7 @@ extension Application {
             // A process can be launched only once.
             channel?.send(.error(errno: EPROTO, cookie: launch.cookie))
         case .credentials(let cookie):
-            if let file = descriptors.first { credentials.adopt(file) }
+            if let file = descriptors.first { credentials.replace(with: file) }
             acknowledge(cookie)
             return
         case .lifecycle(let lifecycle, let cookie): handle(lifecycle, cookie: cookie)

@@ -22,7 +22,7 @@
 struct gr_fd_mapping { int from, to; bool theirs; };
 struct gr_limit { int resource; uint64_t soft, hard; };
 
-/* The steps of a spawn, in the order in which they happen; `stage` names the one that failed. */
+/* The stages of a spawn, in the order in which they happen; `stage` is the one that failed. */
 enum gr_stage {
     GR_STAGE_NONE = 0,
     GR_STAGE_CLONE,

@@ -22,7 +22,7 @@ public enum PrewarmEnvironment {
     ///   - userPreload: the app's own `LD_PRELOAD`, which is put after the shim.
     ///   - descriptor: the channel's number in the new process.
     ///   - socketInode: `st_ino` of the process's end of the socketpair.
-    ///   - executable: the resolved path of the only executable that shall pause; for a script, its
+    ///   - executable: the resolved path of the only executable that is to pause; for a script, its
     ///     last interpreter. If nil, the first executable with a C library pauses.
     public static func entries(
         shim: String, userPreload: String?, descriptor: Int32, socketInode: UInt64,

@@ -14,8 +14,8 @@ final class FollowedLaunch {
     /// How many times to connect again before the app runs: for 5 s, which is as long as a restart
     /// takes at most. Nothing is lost by giving up then.
     static let launchLimit = 100
-    /// How many times to connect again for the exit status of an app that has ended meanwhile: for
-    /// 5 s. A daemon that was stopped takes the status with it.
+    /// How many times to connect again for the exit status of an app that has ended in the
+    /// meantime: for 5 s. A daemon that was stopped takes the status with it.
     static let statusLimit = 100
     /// The pause before each attempt, in milliseconds.
     static let reconnectPause: CInt = 50
@@ -187,7 +187,7 @@ final class FollowedLaunch {
         case SIGCONT: terminal?.takeFront()
         case SIGTSTP:
             // If this process stopped now, it could not freeze an instance that is started
-            // meanwhile.
+            // in the meantime.
             if instance == nil { stopsOnceLaunched = true } else { stop() }
         case _: return false
         }

@@ -21,7 +21,7 @@ struct ForwardedSignals {
 
     /// - Parameter hasEnded: whether the app has ended, as far as this process can see when the
     ///   signal is sent.
-    /// - Returns: false if nobody takes the signal, which shall then end this process.
+    /// - Returns: false if nobody takes the signal, which must then end this process.
     mutating func take(
         _ signal: CInt, for instance: UInt64?, hasEnded: @autoclosure () -> Bool
     ) -> Bool {

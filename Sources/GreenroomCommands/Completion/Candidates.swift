@@ -6,8 +6,8 @@ import GreenroomManifest
 
 /// Candidates for completion that the daemon knows.
 ///
-/// The user waits meanwhile, so if the daemon does not answer quickly there are no candidates, and
-/// nothing is printed about it.
+/// The user waits in the meantime, so if the daemon does not answer quickly there are no
+/// candidates, and nothing is printed about it.
 enum Candidates {
     /// How long to wait, in microseconds: longer than any answer takes, and too short to seem
     /// stuck.

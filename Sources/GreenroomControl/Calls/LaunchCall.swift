@@ -45,7 +45,7 @@ extension Control {
         /// They follow the arguments in the manifest.
         public var arguments: [ByteString] = []
         public var environment: [EnvironmentVariable] = []
-        /// The whole environment instead of the session's, as `NAME=VALUE`.
+        /// The whole environment instead of the login session's, as `NAME=VALUE`.
         public var callerEnvironment: [ByteString]?
         public var workingDirectory: String?
         /// As in umask(2), 0 to 0o777.

@@ -15,7 +15,8 @@ public enum ControlError: CallError, Hashable, Sendable {
     case refused(code: String, reason: String)
     /// `needed` says which right the client lacks.
     case permissionDenied(needed: String)
-    /// `stage` is the step that failed, `errno` the kernel's error number, `reason` its meaning.
+    /// `stage` is the stage of the spawn that failed, `errno` the kernel's error number, `reason`
+    /// its meaning.
     case spawnFailed(stage: String, errno: Int32, reason: String)
     /// - Parameter wasReclaimed: whether the app's memory was taken back, so that nothing has
     ///   failed.

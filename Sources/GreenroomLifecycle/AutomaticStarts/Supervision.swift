@@ -106,7 +106,7 @@ public enum SupervisionFailure: UInt8, CaseIterable, Sendable {
 public struct Autostart: Hashable, Sendable {
     public var atBoot: Bool
     public var atLogin: Bool
-    /// The foreground group of the session of the app's user (`Event.loggedIn`).
+    /// The foreground group of the login session of the app's user (`Event.loggedIn`).
     public var session: String
 
     public init(atBoot: Bool, atLogin: Bool, session: String) {

@@ -23,7 +23,7 @@ public enum SceneRequest: Hashable, Sendable {
 
 extension AppRecord {
     /// At most this many sessions of an app are remembered, and at most this many discarded ones
-    /// that it was not told of. They stand for its windows, not for its history.
+    /// that it was not told about. They stand for its windows, not for its history.
     public static let sessionLimit = 8
 }
 
@@ -132,7 +132,7 @@ extension Lifecycle {
             where record.conversation!.scenes[index].scene == scene {
                 record.conversation!.scenes[index].goal = goal
             }
-            // A scene that the app was never told of need not be disconnected.
+            // A scene that the app was never told about need not be disconnected.
             let told = record.conversation!.pending?.scene
             record.conversation!.scenes.removeAll {
                 $0.goal == .disconnected && !$0.isConnected && $0.scene != told

@@ -40,7 +40,7 @@ extension Lifecycle {
             $0.misfiredGeneration = record.generation
             $0.misfireKind = misfire.kind
         }
-        // If the app was installed anew meanwhile, it is given another chance.
+        // If the app was installed again in the meantime, it gets another chance.
         guard self[record.app].hasMisfired else { return }
         refusePrewarms(of: record.app, .ineligible(record.app))
         for id in entry.pool + entry.filling { end(id, .prewarmFailed, gently: false) }

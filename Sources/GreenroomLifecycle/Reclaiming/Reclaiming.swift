@@ -1,11 +1,11 @@
 // Reclaiming memory, in this order and never more than the pressure allows:
 //   1. prewarmed and prewarming: expired, then least valuable        (warning and critical)
-//   2. suspended: largest, then least recently used                  (warning: one a step)
-//   3. background: largest, then least recently used, SIGTERM first  (critical: one a step)
-// Instances that are launching, inactive, active or attached are never reclaimed. A step is taken
-// when the pressure is reported (`Stalling`). If an administrator has set the pressure, a step is
-// also taken when memory is measured meanwhile, and every `reclaimInterval` while anything is left
-// to reclaim.
+//   2. suspended: largest, then least recently used                  (warning: one each time)
+//   3. background: largest, then least recently used, SIGTERM first  (critical: one each time)
+// Instances that are launching, inactive, active or attached are never reclaimed. Memory is
+// reclaimed when the pressure is reported (`Stalling`). If an administrator has set the pressure,
+// memory is also reclaimed whenever it is measured, and every `reclaimInterval` while anything is
+// left to reclaim.
 
 extension Lifecycle {
     /// Sets the pressure until it is set or reported again. (A level from `stallReported` falls by

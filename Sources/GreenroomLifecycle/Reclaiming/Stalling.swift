@@ -1,6 +1,6 @@
 // The level of memory pressure, as the kernel's reports give it. A report raises the level at once.
 // Each level is left only after a quiet time without another report of it, so that the level does
-// not change back and forth. Each report causes one step of reclaiming. Without a report there is
+// not change back and forth. Each report causes one reclaim. Without a report there is
 // none, because what was reclaimed may have been enough.
 
 extension Lifecycle {
@@ -22,7 +22,7 @@ extension Lifecycle {
         pressureFell(to: pressure == .critical ? .warning : .none)
     }
 
-    /// Takes the next step of reclaiming. If the quiet time ends at the same moment, the level
+    /// Reclaims once more. If the quiet time ends at the same moment, the level
     /// falls first, because less is needed then.
     mutating func reclaimDue() {
         if let quiet = deadlines[.quiet], quiet <= now {
@@ -45,8 +45,8 @@ extension Lifecycle {
         deadlines.remove(.pressure)
     }
 
-    /// Takes a step of reclaiming, but not twice within an interval, so that the first can have an
-    /// effect. If a report comes too early, the step follows when the interval is over.
+    /// Reclaims once, but not twice within an interval, so that the first reclaim can have an
+    /// effect. If a report comes too early, the reclaim follows when the interval is over.
     private mutating func takeStep() {
         if let last = lastReclaim {
             let next = last.advanced(by: max(policy.reclaimInterval, .milliseconds(1)))

@@ -30,8 +30,8 @@ public enum Finding: Hashable, Sendable {
 }
 
 extension InstanceRecord {
-    /// Whether an order to spawn it that was not carried out still counts: the instance was not
-    /// ended meanwhile.
+    /// Whether an order to spawn the instance that was not carried out still counts: the instance
+    /// was not ended in the meantime.
     public var awaitsSpawn: Bool { phase == .prewarming || phase == .ordered }
 }
 

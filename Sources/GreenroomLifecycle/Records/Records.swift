@@ -137,10 +137,10 @@ public struct AppRecord: Hashable, Sendable {
     public var hasSeenBoot: Bool
     public var hasSeenLogin: Bool
     /// The app's scene sessions, with the one used last at the end, and the discarded ones that the
-    /// app was not told of; at most `sessionLimit` each.
+    /// app was not told about; at most `sessionLimit` each.
     public var sessions: [SceneIdentifier] = []
     public var discarded: [SceneIdentifier] = []
-    /// The number of the latest session that was ever made.
+    /// The number of the latest scene session that was ever made.
     public var lastSession: UInt32 = 0
 
     public init(app: AppIdentifier) {

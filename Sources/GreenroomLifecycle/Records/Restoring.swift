@@ -72,7 +72,8 @@ extension Lifecycle {
         forgetFormerLogins()
         if pressure >= .warning { pressureChanged(pressure) }
         for id in table.keys.sorted() { announceStateAgain(to: id) }
-        // This comes after reclaiming, because reclaimed instances are told of their end instead.
+        // This comes after reclaiming, because reclaimed instances are told about their end
+        // instead.
         for id in table.keys.sorted() where self[id].record.manner == .acknowledging {
             tellStepAgain(id)
         }

@@ -1,6 +1,6 @@
-// What happens to an archive from the moment an instance is told of it. It is on trial at first: if
-// the app fails meanwhile, the archive may be the cause and is deleted, so that later launches do
-// not fail too.
+// What happens to an archive from the moment an instance is told about it. It is on trial at first:
+// if the app fails in the meantime, the archive may be the cause and is deleted, so that later
+// launches do not fail too.
 
 /// How far the instance's restoration from an archive is.
 enum RestorationPhase: Hashable, Sendable {

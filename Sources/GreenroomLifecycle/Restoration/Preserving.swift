@@ -63,7 +63,7 @@ extension Lifecycle {
         deleteState(scene, of: app, .discardedSession)
     }
 
-    /// The app's sessions or their order have changed.
+    /// The app's scene sessions or their order have changed.
     mutating func sessionsChanged(of app: AppIdentifier) {
         guard let record = directory[app]?.record else { return }
         let list = SessionList(

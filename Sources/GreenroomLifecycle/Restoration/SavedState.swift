@@ -6,8 +6,8 @@ public struct KeptState: Hashable, Sendable {
     /// The state version of each archive. `SceneIdentifier.application` stands for the app's own
     /// archive.
     public var archives: [SceneIdentifier: UInt64]
-    /// The sessions in order of use, and the discarded ones that the app was not told of. They
-    /// count after a reboot, when the app has no record.
+    /// The scene sessions in order of use, and the discarded ones that the app was not told about.
+    /// They count after a reboot, when the app has no record.
     public var sessions: SessionList
     /// The version that last finished a launch; nil if none ever did.
     public var launchedVersion: UInt64?
@@ -26,7 +26,7 @@ public struct KeptState: Hashable, Sendable {
 public struct SessionList: Hashable, Sendable {
     public var open: [SceneIdentifier]
     public var discarded: [SceneIdentifier]
-    /// The number of the latest session that was ever made.
+    /// The number of the latest scene session that was ever made.
     public var last: UInt32
 
     public init(
@@ -70,6 +70,6 @@ public enum StateDeletion: UInt8, CaseIterable, Sendable {
     case discardedSession
     /// The app has nothing to restore.
     case nothingToKeep
-    /// The archive's session is gone.
+    /// The archive's scene session is gone.
     case orphaned
 }

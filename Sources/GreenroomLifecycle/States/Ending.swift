@@ -8,7 +8,7 @@
 //   force-quit, watchdog             → SIGKILL
 //   main ended, processes left       → SIGKILL to the rest. If a client's program (run) ended by
 //                                      itself, the rest lives on, as with a shell: the client is
-//                                      told of the end at once; the instance goes when it is empty
+//                                      told about the end at once; the instance goes when it is empty
 //
 // SIGKILL is repeated (`killRetry`, `killPersistence`), because a process may be in an
 // uninterruptible sleep.

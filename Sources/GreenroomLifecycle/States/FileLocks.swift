@@ -27,7 +27,7 @@ extension Lifecycle {
         guard let instance = table[id], instance.isAwaitingFileLocks else { return }
         self[id].isAwaitingFileLocks = false
         guard instance.record.state == .background else {
-            // The instance was moved to another state meanwhile.
+            // The instance was moved to another state in the meantime.
             return answerFreeze(of: id, .done(id, instance.record.state))
         }
         if let pending = instance.record.conversation?.pending {

@@ -15,8 +15,8 @@
 //
 // An app acknowledges its states from the moment it is ready (`Conversation`): from then on, its
 // instance decides. What happens before, and after its end, depends on what its manifest says.
-// What only apps that acknowledge have (steps, notices, scenes, tasks, saved state) passes over
-// programs where it stands.
+// What only apps that acknowledge have (steps, notices, scenes, tasks, saved state) is in
+// files of its own, and those files skip programs.
 
 enum Manner: Hashable, Sendable {
     case program

@@ -34,8 +34,8 @@ extension Lifecycle {
         if policy.pagesOutSuspended { frozen.append(id) }
     }
 
-    /// Comes at the end of the event, so that instances which were thawed or ended meanwhile are
-    /// left alone.
+    /// Comes at the end of the event, so that instances which were thawed or ended in the meantime
+    /// are left alone.
     mutating func pageOutFrozen() {
         for id in frozen where table[id]?.record.state == .suspended {
             effects.append(.pageOut(id))
@@ -55,8 +55,8 @@ extension Lifecycle {
         thaw(id)
     }
 
-    /// Answers requests for the suspension. If a thaw was ordered meanwhile, the answer tells them
-    /// the resulting state.
+    /// Answers requests for the suspension. If a thaw was ordered in the meantime, the answer tells
+    /// them the resulting state.
     mutating func answerFreeze(of id: InstanceIdentifier, _ answer: Answer) {
         let waiters = self[id].freezeWaiters
         guard !waiters.isEmpty else { return }

@@ -137,7 +137,7 @@ extension Lifecycle {
             time.end == nil, suspendsByItself(record)
         else { return }
         let limit = policy.backgroundTaskLimit
-        // A task that begins late in a stay still gets some time after it is told of the end.
+        // A task that begins late in a stay still gets some time after it is told about the end.
         let earliest = now.advanced(by: policy.expirationLead(of: limit) * 2)
         limitTasks(of: id, to: max(record.since.advanced(by: limit), earliest))
     }

@@ -107,7 +107,7 @@ public struct Cgroup: Sendable {
     public func thaw() throws(SystemError) { try write("cgroup.freeze", "0") }
 
     /// Sends SIGKILL to every process in this cgroup and below (cgroup.kill), at once, including
-    /// processes that fork meanwhile and frozen ones. Needs Linux 5.14; `ENOENT` before.
+    /// processes that fork in the meantime and frozen ones. Needs Linux 5.14; `ENOENT` before.
     public func kill() throws(SystemError) { try write("cgroup.kill", "1") }
 
     /// Whether every process in this cgroup has stopped.

@@ -281,7 +281,7 @@ public final class Disposer: Sendable {
         }
         state.accounts[user] = account
         worker.report()
-        // The worker may have gone on meanwhile.
+        // The worker may have gone on in the meantime.
         settle(user, &state)
     }
 

@@ -25,7 +25,7 @@ public struct InspectedFile: Equatable, Sendable {
     }
 
     public var role: Role
-    /// The path as it was named; links are followed anew at each comparison.
+    /// The path as it was named; links are followed again at each comparison.
     public var path: String
     public var identity: FileIdentity
 

@@ -93,7 +93,7 @@ public enum IneligibilityReason: String, Equatable, Sendable, CaseIterable {
                 + "preparation."
         case .preloadRefused:
             "The program is built with the shared address sanitizer (libasan), or has it from "
-                + "LD_PRELOAD in Environment=; it does not run behind another preload library."
+                + "LD_PRELOAD in Environment=; it must be loaded before any other preload library."
         case .startsPrograms:
             "A library of the program (as libparted and libtsan) starts another program or a process "
                 + "when it is loaded, which would happen at each preparation. Where that was seen, it was "

@@ -79,7 +79,7 @@ public struct ProcessDescriptor: Sendable {
 public enum Children {
     /// Makes orphaned descendants children of this process instead of init's (prctl
     /// PR_SET_CHILD_SUBREAPER).
-    public static func adoptOrphans() throws(SystemError) {
+    public static func becomeSubreaper() throws(SystemError) {
         try systemCall("prctl") { gr_subreaper() }
     }
 
@@ -106,13 +106,13 @@ public enum Children {
     }
 
     /// Takes the change of this child (waitpid); nil if the child was stopped and has been killed
-    /// meanwhile.
+    /// in the meantime.
     public static func take(_ pid: pid_t) throws(SystemError) -> Change? {
         var status: CInt = 0
         let wall: CInt = 0x4000_0000  // __WALL
         let taken = unsafe waitpid(pid, &status, WNOHANG | wall)
         if taken < 0 {
-            // The thread has executed a program, and so has taken another number meanwhile.
+            // The thread has executed a program, and so has taken another number in the meantime.
             if errno == ECHILD { return nil }
             throw SystemError(code: errno, call: "waitpid")
         }

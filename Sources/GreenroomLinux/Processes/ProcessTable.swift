@@ -59,7 +59,7 @@ public enum ProcessTable {
         return count > 0 ? String(decoding: bytes.prefix(count), as: UTF8.self) : nil
     }
 
-    /// Every process that can be seen, without those that end meanwhile.
+    /// Every process that can be seen, without those that end in the meantime.
     public static func entries() throws(SystemError) -> [Entry] {
         guard let directory = unsafe opendir("/proc") else {
             throw SystemError(code: errno, call: "opendir", subject: "/proc")

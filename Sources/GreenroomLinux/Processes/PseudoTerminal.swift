@@ -42,8 +42,8 @@ public enum Terminal {
         return true
     }
 
-    /// Copies the window size to a controller; the terminal's foreground group is told of a change
-    /// (SIGWINCH).
+    /// Copies the window size to a controller; the terminal's foreground group is told about a
+    /// change (SIGWINCH).
     public static func copyWindowSize(from: CInt, to: CInt) { _ = gr_copy_window_size(from, to) }
 
     /// The foreground process group; 0 if none is known.

@@ -2,8 +2,8 @@ internal import CGreenroomLinux
 public import Glibc
 
 /// A thread of another process that this process traces (ptrace(2)). All calls but ``stop(of:)``
-/// need a stopped thread. A thread that has been killed meanwhile is ignored, because its end is
-/// reported anyway.
+/// need a stopped thread. A thread that has been killed in the meantime is ignored, because its end
+/// is reported anyway.
 public struct Tracee: Hashable, Sendable {
     public let thread: pid_t
 

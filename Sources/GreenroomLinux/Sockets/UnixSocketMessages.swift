@@ -12,7 +12,7 @@ public struct ReceivedMessage: Sendable {
     public let credentials: Credentials?
     /// Whether the packet was longer than the buffer; the rest is lost.
     public let isTruncated: Bool
-    /// Whether descriptors were lost, because the kernel could not give this process so many (see
+    /// Whether descriptors were lost, because the kernel could not give this process that many (see
     /// `EMFILE`).
     public let lostDescriptors: Bool
 }

@@ -92,9 +92,9 @@ public struct Spawned: Sendable {
     public let process: ProcessDescriptor
 }
 
-/// Why a spawn failed: the step, and the kernel's error. No process is left over.
+/// Why a spawn failed: the stage, and the kernel's error. No process is left over.
 public struct SpawnError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The steps in their order. The raw values go over the spawner's wire.
+    /// The stages in their order. The raw values go over the spawner's wire.
     public enum Stage: UInt8, CaseIterable, Sendable {
         case arguments = 0
         case clone
@@ -120,7 +120,7 @@ public struct SpawnError: Error, Hashable, Sendable, CustomStringConvertible {
 
     public let stage: Stage
     public let code: CInt
-    /// What the step was about, if that varies: a path, or a file.
+    /// What the stage was about, if that varies: a path, or a file.
     public let subject: String?
 
     public init(stage: Stage, code: CInt, subject: String? = nil) {

@@ -31,7 +31,7 @@ public import Glibc
         return pid > 0 ? pid : nil
     }
 
-    /// The step that the process is at, or the last one it reached.
+    /// The stage that the process is at, or the last stage that it reached.
     public var stage: SpawnError.Stage { unsafe SpawnError.Stage(gr_spawn_stage(handle!)) }
 
     /// Sends SIGKILL to the process that is to run the program; if it is not made yet, it ends as
@@ -49,7 +49,7 @@ public import Glibc
         /// be.
         public let spawned: Spawned?
         public let error: SpawnError?
-        /// The last step: ``SpawnError/Stage/execute`` if the program runs.
+        /// The last stage: ``SpawnError/Stage/execute`` if the program runs.
         public let stage: SpawnError.Stage
         /// The errno for which the process is not traced although it should be; else 0.
         public let traceError: CInt

@@ -68,7 +68,7 @@ public struct AppManifest: Hashable, Sendable {
     public enum Kind: String, CaseIterable, Sendable {
         /// Any executable that does not know about Greenroom.
         case program
-        /// An app that uses an SDK: it pauses by itself and is told of its states.
+        /// An app that uses an SDK: it pauses by itself and is told its states.
         case applicationKit = "application-kit"
     }
 

@@ -22,8 +22,8 @@ enum ProcessGroup {
                 try cgroup.kill()
             } catch {
                 guard error.code == ENOENT else { throw error }
-                // Before Linux 5.14. A frozen cgroup cannot fork meanwhile, and SIGKILL works all
-                // the same.
+                // Before Linux 5.14. A frozen cgroup cannot fork in the meantime, and SIGKILL works
+                // all the same.
                 try cgroup.freeze()
                 for pid in try cgroup.processes() { _ = Glibc.kill(pid, SIGKILL) }
                 try cgroup.thaw()

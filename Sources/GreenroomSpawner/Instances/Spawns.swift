@@ -21,7 +21,7 @@ struct Spawns {
     /// Whether some spawns have not been answered.
     var areUnderWay: Bool { pending.values.contains { !$0.isAnswered } }
 
-    /// Whether somebody waits until no spawn is under way; requests stay unread meanwhile.
+    /// Whether somebody waits until no spawn is under way; requests stay unread in the meantime.
     var areSettling: Bool { !afterwards.isEmpty }
 
     var deadline: UInt64? {

@@ -19,7 +19,7 @@ public final class SpawnerConnection {
     public var fileDescriptor: CInt { stream.socket.descriptor.rawValue }
 
     /// The spawner's process (SO_PEERCRED). It stays the same when the spawner executes itself
-    /// anew.
+    /// again.
     public func spawnerProcess() throws(SystemError) -> pid_t {
         try stream.socket.peerCredentials().pid
     }

@@ -38,7 +38,7 @@ extension Spawner {
     }
 
     /// Takes over the entries that are alive, and ends all other processes in these cgroups: those
-    /// that were never reported, and those whose first process ended meanwhile.
+    /// that were never reported, and those whose first process ended in the meantime.
     func adopt(_ entries: [Ledger.Entry]) {
         for entry in entries {
             guard let instance = living(entry) else { continue }
@@ -76,8 +76,8 @@ extension Spawner {
                 startTicks: 0))
     }
 
-    /// Whether this is a dead spawner's child that waits in its execve: it is not an instance yet. Only
-    /// a process that imitates the spawner could be mistaken for one.
+    /// Whether this is a dead spawner's child that waits in its execve: it is not an instance yet.
+    /// Only a process that imitates the spawner could be mistaken for one.
     private func isUnfinished(_ pid: pid_t) -> Bool {
         ProcessTable.entry(of: pid)?.hasExecuted == false && hasOurName(pid)
     }

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import GreenroomLinux
 
-/// What one execution of the spawner leaves to the next when it executes itself anew (SIGUSR1, for
+/// What one execution of the spawner leaves to the next when it executes itself again (SIGUSR1, for
 /// an upgrade): children stay children, and descriptors stay open under their numbers.
 ///
 /// It does not include the supervisor's connection, but the listening socket: the supervisor

@@ -38,7 +38,7 @@ final class AppCatalog {
 
     /// Puts `apps` into the table and returns what the core must hear of. Apps in `unchanged` are
     /// in the table already and stay. An app of `former` that is in neither list is removed. An app
-    /// that was added meanwhile, and so is not in `former`, stays.
+    /// that was added in the meantime, and so is not in `former`, stays.
     func replace(
         with apps: [InstalledApp], unchanged: [InstalledApp] = [], former: [InstalledApp]
     ) -> (changed: [InstalledApp], removed: [AppIdentifier]) {

@@ -22,7 +22,7 @@ struct ClientReadiness {
     /// What to do about events of the socket.
     enum Reaction: Equatable {
         /// The connection awaits its turn: until then only its replies are sent. The socket of a
-        /// client that has left is ignored meanwhile; its calls are served all the same.
+        /// client that has left is ignored in the meantime; its calls are served all the same.
         case flush(hasLeft: Bool)
         case read
         case serve
@@ -97,7 +97,7 @@ struct ClientReadiness {
     /// - Parameters:
     ///   - isSpent: as many calls were served as one turn serves.
     ///   - wasHeldUp: too many replies waited for the client to read them. If it has read enough of
-    ///     them meanwhile, calls that have arrived are served.
+    ///     them in the meantime, calls that have arrived are served.
     mutating func served(_ line: Line, isSpent: Bool, wasHeldUp: Bool) -> Outcome {
         let mayServeMore = isSpent || wasHeldUp && line.wantsInput
         var wanted: IOEvents = line.hasOutput ? .writable : []

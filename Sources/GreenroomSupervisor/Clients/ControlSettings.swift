@@ -1,6 +1,6 @@
 internal import Systemd
 
-/// The settings of greenroom.conf for clients. They are read anew while the daemon runs.
+/// The settings of greenroom.conf for clients. They are read again while the daemon runs.
 @LoopActor
 final class ControlSettings {
     var access: Access

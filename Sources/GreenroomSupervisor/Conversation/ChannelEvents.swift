@@ -145,7 +145,7 @@ final class ChannelEvents {
         case .report(let report):
             guard isApplication(instance) else { return lost(instance) }
             reports.received(report, from: instance)
-            // This fails if the instance has ended meanwhile.
+            // This fails if the instance has ended in the meantime.
             try? instance.channel?.discard()
         case .error(let code, let cookie): return failed(instance, code, cookie)
         }

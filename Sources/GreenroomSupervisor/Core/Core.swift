@@ -79,7 +79,7 @@ final class Core {
     }
 
     /// Arms the one timer for all deadlines. It is set again only if the soonest deadline becomes
-    /// earlier: a wake-up that comes too early is harmless and arms the timer anew.
+    /// earlier: a wake-up that comes too early is harmless and arms the timer again.
     private func armTimer() {
         guard let deadline = lifecycle.nextDeadline else { return }
         if let armedDeadline, armedDeadline <= deadline { return }

@@ -67,7 +67,7 @@ final class CredentialHandover {
         instances.known(SealedCredentials.self, of: instance)?.take()
     }
 
-    /// Hands the credentials to an instance that was launched while the session was locked.
+    /// Hands the credentials to an instance launched while the login session was locked.
     func handOver(to instance: InstanceIdentifier) {
         guard let name = instances[instance]?.app, let app = catalog[name],
             !app.credentials.isEmpty, !directories.has(instance)

@@ -3,7 +3,7 @@ internal import GreenroomAppChannel
 internal import GreenroomLinux
 internal import GreenroomManifest
 
-/// The present credentials of an app. They are read anew for each launch: the daemon keeps no
+/// The present credentials of an app. They are read again for each launch: the daemon keeps no
 /// secrets, and they may change.
 struct CredentialSet {
     let all: [(name: String, value: [UInt8])]
@@ -27,7 +27,7 @@ struct CredentialSet {
             bytes throws(SystemError) in
             unsafe try SealedFile.create(bytes, name: "greenroom-credentials")
         }
-        // The app may open the file anew (/dev/fd) and read it; nobody else finds the file.
+        // The app may open the file again (/dev/fd) and read it; nobody else finds the file.
         guard fchmod(file.rawValue, 0o444) == 0 else {
             throw SystemError(code: errno, call: "fchmod")
         }

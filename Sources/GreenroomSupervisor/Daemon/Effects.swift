@@ -53,7 +53,7 @@ final class Effects: EffectPerformer {
         case .release(let instance, let app): processes.release(instance, of: app)
         case .applyPriority(let instance, let priority): processes.apply(priority, to: instance)
         case .answer(let request, let answer): answers.give(answer, to: request)
-        case .record(let record): history.note(record)
+        case .report(let occurrence): history.note(occurrence)
         case .awaitConnection(let app): sockets.watch(app)
         case .ignoreConnections(let app): sockets.ignore(app)
         case .tell(let instance, let step, let terms):

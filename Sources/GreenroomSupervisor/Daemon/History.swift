@@ -9,11 +9,11 @@ struct History {
     let metrics: Metrics
     let traces: LaunchTraces
 
-    func note(_ record: Record) {
-        reporter.note(record)
-        screens.note(record)
-        metrics.note(record)
-        if case .stateChanged(let instance, let app, let old, let new, _) = record {
+    func note(_ occurrence: Occurrence) {
+        reporter.note(occurrence)
+        screens.note(occurrence)
+        metrics.note(occurrence)
+        if case .stateChanged(let instance, let app, let old, let new, _) = occurrence {
             traces.moved(instance, app, from: old, to: new)
         }
     }

@@ -76,8 +76,8 @@ final class AppInstaller {
     private var laterWaiters: [(Control.ReloadReport) -> Void] = []
     private lazy var turns = Turns { [unowned self] in proceed() }
 
-    /// A turn lasts at most this long, and one step more. A step takes microseconds, or as long as
-    /// reading one manifest.
+    /// A turn lasts at most this long, and one portion more. A portion takes microseconds, or as
+    /// long as reading one manifest.
     private static let turnNanoseconds: UInt64 = 1_000_000
 
     /// The same in several turns of the loop, so that others are served in between. `report` may be

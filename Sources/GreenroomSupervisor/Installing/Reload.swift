@@ -3,7 +3,7 @@ internal import GreenroomLifecycle
 internal import GreenroomManifest
 internal import Systemd
 
-/// Reading everything anew while the daemon runs: greenroom.conf, then the manifests.
+/// Reading everything again while the daemon runs: greenroom.conf, then the manifests.
 @LoopActor
 final class Reload {
     private let file: ConfigurationFile

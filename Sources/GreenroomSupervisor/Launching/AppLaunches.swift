@@ -146,10 +146,10 @@ final class AppLaunches {
         if !app.version.isEmpty { launch.version = app.version }
     }
 
-    // MARK: Session locks meanwhile
+    // MARK: Session locks during a launch
 
-    /// Notes what an app that is launching was told: it is told of a change together with all other
-    /// apps.
+    /// Notes what an app that is launching was told: it is told about a change together with all
+    /// other apps.
     private func noteTold(_ instance: InstanceIdentifier, isAvailable: Bool) {
         guard let prepared = instances.known(Pending.self, of: instance),
             prepared.toldAvailable != nil
@@ -157,8 +157,8 @@ final class AppLaunches {
         prepared.toldAvailable = isAvailable
     }
 
-    /// Tells an app that has launched, if the session was locked or unlocked meanwhile and the app
-    /// was not told.
+    /// Tells an app that has launched, if the session was locked or unlocked in the meantime and
+    /// the app was not told.
     func tellLockChange(to instance: Instance) {
         guard let prepared = instances.known(Pending.self, of: instance.identifier),
             let told = prepared.toldAvailable

@@ -4,8 +4,8 @@ internal import GreenroomControl
 internal import GreenroomLifecycle
 internal import Systemd
 
-/// Launches for a reason: an app is to open something, or to be told of something. It is launched
-/// with its own arguments and environment, and is told the reason.
+/// Launches for a reason: an app is to open something, or to be told about something. It is
+/// launched with its own arguments and environment, and is told the reason.
 @LoopActor
 final class ReasonedLaunches {
     private let core: Core

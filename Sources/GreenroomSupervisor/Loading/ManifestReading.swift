@@ -4,8 +4,8 @@ internal import GreenroomLifecycle
 internal import GreenroomManifest
 internal import Systemd
 
-/// One reading of all manifests, in steps so short that other events of the loop have their turns
-/// between them: there may be thousands of manifests.
+/// One reading of all manifests, in portions so short that other events of the loop have their
+/// turns between them: there may be thousands of manifests.
 @LoopActor
 final class ManifestReading {
     private enum Step {
@@ -44,7 +44,7 @@ final class ManifestReading {
         if case .over = step { true } else { false }
     }
 
-    /// Takes one step.
+    /// Reads one portion.
     func proceed() {
         switch step {
         case .folders: readFolders()

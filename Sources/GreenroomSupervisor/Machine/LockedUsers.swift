@@ -1,8 +1,8 @@
 internal import Glibc
 internal import GreenroomLinux
 
-/// The users whose sessions are locked, kept for the next supervisor: user numbers in a file of the
-/// runtime directory, which does not outlive the boot.
+/// The users whose login sessions are locked, kept for the next supervisor: user numbers in a file
+/// of the runtime directory, which does not outlive the boot.
 struct LockedUsers {
     private let path: String
 

@@ -80,7 +80,7 @@ final class MachineEvents {
         for user in owners { latest[user] = .init(ofUser: user) }
         guard latest != surroundings else { return }
         surroundings = latest
-        // A user's runtime directory or bus came or went: environments are made anew.
+        // A user's runtime directory or bus came or went: environments are made again.
         installer.reload()
     }
 

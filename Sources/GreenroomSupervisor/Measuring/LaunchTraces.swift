@@ -47,7 +47,8 @@ final class LaunchTraces {
         traced.complaintCount = 0
     }
 
-    /// Restores the trace of a launch that a former supervisor saw. Watchers are not told of it.
+    /// Restores the trace of a launch that a former supervisor saw. Watchers are not told about
+    /// that.
     func restore(_ launch: LaunchSteps, of instance: InstanceIdentifier) {
         guard trace(of: instance) == nil else { return }
         var trace = LaunchTrace(requestedAt: latest(launch.requestedAt))
@@ -66,8 +67,8 @@ final class LaunchTraces {
     }
 
     func note(_ step: String, _ time: UInt64, of instance: Instance) {
-        // An app that was launched into the foreground leaves it some day: that is not a step of its
-        // launch.
+        // An app that was launched into the foreground leaves it some day: that is not a step of
+        // its launch.
         if step == "background", trace(of: instance.identifier)?.hasBeenActive == true { return }
         note(step, latest(time), instance.app, instance.identifier)
     }

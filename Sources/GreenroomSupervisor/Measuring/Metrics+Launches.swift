@@ -66,8 +66,8 @@ extension Metrics {
 
     // MARK: Hangs
 
-    /// Whether the instance was awake all the time: a callback that was frozen meanwhile has not
-    /// hung.
+    /// Whether the instance was awake all the time: a callback that was frozen in the meantime has
+    /// not hung.
     func wasAwake(_ instance: InstanceIdentifier, for duration: Duration) -> Bool {
         guard let presence = presences[instance] else { return false }
         return presence.awakeSince.advanced(by: duration) <= core.now

@@ -76,12 +76,12 @@ final class Metrics {
 
     // MARK: What happened
 
-    func note(_ record: Record) {
-        if case .stateChanged(let instance, let app, _, let state, let inBackground) = record {
+    func note(_ occurrence: Occurrence) {
+        if case .stateChanged(let instance, let app, _, let state, let inBackground) = occurrence {
             moved(instance, app, to: state, inBackground: inBackground)
-        } else if case .exited(let record) = record {
+        } else if case .exited(let record) = occurrence {
             ended(record)
-        } else if case .missedStep(let instance, _, let step, _) = record {
+        } else if case .missedStep(let instance, _, let step, _) = occurrence {
             diagnose(
                 instance,
                 DiagnosticReport(

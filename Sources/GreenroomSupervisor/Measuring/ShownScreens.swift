@@ -37,11 +37,11 @@ final class ShownScreens {
         self.lastInherited = lastInherited
     }
 
-    func note(_ record: Record) {
-        if case .launchScreenShown(let instance, let app, let request) = record {
+    func note(_ occurrence: Occurrence) {
+        if case .launchScreenShown(let instance, let app, let request) = occurrence {
             show(instance, app, request)
         }
-        if case .launchScreenDropped(let instance, let app, let end) = record {
+        if case .launchScreenDropped(let instance, let app, let end) = occurrence {
             drop(instance, app, end)
         }
     }

@@ -41,8 +41,8 @@ final class StalenessWatcher {
 
     /// How many inspections are making watches of which the numbers are not known yet.
     private var expectedCount = 0
-    /// Watches that have changed meanwhile, and watches that nobody else uses any more: they may be
-    /// among those that are being made.
+    /// Watches that have changed in the meantime, and watches that nobody else uses any more: they
+    /// may be among those that are being made.
     private var changedEarly: Set<CInt> = []
     private var unusedEarly: Set<CInt> = []
 
@@ -63,8 +63,8 @@ final class StalenessWatcher {
         .look(path, watchedBy: inotify, for: Self.changes)
     }
 
-    /// Such calls are under way until ``gotWatches(_:for:)``. Changes that happen meanwhile are
-    /// remembered.
+    /// Such calls are under way until ``gotWatches(_:for:)``. Changes that happen in the meantime
+    /// are remembered.
     func expectWatches() { expectedCount += 1 }
 
     /// - Parameter instance: nil if the watches are not wanted any more.
@@ -124,7 +124,7 @@ final class StalenessWatcher {
     }
 
     /// Watches the folders of missing programs, because whoever deletes a program and writes it
-    /// anew (as install(1) does) takes the app away for a moment only. Replaces what was awaited
+    /// again (as install(1) does) takes the app away for a moment only. Replaces what was awaited
     /// before.
     func awaitReturn(of programs: [String]) {
         let former = awaitedNames.keys
@@ -172,7 +172,7 @@ final class StalenessWatcher {
             stale.formUnion(instancesOfWatch[event.watch] ?? [])
             if let files = filesOfWatch[event.watch], !files.isEmpty {
                 haveAppsChanged = true
-                // Another file may have the name by now: it is watched anew.
+                // Another file may have the name by now: it is watched again.
                 if event.watchEnded || event.mask & Self.replacements != 0 {
                     drop(files, event.watch)
                 }

@@ -47,7 +47,7 @@ final class Reclaimer {
             backgroundMemoryHigh: configuration.backgroundMemoryHigh)
     }
 
-    /// Applies greenroom.conf, which was read anew.
+    /// Applies greenroom.conf, which was read again.
     func reconfigure(_ configuration: DaemonConfiguration) {
         conditions.configuration = configuration
         pageOut.mode = configuration.pageOutSuspended
@@ -89,7 +89,7 @@ final class Reclaimer {
     }
 
     /// Why nothing is prewarmed automatically now, for people to read. The machine is looked at
-    /// anew.
+    /// again.
     var holds: [Control.Note] {
         var notes = conditions.notes
         if core.now < core.lifecycle.prewarmingStarts {

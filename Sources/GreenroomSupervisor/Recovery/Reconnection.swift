@@ -73,7 +73,7 @@ final class Reconnection: SpawnerListener {
     // MARK: Another spawner
 
     /// The apps live on, because the supervisor holds their descriptors, too. Only exit statuses
-    /// are lost, unless the spawner has merely executed itself anew.
+    /// are lost, unless the spawner has merely executed itself again.
     func lost() {
         switch whenEnding {
         case .another:

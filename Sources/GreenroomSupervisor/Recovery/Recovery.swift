@@ -36,7 +36,7 @@ struct Recovery {
         spawner.send(.reconciled)
     }
 
-    /// After the connection to the spawner broke. The spawner may have executed itself anew, with
+    /// After the connection to the spawner broke. The spawner may have executed itself again, with
     /// every instance, or another one may have taken its place, which knows no instance.
     ///
     /// - Parameter orders: sent again for the instances that the table lacks.

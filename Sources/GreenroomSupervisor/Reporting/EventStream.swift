@@ -125,7 +125,7 @@ final class EventStream {
 
     // MARK: Events
 
-    /// The core is deciding, and watchers have not been told of what follows from it.
+    /// The core is deciding, and watchers have not been told about what follows from it.
     func beganTurn() {
         isInTurn = true
         ring.isTurnOpen = true

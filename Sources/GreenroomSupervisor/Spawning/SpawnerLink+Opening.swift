@@ -51,8 +51,8 @@ extension SpawnerLink {
     /// unless the spawner is blocked in the kernel.
     static let endPatience: Int32 = 2_000
 
-    /// Connects to the spawner. Starts one if there is none and systemd does not provide it. Waits at most `patience` in each try; a spawner that dies meanwhile is
-    /// replaced.
+    /// Connects to the spawner. Starts one if there is none and systemd does not provide it. Waits
+    /// at most `patience` in each try; a spawner that dies in the meantime is replaced.
     ///
     /// - Parameter log: where to report that a spawner that does not answer is killed. If it is
     ///   nil, such a spawner is not killed.

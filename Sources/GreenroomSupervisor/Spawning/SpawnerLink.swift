@@ -60,9 +60,9 @@ final class SpawnerLink {
 
     /// The orders that the next link's spawner is told again if its table lacks them.
     ///
-    /// If it is the same process, it has executed itself anew, and what is not in its table was not
-    /// done. Another process gets only the orders that no spawner has heard of; the others may have
-    /// been done.
+    /// If it is the same process, it has executed itself again, and what is not in its table was
+    /// not done. Another process gets only the orders that no spawner has heard of; the others may
+    /// have been done.
     func ordersToRepeat(by next: SpawnerLink) -> [SpawnSpecification] {
         let isSame = process != nil && process == next.process
         return openOrders.values.filter { isSame || unheardOrders.contains($0.instance) }

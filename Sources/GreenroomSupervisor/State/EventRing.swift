@@ -5,7 +5,7 @@ internal import Synchronization
 ///
 ///     magic | open turn | count of all | head | tail | users' counts | bytes of the ring
 ///
-/// Users who may see only their own apps are told of these with separate numbers: gaps in common
+/// Users who may see only their own apps are told about these with separate numbers: gaps in common
 /// numbers would tell them of others. Head and tail count bytes and never go back. A record is
 /// written first and counts once the head has moved past it, by one atomic store.
 ///
@@ -132,7 +132,7 @@ internal import Synchronization
         set(Offset.count, all)
         let owned = owner.flatMap { index(of: $0) }.map { count(ofUser: $0) }
         let length = UInt64(Self.recordHeaderByteCount + bytes.count)
-        // The event has its number, so a watcher that asks for it is told of a gap.
+        // The event has its number, so a watcher that asks for it is told about a gap.
         guard length <= Self.capacity / 4 else { return (all, owned) }
         let head = word(Offset.head)
         var tail = word(Offset.tail)

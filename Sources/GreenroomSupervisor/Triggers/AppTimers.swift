@@ -83,7 +83,7 @@ private final class AppTimer {
 
     // MARK: Spans
 
-    /// The schedule for which a deadline is remembered; another schedule begins anew.
+    /// The schedule for which a deadline is remembered; another schedule begins from the start.
     private var spans: String {
         "\(schedule.afterActivation ?? .zero) \(schedule.afterLaunch ?? .zero)"
     }

@@ -83,8 +83,8 @@ final class PathTrigger {
         }
     }
 
-    /// Watches from the root down, as far as the path exists. What appears meanwhile is found by
-    /// looking again after each new watch.
+    /// Watches from the root down, as far as the path exists. What appears in the meantime is found
+    /// by looking again after each new watch.
     private func watch() {
         watches = []
         target = nil

@@ -4,8 +4,8 @@ internal import GreenroomLinux
 internal import Synchronization
 
 /// Instants of the monotonic clock as wall-clock time. The two clocks drift apart when somebody
-/// sets the wall clock, so the offset is read anew each time. But an instant is given the same time
-/// each time, unless the clock was set in between.
+/// sets the wall clock, so the offset is read again each time. But an instant is given the same
+/// time each time, unless the clock was set in between.
 enum WallClock {
     /// In microseconds. Two readings of the offset differ by the time between them, which is far
     /// less. Whoever corrects the clock steps it by 128 ms or more (ntpd(8)), or slews both clocks

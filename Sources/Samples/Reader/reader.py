@@ -16,7 +16,7 @@ WELCOME = """Welcome. This text was installed when Reader was launched for the f
 
 The page that you leave is the one you find again, after an update or a reboot as well.
 
-When you force Reader to quit (greenroomctl kill), it begins anew.
+When you force Reader to quit (greenroomctl kill), it starts from the beginning.
 """
 
 

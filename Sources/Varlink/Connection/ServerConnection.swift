@@ -169,7 +169,7 @@ public struct ServerConnection: Sendable {
     }
 
     /// Traps at a reply for which nobody waits, which is our mistake, unless the connection was
-    /// closed meanwhile.
+    /// closed in the meantime.
     private func expectClosed() {
         guard case .closed = state else { preconditionFailure("no call is waiting for a reply") }
     }

@@ -117,7 +117,7 @@ extension JSONParser {
         _ bytes: Span<UInt8>, from start: Int
     ) throws(JSONSyntaxError) -> String {
         var whole: [UInt8] = []
-        // The first escape stands here: of all that comes before it, one copy.
+        // The first escape is here. Everything before it is copied at once.
         Self.append(bytes.extracting(start..<position), to: &whole)
         var piece = InlineArray<256, UInt8>(repeating: 0)
         while true {

@@ -3,9 +3,10 @@ import Glibc
 import GreenroomLinux
 import TestSupport
 
-/// A wall clock for one daemon, to be set without setting the machine's: a library that is preloaded
-/// and does what the kernel does when somebody sets the clock (Tests/Probes/fake-clock.c). That the
-/// kernel does it is seen in the virtual machine (Tests/Suites/vm).
+/// A wall clock for one daemon, to be set without setting the machine's: a library that is
+/// preloaded and does what the kernel does when somebody sets the clock
+/// (Tests/Probes/fake-clock.c). That the kernel does it is seen in the virtual machine
+/// (Tests/Suites/vm).
 final class FakeClock {
     private let directory: TemporaryDirectory
     private let library: String
@@ -28,7 +29,7 @@ final class FakeClock {
 
     var environment: [String] { ["LD_PRELOAD=\(library)", "FAKE_CLOCK=\(path)", "TZ=UTC"] }
 
-    /// Sets the clock by so many seconds; the daemon notices.
+    /// Moves the clock by this many seconds; the daemon notices.
     func put(by seconds: Int64) throws {
         offset += seconds * Self.second
         try note()

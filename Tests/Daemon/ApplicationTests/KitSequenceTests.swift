@@ -4,8 +4,8 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// Whole callback sequences of apps made with ApplicationKit, as the articles on UIKit's launch give them,
-/// through the real daemon.
+/// Whole callback sequences of apps made with ApplicationKit, as the articles on UIKit's launch
+/// give them, through the real daemon.
 @Suite struct `What ApplicationKit calls under the daemon` {
     @Test(arguments: KitApp.starts)
     func `an app without scenes is launched, goes to the background and the foreground, and ends`(
@@ -153,7 +153,7 @@ import Testing
         try #require(try kit.daemon.client().instance(kit.instance).steps)
     }
 
-    /// In the status, and each as an event, with times that begin anew.
+    /// In the status, and each as an event, with times that count from the return.
     private func expectReturn(
         of kit: KitDaemon, _ names: [String], _ watcher: EventWatcher
     ) throws {

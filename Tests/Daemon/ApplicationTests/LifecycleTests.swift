@@ -193,7 +193,7 @@ import Testing
         _ = try client.ask(.lock(user: nil))
         let next = try client.launch(Self.other).instance
         try daemon.awaitState(.active, of: next)
-        // It was told of the lock before, and has acknowledged this.
+        // It was told about the lock before, and has acknowledged this.
         try daemon.awaitState(.background, of: instance)
         _ = try client.ask(.unlock(user: nil))
         try client.change(.background, next)

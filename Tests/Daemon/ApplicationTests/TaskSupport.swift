@@ -29,7 +29,7 @@ extension KitDaemon {
         if let answer { try hear(answer) }
     }
 
-    /// Waits until the app has said so, so often.
+    /// Waits until the app has said the line this many times.
     func hear(_ line: String, times count: Int = 1) throws {
         try awaitChange(in: daemon.directory.path + "/", "“\(line)”") {
             said.count(where: { $0 == line }) >= count

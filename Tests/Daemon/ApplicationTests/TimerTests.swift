@@ -107,7 +107,7 @@ import Testing
         try awaitLaunch(watcher, daemon)
         var ended = timespec()
         clock_gettime(CLOCK_MONOTONIC, &ended)
-        // Begun anew it would have taken 7.2 s.
+        // If it had started from the beginning, it would have taken 7.2 s.
         let elapsed =
             (ended.tv_sec - begun.tv_sec) * 1000 + (ended.tv_nsec - begun.tv_nsec) / 1_000_000
         #expect(elapsed < 7000, "\(elapsed) ms")

@@ -4,8 +4,8 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// Programs of which more than constructors of libraries would run at a prewarm, or that would not be
-/// launched as they are called: none of it happens, and `explain` says why.
+/// Programs of which more than constructors of libraries would run at a prewarm, or that would not
+/// be launched as they are called: none of it happens, and `explain` says why.
 @Suite struct ColdProgramTests {
     private static let app = "org.example.app"
     private let folder: TemporaryDirectory
@@ -114,7 +114,7 @@ import Testing
             "relative_path", searchPath: "bin:/usr/bin")
     }
 
-    /// Any program can stand where the dynamic linker is named.
+    /// Any program can be named as the dynamic linker.
     @Test func `a program that is not a dynamic linker is not started as one`() throws {
         let source = try folder.write(
             """

@@ -48,8 +48,8 @@ import Testing
         #expect(left.sorted() == paused.compactMap(\.processId).sorted())
     }
 
-    /// Both programs' descriptors, when nothing but the pool is there, and what runs beside it. The spawner
-    /// hears last that an instance is forgotten: it has a pidfd of each until then.
+    /// Both programs' descriptors, when nothing but the pool is there, and what runs beside it. The
+    /// spawner hears last that an instance is forgotten: it has a pidfd of each until then.
     private static func descriptorCounts(
         _ daemon: TestDaemon, _ client: TestClient, running: Int = 0
     ) throws -> [Int] {
@@ -57,12 +57,14 @@ import Testing
         let spawner = try daemon.spawnerPid
         let end = ContinuousClock.now.advanced(by: .milliseconds(Processes.deadline))
         let known = { KernelObjects.openFiles(of: spawner).count { $0.contains("pidfd") } }
-        // root's has one of the supervisor as well, out of whose table children take what clients sent.
+        // root's has one of the supervisor as well, out of whose table children take what clients
+        // sent.
         let expected = 4 + running + (Processes.user(of: spawner) == 0 ? 1 : 0)
         while known() != expected, ContinuousClock.now < end { sched_yield() }
         #expect(known() == expected)
-        // Those of connections closed just now are gone once the daemon has served later calls; or later, if
-        // a child that some test is about to execute still has its copy of our end. So the least counts.
+        // Those of connections closed just now are gone once the daemon has served later calls; or
+        // later, if a child that some test is about to execute still has its copy of our end. So
+        // the least counts.
         return try (0..<5).map { _ in
             for _ in 0..<3 { _ = try client.list() }
             return [
@@ -107,7 +109,7 @@ import Testing
                 case 0: _ = try client.run(Self.app, ["print", "x"])
                 case 1: _ = try client.run(Self.app) { $0.workingDirectory = "/" }
                 case 2:
-                    // A new environment: cold, and the pool is made anew.
+                    // A new environment: cold, and the pool is made again.
                     let launched = try client.launch(Self.app, ["exit", "1"]) {
                         $0.environment = [.init(name: "TZ", value: "\(number)")]
                     }

@@ -32,7 +32,7 @@ import Testing
                 #"io.greenroom.Control.NoSuchApp {"app": "org.example.none""#))
     }
 
-    /// What stands between the marks, as man(1) shows it.
+    /// The text between the marks, as man(1) shows it.
     private static func example() throws -> String {
         let path = packageRoot + "/Sources/Documentation/man/greenroom-protocol.7"
         let page = String(decoding: try readFile(path), as: UTF8.self)

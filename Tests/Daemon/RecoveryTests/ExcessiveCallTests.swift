@@ -6,8 +6,8 @@ import GreenroomLinux
 import TestSupport
 import Testing
 
-/// Calls that are small to send and much to read, from a user who has no app here: each is refused by the
-/// limit that it exceeds, and whoever calls meanwhile does not wait for it.
+/// Calls that are small to send and much to read, from a user who has no app here: each is refused
+/// by the limit that it exceeds, and whoever calls in the meantime does not wait for it.
 @Suite struct ExcessiveCallTests {
     private static let app = "org.example.app"
     private static let stranger: Int32 = 12_346
@@ -41,8 +41,9 @@ import Testing
         launch(#""umask":0."# + String(repeating: "0", count: count))
     }
 
-    /// What the attacker is answered, and how long the slowest of the others' calls took meanwhile: one is
-    /// made each time that the attacker's socket is full, and when the last byte has gone.
+    /// What the attacker is answered, and how long the slowest of the others' calls took in the
+    /// meantime: one is made each time that the attacker's socket is full, and when the last byte
+    /// has gone.
     private func attack(
         _ message: [UInt8], _ daemon: TestDaemon, beside other: TestClient
     ) throws -> (answer: String, slowest: Duration) {
@@ -87,8 +88,8 @@ import Testing
             + #""limit":\#(limit)}}"#
     }
 
-    /// Of a build for debugging, on a machine that runs all tests at once: the attacks took many times as
-    /// long before there were limits.
+    /// Of a build for debugging, on a machine that runs all tests at once: the attacks took many
+    /// times as long before there were limits.
     private static let patience = Duration.milliseconds(800)
 
     /// The memory is freed when the connection is closed, which nothing reports.

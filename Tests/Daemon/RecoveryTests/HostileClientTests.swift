@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Clients that ask for more than they are due: they meet a limit that is told by name, and
-/// everybody else is answered meanwhile.
+/// everybody else is answered in the meantime.
 @Suite struct HostileClientTests {
     private static let app = "org.example.app"
     private static let stranger: Int32 = 12_345
@@ -22,7 +22,7 @@ import Testing
         return TestClient(owning: descriptor)
     }
 
-    /// A call of exactly so many bytes, with its terminator.
+    /// A call of exactly this many bytes, with its terminator.
     private func call(byteCount: Int) -> [UInt8] {
         var bytes = Array(#"{"method":"io.greenroom.Control.List""#.utf8)
         bytes += [UInt8](repeating: UInt8(ascii: " "), count: byteCount - bytes.count - 2)
@@ -201,7 +201,8 @@ import Testing
         #expect(try closedDescriptorCount(daemon, other) == before)
     }
 
-    /// The lowest of several counts, because nothing reports that the other process has closed them.
+    /// The lowest of several counts, because nothing reports that the other process has closed
+    /// them.
     private func closedDescriptorCount(_ daemon: TestDaemon, _ client: TestClient) throws -> Int {
         var count = Int.max
         for _ in 0..<200 {
@@ -257,8 +258,8 @@ import Testing
         }
     }
 
-    /// Each has replies that fill its socket and more calls; the one that is served first reads while the
-    /// others have their turns.
+    /// Each has replies that fill its socket and more calls; the one that is served first reads
+    /// while the others have their turns.
     @Test func `a client that reads while it waits for its turn does not delay the others`() throws
     {
         let daemon = try daemon()
@@ -289,8 +290,9 @@ import Testing
         }
     }
 
-    /// Until nine replies wait to be read (SIOCINQ, unix(7)), which is what the socket takes. A turn serves four
-    /// calls: three replies wait in the daemon then, and four calls for their turn.
+    /// Until nine replies wait to be read (SIOCINQ, unix(7)), which is what the socket takes. A
+    /// turn serves four calls: three replies wait in the daemon then, and four calls for their
+    /// turn.
     private func awaitNine(_ client: TestClient) {
         let end = ContinuousClock.now.advanced(by: .milliseconds(Processes.deadline))
         var waiting: CInt = 0

@@ -142,7 +142,7 @@ import Testing
             }
             let busy = workers.filter { !$0.calls.isEmpty }
             var entries = busy.map { PollEntry($0.client.descriptor, POLLIN) }
-            // The random moment: after so many milliseconds of silence, or so many answers.
+            // The random moment: after some milliseconds of silence, or after some answers.
             let patience = kills < 25 ? Int32.random(in: 0...6, using: &random) : Processes.deadline
             let count = try PollEntry.wait(&entries, milliseconds: patience)
             if count == 0 && kills >= 25 { throw TestError("no answer: \(busy.map(\.calls))") }

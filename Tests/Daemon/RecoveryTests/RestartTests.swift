@@ -61,7 +61,7 @@ import Testing
         #expect(after.map(\.state.known) == [.active, .background, .suspended])
         #expect(after.map(\.processId) == before.map(\.processId))
         for (one, other) in zip(after, before) {
-            // The wall clock is read anew, so the last digits may differ.
+            // The wall clock is read again, so the last digits may differ.
             #expect(abs(one.sinceTimestampUSec - other.sinceTimestampUSec) < 10_000)
         }
         #expect(after.map(\.launchIdentifier) == before.map(\.launchIdentifier))
@@ -233,7 +233,8 @@ import Testing
         #expect(readToEnd(pipe.readEnd).isEmpty)
     }
 
-    /// The instance knows its interpreter's arguments, which no supervisor has read since the restart.
+    /// The instance knows its interpreter's arguments, which no supervisor has read since the
+    /// restart.
     @Test func `a script that is launched before it answers has its own arguments`() throws {
         let folder = try TemporaryDirectory()
         let script = try folder.write("#!/bin/sh\necho ran with $*\n", to: "script")

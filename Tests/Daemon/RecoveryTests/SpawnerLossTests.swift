@@ -6,7 +6,7 @@ import GreenroomLinux
 import TestSupport
 import Testing
 
-/// The spawner is killed, or executes itself anew, under a living supervisor.
+/// The spawner is killed, or executes itself again, under a living supervisor.
 @Suite struct SpawnerLossTests {
     private let app = "org.example.a"
 
@@ -102,7 +102,8 @@ import Testing
         Glibc.kill(old, SIGKILL)
         try Processes.awaitEnd(of: old)
         try daemon.restart()
-        // Nobody holds the other end of a paused one's channel: it ends, and another takes its place.
+        // Nobody holds the other end of a paused one's channel: it ends, and another takes its
+        // place.
         try Processes.awaitEnd(of: left.processId!)
         try daemon.await("another paused one") { client in
             try client.paused(app).contains { $0.instance != left.instance } ? true : nil
@@ -180,7 +181,7 @@ import Testing
         try daemon.kill()
         Glibc.kill(spawner, SIGKILL)
         try Processes.awaitEnd(of: spawner)
-        // An instance whose first process ended meanwhile leaves such a cgroup.
+        // An instance whose first process ended in the meantime leaves such a cgroup.
         let stray = try #require(cgroup?.split(separator: "/").dropLast().joined(separator: "/"))
         let path = "/\(stray)/app-org.example.gone-99"
         #expect(mkdir(path, 0o755) == 0 && mkdir(path + "/inner", 0o755) == 0)

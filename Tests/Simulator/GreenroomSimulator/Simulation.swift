@@ -159,7 +159,7 @@ struct Simulation: Sendable {
         case .inspectTaskConditions: world.inspectTaskConditions(at: now)
         case .setTaskAlarm(let time): world.setTaskAlarm(time, at: now)
         case .saveTasks, .tellBackgroundTime: break
-        case .save, .erase, .saveApp, .eraseApp, .applyPriority, .answer, .record: break
+        case .save, .erase, .saveApp, .eraseApp, .applyPriority, .answer, .report: break
         }
     }
 
@@ -279,7 +279,7 @@ extension Effect {
         case .save, .saveApp, .saveTasks: true
         case .erase, .eraseApp, .spawn, .go, .awaitStart, .freeze, .thaw, .terminate, .kill,
             .release,
-            .applyPriority, .answer, .record, .awaitConnection, .ignoreConnections, .tell,
+            .applyPriority, .answer, .report, .awaitConnection, .ignoreConnections, .tell,
             .notify, .deliver, .inspectTracer, .inspectConditions, .inspectFileLocks,
             .keepState, .refuseState, .deleteState, .handOverState, .keepSessions, .noteVersion,
             .pageOut,

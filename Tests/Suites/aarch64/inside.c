@@ -63,7 +63,7 @@ static struct gr_spawned spawn(const struct gr_spawn_request *request) {
     return result;
 }
 
-/* --- What both starts shall come to. */
+/* --- What both starts must lead to. */
 static const uint32_t groups[] = {7, 9};
 static const struct gr_limit limits[] = {{RLIMIT_NOFILE, 1500, 2000}};
 static const char *const environment[] = {"PATH=/bin", "WORD=a b", "LAST=", NULL};

@@ -132,7 +132,7 @@ class Client:
             return []
 
     def expect(self, *lines):
-        """The log is exactly this, in the end; it begins anew."""
+        """The log is exactly this, in the end; after that it is empty again."""
         end = time.monotonic() + DEADLINE
         while len(self.lines()) < len(lines) and time.monotonic() < end and self.process.poll() is None:
             time.sleep(0.005)  # between looks

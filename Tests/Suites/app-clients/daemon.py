@@ -84,7 +84,7 @@ class Daemon(greenroomd.Daemon):
             state not in ("prewarmed", "prewarming") for state in self.states(app)))
 
     def expect(self, *lines, last_two_in_any_order=False):
-        """The log is exactly this, in the end; it begins anew. What differs each time is left out."""
+        """The log is exactly this, in the end; after that it is empty again. What differs each time is left out."""
         lines = [line for line in lines if line is not None]
         self.await_fact(f"{len(lines)} lines", lambda: len(self.lines()) >= len(lines))
         got = [re.sub(r"^(should restore \S+) \d{16}", r"\1 TIME", line) for line in self.lines()]
@@ -113,7 +113,7 @@ class Daemon(greenroomd.Daemon):
 
     def printed(self):
         """What the apps have written to their standard output, which is the daemon's. A line of the daemon may
-        stand within one that an app writes in pieces."""
+        interrupt a line that an app writes in pieces."""
         return re.sub("greenroomd: [^\n]*\n", "", self.said()).splitlines()
 
     def forget(self):
@@ -143,7 +143,7 @@ def temperature(app):
 
 
 def before(app, count, word):
-    """What stood there before the pause: of a prewarmed app, nothing of the launch."""
+    """The log's words about the time before the pause: a prewarmed app knows nothing of the launch then."""
     return f"{count} None {word}" if app.endswith("cold") else "2 1 None"
 
 

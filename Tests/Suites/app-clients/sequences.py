@@ -217,7 +217,7 @@ def set_up(start):
 
 
 def background_tasks(start):
-    """background tasks begin and end; their handlers run in order, once, and no new one begins meanwhile"""
+    """background tasks begin and end; their handlers run in order, once, and no new one begins in the meantime"""
     with start() as client:
         client.launch()
         client.forget()

@@ -54,7 +54,7 @@ public enum Processes {
         return found
     }
 
-    /// Live processes in whose command line or environment the text stands, except the test's own.
+    /// Live processes whose command line or environment contains the text, except the test's own.
     public static func mentioning(_ text: String) -> [Int32] {
         let wanted = Array(text.utf8)
         return all.filter { pid in
@@ -94,7 +94,7 @@ public enum Processes {
         }
     }
 
-    /// Whether the process has ended, or does before so many milliseconds are over.
+    /// Whether the process has ended, or does within this many milliseconds.
     public static func ends(_ pid: Int32, within milliseconds: Int32) -> Bool {
         guard isAlive(pid), let process = try? ProcessDescriptor(pid: pid) else { return true }
         return (try? process.descriptor.waitUntilReadable(milliseconds: milliseconds)) ?? true
@@ -123,7 +123,7 @@ public enum Processes {
         return field < fields.count ? Int32(fields[field]) ?? 0 : 0
     }
 
-    /// Of /proc/PID/stat, those behind the name: state, parent, group, session, ...
+    /// Of /proc/PID/stat, those after the name: state, parent, group, session, ...
     private static func fields(of pid: Int32) -> [Substring] {
         let text = String(
             decoding: (try? readFile("/proc/\(pid)/stat")) ?? [], as: UTF8.self)

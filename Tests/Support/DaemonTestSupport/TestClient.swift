@@ -162,7 +162,7 @@ extension TestClient {
         return first
     }
 
-    /// The instances of an app that stand before their main.
+    /// The instances of an app that wait before their main.
     public func paused(_ app: String) throws -> [Control.InstanceStatus] {
         try instances(of: app).filter { $0.state == .prewarmed }
     }

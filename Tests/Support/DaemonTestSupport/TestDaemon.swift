@@ -24,7 +24,7 @@ public final class TestDaemon {
         /// Another program as the spawner, or another shim.
         public var spawner: String?
         public var shim: String?
-        /// A second folder of manifests, `vendor`, behind the first.
+        /// A second folder of manifests, `vendor`, after the first.
         public var vendorFolder = false
         /// A folder of desktop entries, `applications`.
         public var desktopFolder = false
@@ -275,13 +275,13 @@ public final class TestDaemon {
 
     public func client() throws -> TestClient { try TestClient(socketPath) }
 
-    /// - Parameter after: what happened behind this number comes first.
+    /// - Parameter after: what happened after this number comes first.
     public func watch(after: UInt64? = nil) throws -> EventWatcher {
         try EventWatcher(socketPath, after: after)
     }
 
-    /// Returns the fact when there is one. It is looked for now, after each event, and after each change in
-    /// the test's folder: what an app writes down there is no event.
+    /// Returns the fact when there is one. It is looked for now, after each event, and after each
+    /// change in the test's folder: what an app writes down there is no event.
     @discardableResult
     public func await<Fact>(
         _ what: String, _ look: (TestClient) throws -> Fact?
@@ -299,7 +299,7 @@ public final class TestDaemon {
         }
     }
 
-    /// Returns the paused instances of an app when there are so many.
+    /// Returns the paused instances of an app once there are this many.
     @discardableResult
     public func awaitPaused(
         _ app: String, count: Int = 1

@@ -57,7 +57,7 @@ class Daemon:
         (self.folder / name).write_text(text)
 
     def install(self, app, manifest):
-        """The daemon notices it when it reads its manifests anew."""
+        """The daemon notices it when it reads its manifests again."""
         (self.apps / f"{app}.app").write_text(manifest)
 
     # --- The process.

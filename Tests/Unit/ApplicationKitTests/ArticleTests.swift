@@ -2,7 +2,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The code in the documentation is compiled somewhere, and the tests that the documentation names exist.
+/// The code in the documentation is compiled somewhere, and the tests that the documentation names
+/// exist.
 @Suite struct ArticleTests {
     private static let articles = "\(packageRoot)/Sources/ApplicationKit/ApplicationKit.docc"
 
@@ -21,7 +22,7 @@ import Testing
         return files
     }
 
-    /// Without blanks at the ends of lines, which depend on where the code stands.
+    /// Without blanks at the ends of lines, which depend on where the code is.
     private static func lines(_ text: some StringProtocol) -> [String] {
         text.split(separator: "\n").map { line in
             var line = line.drop { $0 == " " }

@@ -79,13 +79,13 @@ import Testing
         #expect(stage.effects.isEmpty)
         stage.wait(.milliseconds(1))
         #expect(
-            stage.has(.record(.slowStep(id, Stage.app, .willResignActive, .application))))
+            stage.has(.report(.slowStep(id, Stage.app, .willResignActive, .application))))
         stage.wait(.milliseconds(2500))
         #expect(stage.has(.inspectTracer(id)))
         stage.send(.tracerInspected(id, isTraced: false))
         #expect(stage.has(.kill(id)))
         #expect(
-            stage.has(.record(.missedStep(id, Stage.app, .willResignActive, .application))))
+            stage.has(.report(.missedStep(id, Stage.app, .willResignActive, .application))))
         stage.die(id, .signaled(9, coreDumped: false))
         #expect(stage.core.instance(id)?.endReason == .watchdog)
     }
@@ -159,7 +159,7 @@ import Testing
         stage.acknowledge(id)
         #expect(
             !stage.effects.contains {
-                if case .record(.sceneChanged) = $0 { true } else { false }
+                if case .report(.sceneChanged) = $0 { true } else { false }
             })
     }
 
@@ -224,7 +224,8 @@ import Testing
     // MARK: Notices
 
     @Test
-    func `running apps are told of a session lock at once, suspended apps when they run again`() {
+    func `running apps are told about a session lock at once, suspended apps when they run again`()
+    {
         var stage = stage()
         let id = stage.activate(Stage.app)
         stage.send(.sessionLockChanged(user: 0, isLocked: true))
@@ -240,7 +241,8 @@ import Testing
         #expect(stage.notices == [.protectedDataDidBecomeAvailable])
     }
 
-    @Test func `a suspended app is not told of a session lock that is gone when it runs again`() {
+    @Test func `a suspended app is not told about a session lock that is gone when it runs again`()
+    {
         var stage = stage()
         let id = stage.activate(Stage.app)
         stage.ask(.suspend, id)
@@ -252,7 +254,7 @@ import Testing
         #expect(stage.notices == [])
     }
 
-    @Test func `running apps are told of memory pressure and of a changed time`() {
+    @Test func `running apps are told about memory pressure and of a changed time`() {
         var stage = stage()
         let id = stage.activate(Stage.app)
         stage.send(.pressureChanged(.warning))

@@ -88,7 +88,7 @@ import Testing
         Self.leave(&stage, id)
         stage.send(.stateReported(id, Self.own, Self.keep))
         #expect(stage.has(.keepState(id, Self.app, Self.own)))
-        #expect(stage.has(.record(.stateKept(id, Self.app, Self.own))))
+        #expect(stage.has(.report(.stateKept(id, Self.app, Self.own))))
         stage.send(.stateReported(id, Self.own, Self.keep))
         #expect(Self.refusals(stage.effects) == [.notNow])
         stage.acknowledgeAll(id)
@@ -127,7 +127,7 @@ import Testing
         #expect(Self.refusals(stage.effects) == [.tooLarge(byteCount: limit + 1)])
         #expect(
             stage.has(
-                .record(
+                .report(
                     .stateRefused(id, Self.app, Self.own, .tooLarge(byteCount: limit + 1)))))
         #expect(stage.core.keptStates(of: Self.app) == [Self.own: 1])
         stage.send(.stateReported(id, Self.own, .tooLarge(byteCount: 1 << 30)))
@@ -143,7 +143,7 @@ import Testing
         stage.send(.stateReported(id, Self.own, .forget))
         #expect(Self.deletions(stage.effects) == [Self.own])
         #expect(
-            stage.has(.record(.stateDeleted(Self.app, Self.own, .nothingToKeep))))
+            stage.has(.report(.stateDeleted(Self.app, Self.own, .nothingToKeep))))
     }
 
     @Test func `belongs to a session if the app has scenes`() {

@@ -17,7 +17,7 @@ import Testing
 
     func reclaimed(_ effects: [Effect]) -> [InstanceIdentifier] {
         effects.compactMap {
-            if case .record(.reclaimed(let id, _, _, _, _)) = $0 { id } else { nil }
+            if case .report(.reclaimed(let id, _, _, _, _)) = $0 { id } else { nil }
         }
     }
 

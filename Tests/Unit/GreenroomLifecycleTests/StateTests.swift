@@ -20,7 +20,7 @@ import Testing
         #expect(stage.state(second) == .background)
         #expect(stage.answers == [.done(first, .active)])
         let moves = stage.effects.compactMap { effect -> ExecutionState? in
-            if case .record(.stateChanged(second, _, _, let to, _)) = effect { to } else { nil }
+            if case .report(.stateChanged(second, _, _, let to, _)) = effect { to } else { nil }
         }
         #expect(moves == [.inactive, .background])
     }

@@ -47,7 +47,7 @@ import Testing
         #expect(first && second)
         #expect(
             trigger(&stage) == [
-                .record(.triggersLeftAlone(Stage.app, launches: 2)), refusal(stage),
+                .report(.triggersLeftAlone(Stage.app, launches: 2)), refusal(stage),
             ])
         #expect(stage.core.areTriggersLeftAlone(of: Stage.app))
         stage.wait(.seconds(60))
@@ -70,7 +70,7 @@ import Testing
 @Suite struct `A stall of one app` {
     private func warned(_ effects: [Effect], _ id: InstanceIdentifier) -> [MemoryPressure] {
         effects.compactMap {
-            if case .record(.instanceStalled(id, _, let level)) = $0 { level } else { nil }
+            if case .report(.instanceStalled(id, _, let level)) = $0 { level } else { nil }
         }
     }
 
@@ -108,7 +108,7 @@ import Testing
         #expect(stage.send(.frozen(id)).contains(.pageOut(id)))
         #expect(
             stage.send(.pagedOut(id, byteCount: 5)) == [
-                .record(.pagedOut(id, Stage.app, byteCount: 5))
+                .report(.pagedOut(id, Stage.app, byteCount: 5))
             ])
         #expect(stage.send(.pagedOut(id, byteCount: 0)).isEmpty)
     }

@@ -116,7 +116,7 @@ import Testing
 @Suite struct `Reported pressure` {
     func levels(_ effects: [Effect]) -> [MemoryPressure] {
         effects.compactMap {
-            if case .record(.pressureChanged(let level)) = $0 { level } else { nil }
+            if case .report(.pressureChanged(let level)) = $0 { level } else { nil }
         }
     }
 
@@ -127,7 +127,7 @@ import Testing
         #expect(levels(stage.wait(.seconds(2))) == [.warning])
         #expect(levels(stage.wait(.seconds(8))).isEmpty)
         #expect(levels(stage.send(.stallReported(.warning))).isEmpty)
-        #expect(levels(stage.wait(.seconds(9))).isEmpty, "reported anew")
+        #expect(levels(stage.wait(.seconds(9))).isEmpty, "reported again")
         #expect(levels(stage.wait(.seconds(2))) == [.none])
         #expect(stage.core.nextDeadline == nil)
     }

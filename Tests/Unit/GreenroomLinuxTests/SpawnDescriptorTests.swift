@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test func `targets that are free numbers in the parent get their descriptors`() async {
-        // In a process of its own: which numbers are free must not change meanwhile.
+        // In a process of its own: which numbers are free must not change in the meantime.
         await #expect(processExitsWith: .exitCode(0)) {
             for offset in 0..<6 {
                 let first = try FileDescriptor.pipe().writing

@@ -3,7 +3,7 @@ import Glibc
 import GreenroomLinux
 import Testing
 
-/// A failed spawn names its step and leaves nothing behind.
+/// A failed spawn names its stage and leaves nothing behind.
 @Suite(.serialized) struct SpawnFailureTests {
     private func failure(_ change: (inout SpawnRequest) -> Void) throws -> SpawnError {
         var request = SpawnRequest(
@@ -160,7 +160,7 @@ import Testing
     }
 
     @Test func `no descriptor is left over, and the counter notices one that is`() async {
-        // In a process of its own: other tests open and close meanwhile.
+        // In a process of its own: other tests open and close in the meantime.
         await #expect(processExitsWith: .exitCode(0)) {
             func tryEverything() throws {
                 var request = SpawnRequest(

@@ -60,7 +60,7 @@ import Testing
         try supervisor.connection.send(.freeze(instance: 1))
         try supervisor.roundTrip()
         try feed.writeText("thawed\n")
-        // Only waiting can show that the instance stands still.
+        // Only waiting can show that the instance does not run.
         #expect(try !reading.waitUntilReadable(milliseconds: 100))
         try supervisor.connection.send(.thaw(instance: 1))
         #expect(try reading.waitUntilReadable(milliseconds: deadline))

@@ -18,7 +18,7 @@ import Testing
         let words = Set(
             page[start..<end].split { !$0.isLetter && !$0.isNumber && $0 != "_" })
         for name in PoolEnvironment.names.union(PoolEnvironment.families) {
-            #expect(words.contains(name), "\(name) must be told of under What must be equal")
+            #expect(words.contains(name), "\(name) must be named under What must be equal")
         }
     }
 

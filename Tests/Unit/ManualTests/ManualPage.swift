@@ -3,7 +3,7 @@ import Glibc
 /// A page in man(7), as far as the tests need it: headings, and the tagged paragraphs below them.
 struct ManualPage {
     let name: String
-    /// As it stands in the file.
+    /// The text as it is in the file.
     let source: String
 
     struct Entry: Hashable {

@@ -3,8 +3,8 @@ import TestSupport
 import Testing
 import Varlink
 
-/// The cases that JSON parsers are commonly compared with, written anew: files of the fuzzer's
-/// corpus whose names begin with `y_` must be read, those with `n_` refused.
+/// The cases that JSON parsers are commonly compared with, written for this test: files of the
+/// fuzzer's corpus whose names begin with `y_` must be read, those with `n_` refused.
 @Suite struct `JSON conformance cases` {
     private static let directory = packageRoot + "/Tests/Suites/fuzz/corpus/json"
 

@@ -73,7 +73,7 @@ extension Checker {
             try require(states[id]?.isRunning == true, "\(id) is overdue but not running")
             overdue.insert(id)
         case .answer(let request, let answer): try checkAnswer(request, answer, world)
-        case .record(let record): try checkRecord(record, event, now)
+        case .report(let occurrence): try checkOccurrence(occurrence, event, now)
         case .inspectConditions: break
         case .inspectFileLocks(let id):
             try require(states[id] == .background, "looked for locks outside background: \(id)")
@@ -201,7 +201,8 @@ extension Checker {
         let process = world.processes[id]
         try require(process?.isSpawned == true, "launched \(id), which was never spawned")
         if outcome.kind == .prewarmed {
-            // An instance that ended unheard may have run. Its launch counts, also when it is repeated.
+            // An instance that ended unheard may have run. Its launch counts, also when it is
+            // repeated.
             let mayHaveRun = mayHaveRun == id || saved[id]?.exitStatus == .unknown
             try require(
                 process!.hasStarted || mayHaveRun, "launched \(id), which has not started")
@@ -221,10 +222,10 @@ extension Checker {
         served[name] = id
     }
 
-    private mutating func checkRecord(
-        _ record: Record, _ event: Event, _ now: Instant
+    private mutating func checkOccurrence(
+        _ occurrence: Occurrence, _ event: Event, _ now: Instant
     ) throws(Violation) {
-        switch record {
+        switch occurrence {
         case .stateChanged(let id, _, let from, let to, _):
             try checkMove(id, from, to, event, now)
         case .reclaimed(let id, let app, _, let level, let state):

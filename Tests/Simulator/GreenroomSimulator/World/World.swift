@@ -166,7 +166,7 @@ struct World: Sendable {
                 return nil
             }
         case .backgroundTaskEnded(let id, let task):
-            // The task may have ended already, because the app ended it itself meanwhile.
+            // The task may have ended already, because the app ended it itself in the meantime.
             guard let process = processes[id], process.isAlive, !process.isFrozen else {
                 return nil
             }

@@ -1,7 +1,7 @@
 import GreenroomManifest
 import UnitFile
 
-/// Every diagnostic stands within the file, and there is a manifest or a reason.
+/// The position of every diagnostic is within the file, and there is a manifest or a reason.
 func fuzzManifest(_ input: Input) {
     let bytes = input.rest
     let (manifest, diagnostics) = AppManifest.parse(bytes, file: "/a/org.example.x.app") { name in

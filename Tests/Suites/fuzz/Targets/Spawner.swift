@@ -5,7 +5,7 @@ import GreenroomLinux
 /// One descriptor for all inputs, duplicated for each.
 private let null = FileDescriptor(owning: open("/dev/null", O_RDWR | O_CLOEXEC))
 
-/// A packet as it comes: header, body, and so many descriptors.
+/// A packet as it comes: header, body, and a number of descriptors.
 private func packet(_ input: Input) -> Packet? {
     var input = input
     let descriptorCount = input.choice() % 6

@@ -3,10 +3,10 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
 
-/// Turns what the core records into a line of the journal and an event for watchers.
+/// Turns what the core reports into a line of the journal and an event for watchers.
 extension Reporter {
-    func note(_ record: Record) {
-        switch record {
+    func note(_ occurrence: Occurrence) {
+        switch occurrence {
         case .stateChanged(let instance, let app, let from, let to, _):
             stateChanged(instance, of: app, from, to)
         case .launched(_, let launch, let app, let outcome): launched(app, launch, outcome)
