@@ -1,6 +1,6 @@
-/* Lets a process take over the caller's state (gr_inherited.h). Whatever is asked for, only changes
- * are made that take something away, or that any process may make to itself: limits and CPUs become
- * those that both sides have, and a priority better than the process's own has no effect.
+/* Lets a process take over the caller's state (gr_inherited.h). The caller cannot give the process
+ * anything that the process does not have: the process keeps the lower of two limits and the CPUs
+ * that both may use, and a priority better than its own has no effect.
  *
  * Raw system calls: this runs between clone and exec (spawn.c) and before a libc is ready
  * (CPrewarm). */
@@ -43,8 +43,8 @@ static inline void inherit_priorities(const struct gr_inherited *state) {
         (void)keeper_call(SYS_ioprio_set, PROCESS, 0, state->io_priority, 0);
 }
 
-/* A handler that exists by now belongs to a library, which would have installed it over an ignored
- * signal, too. */
+/* A signal that has a handler by now keeps the handler: a library has installed it, and would have
+ * done so even if the caller ignored the signal. */
 static inline void inherit_signals(const struct gr_inherited *state) {
     enum { SIGNALS = 64, SET = 8 };
     struct { uintptr_t handler; char rest[56]; } own, ignored = {(uintptr_t)SIG_IGN, {0}};

@@ -41,8 +41,7 @@ static bool is_same(struct file one, struct file other) {
         && one.inode == other.inode;
 }
 
-/// Reads the umask by setting it. A file that another thread creates in between is one that nobody
-/// may open.
+/// Reads the umask by setting it. Nobody may open a file that another thread creates in between.
 static unsigned current_mask(void) {
     unsigned mask = sys_umask(0777);
     sys_umask(mask);
@@ -67,8 +66,8 @@ static uint64_t written_byte_count(void) {
     return count;
 }
 
-/// Whether standard output was used. glibc chooses its buffering at the first use, by line for a
-/// terminal, which standard output is not before the launch.
+/// Whether standard output was used. glibc chooses how to buffer it at the first use: by line if it
+/// is a terminal. Before the launch it is not one, even if the launch brings a terminal.
 static bool standard_output_is_used(void) {
 #ifdef __GLIBC__
     const struct _IO_FILE *output = symbol_find("_IO_2_1_stdout_");

@@ -29,7 +29,7 @@ struct Check: Sendable {
         self.body = body
     }
 
-    /// Numbers are stable: new ones come at the end.
+    /// A check's number never changes: new checks come at the end.
     static let all: [Check] =
         pausing + launching + living + refusing + restoring + background + credentials
 }

@@ -2,7 +2,7 @@ internal import CApplicationKit
 internal import Glibc
 internal import GreenroomAppChannel
 
-/// How the process was launched: the result of what `ApplicationMain` does first.
+/// How the process was launched. `ApplicationMain` finds this out first.
 @MainActor
 struct PausedStart {
     var record: LaunchRecord
@@ -30,8 +30,8 @@ struct PausedStart {
 }
 
 /// The wait for the launch. The process has one thread, so a blocking receive suffices. The rules
-/// are those of the preload shim: when the channel closes, the process exits, and the application's
-/// main has not run.
+/// are those of the preload shim: when the channel closes, the process exits, and nothing of the app
+/// has run after the pause.
 @MainActor
 private struct Pause {
     let channel: AppChannel

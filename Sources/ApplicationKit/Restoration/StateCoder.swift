@@ -6,8 +6,8 @@ internal import GreenroomAppChannel
 /// State says where the user was: in which document, at which line. What the user created belongs
 /// in files. A state has at most 32 KiB.
 @MainActor public final class StateCoder {
-    /// The app's version (`Version=`) that saved the state; while state is being saved, the app's
-    /// version now. UIKit's `stateRestorationBundleVersionKey`.
+    /// The version of the app (`Version=`) that saved the state. While state is being saved, it is
+    /// the current version. UIKit's `stateRestorationBundleVersionKey`.
     public let appVersion: String
     /// When the state was saved, as the time since 1970 UTC; nil while it is being saved. UIKit's
     /// `stateRestorationTimestampKey`.

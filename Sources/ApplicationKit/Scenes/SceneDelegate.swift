@@ -25,8 +25,8 @@
     /// - Returns: the activity that ``SceneSession/stateRestorationActivity`` holds at the next
     ///   connection; nil to delete the activity that was saved before.
     func stateRestorationActivity(for scene: Scene) -> UserActivity?
-    /// Restores the scene's saved state. Called after `willConnectTo` if there is any and the scene
-    /// is not connected to open a document; later if protected data was unavailable then.
+    /// Restores the scene's saved state, if there is one and the scene is not connected to open a
+    /// document. Called after `willConnectTo`, or when protected data is available.
     func scene(_ scene: Scene, restoreInteractionStateWith activity: UserActivity)
 
     /// Opens URLs in a scene that is connected already.
@@ -60,7 +60,8 @@ extension SceneDelegate {
     public func sceneWillResignActive(_ scene: Scene) {}
     /// Does nothing.
     public func sceneDidEnterBackground(_ scene: Scene) {}
-    /// Returns nil, which does not count: nothing is saved, and what was saved before stays.
+    /// Saves nothing, and the activity that was saved before stays. (If the delegate's own method
+    /// returns nil, that activity is deleted.)
     public func stateRestorationActivity(for scene: Scene) -> UserActivity? {
         scene.application?.leftToDefault(UserActivity?.none) ?? nil
     }

@@ -66,7 +66,7 @@ extension Lifecycle {
         let name = pending.launch.launchIdentifier
         for waiter in pending.waiters { requests[waiter.request] = .blocked(app) }
         if pending.request != .automatic, !pending.launch.isAttached {
-            // The client's launch serves the daemon's own purpose too.
+            // The client's launch also does what the daemon's own launch was to do.
             blocked[app]!.launches.removeAll { $0.request == .automatic && $0.waiters.isEmpty }
         }
         let same = blocked[app]!.launches.firstIndex { $0.launch.launchIdentifier == name }
@@ -132,8 +132,8 @@ extension Lifecycle {
 
     // MARK: Going on
 
-    /// An app became ready or ended. Launches that wait for it are checked at the end of the event,
-    /// so that an end which another instance makes up for does not count.
+    /// An app became ready or ended. Launches that wait for it are checked at the end of the event:
+    /// the end of one instance does not count if the app has another instance by then.
     mutating func availabilityChanged(of app: AppIdentifier, because reason: ExitReason? = nil) {
         guard !blocked.isEmpty else { return }
         availabilityReviews.updateValue(reason ?? availabilityReviews[app] ?? nil, forKey: app)

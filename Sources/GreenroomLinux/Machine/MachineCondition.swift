@@ -12,7 +12,7 @@ public struct MachineCondition: Sendable {
         text(of: "/proc/meminfo").flatMap(MemoryFacts.init(meminfo:))
     }
 
-    /// The number of tasks that ran or waited to run in the last minute, per processor that is on
+    /// The number of tasks that ran or waited to run in the last minute, per online processor
     /// (proc_loadavg(5)), in hundredths.
     public var loadPercent: Int? {
         guard let word = text(of: "/proc/loadavg")?.split(separator: " ").first else { return nil }

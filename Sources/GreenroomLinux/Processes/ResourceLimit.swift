@@ -36,8 +36,8 @@ public struct ResourceLimit: Hashable, Sendable {
         self.hard = hard
     }
 
-    /// Raises this process's soft limit to this hard one, as far as the kernel permits (setrlimit).
-    /// A failure is ignored: whoever reaches the limit reports it.
+    /// Sets this process's soft and hard limit to `hard`, if the kernel permits it (setrlimit). A
+    /// failure is ignored: whoever reaches the limit reports it.
     public func raiseSoft() {
         var limit = rlimit()
         limit.rlim_cur = rlim_t(hard)

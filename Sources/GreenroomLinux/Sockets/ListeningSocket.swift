@@ -115,8 +115,8 @@ public struct ListeningSocket: Sendable {
         return ListeningSocket(descriptor: socket)
     }
 
-    /// Changes the mode, owner and backlog of a socket that is already bound at the address;
-    /// connections that wait stay.
+    /// Changes the mode, owner and backlog of a socket that is already bound at the address.
+    /// Waiting connections are kept.
     public static func adjust(
         _ socket: FileDescriptor, _ kind: Kind, at address: SocketAddress, mode: mode_t,
         user: uid_t, group: gid_t, backlog: CInt = .max
@@ -133,7 +133,7 @@ public struct ListeningSocket: Sendable {
         _ = unsafe unlink(place.name)
     }
 
-    /// Opens one socket for both families, or for IPv4 if the kernel has no IPv6.
+    /// Opens one socket for IPv4 and IPv6, or for IPv4 alone if the kernel has no IPv6.
     private static func openAnywhere(
         _ port: UInt16, _ kind: Kind
     ) throws(SystemError) -> FileDescriptor {
@@ -236,7 +236,7 @@ public struct ListeningSocket: Sendable {
         }
     }
 
-    /// A struct sockaddr_un up to the end of the name: its length is part of an abstract name.
+    /// A struct sockaddr_un that ends with the name: any byte after it would belong to the name.
     private static func unixAddress(abstract name: String) -> [UInt8] {
         family(AF_UNIX) + [0] + Array(name.utf8)
     }

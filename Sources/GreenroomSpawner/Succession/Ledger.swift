@@ -1,8 +1,8 @@
 internal import Glibc
 internal import GreenroomLinux
 
-/// The table as a file in the runtime directory, for the next spawner if this one is killed. Its
-/// contents are checked against the kernel before they are believed.
+/// The table of instances as a file in the runtime directory, for the next spawner if this one is
+/// killed. The file's contents are checked against the kernel before they are believed.
 ///
 /// The file has slots of 512 bytes. The first has the boot and the cgroup above the instances; each
 /// of the others has an instance or nothing. One pwrite(2) writes a slot, and a checksum shows
@@ -29,16 +29,16 @@ final class Ledger {
     private static let slotCount = SpawnerLimits.instanceCount + 1
 
     private let path: String
-    /// A second file with the cgroup's path: with that, and the cgroups' names, the rest can be
-    /// found again.
+    /// A second file, with the path of the instances' cgroups. That path and the names of the
+    /// cgroups are enough to find the instances again.
     private var copyPath: String { path + ".cgroup" }
     private let file: FileDescriptor
     private var slots: [UInt64: Int] = [:]
     private var free: [Int] = []
     private var unused = 1
 
-    /// Begins a new file beside the old one, and replaces that with ``commit()``: if the spawner is
-    /// killed before that, the next one finds the old file. Only the spawner that listens on the
+    /// Begins a new file beside the old one. ``commit()`` then replaces the old file: if the spawner
+    /// is killed before, the next spawner finds the old file. Only the spawner that listens on the
     /// socket may do this.
     init(path: String) throws(SystemError) {
         self.path = path
@@ -165,7 +165,7 @@ final class Ledger {
         return sum == Self.sum(slot.dropLast(8))
     }
 
-    /// FNV-1a, never 0: it detects a torn or foreign slot, but no malice.
+    /// FNV-1a, never 0: it detects a torn or foreign slot, but not malice.
     private static func sum(_ bytes: ArraySlice<UInt8>) -> UInt64 {
         var sum: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in bytes { sum = (sum ^ UInt64(byte)) &* 0x100_0000_01b3 }

@@ -120,7 +120,7 @@ extension Access {
 }
 
 extension ControlListener.Limits {
-    /// The configured limits, as far as the descriptors that this process may have allow them.
+    /// The configured limits, reduced if this process may not open enough descriptors for them.
     init(_ configuration: DaemonConfiguration) {
         self =
             ControlListener.Limits(

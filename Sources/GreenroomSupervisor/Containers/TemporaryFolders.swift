@@ -6,8 +6,8 @@ internal import Systemd
 
 /// Empties the apps' folders for temporary files, when an app has ended or the daemon starts. A
 /// tree may be large, and only its owner can always remove it, so find(1) does that as the app's
-/// user, in a process of its own. It only removes what is older than the order, so that the next
-/// launch need not wait.
+/// user, in a process of its own. find(1) removes only files that are older than the order, so that
+/// the next launch need not wait.
 ///
 /// These processes have numbers of their own (`SpawnNumber`), which the core does not know.
 @LoopActor
@@ -18,7 +18,8 @@ final class TemporaryFolders {
     private let spawner: CurrentSpawner
     /// True if the daemon is about to end. The next daemon empties the folders then.
     private var isOver = false
-    /// No former supervisor gave the same number: its processes may still run.
+    /// Begins at a number that no former supervisor has given, because that supervisor's processes
+    /// may still run.
     private var next = MonotonicClock.nanoseconds & 0xffff_ffff
     /// The folders that are being emptied, by the number of the process.
     private var running: [UInt64: String] = [:]
@@ -38,8 +39,8 @@ final class TemporaryFolders {
     /// Empties no folder from now on.
     func end() { isOver = true }
 
-    /// Empties the app's folder for temporary files, if no instance runs that was launched. A
-    /// paused instance has made no files.
+    /// Empties the app's folder for temporary files, unless a launched instance of the app is
+    /// running. A paused instance has made no files.
     func emptyFolder(of app: AppIdentifier) {
         guard !isOver, let installed = catalog[app], installed.hasContainer,
             core.lifecycle.instances(of: app).allSatisfy({
@@ -77,7 +78,7 @@ final class TemporaryFolders {
         if !spawner.send(specification) { running[next] = nil }
     }
 
-    /// The spawner reports of the process with this number.
+    /// The spawner reports on the process with this number.
     func received(_ message: SpawnerMessage, about number: UInt64) {
         switch message {
         case .spawnFailed, .emptied:

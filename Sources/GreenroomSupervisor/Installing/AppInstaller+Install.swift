@@ -4,7 +4,7 @@ internal import GreenroomLinux
 internal import GreenroomManifest
 internal import Systemd
 
-/// Brings one app to every room that keeps something of it.
+/// Registers one app with every room that keeps something about it.
 extension AppInstaller {
     /// The app's sockets come first: the core may want them watched at once.
     func install(_ app: InstalledApp) -> [Control.ManifestFault] {

@@ -14,7 +14,7 @@ final class Freezer {
     private let measurer: MemoryMeasurer
 
     private final class Stops: InstancePart {
-        /// Looks whether the instance has stopped yet.
+        /// Checks again and again whether the instance has stopped.
         var look: RepeatedLook?
         /// How many orders to stop the spawner has not carried out; used only without cgroups.
         var orderCount = 0
@@ -36,9 +36,9 @@ final class Freezer {
                 orphan.signalGroup(SIGSTOP)
                 return watchStop(of: instance)
             }
-            // Nothing is watched until the spawner has carried out the order. An instance that its
-            // terminal has stopped would seem frozen before that, and the order could then stop it
-            // after it was thawed.
+            // Nothing is watched until the spawner has carried out the order. An instance that a
+            // terminal has stopped would seem frozen too early. If it were thawed then, the order
+            // could still be under way, and would stop it again.
             guard spawner.send(.freeze(instance: identifier.rawValue)) else {
                 return core.handle(.freezeFailed(identifier))
             }
@@ -96,8 +96,8 @@ final class Freezer {
         } else if let orphan = instance.orphan {
             orphan.signalGroup(SIGCONT)
         } else {
-            // The main process runs again when this call returns, so the old stop is not mistaken
-            // for one that is ordered next. The spawner reaches the other processes.
+            // The main process runs again when this call returns, so its stop is not mistaken for
+            // the result of the next order to stop. The spawner reaches the other processes.
             _ = instances.signal(SIGCONT, to: identifier)
             spawner.send(.thaw(instance: identifier.rawValue))
         }

@@ -2,8 +2,8 @@ internal import Glibc
 internal import GreenroomControl
 internal import GreenroomLinux
 
-// If only the app found out that a descriptor is of the wrong kind, this would have cost a paused
-// instance, and would look like a failure of the app.
+// Descriptors are checked before the launch. If the app were the first to notice a descriptor of the
+// wrong kind, a paused instance would be lost, and the app would seem to have failed.
 
 extension LaunchContext {
     /// Refuses descriptors that cannot be what the call says. Each descriptor that is looked at

@@ -12,7 +12,7 @@ public enum ProtocolViolation: Error, Hashable, Sendable, CustomStringConvertibl
     case tooManyDescriptors(limit: Int)
     /// Descriptors came in the middle of a message; they must come with its first byte.
     case strayDescriptors
-    /// A reply for which no call waits, or a second reply to a call that takes one.
+    /// A reply for which no call waits, or a second reply to a call that takes only one.
     case unexpectedReply
     /// The other side reads more slowly than events happen.
     case outputOverflow(limit: Int)
