@@ -1,4 +1,4 @@
-/// Whose deadline it is. Each key has at most one.
+/// Identifies a deadline. Each key has at most one.
 enum DeadlineKey: Hashable, Sendable {
     /// The deadline of the state that the instance is in.
     case instance(InstanceIdentifier)

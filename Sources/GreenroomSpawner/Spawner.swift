@@ -60,7 +60,7 @@ public final class Spawner {
     /// Sets the spawner up: signals blocked, cgroups prepared, socket listening.
     public init(_ options: SpawnerOptions) throws(SystemError) {
         self.options = options
-        // They stay blocked through our own exec, so that none is lost there.
+        // These signals stay blocked while the spawner executes itself, so that none is lost.
         signals = try SignalDescriptor([SIGCHLD, SIGTERM, SIGINT, SIGUSR1])
         try Children.becomeSubreaper()
         emptiness = try Inotify()

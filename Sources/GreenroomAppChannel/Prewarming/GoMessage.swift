@@ -56,7 +56,7 @@ public struct GoMessage: Equatable, Sendable {
 
 /// What a descriptor is for.
 public enum DescriptorRole: Equatable, Hashable, Sendable {
-    /// It becomes the descriptor with this number, 0 or above.
+    /// The app gets it as the descriptor with this number, 0 or above.
     case place(Int32)
     /// A directory (`O_PATH` is enough) that becomes the working directory.
     case workingDirectory

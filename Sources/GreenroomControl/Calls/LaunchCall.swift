@@ -42,7 +42,7 @@ extension Control {
     /// less than its `descriptorCount`.
     public struct LaunchCall: Hashable, Sendable {
         public var app: String
-        /// They follow the arguments in the manifest.
+        /// The arguments that follow those in the manifest.
         public var arguments: [ByteString] = []
         public var environment: [EnvironmentVariable] = []
         /// The whole environment instead of the login session's, as `NAME=VALUE`.
@@ -60,7 +60,7 @@ extension Control {
         public var workingDirectoryDescriptor: Int?
         /// At most ``otherDescriptorLimit``, with different numbers.
         public var otherDescriptors: [OtherDescriptor] = []
-        /// Those of 0, 1 and 2 that are closed for the app instead of being /dev/null.
+        /// The numbers, out of 0, 1 and 2, that are closed in the app instead of being /dev/null.
         public var closedDescriptors: [Int] = []
         public var callerState: CallerState?
         /// Whether the first terminal among the standard descriptors becomes the controlling

@@ -63,16 +63,15 @@ struct Instance: Hashable, Sendable {
     var stalledAt: Instant?
     /// What the kernel said before the instance ended: `outOfMemory` or `probablyOutOfMemory`.
     var memoryEnd: ExitReason?
-    /// The signals that clients had sent to it; at most the 64 that exist.
+    /// The signals that clients had sent to the instance; at most the 64 that exist.
     var sentSignals: Set<UInt8> = []
-    /// What is kept for it, and how far its restoration is.
+    /// The archives that are kept for the instance, and how far its restoration is.
     var restoration: [SceneIdentifier: RestorationPhase] = [:]
-    /// The scenes whose state it has saved since it was told its step.
+    /// The scenes whose state the app has saved since it was told its step.
     var savedScenes: Set<SceneIdentifier> = []
-    /// It was told to go, but its channel was lost, so nobody will learn from that whether it
-    /// starts.
+    /// The instance was told to go, but its channel was lost and will not tell whether it starts.
     var isUnheard = false
-    /// It has drawn its first frame.
+    /// The app has drawn its first frame.
     var hasDrawn = false
     /// Open background tasks, by the app's own numbers. Tasks that a former supervisor counted are
     /// only in the record.
@@ -106,7 +105,7 @@ struct App: Hashable, Sendable {
     var lastLaunched = Instant(nanoseconds: 0)
     /// The pool was discarded as stale and has not been filled since.
     var poolIsStale = false
-    /// Its sockets are being watched.
+    /// The app's sockets are being watched.
     var isListening = false
     /// A hint that the app will be launched counts until then.
     var hintedUntil: Instant?

@@ -50,8 +50,8 @@ extension Lifecycle {
         assert(indexFault == nil, indexFault!)
     }
 
-    /// Which index disagrees with the records; nil if none does. Looks at all instances, so it does
-    /// nothing if there are many.
+    /// The index that disagrees with the records; nil if none does. This looks at all instances, so
+    /// nothing is checked if there are many.
     private var indexFault: String? {
         guard table.count <= 100 else { return nil }
         let records = table.values.map(\.record)

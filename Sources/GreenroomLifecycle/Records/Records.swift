@@ -20,7 +20,8 @@ public struct InstanceRecord: Hashable, Sendable {
     public var isAttached: Bool
     /// When a launch or a request last used the instance.
     public var lastUsed: Instant
-    /// Its memory in bytes as last measured. While it is prewarming, what is set aside for it.
+    /// The instance's memory in bytes as last measured. While the instance is prewarming, this is
+    /// the memory that is set aside for it.
     public var byteCount: UInt64
     /// Why the instance is being ended. Decided when the end is ordered.
     public var endReason: ExitReason?
@@ -36,7 +37,7 @@ public struct InstanceRecord: Hashable, Sendable {
     public var isEndOrdered: Bool
     /// Set for an app that acknowledges its states, once its launch sequence is over.
     public var conversation: Conversation?
-    /// Its launch screen is on the display.
+    /// The instance's launch screen is on the display.
     public var showsLaunchScreen = false
     /// The kernel killed it, and it had reached a memory limit of its own.
     public var wasOverOwnLimit = false
@@ -70,9 +71,9 @@ public struct InstanceRecord: Hashable, Sendable {
 
 /// What a library did in a prewarm that it would do again in each prewarm.
 public enum Misfire: Hashable, Sendable {
-    /// It would have run this program (nil: which one is not known).
+    /// The library would have run this program; nil if nobody knows which.
     case startsPrograms(String?)
-    /// It would have changed something that is lost when the instance is launched.
+    /// The library would have changed something that is lost when the instance is launched.
     case changesProcess
     /// The app's own program loads no preload library (AT_SECURE in getauxval(3)), so it would run
     /// instead of pausing.

@@ -11,16 +11,17 @@ public enum LaunchProgress: Hashable, Sendable {
 /// A finer state of an instance. What an event means for an instance depends on its phase;
 /// `Transitions.swift` has the table.
 public enum Phase: CaseIterable, Hashable, Sendable {
-    /// On its way to the pause point; and paused there.
+    /// `prewarming`: the instance is on its way to the pause point. `paused`: it waits there.
     case prewarming
     case paused
-    /// Its process was ordered for a launch; and it was told to go. Neither is known to run yet.
+    /// `ordered`: a process was ordered for a launch. `toldToGo`: a paused instance was told to go.
+    /// In both phases the instance is not known to run yet.
     case ordered
     case toldToGo
-    /// It runs, but its ready condition is not met.
+    /// The instance runs, but its ready condition is not met.
     case starting
-    /// It is ready and was told its first step. Only apps that acknowledge their states have this
-    /// phase.
+    /// The instance is ready and was told its first step. Only apps that acknowledge their states
+    /// have this phase.
     case arriving
     case inactive
     case active

@@ -31,7 +31,7 @@ public struct InheritedState: Hashable, Sendable {
     /// The execution domain of personality(2); 0 is Linux.
     public var personality: UInt32 = 0
     public var noNewPrivileges = false
-    /// Those of descriptors 0, 1 and 2 that are closed, a bit each.
+    /// One bit for each of the descriptors 0, 1 and 2: whether it is closed.
     public var closedDescriptors: UInt32 = 0
 
     public static let limitCount = Int(GR_LIMITS)

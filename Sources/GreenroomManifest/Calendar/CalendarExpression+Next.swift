@@ -4,7 +4,7 @@ extension CalendarExpression {
     /// - Parameter zone: the rules of the time zone ``zone``, or the machine's if that is nil.
     ///
     /// A time that does not exist on a day because clocks are put forward is left out on that day.
-    /// Of a time that comes twice because clocks are put back, the first counts.
+    /// If a time comes twice because clocks are put back, the first one counts.
     public func next(after instant: Int64, in zone: TimeZoneRules) -> Int64? {
         let zone = isUTC ? .utc : zone
         var wall = zone.wallTime(at: instant)

@@ -15,10 +15,10 @@ public struct Sandbox: Hashable, Sendable {
     /// `ProtectHome=`: /home, /root and /run/user.
     public enum Home: String, CaseIterable, Sendable {
         case no
-        /// They cannot be entered.
+        /// The three directories cannot be entered.
         case yes
         case readOnly = "read-only"
-        /// They are replaced by empty directories.
+        /// The three directories are replaced by empty ones.
         case tmpfs
     }
 

@@ -3,8 +3,8 @@ public import GreenroomLinux
 
 /// A process that does nothing: systemd removes the cgroup of a unit that has no process.
 ///
-/// It is in a leaf cgroup, so that controllers can be enabled for the instances beside it. Nothing
-/// in it could crash.
+/// The process is in a leaf cgroup, so that controllers can be enabled for the instances beside it.
+/// Nothing in the process could crash.
 public enum Holder {
     /// Moves to the leaf and waits for the signal that ends it.
     public static func run() throws(SystemError) -> Never {

@@ -58,7 +58,7 @@ public struct SpawnSpecification: Sendable {
     public var descriptors: [PassedDescriptor] = []
     /// Whether the child fetches what strangers sent (``Welcome/fetches``).
     public var fetches = false
-    /// Those of 0, 1 and 2 that are closed, a bit each.
+    /// One bit for each of the descriptors 0, 1 and 2: whether it is closed.
     public var closedDescriptors: UInt8 = 0
     /// The bytes of an ``InheritedState``; empty: nothing is taken over from a caller.
     public var inherited: [UInt8] = []

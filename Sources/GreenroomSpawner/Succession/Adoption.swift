@@ -60,7 +60,7 @@ extension Spawner {
     }
 
     /// An instance that a dead spawner had cloned into its cgroup, but not written into the ledger.
-    /// Its number is part of the cgroup's name, and its first process leads a session.
+    /// The instance's number is part of the cgroup's name, and its first process leads a session.
     private func unreported(_ cgroup: Cgroup, _ name: String) -> Instance? {
         let name = InstanceCgroup.fullName(of: cgroup, name)
         guard let dash = name.lastIndex(of: "-"),
@@ -143,7 +143,7 @@ extension Spawner {
                 awaited.unreaped[number] = nil
                 end(adopted: number, status)
             case .pending:
-                // Its parent must wait for it first; the descriptor reports again after that.
+                // The process's parent must wait for it first; then the descriptor reports again.
                 awaited.unreaped[number] =
                     awaited.unreaped[number] ?? MonotonicClock.nanoseconds
                     + SpawnerLimits.reapMilliseconds * 1_000_000

@@ -86,8 +86,8 @@ final class InstanceTable {
             // The whole path counts: any user may give a cgroup of their own the same last name.
             let parent = cgroupsPath, parent.hasSuffix(path[..<slash])
         else { return nil }
-        // It must also be the same directory, because a user can name their own cgroups as they
-        // like.
+        // The path must also lead to the instance's own cgroup, because users can name cgroups of
+        // theirs as they like.
         return table.values.first { instance in
             instance.cgroupName.map { path.hasSuffix("/" + $0) } ?? false
                 && instance.cgroup?.isAt(path) ?? false

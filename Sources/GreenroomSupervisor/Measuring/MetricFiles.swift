@@ -2,7 +2,7 @@ internal import Glibc
 internal import GreenroomLifecycle
 internal import GreenroomLinux
 
-/// Whose metrics they are: those of one app of one user.
+/// The app and the user that metrics belong to.
 struct MetricKey: Hashable {
     var app: AppIdentifier
     var user: UInt32

@@ -3,7 +3,7 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
 
-/// Which state an instance is in, and the instant from which the time in it is not counted yet.
+/// The state that an instance is in, and the instant up to which its time has been counted.
 struct Presence {
     var key: MetricKey
     var state: ExecutionState
@@ -29,8 +29,8 @@ final class Measured: InstancePart {
     var meter: LaunchMeter?
 }
 
-/// Which instances there are. Counts the time that each spends in front and in the background, in
-/// the books of its app.
+/// The instances that exist. Counts the time that each instance spends in front and in the
+/// background, in the books of its app.
 @LoopActor
 final class Presences {
     private let core: Core

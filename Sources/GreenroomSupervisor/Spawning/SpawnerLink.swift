@@ -24,7 +24,7 @@ final class SpawnerLink {
     /// Orders that the spawner has neither carried out nor refused yet, as far as the supervisor
     /// knows.
     private var openOrders: [UInt64: SpawnSpecification] = [:]
-    /// Those of the open orders that could not be sent, so that the spawner has not heard of them.
+    /// The numbers of open orders that could not be sent, and which the spawner does not know.
     private var unheardOrders: Set<UInt64> = []
     var orderedApps: [AppIdentifier] { openOrders.values.map { AppIdentifier($0.app) } }
 

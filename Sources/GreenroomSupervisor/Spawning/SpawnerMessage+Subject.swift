@@ -1,7 +1,7 @@
 internal import GreenroomSpawner
 
 extension SpawnerMessage {
-    /// Whose process the message is about; nil if it is about none.
+    /// The process that the message is about; nil if it is about none.
     var subject: SpawnNumber? {
         switch self {
         case .instance(let entry), .spawned(let entry): SpawnNumber(entry.instance)

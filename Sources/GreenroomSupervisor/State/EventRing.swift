@@ -13,7 +13,7 @@ internal import Synchronization
 /// turn shows this, and the next supervisor skips one number for everybody: a gap, of which
 /// watchers are told.
 @safe final class EventRing {
-    /// Whose numbers are meant.
+    /// The watchers that a sequence of event numbers is for.
     enum Audience: Hashable {
         /// Watchers that may observe every app.
         case all
@@ -74,7 +74,7 @@ internal import Synchronization
 
     /// Continues in other memory.
     func move(to mapping: UnsafeMutableRawPointer) -> EventRing {
-        // It is still the same supervisor, so what has not been told yet will be.
+        // The supervisor is still the same, so it will tell what it has not told yet.
         isTurnOpen = false
         unsafe mapping.copyMemory(from: base, byteCount: Self.byteCount)
         return unsafe EventRing(mapping: mapping)
