@@ -59,7 +59,7 @@ def prewarm_request(app):
 
 
 def status_request(app):
-    """Of one app, so that the answer does not grow with what the bench has launched so far."""
+    """The status of one app, so that the answer does not grow with every launch of the bench."""
     return request("Status", {"app": app})
 
 

@@ -58,7 +58,7 @@ static void await_end(int fd) {
         strtoul(named + strlen("\"instance\":"), NULL, 10)) + 1;
     if (send(fd, wait, (size_t)size, MSG_NOSIGNAL) != size) die("send");
     read_answer(fd);
-    // Of many, the first ends are forgotten before they are asked for.
+    // If there are many ends, the daemon forgets the first ones before they are asked for.
     if (!strstr(answer, ".NotRunning\"")) demand("\"exited_self\"");
 }
 

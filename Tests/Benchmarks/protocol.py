@@ -100,8 +100,8 @@ def attacked(kind, path, cpu):
 
 
 def per_second(contender):
-    """Of the best tenth of short stretches, which others of the machine left alone: what a quiet
-    core gives."""
+    """The rate in the best tenth of short stretches. Nothing else used the core then, so this is
+    what a quiet core gives."""
     samples, size = contender.columns[0], 50
     rates = sorted(1e9 * size / sum(samples[i:i + size])
                    for i in range(0, len(samples) - size + 1, size))

@@ -148,7 +148,7 @@ import Testing
         try daemon.start()
         let after = try daemon.client().metrics(Self.app)
         #expect(after.total.launchCounts == before.total.launchCounts)
-        // It was ended with the daemon.
+        // The app was ended with the daemon.
         #expect(after.total.exitCounts == [.normal: [1, 0]])
     }
 

@@ -4,7 +4,8 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// State preservation and restoration: real processes made with ApplicationKit, through the real daemon.
+/// State preservation and restoration: real processes made with ApplicationKit, through the real
+/// daemon.
 @Suite struct `The state of an app` {
     private static func app(_ environment: [String] = [], prewarm: Int = 0) -> KitApp {
         var app = KitApp(prewarm: prewarm)
@@ -154,7 +155,7 @@ import Testing
         try kit.end()
         let path = try kit.daemon.directory.write("text", to: "a.txt")
         try kit.ask(.open(.init(urls: ["file://\(path)"])))
-        // It may look at what is there, and is not told to go there.
+        // The app gets the saved state with the session, but is not told to restore it.
         #expect(kit.said.contains("willConnect 1 place:rome"))
         #expect(!kit.said.contains { $0.hasPrefix("restore") })
     }

@@ -47,7 +47,7 @@ struct Probe {
 
     func log(in daemon: TestDaemon) -> String { daemon.directory.path + "/\(identifier).log" }
 
-    /// What it was told, in order.
+    /// What the app was told, in order.
     func told(in daemon: TestDaemon) -> [String] {
         let bytes = (try? readFile(log(in: daemon))) ?? []
         return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)

@@ -156,7 +156,7 @@ import Testing
         _ = try daemon.spawnerPid
         #expect(daemon.processes.count >= 6)
         #expect(try daemon.terminate() == .status(0))
-        // Its helper processes see its end, and end then.
+        // The daemon's helper processes see its end, and end then.
         for pid in daemon.processes { try Processes.awaitEnd(of: pid) }
         #expect(daemon.processes == [])
         for pid in [running.pid, stubborn.pid, frozen.pid] { #expect(!Processes.isAlive(pid)) }

@@ -57,14 +57,14 @@ import Testing
         let spawner = try daemon.spawnerPid
         let end = ContinuousClock.now.advanced(by: .milliseconds(Processes.deadline))
         let known = { KernelObjects.openFiles(of: spawner).count { $0.contains("pidfd") } }
-        // root's has one of the supervisor as well, out of whose table children take what clients
-        // sent.
+        // A spawner of root also has a pidfd of the supervisor: its children take what clients sent
+        // from the supervisor's table.
         let expected = 4 + running + (Processes.user(of: spawner) == 0 ? 1 : 0)
         while known() != expected, ContinuousClock.now < end { sched_yield() }
         #expect(known() == expected)
-        // Those of connections closed just now are gone once the daemon has served later calls; or
-        // later, if a child that some test is about to execute still has its copy of our end. So
-        // the least counts.
+        // Descriptors of connections closed just now are gone once the daemon has served later
+        // calls. If a child of some other test still has a copy of our end, that takes longer, so
+        // the smallest count is used.
         return try (0..<5).map { _ in
             for _ in 0..<3 { _ = try client.list() }
             return [

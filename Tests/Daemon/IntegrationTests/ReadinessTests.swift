@@ -22,7 +22,7 @@ import Testing
             input: input.readEnd, output: output.number)
         #expect(launched.kind == (prewarm == 0 ? .cold : .prewarmed))
         #expect(try output.line() == "x")
-        // It runs, and is not ready yet.
+        // The app is running and is not ready yet.
         #expect(try client.instance(launched.instance).state == .launching)
         input.closeWriteEnd()
         try watcher.awaitState(.active, of: launched.instance)

@@ -60,7 +60,7 @@ struct Running {
     let launched: Control.Launched
     let output: Output
     var instance: UInt64 { launched.instance }
-    /// Its process; 0 and -1, which to kill(2) are many, are none.
+    /// The instance's process; never 0 or -1, which mean many processes to kill(2).
     let pid: Int32
 }
 
@@ -93,7 +93,8 @@ extension TestClient {
     }
 }
 
-/// Who runs the daemon: the test's own user, with cgroups where there are any, or nobody without.
+/// The user that runs the daemon: the test's own, with cgroups if there are any, or the user nobody
+/// without cgroups.
 enum Runner: CaseIterable, CustomStringConvertible {
     case ownUser, nobody
 

@@ -34,7 +34,7 @@ import Testing
         return TestClient(owning: descriptor)
     }
 
-    /// What the refusal says it would have taken; nil if it was allowed.
+    /// What the refusal says would have been needed; nil if the call was allowed.
     private func needed(_ body: () throws -> Void) throws -> String? {
         do { try body() } catch ControlError.permissionDenied(let needed) { return needed }
         return nil
@@ -87,7 +87,7 @@ import Testing
         #expect(String(decoding: result.output, as: UTF8.self).contains("ObserveGroups="))
     }
 
-    /// Its sockets would be made and its instances prewarmed, as their user.
+    /// If a user could, the daemon would make sockets and prewarm instances as the template's user.
     @Test func `no user can make an instance of another user's template`() throws {
         let daemon = try daemon()
         let socket = daemon.directory.path + "/made-%i"

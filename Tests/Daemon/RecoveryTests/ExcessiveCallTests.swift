@@ -88,8 +88,8 @@ import Testing
             + #""limit":\#(limit)}}"#
     }
 
-    /// Of a build for debugging, on a machine that runs all tests at once: the attacks took many
-    /// times as long before there were limits.
+    /// Generous for a debug build on a machine that runs all tests at once. Without limits, the
+    /// attacks took many times as long.
     private static let patience = Duration.milliseconds(800)
 
     /// The memory is freed when the connection is closed, which nothing reports.

@@ -5,8 +5,8 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// What clients sent is taken in whole, however it lies in the socket when the daemon looks: it is told
-/// of it once.
+/// What clients sent is taken in whole, however it lies in the socket when the daemon looks: it is
+/// told of it once.
 @Suite struct LeavingClientTests {
     private static let app = "org.example.app"
 
@@ -84,7 +84,7 @@ import Testing
         try client.awaitClose()
     }
 
-    /// They were held up as too many replies waited; then all of those go in one write.
+    /// The calls were delayed because too many replies waited; then all replies go in one write.
     @Test func `delayed calls continue, however fast their client reads the replies`() throws {
         try requireOrSkip(geteuid() == 0, "only root enlarges another process's sockets")
         let daemon = try daemonWithLongList()

@@ -5,8 +5,8 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// Attacks of a user by paths that a daemon opens which runs as root: credentials, sockets, manifests and
-/// its own directory. Each of them succeeded once.
+/// Attacks of a user by paths that a daemon opens which runs as root: credentials, sockets,
+/// manifests and its own directory. Each of them succeeded once.
 @Suite struct PathAttackTests {
     private let own = "org.example.own"
     private static let user: Int32 = 64_103
@@ -130,7 +130,7 @@ import Testing
         #expect(try listen("\(path)/theirs/socket").failed.isEmpty)
         var status = stat()
         #expect(lstat("\(path)/theirs/socket", &status) == 0 && status.st_uid == Self.user)
-        // What it is removed by leads elsewhere by now: a name that is root's there.
+        // The path by which it is removed leads elsewhere by now, to a file of root.
         rename("\(path)/theirs", "\(path)/moved")
         link("\(path)/private", as: "\(path)/theirs")
         try daemon.directory.write("root's", to: "private/socket")

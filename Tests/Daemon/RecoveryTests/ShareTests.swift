@@ -52,7 +52,7 @@ import Testing
             users.map {
                 var app = program(
                     "\(app(of: $0))@", "/bin/true", ["Type=application-kit", "User=\($0)"])
-                // What waits for its file is not forgotten.
+                // An instance that waits for its file is not forgotten.
                 app.lines += ["[Path]", "PathExists=/nonexistent/%i"]
                 return app
             })

@@ -139,7 +139,7 @@ import Testing
         try requireOrSkip(cgroup != nil, "no writable cgroup v2")
         let base = cgroup!.prefix(upTo: cgroup!.lastIndex(of: "/")!)
         try daemon.awaitPaused(app)
-        // It takes no more orders; what it would have done with the last one, we do for it.
+        // The spawner takes no more orders, so the test does what the last one asked for.
         let old = try daemon.spawnerPid
         Glibc.kill(old, SIGSTOP)
         var call = Control.LaunchCall(app: app)
@@ -224,7 +224,7 @@ import Testing
             app, ["wait-input", "exit", "5"], input: input.readEnd)
         let spawner = try daemon.spawnerPid
         Glibc.kill(spawner, SIGUSR1)
-        // It has executed itself once it answers another supervisor's order.
+        // The spawner has executed itself once it answers an order of another supervisor.
         let other = try daemon.client().launch(app, ["exit", "0"])
         #expect(try daemon.client().wait(other.instance).status == 0)
         input.closeWriteEnd()

@@ -103,7 +103,7 @@ import Testing
         let badConfiguration = try run(directory.path, ["--config", bad])
         #expect(badConfiguration.exit == .status(1))
         #expect(badConfiguration.text.contains("\(bad):2:"))
-        // It must not have left a spawner behind.
+        // The daemon must not have left a spawner behind.
         #expect(Processes.mentioning(directory.path).isEmpty)
     }
 

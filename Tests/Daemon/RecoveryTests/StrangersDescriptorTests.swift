@@ -6,9 +6,9 @@ import GreenroomLinux
 import TestSupport
 import Testing
 
-/// What strangers pass may take its time when it is closed: a socket with data that nobody reads and SO_LINGER
-/// (socket(7)), a file whose server never answers (fuse(4)). That is nobody else's time, and the daemon can always be
-/// ended.
+/// What strangers pass may take its time when it is closed: a socket with data that nobody reads
+/// and SO_LINGER (socket(7)), a file whose server never answers (fuse(4)). That is nobody else's
+/// time, and the daemon can always be ended.
 @Suite struct StrangersDescriptorTests {
     private static let app = "org.example.app"
     private static let other = "org.example.other"
@@ -235,7 +235,7 @@ import Testing
         try? answersPromptly(other)
         let pid = try daemon.pid
         try endsPromptly(pid, signal, stranger)
-        // Its clients see the end of the connection at once.
+        // The daemon's clients see the end of the connection at once.
         #expect(throws: Never.self) { try other.awaitClose() }
         if signal == SIGKILL {
             try daemon.kill()

@@ -2,8 +2,8 @@ import Glibc
 import GreenroomAppChannel
 import GreenroomLinux
 
-/// An app that speaks the channel without the SDK: does what it is told, writes down each thing as a line
-/// of `PROBE_LOG`, and acknowledges it, except where its environment asks for worse:
+/// An app that speaks the channel without the SDK: does what it is told, writes down each thing as
+/// a line of `PROBE_LOG`, and acknowledges it, except where its environment asks for worse:
 ///
 ///     PROBE_HANG=WORD     says nothing more once it was told WORD
 ///     PROBE_GARBAGE=WORD  answers WORD with what is not a message, then says nothing more
@@ -105,7 +105,7 @@ import GreenroomLinux
         case .restoreState(let state, let session, _):
             word =
                 "restore \(session ?? "-") \(state?.archive.entries.joined(separator: ";") ?? "none")\(token)"
-        // Of a daemon that has just started: nothing is asked twice here.
+        // A daemon that has just started asks this. Nothing is asked twice here.
         case .askAgain: return
         case .answer(let request, .done): word = "answer \(request) done"
         case .answer(let request, .refused): word = "answer \(request) refused"

@@ -22,7 +22,7 @@ def declared():
         return set(re.findall(r"^GREENROOM_EXPORT [^;(]*?(\w+)\(", header.read(), re.M))
 
 
-# Of the linker, where it is GNU's.
+# Symbols that GNU's linker defines.
 BORDERS = {"__bss_start", "_edata", "_end"}
 
 

@@ -5,20 +5,20 @@ import TestSupport
 enum LeftCgroups {
     private static let own = Cgroups.folder(of: getpid()).map { $0.hasSuffix("/") ? $0 : $0 + "/" }
 
-    /// Those of these spawners that are still there.
+    /// The cgroups of these spawners that still exist.
     static func paths(of spawners: Set<Int32>) -> Set<String> {
         guard let own else { return [] }
         return Set(spawners.map { "\(own)greenroom-\($0)" }.filter { access($0, F_OK) == 0 })
     }
 
-    /// Those that are there now. A process's number comes round again, and a spawner that was killed
-    /// leaves its own.
+    /// The cgroups that exist now. A killed spawner leaves its cgroup, and another process may get
+    /// the spawner's number later.
     static func paths() -> Set<String> {
         guard let own else { return [] }
         return Set(folders(in: own).filter { $0.hasPrefix("greenroom-") }.map { own + $0 })
     }
 
-    /// Only empty ones go.
+    /// Removes the cgroup and those below it, if they are empty.
     static func remove(_ path: String) {
         for name in folders(in: path) { remove("\(path)/\(name)") }
         rmdir(path)

@@ -30,7 +30,7 @@ public enum Processes {
 
     public static func isAlive(_ pid: Int32) -> Bool { !"ZX".contains(state(of: pid)) }
 
-    /// Whose it is (proc(5)); nil: there is none.
+    /// The user of the process (proc(5)); nil if there is no such process.
     public static func user(of pid: Int32) -> UInt32? {
         var status = stat()
         return stat("/proc/\(pid)", &status) == 0 ? status.st_uid : nil
@@ -123,7 +123,7 @@ public enum Processes {
         return field < fields.count ? Int32(fields[field]) ?? 0 : 0
     }
 
-    /// Of /proc/PID/stat, those after the name: state, parent, group, session, ...
+    /// The fields of /proc/PID/stat after the name: state, parent, group, session, ...
     private static func fields(of pid: Int32) -> [Substring] {
         let text = String(
             decoding: (try? readFile("/proc/\(pid)/stat")) ?? [], as: UTF8.self)

@@ -50,7 +50,7 @@ public final class TestDaemon {
     /// Every spawner seen.
     private var spawners: Set<Int32> = []
     private let formerCgroups = LeftCgroups.paths()
-    /// It was told to end, and did: nothing of it may be left.
+    /// The daemon was told to end, and did: nothing of it may be left.
     private var endedInOrder = false
 
     public var runtimeDirectory: String { directory.path + "/run" }
@@ -161,7 +161,8 @@ public final class TestDaemon {
         try process?.waitForExit()
         process = nil
         endedInOrder = false
-        // Its keeper closes what it had open, a moment later. (A socket that the test lends stays.)
+        // greenroom-keep closes the daemon's descriptors a moment later. (A socket that the test
+        // lends stays open.)
         let end = ContinuousClock.now.advanced(by: .seconds(1))
         while (try? UnixSocket.connect(to: socketPath, .stream)) != nil, ContinuousClock.now < end {
             sched_yield()
@@ -181,7 +182,7 @@ public final class TestDaemon {
 
     public func signal(_ number: Int32) { process?.kill(number) }
 
-    /// What it, its spawner and their apps without a standard error of their own wrote.
+    /// The output of the daemon, of its spawner, and of apps without a standard error of their own.
     public var log: String {
         String(decoding: (try? readFile(logPath)) ?? [], as: UTF8.self)
     }
@@ -209,7 +210,7 @@ public final class TestDaemon {
             } catch {
                 Issue.record("the daemon did not end on SIGTERM: \(log)")
             }
-            // What is being killed this moment is not left: the kernel takes its time over it.
+            // A process that is being killed does not count: the kernel needs a moment for it.
             let left = processes.filter {
                 $0 != process.pid && !Processes.ends($0, within: 2_000)
             }
@@ -239,7 +240,7 @@ public final class TestDaemon {
 
     // MARK: Files
 
-    /// What a reboot leaves nothing of, once the daemon has ended.
+    /// Removes what a reboot would remove, once the daemon has ended.
     public func forgetBoot() throws {
         removeTree(runtimeDirectory)
         mkdir(runtimeDirectory, 0o755)

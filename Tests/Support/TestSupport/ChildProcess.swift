@@ -13,7 +13,7 @@ public struct ChildRequest: Sendable {
     /// User and group; nil is the test's own.
     public var user: Int32?
     public var newSession = false
-    /// Its first standard descriptor that is a terminal becomes that of the new session.
+    /// The child's first standard descriptor that is a terminal becomes that of its new session.
     public var takesTerminal = false
     public var noNewPrivileges = false
     public var openFileLimit: Int32 = 0

@@ -141,7 +141,7 @@ final class AppProcess {
         return lines()
     }
 
-    /// What it said, when it has ended.
+    /// What the process said until its end.
     func lines() -> [String] {
         readToEnd(output.readEnd).split(separator: UInt8(ascii: "\n"))
             .map { String(decoding: $0, as: UTF8.self) }

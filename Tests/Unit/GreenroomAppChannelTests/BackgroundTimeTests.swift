@@ -29,7 +29,7 @@ extension AppMessageTests {
         + taskRequests.map { .submit($0, cookie: 6) }
 }
 
-/// What clients in other languages are written from.
+/// The numbers and forms from which clients in other languages are written.
 @Suite struct `Background time on the wire` {
     private static func bytes(_ report: AppReport.Background) throws -> [UInt8] {
         try AppMessage.report(.background(report)).encoded()

@@ -10,7 +10,8 @@ import VarlinkTestSupport
 final class FakeDaemon: Sendable {
     struct Received: Sendable {
         let call: ControlCall
-        /// They are closed after the answer; an app's output that stayed open here would never end.
+        /// The descriptors are closed after the answer: if an app's output stayed open here, it
+        /// would never end.
         let descriptors: [FileDescriptor]
     }
 

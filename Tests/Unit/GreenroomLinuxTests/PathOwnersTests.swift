@@ -4,7 +4,7 @@ import GreenroomLinux
 import TestSupport
 import Testing
 
-/// Whose files may be opened by their names: on a real file system, with folders of other users.
+/// Which users' files may be opened by name, on a real file system with folders of other users.
 @Suite struct PathOwnersTests {
     private static let stranger: uid_t = 64_105
 

@@ -25,7 +25,7 @@ import Testing
         // No message contains urgent data.
         #expect(readiness.reaction(to: [.readable, .priority], idle) == .close)
         #expect(readiness.reaction(to: [.readable, .hangUp], calling) == .close)
-        // What it sent before it left is served first.
+        // The calls that the client sent before it left are served first.
         #expect(readiness.reaction(to: [.readable, .hangUp], idle) == .read)
     }
 

@@ -12,7 +12,7 @@ struct PolicyDefaultTests {
         intended.inspectsFileLocks = true
         intended.pagesOutSuspended = true
         intended.prewarmStartDelay = .seconds(10)
-        // Of two users, one leaves the other half of the instances.
+        // If there are two users, each leaves half of the instances to the other.
         intended.instancesPerUser = 1024
 
         var configured = Policy(DaemonConfiguration())

@@ -10,7 +10,7 @@ struct ManualPage {
         /// The text of `.SH` and `.SS`; empty above the first.
         var section = ""
         var subsection = ""
-        /// Of `.TP` and `.TQ`, without fonts and escapes.
+        /// The text of `.TP` and `.TQ`, without fonts and escapes.
         var tag = ""
     }
     private(set) var subsections: [Entry] = []

@@ -1,11 +1,11 @@
 import TestSupport
 
-/// One thing that one installed program does, in a folder of its own. `Tests/Tools/setup` installs what
-/// Debian does not have anyway.
+/// One thing that one installed program does, in a folder of its own. `Tests/Tools/setup` installs
+/// what Debian does not have anyway.
 struct ProgramJob: Sendable, CustomStringConvertible {
     let program: String
     let arguments: [String]
-    /// Its standard input.
+    /// The job's standard input.
     var input = ""
     /// Variables that are added to a plain environment.
     var environment: [String] = []

@@ -87,7 +87,7 @@ struct Prison {
         client = try daemon.client()
     }
 
-    /// What the acts come to, a word each.
+    /// The result of each act, in one word.
     func attempt(
         _ acts: [String], in app: String, expecting kind: Control.LaunchKind,
         _ change: (inout Control.LaunchCall) -> Void = { _ in }

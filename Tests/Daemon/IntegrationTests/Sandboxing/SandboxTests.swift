@@ -204,7 +204,7 @@ import Testing
                     reason: "no such file or directory"))
     }
 
-    /// What must come of it is read off another instance's cgroup: nothing else is accepted.
+    /// The expected values are read from another instance's cgroup, and no others are accepted.
     @Test(arguments: Runner.allCases)
     func `a limit is enforced, or the app does not run and the reason names what is missing`(
         runner: Runner

@@ -1,8 +1,8 @@
 import GreenroomLifecycle
 
 /// One action from outside: what a client, an administrator, a fault or the passing of time does.
-/// It names instances and apps by numbers, which are resolved when it happens. So a run still makes
-/// sense when other stimuli are left out of it.
+/// A stimulus names instances and apps by numbers, which are resolved when it happens. So a run
+/// still makes sense when other stimuli are left out of it.
 enum Stimulus: Sendable {
     case launch(app: Int, key: Int, inBackground: Bool, isAttached: Bool, repeating: Int?)
     case prewarm(app: Int, key: Int)

@@ -14,7 +14,7 @@ struct Fate: Sendable {
     /// The number of SIGKILLs that find it in an uninterruptible sleep and have no effect.
     var deafKills: Int
     var freeze: Freeze
-    /// It accepts connections to its sockets.
+    /// The app accepts connections to its sockets.
     var accepts: Bool
     /// How long it takes to acknowledge a step; nil if it never does.
     var acknowledgement: Duration?
@@ -28,10 +28,10 @@ struct Fate: Sendable {
     /// never says so.
     var runDelay: Duration?
     var hasHandler: Bool
-    /// It ends its tasks and runs when it is told that their time is about to end.
+    /// The app ends its tasks and runs when it is told that their time is about to end.
     var heedsExpiration: Bool
 
-    /// What it does with its saved state.
+    /// What the app does with its saved state.
     var habit: Habit
 
     enum Habit: Sendable { case none, keeps, forgets, exceeds, extends }
@@ -114,9 +114,9 @@ struct FakeProcess: Sendable {
     var wasToldToGo = false
     var hasStarted = false
     var hasChannel = true
-    /// It ended with its spawner, and nobody saw how.
+    /// The instance ended with its spawner, and nobody saw how.
     var isLost = false
-    /// Its channel is lost, so the shell finds out in another way when it starts.
+    /// The instance's channel is lost, so the shell finds out in another way when it starts.
     var isWatched = false
     var isReady = false
     var isFrozen = false

@@ -3,7 +3,8 @@ import Glibc
 /// One target: takes what libFuzzer made up, and traps if the code under test breaks a promise.
 typealias Target = @Sendable (Input) -> Void
 
-/// By name; FUZZ_TARGET= chooses one, "list" lists them. Each has a folder of Tests/Suites/fuzz/corpus.
+/// By name; FUZZ_TARGET= chooses one, "list" lists them. Each has a folder of
+/// Tests/Suites/fuzz/corpus.
 let targets: [(name: String, run: Target)] = [
     ("varlink-server", fuzzServerConnection), ("varlink-client", fuzzClientConnection),
     ("json", fuzzJSON), ("interface", fuzzInterface), ("control-call", fuzzControlCall),
@@ -15,7 +16,7 @@ let targets: [(name: String, run: Target)] = [
     ("environment", fuzzEnvironment),
 ]
 
-/// What libFuzzer made up, eaten from the front.
+/// The bytes that libFuzzer made, used from the front.
 struct Input {
     private(set) var bytes: ArraySlice<UInt8>
 

@@ -49,7 +49,7 @@ private func serve(
             }
         }
         if connection.waitingByteCount > size + limits.messageByteCount {
-            // What is whole is taken at once; half a message is limited.
+            // Complete messages are taken at once; an incomplete one is limited.
             if connection.violation == nil { fatalError("too much is kept") }
         }
     }
@@ -103,7 +103,7 @@ func fuzzClientConnection(_ input: Input) {
     for reply in whole.0 { _ = ServiceError(reply) }
 }
 
-/// What is read can be written and read again, and is the same then.
+/// A text that was read can be written and read again, and stays the same.
 func fuzzJSON(_ input: Input) {
     let bytes = input.rest
     guard let value = try? JSONValue(parsing: bytes.span) else { return }
@@ -118,7 +118,8 @@ func fuzzJSON(_ input: Input) {
     expect(second.bytes, writer.bytes, "the text written twice")
 }
 
-/// What is portable is whole; types hold against any value without a trap.
+/// An interface that the portable dialect allows is the same in the whole language. Types can be
+/// checked against any value.
 func fuzzInterface(_ input: Input) {
     let text = input.text
     let portable = try? Interface(parsing: text)
