@@ -109,10 +109,10 @@ struct App: Hashable, Sendable {
     var isListening = false
     /// A hint that the app will be launched counts until then.
     var hintedUntil: Instant?
-    /// The state versions of the app's archives, and the version of the app that last finished a
-    /// launch.
+    /// The state versions of the app's archives, and the versions of the app that have finished a
+    /// launch, the latest first.
     var kept: [SceneIdentifier: UInt64] = [:]
-    var launchedVersion: UInt64?
+    var launchedVersions: [UInt64] = []
 
     init(record: AppRecord) { self.record = record }
 

@@ -22,7 +22,7 @@ extension Lifecycle {
     mutating func stateFound(_ app: AppIdentifier, _ kept: KeptState) {
         guard directory[app]?.isRemoved == false else { return }
         self[app].kept = kept.archives
-        self[app].launchedVersion = kept.launchedVersion
+        self[app].launchedVersions = kept.launchedVersions
         let record = self[app].record
         if record.sessions.isEmpty, record.discarded.isEmpty, record.lastSession == 0,
             kept.sessions != SessionList()
@@ -149,16 +149,20 @@ extension Lifecycle {
         guard let entry = directory[app], let description = entry.description else {
             return (true, true)
         }
-        return (entry.launchedVersion == nil, entry.launchedVersion != description.version)
+        let versions = entry.launchedVersions
+        return (versions.isEmpty, !versions.contains(description.version))
     }
 
     /// The first launch counts only when it has succeeded, so that a setup that failed is tried
     /// again.
     mutating func finishedLaunching(_ app: AppIdentifier) {
         guard let version = directory[app]?.description?.version,
-            self[app].launchedVersion != version
+            self[app].launchedVersions.first != version
         else { return }
-        self[app].launchedVersion = version
+        self[app].launchedVersions.removeAll { $0 == version }
+        self[app].launchedVersions.insert(version, at: 0)
+        self[app].launchedVersions = Array(
+            self[app].launchedVersions.prefix(KeptState.versionLimit))
         effects.append(.noteVersion(app))
     }
 

@@ -9,16 +9,19 @@ public struct KeptState: Hashable, Sendable {
     /// The scene sessions in order of use, and the discarded ones that the app was not told about.
     /// They count after a reboot, when the app has no record.
     public var sessions: SessionList
-    /// The version that last finished a launch; nil if none ever did.
-    public var launchedVersion: UInt64?
+    /// The versions that have finished a launch, the latest first.
+    public var launchedVersions: [UInt64]
+
+    /// At most this many versions are remembered: enough to go back several releases.
+    public static let versionLimit = 16
 
     public init(
         archives: [SceneIdentifier: UInt64] = [:], sessions: SessionList = SessionList(),
-        launchedVersion: UInt64? = nil
+        launchedVersions: [UInt64] = []
     ) {
         self.archives = archives
         self.sessions = sessions
-        self.launchedVersion = launchedVersion
+        self.launchedVersions = launchedVersions
     }
 }
 

@@ -43,7 +43,7 @@ final class KeptStates {
         let identifier = app.identifier
         var kept = KeptState(
             sessions: files.sessions(of: identifier),
-            launchedVersion: files.version(of: identifier).map(VersionDigest.of))
+            launchedVersions: files.versions(of: identifier).map(VersionDigest.of))
         for scene in files.scenes(of: identifier) {
             guard let state = files.archive(of: identifier, scene), state.user == app.account.user
             else {

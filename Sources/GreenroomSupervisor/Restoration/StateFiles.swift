@@ -9,7 +9,7 @@ internal import GreenroomLinux
 ///     STATE/apps/APP/archive    the app's own archive; as the message that will carry it
 ///     STATE/apps/APP/scene-N    that of session N
 ///     STATE/apps/APP/sessions   which sessions there are
-///     STATE/apps/APP/version    the version that last finished a launch
+///     STATE/apps/APP/version    the versions that finished a launch, the latest first
 ///
 /// Each file is written beside its place and then renamed. Nothing waits for the disk, so a file
 /// may be empty or torn after a power cut. That is noticed, and the file counts as missing.
@@ -97,11 +97,21 @@ struct StateFiles {
 
     // MARK: Versions
 
-    /// Nil if no launch of the app was ever finished.
-    func version(of app: AppIdentifier) -> String? { text(app, "version") }
+    /// The versions that have finished a launch, the latest first, each on a line. (A version is a
+    /// line of a manifest.)
+    func versions(of app: AppIdentifier) -> [String] {
+        guard let text = text(app, "version") else { return [] }
+        return text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    }
 
     func note(version: String, of app: AppIdentifier) throws(SystemError) {
-        try write(Array(version.utf8), app, "version")
+        let earlier = versions(of: app).filter { $0 != version }
+        var text = version
+        for one in earlier.prefix(KeptState.versionLimit - 1) {
+            guard text.utf8.count + one.utf8.count < Self.textLimit else { break }
+            text += "\n" + one
+        }
+        try write(Array(text.utf8), app, "version")
     }
 
     // MARK: Files

@@ -376,6 +376,7 @@ import Testing
         for (version, first) in [
             ("1", "first true of version true"), ("1", "first false of version false"),
             ("2", "first false of version true"), ("2", "first false of version false"),
+            ("1", "first false of version false"),
         ] {
             app.lines = ["Version=\(version)"]
             try kit.reinstall(app)

@@ -405,9 +405,22 @@ import Testing
         #expect(!first.ever && first.ofVersion)
     }
 
+    @Test func `is not due after a return to a version that was launched before`() {
+        var stage = Stage(.application { $0.version = 1 })
+        stage.send(.stateFound(Self.app, KeptState()))
+        stage.acknowledgeAll(stage.activate(Self.app))
+        stage.send(.appInstalled(.application { $0.version = 2 }))
+        let second = stage.run(name: "second")
+        stage.send(.becameReady(second))
+        #expect(stage.has(.noteVersion(Self.app)))
+        stage.send(.appInstalled(.application { $0.version = 1 }))
+        let first = stage.core.isFirstLaunch(of: Self.app)
+        #expect(!first.ever && !first.ofVersion)
+    }
+
     @Test func `is never repeated once the shell has noted it`() {
         var stage = Stage(.application { $0.version = 1 })
-        stage.send(.stateFound(Self.app, KeptState(launchedVersion: 1)))
+        stage.send(.stateFound(Self.app, KeptState(launchedVersions: [1])))
         let first = stage.core.isFirstLaunch(of: Self.app)
         #expect(!first.ever && !first.ofVersion)
         let id = stage.activate(Self.app)

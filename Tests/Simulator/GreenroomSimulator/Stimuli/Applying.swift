@@ -208,7 +208,7 @@ extension Simulation {
                 KeptState(
                     archives: world.states[identifier] ?? [:],
                     sessions: world.sessions[identifier] ?? SessionList(),
-                    launchedVersion: world.versions[identifier])))
+                    launchedVersions: world.versions[identifier].map { [$0] } ?? [])))
     }
 
     mutating func loseState(_ app: AppIdentifier) throws(Violation) {
