@@ -87,6 +87,7 @@ extension Lifecycle {
             // The app's manifest may have changed since, so that it is a program now.
             updateBackground(id) { $0 = BackgroundTime() }
             if self[id].record.inBackground { sendToBackground(id) } else { activate(id) }
+            answerGoal(of: id, .done(id, self[id].record.state))
         case .acknowledging: beginConversation(id)
         }
     }

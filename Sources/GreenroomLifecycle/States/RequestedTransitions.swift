@@ -42,15 +42,20 @@ extension Lifecycle {
         answer(request, .done(id, .notRunning))
     }
 
-    /// Moves a program to another state. The move takes effect at once or, during a launch, when
-    /// the program is ready.
+    /// Moves a program to another state, at once or, during a launch, when the program is ready.
+    /// So is an app that acknowledges its states, until it has finished launching. The request is
+    /// answered after the move.
     mutating func move(
         _ transition: Transition, _ id: InstanceIdentifier, for request: RequestIdentifier
     ) {
         if self[id].record.state == .launching {
             if transition != .resume {
-                update(id) { $0.inBackground = transition == .background }
+                update(id) { [now] in
+                    $0.inBackground = transition == .background
+                    $0.lastUsed = now
+                }
                 self[id].launch?.launch.inBackground = transition == .background
+                return waitForGoal(request, of: id)
             }
         } else {
             if self[id].record.state == .suspended { thaw(id) }

@@ -146,12 +146,13 @@ extension Lifecycle {
         if old.state.isPrewarm && !state.isPrewarm && state != .launching {
             wantRefill(of: old.app)
         }
-        if !state.isRunning && old.conversation != nil { leaveConversation(id) }
+        if !state.isRunning { leaveConversation(id) }
         if !state.isRunning && old.background.value != nil { leaveBackgroundTime(id) }
         if old.state == .launching { availabilityChanged(of: old.app, because: old.endReason) }
     }
 
-    /// Ends the conversation, because nothing but its end is expected of the instance.
+    /// Ends the conversation, if there is one, and refuses what waits for a state, because nothing
+    /// but its end is expected of the instance.
     private mutating func leaveConversation(_ id: InstanceIdentifier) {
         deadlines.remove(.step(id))
         let reason = self[id].record.endReason ?? .unknown
