@@ -94,7 +94,8 @@ struct Descriptions {
         status.restartCount = restarts > 0 ? Int64(restarts) : nil
         status.byteCount = record.byteCount > 0 ? record.byteCount : nil
         status.exit = record.exitStatus == nil ? nil : Control.ExitRecord(record)
-        let scenes = record.conversation?.scenes.filter { $0.scene != .application }
+        let conversation = record.state == .notRunning ? nil : record.conversation
+        let scenes = conversation?.scenes.filter { $0.scene != .application }
         status.scenes = scenes.flatMap { $0.isEmpty ? nil : $0 }?.map {
             Control.Scene(
                 session: $0.scene.description, activation: Control.ActivationState($0.activation))
