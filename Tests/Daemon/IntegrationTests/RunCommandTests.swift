@@ -56,6 +56,16 @@ import Testing
         if runner == .nobody { #expect(isDegraded) }
     }
 
+    @Test func `run adds the manifest's variables to those of its caller`() throws {
+        var app = TestApp(Self.cold, exec: "/bin/sh -c 'echo $A $B $C'")
+        app.lines = ["Environment=A=manifest B=manifest"]
+        let daemon = try TestDaemon(app)
+        var request = try Self.request(daemon, ["run", Self.cold])
+        request.environment += ["B=caller", "C=caller"]
+        let result = try TestSupport.run(request)
+        #expect(String(decoding: result.output, as: UTF8.self) == "manifest manifest caller\n")
+    }
+
     @Test(arguments: all)
     func `run has the output and the status of the app`(_ app: String) throws {
         let daemon = try Self.daemon()
