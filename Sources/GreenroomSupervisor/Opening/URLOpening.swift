@@ -86,6 +86,7 @@ final class URLOpening {
             var content = AppContent()
             content.sourceApplication = source.rawValue
             content.urls = [AppContent.OpenURL(url)]
+            content.urls[0].sourceApplication = source.rawValue
             try LaunchFeatures.check(content, app)
             let (context, key) = try launches.context(of: app, content, .url)
             launches.begin(
