@@ -57,10 +57,16 @@ public struct DeliveryAddress: Hashable, Sendable {
     /// The connected scene used last; nil if none is connected yet.
     public var scene: SceneIdentifier?
     public var inBackground: Bool
+    /// The app is coming to the foreground and will be told willEnterForeground. What is delivered
+    /// comes after that.
+    public var awaitsReturn: Bool
 
-    public init(scene: SceneIdentifier? = nil, inBackground: Bool = false) {
+    public init(
+        scene: SceneIdentifier? = nil, inBackground: Bool = false, awaitsReturn: Bool = false
+    ) {
         self.scene = scene
         self.inBackground = inBackground
+        self.awaitsReturn = awaitsReturn
     }
 }
 
@@ -254,7 +260,8 @@ extension Lifecycle {
     private func deliveryAddress(of id: InstanceIdentifier) -> DeliveryAddress {
         DeliveryAddress(
             scene: table[id]?.record.conversation?.scenes.last { $0.isConnected }?.scene,
-            inBackground: isInBackground(id))
+            inBackground: isInBackground(id),
+            awaitsReturn: table[id]?.record.conversation?.awaitsReturn ?? false)
     }
 
     private func stepTerms(of id: InstanceIdentifier, _ step: PendingStep) -> StepTerms {

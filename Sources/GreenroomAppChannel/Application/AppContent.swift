@@ -34,6 +34,25 @@ public struct AppContent: Hashable, Sendable {
 
     public var isEmpty: Bool { self == AppContent() }
 
+    /// Adds what came later. Where there can be only one value, the later one counts.
+    public mutating func add(_ later: AppContent) {
+        urls += later.urls
+        sourceApplication = later.sourceApplication ?? sourceApplication
+        quickAction = later.quickAction ?? quickAction
+        userActivities += later.userActivities
+        handoffUserActivityType = later.handoffUserActivityType ?? handoffUserActivityType
+        if later.remoteNotification != nil || later.localNotification != nil {
+            remoteNotification = later.remoteNotification
+            localNotification = later.localNotification
+            notificationResponse = later.notificationResponse
+        }
+        isForLocation = isForLocation || later.isForLocation
+        newsstandDownloads += later.newsstandDownloads
+        bluetoothCentrals += later.bluetoothCentrals
+        bluetoothPeripherals += later.bluetoothPeripherals
+        cloudKitShareMetadata = later.cloudKitShareMetadata ?? cloudKitShareMetadata
+    }
+
     /// A URL and how to open it.
     public struct OpenURL: Hashable, Sendable {
         public var url: String

@@ -157,6 +157,21 @@ extension Conversation {
         return (scene.scene, step)
     }
 
+    /// Whether the scene used last is coming to the foreground and has not been told
+    /// willEnterForeground.
+    var awaitsReturn: Bool {
+        guard let last = scenes.last(where: { $0.goal != .disconnected }), last.goal == .foreground
+        else { return false }
+        let isTold = pending?.scene == last.scene && pending?.step == .willEnterForeground
+        switch last.activation {
+        // A scene that is leaving the foreground passes through the background.
+        case .foregroundInactive:
+            return pending?.scene == last.scene && pending?.step == .didEnterBackground
+        case .background, .unattached: return last.isConnected && !isTold
+        case .foregroundActive: return false
+        }
+    }
+
     /// Whether a scene is in the foreground or on its way there.
     var wantsForeground: Bool { scenes.contains { $0.goal == .foreground } }
 

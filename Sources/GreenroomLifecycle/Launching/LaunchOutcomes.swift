@@ -35,14 +35,15 @@ extension Lifecycle {
         let wasSuspended = self[id].record.state == .suspended
         if wasSuspended { thaw(id) }
         let outcome = LaunchOutcome(instance: id, kind: wasSuspended ? .resume : .foreground)
-        deliver(request, to: id)
-        answer(request, .launched(outcome))
-        remember(id, launch.launchIdentifier, outcome)
-        report(.launched(request, launch.launchIdentifier, launch.app, outcome))
         update(id) { [now] in $0.lastUsed = now }
         let isReady =
             self[id].record.state != .launching || self[id].record.phase == .arriving
         if !launch.inBackground && isReady { activate(id) }
+        // After willEnterForeground, as in UIKit.
+        deliver(request, to: id)
+        answer(request, .launched(outcome))
+        remember(id, launch.launchIdentifier, outcome)
+        report(.launched(request, launch.launchIdentifier, launch.app, outcome))
     }
 
     private mutating func wait(

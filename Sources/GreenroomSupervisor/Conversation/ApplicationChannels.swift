@@ -50,11 +50,23 @@ final class ApplicationChannels {
         if pending.scene == .application {
             guard let event = AppEvent.Lifecycle(pending.step) else { return }
             messenger.send(.lifecycle(event, cookie: pending.cookie), to: instance)
+            if pending.step == .willEnterForeground { deliverWaiting(to: instance, session: nil) }
         } else {
             guard let transition = AppEvent.SceneTransition(pending.step) else { return }
             messenger.send(
                 .scene(transition, session: session, cookie: pending.cookie), to: instance)
+            if pending.step == .willEnterForeground {
+                deliverWaiting(to: instance, session: session)
+            }
         }
+    }
+
+    /// Delivers the content that waited until the app or its scene enters the foreground.
+    private func deliverWaiting(to instance: InstanceIdentifier, session: String?) {
+        let content = contents.take(instance)
+        guard !content.isEmpty else { return }
+        messenger.send(
+            .deliver(content, session: session, cookie: messenger.freeCookie()), to: instance)
     }
 
     /// Continues an app that ^Z on its terminal has stopped: it could not answer. It then runs
@@ -82,7 +94,8 @@ final class ApplicationChannels {
     }
 
     /// Delivers the content to the scene that was used last. If none is connected, the content
-    /// waits for the next one.
+    /// waits for the next one. If the app is coming to the foreground, the content waits until it
+    /// has been told so.
     func deliver(
         _ instance: InstanceIdentifier, _ request: RequestIdentifier, to address: DeliveryAddress
     ) {
@@ -91,9 +104,11 @@ final class ApplicationChannels {
         guard !context.content.isEmpty, let app = instances[instance]?.app else {
             return
         }
-        if catalog[app]?.description.scenes != .unsupported, address.scene == nil {
-            contents.set(context.content, for: instance, isKept: address.inBackground)
-            return
+        let lacksScene =
+            catalog[app]?.description.scenes != .unsupported && address.scene == nil
+        if lacksScene || address.awaitsReturn {
+            let isKept = address.inBackground || address.awaitsReturn
+            return contents.add(context.content, for: instance, isKept: isKept)
         }
         let session = address.scene.flatMap { $0 == .application ? nil : $0.description }
         messenger.send(

@@ -33,10 +33,21 @@ final class WaitingContents: InstanceFiles {
         if isKept, !content.isEmpty { keep(content, for: instance) }
     }
 
+    /// Adds to what waits for the instance already.
+    func add(_ content: AppContent, for instance: InstanceIdentifier, isKept: Bool) {
+        var whole = waitingContent(of: instance) ?? AppContent()
+        whole.add(content)
+        set(whole, for: instance, isKept: isKept)
+    }
+
+    private func waitingContent(of instance: InstanceIdentifier) -> AppContent? {
+        instances.known(Waiting.self, of: instance)?.content ?? keptContent(of: instance)
+    }
+
     /// Returns the instance's content and forgets it.
     func take(_ instance: InstanceIdentifier) -> AppContent {
         let kept = keptContent(of: instance)
-        unsafe unlink(path(of: instance))
+        if kept != nil { unsafe unlink(path(of: instance)) }
         let waiting = instances.known(Waiting.self, of: instance)
         defer { waiting?.content = nil }
         return waiting?.content ?? kept ?? AppContent()
@@ -57,7 +68,8 @@ final class WaitingContents: InstanceFiles {
     }
 
     private func keptContent(of instance: InstanceIdentifier) -> AppContent? {
-        guard let file = try? FileDescriptor.open(path(of: instance), O_RDONLY | O_NOFOLLOW),
+        guard hasDirectory,
+            let file = try? FileDescriptor.open(path(of: instance), O_RDONLY | O_NOFOLLOW),
             let bytes = try? file.readBytes(atMost: WireFormat.datagramLimit),
             case .event(.deliver(let content, _, _))? = try? unsafe DaemonMessage(
                 decoding: bytes.span.bytes)

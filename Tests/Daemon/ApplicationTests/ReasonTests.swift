@@ -40,7 +40,39 @@ import Testing
         try daemon.awaitState(.active, of: instance)
         #expect(
             probe.told(in: daemon).suffix(3) == [
-                "deliver app notes:two", "willEnterForeground", "didBecomeActive",
+                "willEnterForeground", "deliver app notes:two", "didBecomeActive",
+            ])
+    }
+
+    @Test(arguments: ["", "Scenes=yes"])
+    func `URLs for an app that is leaving the front reach it when it has come back`(
+        scenes: String
+    ) throws {
+        let folder = try TemporaryDirectory()
+        let gate = folder.path + "/gate"
+        mkfifo(gate, 0o600)
+        var probe = Probe(Self.app)
+        probe.scenes = scenes
+        probe.application = ["URLSchemes=notes"]
+        probe.environment = ["PROBE_WAIT=didEnterBackground", "PROBE_WAIT_AT=\(gate)"]
+        let daemon = try TestDaemon.with(probe)
+        let (client, other) = (try daemon.client(), try daemon.client())
+        let instance = try client.launch(Self.app).instance
+        try daemon.awaitState(.active, of: instance)
+        try other.send(.transition(.background, .instance(instance)))
+        try daemon.awaitState(.inactive, of: instance)
+        _ = try client.handled(.open(.init(urls: ["notes:one"])))
+        _ = try client.handled(.open(.init(urls: ["notes:two"])))
+        close(open(gate, O_WRONLY))
+        try daemon.awaitState(.active, of: instance)
+        let told = probe.told(in: daemon)
+        let back = try #require(told.lastIndex { $0.contains("willEnterForeground") })
+        let session = scenes.isEmpty ? "" : " 1"
+        let place = scenes.isEmpty ? "app" : "1"
+        #expect(
+            told[(back - 1)...] == [
+                "didEnterBackground" + session, "willEnterForeground" + session,
+                "deliver \(place) notes:one notes:two", "didBecomeActive" + session,
             ])
     }
 
@@ -171,7 +203,10 @@ import Testing
             ])
         _ = try client.handled(.notify(app: Self.app, payload: "2", response: "tap"))
         try daemon.awaitState(.active, of: instance)
-        #expect(probe.told(in: daemon)[2] == "deliver app notification 2")
+        #expect(
+            probe.told(in: daemon).dropFirst(2).prefix(2) == [
+                "willEnterForeground", "deliver app notification 2",
+            ])
     }
 
     @Test func `an app gets quick actions, activities and locations`() throws {

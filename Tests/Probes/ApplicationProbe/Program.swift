@@ -12,6 +12,7 @@ import GreenroomLinux
 ///     PROBE_OPEN=URL      opens the URL when it is in front, PROBE_OPENS=COUNT times
 ///     PROBE_DRAW=WORD     says that it has drawn when it is told WORD
 ///     PROBE_GATE=FIFO     launched, it waits at the pipe, then at that called FIFO2
+///     PROBE_WAIT=WORD     told WORD, it waits at the pipe PROBE_WAIT_AT before it answers
 ///     PROBE_TAMPER=1      launched, it tries to change what it was handed
 ///     PROBE_NO_MAIN=1     prewarmed, it never comes as far as ApplicationMain
 @main struct Program {
@@ -134,6 +135,13 @@ import GreenroomLinux
     }
 
     static func answer(_ word: String, _ cookie: UInt64) {
+        // It waits until somebody opens the other end, once.
+        if let gate = variable("PROBE_WAIT_AT"), let wait = variable("PROBE_WAIT"),
+            word.hasPrefix(wait)
+        {
+            unsetenv("PROBE_WAIT")
+            close(open(gate, O_RDONLY))
+        }
         if let draw = variable("PROBE_DRAW"), word.hasPrefix(draw) {
             send(.report(.didDrawFirstFrame(at: now, session: nil)))
         }

@@ -57,6 +57,32 @@ import Testing
         #expect(stage.answers == [.done(id, .background)])
     }
 
+    @Test func `an app that is sent to the background while it launches goes there`() {
+        var stage = stage()
+        let id = stage.run()
+        stage.ask(.background, id)
+        #expect(stage.answers.isEmpty)
+        stage.send(.becameReady(id))
+        #expect(stage.told == [.didEnterBackground])
+        #expect(stage.answers.isEmpty)
+        stage.acknowledge(id)
+        #expect(stage.answers == [.done(id, .background)])
+    }
+
+    @Test func `content for an app that comes back is delivered after willEnterForeground`() {
+        var stage = Stage(.application(Stage.app) { $0.isSingleInstance = true })
+        let id = stage.activate(Stage.app)
+        stage.ask(.background, id)
+        stage.acknowledge(id)
+        // It is still leaving the front.
+        stage.launch(name: "again")
+        #expect(stage.deliveries.map(\.awaitsReturn) == [true])
+        stage.acknowledge(id)
+        #expect(stage.told == [.willEnterForeground])
+        stage.launch(name: "and again")
+        #expect(stage.deliveries.map(\.awaitsReturn) == [false])
+    }
+
     @Test
     func `an active app is frozen only after it has acknowledged each step to the background`() {
         var stage = stage()

@@ -135,6 +135,9 @@ struct Stage {
 
     /// The steps that the last event told an app (`allTold` has those of all events).
     var told: [LifecycleStep] { Self.steps(effects) }
+    var deliveries: [DeliveryAddress] {
+        effects.compactMap { if case .deliver(_, _, let address) = $0 { address } else { nil } }
+    }
     var notices: [Notice] {
         effects.compactMap { if case .notify(_, let notice) = $0 { notice } else { nil } }
     }
