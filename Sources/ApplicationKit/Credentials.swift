@@ -3,7 +3,7 @@ internal import GreenroomAppChannel
 
 /// Why protected data cannot be read *now*. A credential that does not exist is not an error: apps
 /// that mistook "unavailable" for "does not exist" have logged their users out.
-public enum ProtectedDataError: Error, Hashable, Sendable {
+public enum ProtectedDataError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The device is locked; or it was locked when the app was launched, and the daemon has not
     /// been able to read the credentials since. Try again after
     /// `applicationProtectedDataDidBecomeAvailable`.
@@ -12,6 +12,17 @@ public enum ProtectedDataError: Error, Hashable, Sendable {
     case unreadable(code: Int32)
     /// The credentials are larger than ``Application/credentialByteLimit``.
     case tooLarge
+
+    /// The reason in words.
+    public var description: String {
+        switch self {
+        case .unavailable:
+            "protected data is unavailable: the device is locked, or was locked at the launch"
+        case .unreadable(let code): "the credential cannot be read (errno \(code))"
+        case .tooLarge:
+            "the credentials are larger than \(Application.credentialByteLimit) bytes"
+        }
+    }
 }
 
 /// The credentials that the daemon handed over, in a file that nobody can change any more.

@@ -141,7 +141,7 @@ extension MetricManagerSubscriber {
 }
 
 /// Why a launch cannot be extended; MetricKit's `MXError.Code` for launch tasks.
-public enum LaunchTaskError: Error, Hashable, Sendable {
+public enum LaunchTaskError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The name is empty, has more than 128 bytes, or contains a NUL.
     case invalidID
     /// 16 tasks are under way already.
@@ -152,4 +152,16 @@ public enum LaunchTaskError: Error, Hashable, Sendable {
     case duplicated
     /// No task with this name is under way.
     case unknown
+
+    /// The reason in words.
+    public var description: String {
+        switch self {
+        case .invalidID: "the name of a launch task has 1 to 128 bytes and no NUL"
+        case .maxCount: "16 launch tasks are under way, and there can be no more"
+        case .pastDeadline:
+            "the launch cannot be extended: the app is active, has drawn, or is not launched"
+        case .duplicated: "a launch task of this name is under way"
+        case .unknown: "no launch task of this name is under way"
+        }
+    }
 }
