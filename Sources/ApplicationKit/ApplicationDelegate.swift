@@ -133,6 +133,13 @@
         _ application: Application, didReceiveRemoteNotification payload: String,
         fetchCompletionHandler completionHandler:
             @escaping @MainActor (Application.BackgroundFetchResult) -> Void)
+    /// The user has answered a notification; UserNotifications'
+    /// `userNotificationCenter(_:didReceive:withCompletionHandler:)`. A scene that is connected for
+    /// it has the response in its connection options instead.
+    /// - Parameter completionHandler: call it once, when the app has dealt with the response.
+    func application(
+        _ application: Application, didReceive response: NotificationResponse,
+        withCompletionHandler completionHandler: @escaping @MainActor () -> Void)
 
     // MARK: Scenes
 
@@ -235,6 +242,17 @@ extension ApplicationDelegate {
         fetchCompletionHandler completionHandler:
             @escaping @MainActor (Application.BackgroundFetchResult) -> Void
     ) { completionHandler(.noData) }
+    /// Calls `application(_:didReceiveRemoteNotification:fetchCompletionHandler:)` if it was a
+    /// remote notification.
+    public func application(
+        _ application: Application, didReceive response: NotificationResponse,
+        withCompletionHandler completionHandler: @escaping @MainActor () -> Void
+    ) {
+        guard response.isRemote, let payload = response.payload else { return completionHandler() }
+        self.application(
+            application, didReceiveRemoteNotification: payload,
+            fetchCompletionHandler: { _ in completionHandler() })
+    }
 
     /// Returns the session's configuration, which is the manifest's.
     public func application(

@@ -24,15 +24,19 @@ extension Application {
     /// Posted just after `application(_:didFinishLaunchingWithOptions:)` has returned.
     public static let didFinishLaunchingNotification = NotificationName(
         rawValue: "didFinishLaunching")
-    /// Posted after `applicationDidBecomeActive(_:)`. Apps without scenes.
+    /// Posted after `applicationDidBecomeActive(_:)`, or after the
+    /// `sceneDidBecomeActive(_:)` that changes the state of the whole app.
     public static let didBecomeActiveNotification = NotificationName(rawValue: "didBecomeActive")
-    /// Posted after `applicationWillResignActive(_:)`. Apps without scenes.
+    /// Posted after `applicationWillResignActive(_:)`, or after the
+    /// `sceneWillResignActive(_:)` that changes the state of the whole app.
     public static let willResignActiveNotification = NotificationName(
         rawValue: "willResignActive")
-    /// Posted after `applicationDidEnterBackground(_:)`. Apps without scenes.
+    /// Posted after `applicationDidEnterBackground(_:)`, or after the
+    /// `sceneDidEnterBackground(_:)` that changes the state of the whole app.
     public static let didEnterBackgroundNotification = NotificationName(
         rawValue: "didEnterBackground")
-    /// Posted after `applicationWillEnterForeground(_:)`. Apps without scenes.
+    /// Posted after `applicationWillEnterForeground(_:)`, or after the
+    /// `sceneWillEnterForeground(_:)` that changes the state of the whole app.
     public static let willEnterForegroundNotification = NotificationName(
         rawValue: "willEnterForeground")
     /// Posted after `applicationWillTerminate(_:)`. The process exits when the observers have

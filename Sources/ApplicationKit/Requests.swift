@@ -83,6 +83,23 @@ public struct OpenURLContext: Hashable, Sendable {
     }
 }
 
+/// What the user chose on a notification; UserNotifications' `UNNotificationResponse`.
+public struct NotificationResponse: Hashable, Sendable {
+    /// The identifier of the action that the user chose.
+    public let actionIdentifier: String
+    /// The notification's payload as it was sent.
+    public let payload: String?
+    let isRemote: Bool
+
+    /// Nil if the user has not answered the notification.
+    init?(_ content: AppContent) {
+        guard let action = content.notificationResponse else { return nil }
+        actionIdentifier = action
+        payload = content.remoteNotification ?? content.localNotification
+        isRemote = content.remoteNotification != nil
+    }
+}
+
 /// Why a request of the app was refused.
 public struct RequestError: Error, Hashable, Sendable, CustomStringConvertible {
     /// An errno(3). `EAGAIN` means that too many requests of the app are under way: the daemon

@@ -53,7 +53,10 @@ static void handle_event(struct greenroom_app *app, int event, uint64_t cookie) 
     if (tells) app->state = states[event];
     if (event == GREENROOM_PROTECTED_DATA_DID_BECOME_AVAILABLE) app->is_unlocked = true;
     if (event == GREENROOM_WILL_ENTER_FOREGROUND) background_time_without_limit(app);
-    if (event == GREENROOM_WILL_TERMINATE) save_before_end(app);
+    if (event == GREENROOM_WILL_TERMINATE) {
+        save_before_end(app);
+        disconnect_scenes(app);
+    }
     CALL(app, event, app, (enum greenroom_event)event);
     if (is_state) app->state = states[event];
     if (was_in_front && event == GREENROOM_DID_ENTER_BACKGROUND) save_state(app);

@@ -117,6 +117,7 @@ struct greenroom_app {
     char *launch_tasks[LAUNCH_TASK_LIMIT];
     size_t launch_task_count;
     bool has_drawn;
+    struct greenroom_content delivered; /* what the callback under way is about; empty otherwise */
 };
 
 /* --- model.c */
@@ -172,11 +173,15 @@ void tell_launch_steps(struct greenroom_app *app);
 bool connect_scene(struct greenroom_app *app, const struct message *message);
 void move_scene(struct greenroom_app *app, const struct message *message);
 void discard_scenes(struct greenroom_app *app, const struct message *message);
+/* Tells all scenes that they are disconnected: the app is about to end. */
+void disconnect_scenes(struct greenroom_app *app);
 
 /* --- content.c */
 
 /* Delivers content to the scene that the message names, or to the app. Returns whether it was handled. */
 bool deliver(struct greenroom_app *app, const struct message *message);
+/* Delivers a notification to the app, if the content has one. */
+bool deliver_notification(struct greenroom_app *app, const struct greenroom_content *content);
 bool deliver_to_app(struct greenroom_app *app, const struct greenroom_content *content, bool is_accepted);
 
 /* --- credentials.c */

@@ -3,26 +3,56 @@
 #include "greenroom-app.h"
 #include "app.h"
 
+#include <string.h>
+
+/* The nth entry of that name, with the details that follow it. */
+static struct greenroom_content item_of(const struct greenroom_content *content, const char *name, size_t n) {
+    size_t length = strlen(name), i = 0;
+    for (; i < content->count; i++) {
+        const char *entry = content->entries[i];
+        if (strncmp(entry, name, length) == 0 && entry[length] == '=' && n-- == 0) break;
+    }
+    size_t end = i;
+    while (end < content->count
+        && (end == i || (strncmp(content->entries[end], name, length) == 0 && content->entries[end][length] == '.')))
+        end++;
+    return (struct greenroom_content){content->entries + i, end - i};
+}
+
+const struct greenroom_content *greenroom_app_delivered(const struct greenroom_app *app) {
+    return app->delivered.count > 0 ? &app->delivered : NULL;
+}
+
+bool deliver_notification(struct greenroom_app *app, const struct greenroom_content *content) {
+    const char *value = greenroom_content_value(content, "remote-notification", 0);
+    if (!value) return true;
+    bool handled;
+    app->delivered = *content;
+    CALL_FOR(handled, app, receive_remote_notification, false, app, value);
+    app->delivered = (struct greenroom_content){0};
+    return handled;
+}
+
 bool deliver_to_app(struct greenroom_app *app, const struct greenroom_content *content, bool is_accepted) {
     bool handled = true, result;
     const char *value;
     for (size_t i = 0; is_accepted && (value = greenroom_content_value(content, "url", i)); i++) {
+        app->delivered = item_of(content, "url", i);
         CALL_FOR(result, app, open_url, false, app, value);
         handled = handled && result;
     }
     for (size_t i = 0; is_accepted && (value = greenroom_content_value(content, "activity", i)); i++) {
+        app->delivered = item_of(content, "activity", i);
         CALL_FOR(result, app, continue_activity, false, app, value);
         handled = handled && result;
     }
     if (is_accepted && (value = greenroom_content_value(content, "action", 0))) {
+        app->delivered = item_of(content, "action", 0);
         CALL_FOR(result, app, perform_action, false, app, value);
         handled = handled && result;
     }
-    if ((value = greenroom_content_value(content, "remote-notification", 0))) {
-        CALL_FOR(result, app, receive_remote_notification, false, app, value);
-        handled = handled && result;
-    }
-    return handled;
+    app->delivered = (struct greenroom_content){0};
+    return deliver_notification(app, content) && handled;
 }
 
 bool deliver(struct greenroom_app *app, const struct message *message) {
@@ -31,11 +61,18 @@ bool deliver(struct greenroom_app *app, const struct message *message) {
     if (!scene) return deliver_to_app(app, &content, true);
     const char *value;
     bool handled = true;
-    for (size_t i = 0; (value = greenroom_content_value(&content, "url", i)); i++)
+    for (size_t i = 0; (value = greenroom_content_value(&content, "url", i)); i++) {
+        app->delivered = item_of(&content, "url", i);
         CALL(app, scene_open_url, app, scene->session, value);
-    for (size_t i = 0; (value = greenroom_content_value(&content, "activity", i)); i++)
+    }
+    for (size_t i = 0; (value = greenroom_content_value(&content, "activity", i)); i++) {
+        app->delivered = item_of(&content, "activity", i);
         CALL(app, scene_continue_activity, app, scene->session, value);
-    if ((value = greenroom_content_value(&content, "action", 0)))
+    }
+    if ((value = greenroom_content_value(&content, "action", 0))) {
+        app->delivered = item_of(&content, "action", 0);
         CALL_FOR(handled, app, scene_perform_action, false, app, scene->session, value);
-    return handled;
+    }
+    app->delivered = (struct greenroom_content){0};
+    return deliver_notification(app, &content) && handled;
 }

@@ -36,6 +36,8 @@ bool connect_scene(struct greenroom_app *app, const struct message *message) {
         scene->state = GREENROOM_SCENE_BACKGROUND;
         app->has_had_scene = true;
     }
+    /* A scene has the user's answer to a notification in its options. */
+    if (!greenroom_content_value(&content, "notification-response", 0)) (void)deliver_notification(app, &content);
     return true;
 }
 
@@ -62,6 +64,17 @@ void move_scene(struct greenroom_app *app, const struct message *message) {
     app->has_had_scene = true;
     if (tells) report_first(app, event == GREENROOM_DID_BECOME_ACTIVE ? STEP_ACTIVE : STEP_BACKGROUND, scene->session);
     if (event == GREENROOM_WILL_TERMINATE) remove_scene(app, scene);
+}
+
+void disconnect_scenes(struct greenroom_app *app) {
+    while (app->scene_count > 0) {
+        struct scene *scene = &app->scenes[0];
+        if (scene->state == GREENROOM_FOREGROUND_ACTIVE)
+            CALL(app, scene_event, app, scene->session, GREENROOM_WILL_RESIGN_ACTIVE);
+        scene->state = GREENROOM_UNATTACHED;
+        CALL(app, scene_event, app, scene->session, GREENROOM_WILL_TERMINATE);
+        remove_scene(app, scene);
+    }
 }
 
 void discard_scenes(struct greenroom_app *app, const struct message *message) {

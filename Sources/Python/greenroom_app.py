@@ -55,7 +55,7 @@ import warnings
 
 __all__ = [
     "Application", "ApplicationDelegate", "ApplicationState", "Activity", "ActivationState",
-    "AppRefreshTaskRequest", "Container", "LaunchInfo", "LaunchReason", "OpenURL",
+    "AppRefreshTaskRequest", "Container", "LaunchInfo", "LaunchReason", "NotificationResponse", "OpenURL",
     "ProcessingTaskRequest", "ProtectedDataUnavailable", "QuickAction", "Scene", "SceneDelegate",
     "StateCoder", "Task", "TaskKind", "TaskScheduler", "application_main", "application_start",
 ]
@@ -290,6 +290,13 @@ class QuickAction(_Record):
     title: str | None = None
     subtitle: str | None = None
     user_info: dict[str, str] = {}
+
+
+class NotificationResponse(_Record):
+    """What the user chose on a notification."""
+
+    action_identifier: str
+    payload: str | None = None
 
 
 class LaunchReason(enum.IntEnum):
@@ -640,6 +647,8 @@ class ApplicationDelegate:
     continue_activity(application, activity) -> bool
     perform_action(application, shortcut_item) -> bool
     did_receive_remote_notification(application, payload) -> bool
+    did_receive_notification_response(application, response) -> bool: the user has answered a notification;
+        without this method, did_receive_remote_notification is called
     did_become_active, will_resign_active, did_enter_background, will_enter_foreground (application)
     will_terminate, did_receive_memory_warning, significant_time_change (application)
     protected_data_will_become_unavailable, protected_data_did_become_available (application)
@@ -1064,6 +1073,7 @@ class Application:
             self._time_without_limit()
         if message.status == 5:
             self._save_before_end()
+            self._disconnect_scenes()
         self._call(name, self)
         if message.status == 4 and was_in_front:
             self._save_state()
@@ -1093,6 +1103,8 @@ class Application:
         if not message.flags & 1:
             scene.activation_state = ActivationState.BACKGROUND
             self._has_had_scene = True
+        if "notification_response" not in content:  # A scene has it in its options.
+            self._deliver_notification(content)
 
     def _move(self, message):
         scene = self.scenes.get(message.words[0])
@@ -1116,24 +1128,41 @@ class Application:
         self._report_first(
             _ACTIVE if message.status == 2 else _BACKGROUND if message.status == 4 else None, scene.session)
 
+    def _disconnect_scenes(self):
+        for scene in list(self.scenes.values()):
+            if scene.activation_state == ActivationState.FOREGROUND_ACTIVE:
+                self._call_of(scene.delegate, "will_resign_active", scene)
+            scene.activation_state = ActivationState.UNATTACHED
+            self._call_of(scene.delegate, "did_disconnect", scene)
+        self.scenes.clear()
+
     def _deliver_to_delegate(self, content):
         results = [self._call("open_url", self, context) for context in content.get("urls", [])]
         results += [self._call("continue_activity", self, one) for one in content.get("user_activities", [])]
         if "shortcut_item" in content:
             results.append(self._call("perform_action", self, content["shortcut_item"]))
-        if "remote_notification" in content:
-            results.append(
-                self._call("did_receive_remote_notification", self, content["remote_notification"]))
-        return all(bool(result) for result in results)
+        return all(bool(result) for result in results + self._deliver_notification(content))
+
+    def _deliver_notification(self, content):
+        """A notification that has arrived, or the user's answer to one. Returns the result in a list, if any."""
+        payload = content.get("remote_notification")
+        if "notification_response" in content and hasattr(self.delegate, "did_receive_notification_response"):
+            response = NotificationResponse(
+                content["notification_response"], payload or content.get("local_notification"))
+            return [self._call("did_receive_notification_response", self, response)]
+        if payload is None:
+            return []
+        return [self._call("did_receive_remote_notification", self, payload)]
 
     def _deliver_to_scene(self, scene, content):
         if "urls" in content:
             self._call_of(scene.delegate, "open_urls", scene, content["urls"])
         for activity in content.get("user_activities", []):
             self._call_of(scene.delegate, "continue_activity", scene, activity)
+        results = self._deliver_notification(content)
         if "shortcut_item" in content:
-            return bool(self._call_of(scene.delegate, "perform_action", scene, content["shortcut_item"]))
-        return True
+            results.append(self._call_of(scene.delegate, "perform_action", scene, content["shortcut_item"]))
+        return all(bool(result) for result in results)
 
     def _run_deferred(self):
         # The launch is over when the app has been told whether it is in the foreground.

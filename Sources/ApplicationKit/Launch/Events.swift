@@ -50,6 +50,7 @@ extension Application {
             if !usesScenes { move(event) }
         case .willTerminate:
             saveBeforeEnd()
+            disconnectScenes()
             call("applicationWillTerminate") { delegate.applicationWillTerminate(self) }
             post(Self.willTerminateNotification)
             acknowledge(cookie)
@@ -143,7 +144,19 @@ extension Application {
                     completionHandler: completion)
             }
         }
-        if let payload = content.remoteNotification {
+        deliverNotification(content, outcome)
+        outcome.close()
+    }
+
+    /// Delivers a notification that has arrived, or the user's answer to one.
+    func deliverNotification(_ content: AppContent, _ outcome: Outcome) {
+        if let response = NotificationResponse(content) {
+            let completion = outcome.open()
+            call("application(_:didReceive:withCompletionHandler:)") {
+                delegate.application(
+                    self, didReceive: response, withCompletionHandler: { completion(true) })
+            }
+        } else if let payload = content.remoteNotification {
             let completion = outcome.open()
             call("application(_:didReceiveRemoteNotification:fetchCompletionHandler:)") {
                 delegate.application(
@@ -151,7 +164,6 @@ extension Application {
                     fetchCompletionHandler: { completion($0 != .failed) })
             }
         }
-        outcome.close()
     }
 }
 

@@ -36,6 +36,11 @@ extension Application {
         if connection.content.documentURL == nil { _ = restoreInteractionState(of: scene) }
         if !connection.isForForeground { enter(.background, scene) }
         reached(.sceneConnection, session: session)
+        if options.notificationResponse == nil {
+            let outcome = Outcome { _ in }
+            deliverNotification(connection.content, outcome)
+            outcome.close()
+        }
         acknowledge(connection.cookie)
     }
 
@@ -53,32 +58,59 @@ extension Application {
 
     /// Moves a scene to another state. As in an app without scenes, a callback that announces a
     /// change ("will") is called before the state changes, and a callback that reports a change
-    /// ("did") after it.
+    /// ("did") after it. Where the app's own state changes with the scene's, its notification is
+    /// posted after the scene's callback.
     func move(_ identifier: String, _ transition: AppEvent.SceneTransition) {
         guard let session = session(withIdentifier: identifier), let scene = session.scene else {
             return
         }
+        let before = applicationState
         switch transition {
         case .willEnterForeground:
             call("sceneWillEnterForeground") { scene.delegate?.sceneWillEnterForeground(scene) }
+            if before == .background { post(Self.willEnterForegroundNotification) }
             enter(.foregroundInactive, scene)
         case .didBecomeActive:
             enter(.foregroundActive, scene)
             call("sceneDidBecomeActive") { scene.delegate?.sceneDidBecomeActive(scene) }
+            if before != .active { post(Self.didBecomeActiveNotification) }
             reached(.active, session: session)
-        case .willResignActive:
-            call("sceneWillResignActive") { scene.delegate?.sceneWillResignActive(scene) }
-            enter(.foregroundInactive, scene)
+        case .willResignActive: resignActive(scene)
         case .didEnterBackground:
             let wasInFront = scene.isInForeground
             enter(.background, scene)
             call("sceneDidEnterBackground") { scene.delegate?.sceneDidEnterBackground(scene) }
+            if before != .background, applicationState == .background {
+                post(Self.didEnterBackgroundNotification)
+            }
             if wasInFront { saveState(of: scene) }
             reached(.background, session: session)
-        case .didDisconnect:
-            enter(.unattached, scene)
-            call("sceneDidDisconnect") { scene.delegate?.sceneDidDisconnect(scene) }
-            session.scene = nil
+        case .didDisconnect: disconnect(scene)
+        }
+    }
+
+    private func resignActive(_ scene: Scene) {
+        let isLast = !sessions.contains {
+            $0.scene?.activationState == .foregroundActive && $0.scene !== scene
+        }
+        call("sceneWillResignActive") { scene.delegate?.sceneWillResignActive(scene) }
+        if isLast, scene.activationState == .foregroundActive {
+            post(Self.willResignActiveNotification)
+        }
+        enter(.foregroundInactive, scene)
+    }
+
+    private func disconnect(_ scene: Scene) {
+        enter(.unattached, scene)
+        call("sceneDidDisconnect") { scene.delegate?.sceneDidDisconnect(scene) }
+        scene.session.scene = nil
+    }
+
+    /// The app is about to end, and with it its scenes.
+    func disconnectScenes() {
+        for scene in sessions.compactMap(\.scene) {
+            if scene.activationState == .foregroundActive { resignActive(scene) }
+            disconnect(scene)
         }
     }
 
@@ -134,11 +166,7 @@ extension Application {
                     completionHandler: completion)
             }
         }
-        if content.remoteNotification != nil {
-            var rest = AppContent()
-            rest.remoteNotification = content.remoteNotification
-            deliverToDelegate(rest, outcome.open())
-        }
+        deliverNotification(content, outcome)
         outcome.close()
     }
 }

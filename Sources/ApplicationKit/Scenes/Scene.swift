@@ -46,23 +46,17 @@ internal import GreenroomAppChannel
         public var handoffUserActivityType: String? { content.handoffUserActivityType }
         /// What the user chose on a notification.
         public var notificationResponse: NotificationResponse? {
-            guard let action = content.notificationResponse else { return nil }
-            return NotificationResponse(
-                actionIdentifier: action,
-                payload: content.remoteNotification ?? content.localNotification)
+            NotificationResponse(content)
         }
         /// The metadata of a share that the user has accepted, as the sender wrote it.
         public var cloudKitShareMetadata: String? { content.cloudKitShareMetadata }
-        /// Whether there is nothing to open, do or continue.
-        public var isEmpty: Bool { content.isEmpty }
-    }
-
-    /// What the user chose on a notification; UserNotifications' `UNNotificationResponse`.
-    public struct NotificationResponse: Hashable, Sendable {
-        /// The identifier of the action that the user chose.
-        public let actionIdentifier: String
-        /// The notification's payload as it was sent.
-        public let payload: String?
+        /// Whether there is nothing to open, do or continue. A notification that the user has not
+        /// answered comes to the app delegate.
+        public var isEmpty: Bool {
+            urlContexts.isEmpty && sourceApplication == nil && shortcutItem == nil
+                && userActivities.isEmpty && handoffUserActivityType == nil
+                && notificationResponse == nil && cloudKitShareMetadata == nil
+        }
     }
 
     init(_ session: SceneSession, of application: Application) {

@@ -68,6 +68,11 @@ struct greenroom_content {
 /* The value of the nth entry (from 0) of that name; NULL if there are fewer. */
 GREENROOM_EXPORT const char *greenroom_content_value(const struct greenroom_content *content, const char *name, size_t n);
 
+/* All that came with what the callback under way opens, continues, performs or receives, such as url.source,
+ * activity.title, action.info.NAME, or notification-response, the identifier of what the user chose on a notification.
+ * NULL outside those callbacks. */
+GREENROOM_EXPORT const struct greenroom_content *greenroom_app_delivered(const struct greenroom_app *app);
+
 /* Why the app was launched. The library makes it; later versions may add members at its end. */
 struct greenroom_launch_info {
     enum greenroom_reason reason;

@@ -133,6 +133,60 @@ import Testing
             ])
     }
 
+    @Test(arguments: KitApp.starts)
+    func `a silent notification reaches the delegate of an app with scenes`(prewarm: Int) throws {
+        let kit = try kit(prewarm: prewarm, delegate: "scenes")
+        try kit.ask(
+            .notify(app: kit.app.identifier, payload: "{}", response: nil), .background)
+        #expect(
+            kit.said == [
+                "main", "willFinishLaunching nil background",
+                "didFinishLaunching nil background",
+                "configuration 1 application [] background",
+                "1 willConnect unattached app background", "remoteNotification {}",
+            ])
+    }
+
+    @Test(arguments: ["both", "scenes"])
+    func `the answer to a notification keeps its identifier while the app runs`(
+        delegate: String
+    ) throws {
+        let kit = try kit(["PROBE_RESPONSES=1"], delegate: delegate)
+        try kit.launch()
+        let before = kit.said.count
+        try kit.ask(.notify(app: kit.app.identifier, payload: "{}", response: "reply"))
+        #expect(Array(kit.said.dropFirst(before)) == ["response reply {}"])
+    }
+
+    @Test func `the answer to a notification launches the app and keeps its identifier`() throws {
+        let kit = try kit(["PROBE_RESPONSES=1"])
+        try kit.ask(.notify(app: kit.app.identifier, payload: "{}", response: "reply"))
+        #expect(
+            kit.said
+                == KitApp.beginning(#"["remoteNotification"]"#, "inactive") + [
+                    "response reply {}", "didBecomeActive active",
+                ])
+    }
+
+    @Test func `an app that opens a URL is named to the app that it opens`() throws {
+        var app = KitApp()
+        app.delegate = "busy"
+        app.environment = ["PROBE_OPENS=notes:1"]
+        let kit = try KitDaemon(app)
+        var handler = KitApp("org.example.handler")
+        handler.application = ["URLSchemes=notes"]
+        try handler.install(in: kit.daemon)
+        let client = try kit.daemon.client()
+        _ = try client.reload()
+        try kit.launch()
+        let opened = try kit.daemon.await("the other app") { client in
+            try client.instances(of: handler.identifier).first { $0.state == .active }
+        }
+        #expect(
+            handler.said(opened.processId ?? 0, in: kit.daemon).contains(
+                "open notes:1 from org.example.kit inactive"))
+    }
+
     @Test func `a running app gets the same requests by its methods`() throws {
         let kit = try kit()
         let name = kit.app.identifier

@@ -60,8 +60,11 @@ import Testing
                 "1 willResignActive foregroundActive app active",
                 "1 didEnterBackground background app background",
                 "1 willEnterForeground background app background",
-                "1 didBecomeActive foregroundActive app active", "willTerminate",
+                "1 didBecomeActive foregroundActive app active",
+                "1 willResignActive foregroundActive app active",
+                "1 didDisconnect unattached app background", "willTerminate",
             ])
+        #expect(try kit.daemon.client().instance(kit.instance).scenes == nil)
     }
 
     @Test(arguments: KitApp.starts)
@@ -264,7 +267,7 @@ import Testing
                 "2 willResignActive foregroundActive app active",
                 "2 didEnterBackground background app background",
                 "1 didDisconnect unattached app background", #"didDiscard ["1"]"#,
-                "willTerminate",
+                "2 didDisconnect unattached app background", "willTerminate",
             ])
     }
 

@@ -55,7 +55,7 @@ extension Talkative {
                 let bytes = try application.credential(named: name)
                 return "\(name)=" + (bytes.map { String(decoding: $0, as: UTF8.self) } ?? "nil")
             } catch {
-                return "\(name): \(error)"
+                return "\(name): \(error == .unavailable ? "unavailable" : "\(error)")"
             }
         }.joined(separator: ", ")
     }
@@ -99,6 +99,19 @@ extension Talkative {
     ) {
         say("remoteNotification \(payload)")
         completionHandler(.newData)
+    }
+
+    func application(
+        _ application: Application, didReceive response: NotificationResponse,
+        withCompletionHandler completionHandler: @escaping @MainActor () -> Void
+    ) {
+        guard variable("PROBE_RESPONSES") != nil else {
+            return self.application(
+                application, didReceiveRemoteNotification: response.payload ?? "",
+                fetchCompletionHandler: { _ in completionHandler() })
+        }
+        say("response \(response.actionIdentifier) \(response.payload ?? "-")")
+        completionHandler()
     }
 
     func application(
@@ -197,7 +210,7 @@ final class Busy: Talkative {
             let info = application.launchInfo
             say("prewarmed \(info.wasPrewarmed) because \(info.reason)")
             do throws(RequestError) {
-                try await application.open("https://example.org")
+                try await application.open(variable("PROBE_OPENS") ?? "https://example.org")
                 say("opened")
             } catch {
                 say("not opened: \(error)")

@@ -3,6 +3,19 @@ import ApplicationKit
 final class SceneApp: Talkative {
     static var sceneDelegateClass: (any SceneDelegate.Type)? { TalkativeScene.self }
 
+    init() {
+        guard variable("PROBE_POSTS") != nil else { return }
+        for name in [
+            Application.didBecomeActiveNotification, Application.willResignActiveNotification,
+            Application.didEnterBackgroundNotification,
+            Application.willEnterForegroundNotification, Application.willTerminateNotification,
+        ] {
+            Application.notificationCenter.addObserver(forName: name) {
+                say("posted \($0.name.rawValue) \($0.object.applicationState)")
+            }
+        }
+    }
+
     func application(
         _ application: Application,
         willFinishLaunchingWithOptions launchOptions: Application.LaunchOptions?

@@ -120,10 +120,10 @@ class Daemon(greenroomd.Daemon):
         """What the log holds so far."""
         self.log.unlink(missing_ok=True)
 
-    def end(self, app):
+    def end(self, app, *before):
         self.ctl("terminate", app)
         self.await_fact("its end", lambda: "active" not in self.states(app) and "background" not in self.states(app))
-        self.expect("will_terminate " + self.last_state)
+        self.expect(*before, "will_terminate " + self.last_state)
 
     last_state = "ACTIVE"
 

@@ -328,7 +328,9 @@ static void scene_will_connect(struct greenroom_app *app, const char *session, c
 }
 
 static bool open_url(struct greenroom_app *app, const char *url) {
-    note("open %s", url);
+    const char *source = greenroom_content_value(greenroom_app_delivered(app), "url.source", 0);
+    bool says_source = getenv("PROBE_SOURCE");
+    note("open %s%s%s", url, says_source ? " from " : "", says_source ? or_none(source) : "");
     const char *colon = strchr(url, ':');
     if (colon) obey(app, colon + 1);
     return true;
@@ -337,6 +339,12 @@ static bool open_url(struct greenroom_app *app, const char *url) {
 static bool perform_action(struct greenroom_app *app, const char *type) {
     (void)app;
     note("action %s", type);
+    return true;
+}
+
+static bool receive_remote_notification(struct greenroom_app *app, const char *payload) {
+    const struct greenroom_content *all = greenroom_app_delivered(app);
+    note("notification %s %s", payload, or_none(greenroom_content_value(all, "notification-response", 0)));
     return true;
 }
 
@@ -350,6 +358,7 @@ int main(int argc, char **argv) {
         .will_finish_launching = will_finish, .did_finish_launching = did_finish, .event = event,
         .open_url = open_url, .perform_action = perform_action, .scene_will_connect = scene_will_connect,
         .scene_event = scene_event, .after_launch = after_launch,
+        .receive_remote_notification = receive_remote_notification,
     };
     if (getenv("PROBE_STATE")) {
         delegate.should_save_state = should_save;

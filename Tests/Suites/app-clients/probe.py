@@ -178,7 +178,7 @@ class Delegate(app.ApplicationDelegate):
             return "unavailable"
 
     def open_url(self, application, context):
-        note("open", context.url)
+        note("open", context.url, *(["from", context.source_application] if "PROBE_SOURCE" in os.environ else []))
         command = getattr(self.commands, context.url.partition(":")[2], None)
         if command:
             command()
@@ -189,7 +189,11 @@ class Delegate(app.ApplicationDelegate):
         return True
 
     def did_receive_remote_notification(self, application, payload):
-        note("notification", payload)
+        note("notification", payload, None)
+        return True
+
+    def did_receive_notification_response(self, application, response):
+        note("notification", response.payload, response.action_identifier)
         return True
 
     def scene_delegate(self, application, scene):

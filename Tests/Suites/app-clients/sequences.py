@@ -412,6 +412,52 @@ def credentials(start):
     os.close(file)
 
 
+def silent_notification(start):
+    """a notification reaches the app, not its scene, when the scene is connected for it"""
+    with start() as client:
+        client.launch(UNLOCKED | SCENES)
+        client.acknowledged(connect(client, "remote-notification=quiet", flags=0))
+        client.await_line("after launch ")
+        same(client.lines()[-3:], [
+            "scene will_connect UNATTACHED " + client.lines()[-3].split()[-1], "notification quiet None",
+            "after launch BACKGROUND"])
+        client.forget()
+        client.acknowledged(client.event(DELIVER, words=["one"], fields=["remote-notification=again"]))
+        client.expect("notification again None")
+
+
+def answered_notification(start):
+    """what the user chose on a notification is known to a running app"""
+    with start() as client:
+        client.launch()
+        client.forget()
+        client.acknowledged(client.event(
+            DELIVER, fields=["remote-notification=mail", "notification-response=reply"]))
+        client.expect("notification mail reply")
+
+
+def source(start):
+    """each URL names the app that asked for it"""
+    with start(PROBE_SOURCE="1") as client:
+        client.launch()
+        client.forget()
+        client.acknowledged(client.event(DELIVER, fields=["url=a:1", "url=a:2", "url.source=org.example.mail"]))
+        client.expect("open a:1 from None", "open a:2 from org.example.mail")
+
+
+def scenes_end(start):
+    """scenes resign and are disconnected before the app ends"""
+    with start() as client:
+        client.launch(FOREGROUND | UNLOCKED | SCENES)
+        client.acknowledged(connect(client))
+        client.move_scene("one", ENTER_FOREGROUND, ACTIVE)
+        client.await_line("after launch ")
+        client.forget()
+        client.acknowledged(client.event(LIFECYCLE, TERMINATE))
+        client.expect("scene will_resign_active FOREGROUND_ACTIVE ACTIVE",
+                      "scene did_disconnect UNATTACHED BACKGROUND", "will_terminate BACKGROUND")
+
+
 def left_alone(start):
     """when the daemon is gone what it was asked is answered, and the app goes on by itself"""
     with start() as client:
@@ -430,5 +476,6 @@ TESTS = [
     saves, saves_nothing_in_the_background, forgets, too_large, saves_at_the_end, restores, declines, cannot_be_had,
     restores_late, extends, scene_saves, scene_restores, scene_restores_late, set_up, background_tasks, scheduled_work,
     expiration, requests, asked_again,
-    told_steps, extended_launch, credentials, left_alone,
+    told_steps, extended_launch, credentials, silent_notification, answered_notification, source, scenes_end,
+    left_alone,
 ]

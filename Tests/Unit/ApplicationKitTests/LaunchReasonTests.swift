@@ -169,7 +169,7 @@ import Testing
         content.notificationResponse = "tap"
         try app.connect("s1", content)
         #expect(
-            try app.end().suffix(4).dropLast() == [
+            try app.end().suffix(5).dropLast(2) == [
                 #"urls [["notes://1", "org.example.mail", "a", "e", "true"]]"#,
                 #"texts ["org.example.shell", "h", "s", "tap", "r"]"#,
                 "activities [\(Self.activity)] action \(Self.action)",
@@ -219,9 +219,9 @@ import Testing
         activity.userActivities = [.init("editing")]
         #expect(try !app.tell(.deliver(activity, session: "s1", cookie: 3)))
         #expect(
-            try app.end().suffix(4) == [
+            try app.end().suffix(5) == [
                 #"scene opens ["notes://1"]"#, "scene performs new", "remoteNotification r",
-                "willTerminate",
+                "s1 didDisconnect unattached app inactive", "willTerminate",
             ])
     }
 }
