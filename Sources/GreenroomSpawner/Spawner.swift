@@ -12,7 +12,7 @@ public import GreenroomLinux
 public final class Spawner {
     let options: SpawnerOptions
     let signals: SignalDescriptor
-    let listener: UnixSocket
+    let connection: SupervisorConnection
     let exits: ProcessExits
     /// Reports that a cgroup.events file changed.
     let emptiness: Inotify
@@ -26,11 +26,6 @@ public final class Spawner {
     var guards = Guards()
     var awaited = AwaitedEnds()
 
-    var supervisor: Supervisor?
-    /// Since when no supervisor has been connected (``MonotonicClock``, nanoseconds).
-    var aloneSince: UInt64
-    /// Whether a connection could not be accepted; then the next attempt waits.
-    var isDeaf = false
     var legacy = Legacy()
     /// Nil if no file can be made in the runtime directory: then only processes outlive the
     /// spawner.
@@ -40,15 +35,6 @@ public final class Spawner {
     var ending: Ending = .no
     /// Whether there is something to tidy up when it becomes quiet; at first, what start-up left.
     var hasWorked = true
-
-    struct Supervisor {
-        let stream: PacketStream
-        /// The supervisor's process, if children may take descriptors from its table.
-        var owner: ProcessDescriptor?
-        var saidHello = false
-        /// Whether all messages so far could be sent.
-        var listens = true
-    }
 
     enum Ending: Equatable {
         case no
@@ -65,11 +51,10 @@ public final class Spawner {
         try Children.becomeSubreaper()
         emptiness = try Inotify()
         exits = try ProcessExits()
-        aloneSince = MonotonicClock.nanoseconds
         if let succession = try Self.succession(options) {
             openFiles = OpenFiles(original: succession.openFiles)
             cgroups = CgroupTree(succession.subtree)
-            listener = UnixSocket(succession.listener)
+            connection = SupervisorConnection(UnixSocket(succession.listener))
             ledger = try? Ledger(path: options.ledgerPath)
             ledger?.begin(cgroups.subtree)
             resume(succession)
@@ -82,7 +67,7 @@ public final class Spawner {
                     ? .degraded(reason: "cgroups were declined")
                     : left.flatMap(Self.subtree)
                         ?? .prepare(isManaged: options.isManaged, unit: options.cgroup))
-            listener = try Self.listen(options)
+            connection = SupervisorConnection(try Self.listen(options))
             ledger = try? Ledger(path: options.ledgerPath)
             ledger?.begin(cgroups.subtree)
             if let left {

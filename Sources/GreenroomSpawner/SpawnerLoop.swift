@@ -11,14 +11,15 @@ extension Spawner {
             var entries = [
                 PollEntry(signals.descriptor.rawValue, POLLIN),
                 PollEntry(emptiness.descriptor.rawValue, POLLIN),
-                PollEntry(listener.descriptor.rawValue, isDeaf || spawns.areSettling ? 0 : POLLIN),
+                PollEntry(
+                    connection.listener.descriptor.rawValue,
+                    connection.isDeaf || spawns.areSettling ? 0 : POLLIN),
                 PollEntry(exits.descriptor.rawValue, POLLIN),
             ]
-            if let supervisor, supervisor.stream.hasUnsent || !spawns.areSettling {
+            if let number = connection.number, connection.hasUnsent || !spawns.areSettling {
                 let reads = spawns.areSettling ? 0 : POLLIN
-                let events = supervisor.stream.hasUnsent ? reads | POLLOUT : reads
                 entries.append(
-                    PollEntry(supervisor.stream.socket.descriptor.rawValue, events))
+                    PollEntry(number, connection.hasUnsent ? reads | POLLOUT : reads))
             }
             if try PollEntry.wait(&entries, milliseconds: timeout) > 0 {
                 hasWorked = true
@@ -28,14 +29,14 @@ extension Spawner {
             } else {
                 rest()
             }
-            isDeaf = false
+            connection.listenAgain()
             // Ends before requests: the same packet may use a number again that has just been
             // freed.
             if entries[0].isReady { try handleSignals() }
             if entries[1].isReady { try handleEmptiness() }
             if entries[3].isReady { try handleExits() }
             if entries.count > 4, entries[4].isReady { serve() }
-            if entries[2].isReady, !spawns.areSettling { accept() }
+            if entries[2].isReady, !spawns.areSettling { connection.accept(hearOut) }
             handleDeadlines()
             refillReserve()
         }
@@ -94,7 +95,7 @@ extension Spawner {
         }
         var longest = hasWorked ? SpawnerLimits.restMilliseconds : CInt.max
         if cgroups.hasLitter { longest = cgroups.isTidying ? 0 : SpawnerLimits.litterMilliseconds }
-        if isDeaf { longest = min(longest, SpawnerLimits.deafMilliseconds) }
+        if connection.isDeaf { longest = min(longest, SpawnerLimits.deafMilliseconds) }
         if awaited.needLooks {
             longest = min(longest, SpawnerLimits.unreapedMilliseconds)
         }
@@ -106,8 +107,8 @@ extension Spawner {
     }
 
     private var solitudeDeadline: UInt64? {
-        guard options.isPrivate, supervisor == nil else { return nil }
-        return aloneSince + SpawnerLimits.solitudeMilliseconds * 1_000_000
+        guard options.isPrivate, !connection.isOpen else { return nil }
+        return connection.aloneSince + SpawnerLimits.solitudeMilliseconds * 1_000_000
     }
 
     private func handleDeadlines() {
@@ -133,79 +134,29 @@ extension Spawner {
 
     // MARK: The supervisor's connection
 
-    /// Accepts a supervisor. A live supervisor is not replaced by another; one that has gone, or
-    /// that never said hello, is.
-    private func accept() {
-        while true {
-            let socket: UnixSocket
-            do throws(SystemError) {
-                guard let next = try listener.accept() else { return }
-                socket = next
-            } catch {
-                // Out of descriptors. Whoever waits is accepted when there is one. If the spawner
-                // ended because of this, every exit status would be lost.
-                isDeaf = true
-                return
-            }
-            guard (try? socket.peerCredentials())?.user == geteuid() else { continue }
-            if let current = supervisor, current.saidHello {
-                guard current.stream.socket.isEnded else { continue }
-                hearOut()
-            }
-            supervisor = Supervisor(stream: PacketStream(socket))
-        }
-    }
-
     /// Handles what a supervisor that has gone had sent before; that is a limited number of
     /// packets.
     private func hearOut() {
         var turns = 0
-        while supervisor != nil, turns < SpawnerLimits.queuedPacketCount {
+        while connection.isOpen, turns < SpawnerLimits.queuedPacketCount {
             serve()
             turns += 1
         }
     }
 
-    /// Reads and answers what has come. An error ends the connection, and never the spawner: the
-    /// supervisor comes back and reads the table.
+    /// Reads and answers what has come.
     private func serve() {
-        flush()
+        connection.flush()
         do throws(ConnectionError) {
             // A limit on one turn, so that exits are not kept waiting.
             for _ in 0..<64 where !spawns.areSettling {
-                guard let packet = try supervisor?.stream.receive() else { return }
+                guard let packet = try connection.receive() else { return }
                 try handle(packet)
             }
         } catch {
-            disconnect()
+            connection.disconnect()
         }
     }
 
-    func disconnect() {
-        supervisor = nil
-        aloneSince = MonotonicClock.nanoseconds
-    }
-
-    /// Sends a message to the supervisor, if one is connected that has said hello.
-    func tell(_ message: SpawnerMessage) {
-        guard let supervisor, supervisor.saidHello, supervisor.listens else { return }
-        do {
-            try supervisor.stream.send(message.packet())
-        } catch {
-            stopTelling()
-        }
-    }
-
-    private func flush() {
-        guard let supervisor, supervisor.listens else { return }
-        do { try supervisor.stream.flush() } catch { stopTelling() }
-    }
-
-    /// Stops sending to a supervisor that receives nothing any more. What it has sent is still
-    /// handled: if its releases were lost, the next supervisor would be told about these instances
-    /// again.
-    private func stopTelling() {
-        supervisor?.listens = false
-        supervisor?.stream.end()
-    }
+    func tell(_ message: SpawnerMessage) { connection.tell(message) }
 }

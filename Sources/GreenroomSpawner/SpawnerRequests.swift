@@ -37,13 +37,7 @@ extension Spawner {
                 at: options.statePath, byteCount: byteCount, isKept: legacy.keepsState)
             legacy.state = state
         }
-        supervisor?.saidHello = true
-        // The child of an ordinary user may be in a user namespace of its own, and may not fetch
-        // then.
-        if geteuid() == 0, let process = supervisor?.stream.socket.otherProcess(), process.letsFetch
-        {
-            supervisor?.owner = process
-        }
+        connection.greet()
         // Before the welcome: a supervisor that has read the welcome has read them all.
         for (name, descriptor) in legacy.kept { tell(.kept(name: name, descriptor)) }
         let kept = instances.values.filter { !$0.isReleased }.sorted { $0.number < $1.number }
@@ -52,7 +46,7 @@ extension Spawner {
                 Welcome(
                     isManaged: options.isManaged, degradation: cgroups.subtree.degradation,
                     instanceCount: UInt32(kept.count), state: state.descriptor,
-                    cgroup: cgroups.base?.directory, fetches: supervisor?.owner != nil)))
+                    cgroup: cgroups.base?.directory, fetches: connection.owner != nil)))
         for instance in kept { tell(.instance(instance.entry)) }
         if let code = guards.refusal { tell(.cannotGuard(code: code)) }
     }

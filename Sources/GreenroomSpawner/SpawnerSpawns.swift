@@ -37,7 +37,7 @@ extension Spawner {
         do throws(SpawnError) {
             let start = try InstanceStart(
                 specification: specification, cgroup: cgroup, openFiles: openFiles.original,
-                owner: supervisor?.owner
+                owner: connection.owner
             ).begin()
             let spawn = PendingSpawn(
                 specification, in: cgroup, isReserved: isReserved, start,
@@ -230,8 +230,12 @@ extension Spawner {
             switch spawns.afterwards.removeFirst() {
             case .welcome(let stateByteCount):
                 // The supervisor has gone in the meantime, or cannot be served: it comes back.
-                guard supervisor != nil else { continue }
-                do { try welcome(stateByteCount: stateByteCount) } catch { disconnect() }
+                guard connection.isOpen else { continue }
+                do {
+                    try welcome(stateByteCount: stateByteCount)
+                } catch {
+                    connection.disconnect()
+                }
             case .upgrade:
                 guard ending == .no else { continue }
                 endWaiters()

@@ -9,7 +9,7 @@ extension Spawner {
         cgroups.emptyReserve()
         cgroups.removeLitter()
         let succession = Succession(
-            listener: listener.descriptor, subtree: cgroups.subtree,
+            listener: connection.listener.descriptor, subtree: cgroups.subtree,
             openFiles: openFiles.original,
             graceMilliseconds: graceMilliseconds, state: legacy.state,
             instances: Array(instances.values), kept: legacy.kept)
@@ -23,11 +23,11 @@ extension Spawner {
         arguments += [SpawnerOptions.successionOption, "\(file.rawValue)"]
         // A child that cannot be killed may have a copy of the connection, so it is shut down: the
         // supervisor then sees its end.
-        supervisor?.stream.end()
+        connection.end()
         do {
             try OwnProgram.execute(options.program, arguments)
         } catch {
-            disconnect()
+            connection.disconnect()
             try succession.setInheritable(false)
             throw error
         }

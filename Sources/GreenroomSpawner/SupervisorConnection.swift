@@ -1,0 +1,108 @@
+internal import Glibc
+internal import GreenroomLinux
+
+/// The connection to the supervisor, of which there is one at a time. A supervisor that is live is
+/// not replaced by another; one that has gone, or that never said hello, is.
+///
+/// A connection that fails never ends the spawner: the supervisor comes back and reads the table.
+final class SupervisorConnection {
+    let listener: UnixSocket
+    private var supervisor: Supervisor?
+    /// Since when no supervisor has been connected (``MonotonicClock``, nanoseconds).
+    private(set) var aloneSince = MonotonicClock.nanoseconds
+    /// Whether a connection could not be accepted; then the next attempt waits.
+    private(set) var isDeaf = false
+
+    private struct Supervisor {
+        let stream: PacketStream
+        /// The supervisor's process, if children may take descriptors from its table.
+        var owner: ProcessDescriptor?
+        var saidHello = false
+        /// Whether all messages so far could be sent.
+        var listens = true
+    }
+
+    init(_ listener: UnixSocket) { self.listener = listener }
+
+    var isOpen: Bool { supervisor != nil }
+    var hasUnsent: Bool { supervisor?.stream.hasUnsent ?? false }
+    /// The descriptor to wait for.
+    var number: CInt? { supervisor?.stream.socket.descriptor.rawValue }
+    var owner: ProcessDescriptor? { supervisor?.owner }
+
+    // MARK: Coming and going
+
+    /// Accepts a supervisor.
+    ///
+    /// - Parameter hearOut: handles what a supervisor that has gone had sent before.
+    func accept(_ hearOut: () -> Void) {
+        while true {
+            let socket: UnixSocket
+            do throws(SystemError) {
+                guard let next = try listener.accept() else { return }
+                socket = next
+            } catch {
+                // Out of descriptors. Whoever waits is accepted when there is one. If the spawner
+                // ended because of this, every exit status would be lost.
+                isDeaf = true
+                return
+            }
+            guard (try? socket.peerCredentials())?.user == geteuid() else { continue }
+            if let current = supervisor, current.saidHello {
+                guard current.stream.socket.isEnded else { continue }
+                hearOut()
+            }
+            supervisor = Supervisor(stream: PacketStream(socket))
+        }
+    }
+
+    /// Tries again to accept.
+    func listenAgain() { isDeaf = false }
+
+    /// The supervisor has said hello, and hears from now on what happens.
+    func greet() {
+        supervisor?.saidHello = true
+        // The child of an ordinary user may be in a user namespace of its own, and may not fetch
+        // then.
+        if geteuid() == 0, let process = supervisor?.stream.socket.otherProcess(), process.letsFetch
+        {
+            supervisor?.owner = process
+        }
+    }
+
+    func disconnect() {
+        supervisor = nil
+        aloneSince = MonotonicClock.nanoseconds
+    }
+
+    /// Shuts the connection down, so that the supervisor sees its end, whoever has a copy of it.
+    func end() { supervisor?.stream.end() }
+
+    // MARK: Messages
+
+    /// The next packet that has come; nil if there is none.
+    func receive() throws(ConnectionError) -> Packet? { try supervisor?.stream.receive() }
+
+    /// Sends a message to the supervisor, if one is connected that has said hello.
+    func tell(_ message: SpawnerMessage) {
+        guard let supervisor, supervisor.saidHello, supervisor.listens else { return }
+        do {
+            try supervisor.stream.send(message.packet())
+        } catch {
+            stopTelling()
+        }
+    }
+
+    func flush() {
+        guard let supervisor, supervisor.listens else { return }
+        do { try supervisor.stream.flush() } catch { stopTelling() }
+    }
+
+    /// Stops sending to a supervisor that receives nothing any more. What it has sent is still
+    /// handled: if its releases were lost, the next supervisor would be told about these instances
+    /// again.
+    private func stopTelling() {
+        supervisor?.listens = false
+        supervisor?.stream.end()
+    }
+}
