@@ -141,6 +141,17 @@
         _ application: Application, didReceive response: NotificationResponse,
         withCompletionHandler completionHandler: @escaping @MainActor () -> Void)
 
+    /// Events of the system wait for the app, which runs already or was suspended: a timer, socket
+    /// or path of its manifest, or location or Bluetooth events. Modelled on UIKit's
+    /// `application(_:handleEventsForBackgroundURLSession:completionHandler:)`. An app that is
+    /// launched for such events finds the same in its ``LaunchInfo`` and its launch options.
+    /// - Parameters:
+    ///   - reason: what happened; also in ``Application/launchInfo``.
+    ///   - options: the values that belong to it, as a launch would bring them; often empty.
+    func application(
+        _ application: Application, handleEventsFor reason: LaunchInfo.Reason,
+        options: Application.LaunchOptions)
+
     // MARK: Scenes
 
     /// Returns the configuration of a new scene. The default is the manifest's configuration, which
@@ -253,6 +264,12 @@ extension ApplicationDelegate {
             application, didReceiveRemoteNotification: payload,
             fetchCompletionHandler: { _ in completionHandler() })
     }
+
+    /// Does nothing.
+    public func application(
+        _ application: Application, handleEventsFor reason: LaunchInfo.Reason,
+        options: Application.LaunchOptions
+    ) {}
 
     /// Returns the session's configuration, which is the manifest's.
     public func application(

@@ -6,8 +6,12 @@ internal import GreenroomAppChannel
 public struct LaunchInfo: Sendable {
     /// Whether the process had been prewarmed before the launch.
     public var wasPrewarmed: Bool { record.pauseInstant != nil }
-    /// For whom or what the app was launched.
-    public var reason: Reason { Reason(rawValue: record.launch.reason.rawValue) ?? .system }
+    /// For whom or what the app runs: why it was launched or, if it was wanted again while it ran or
+    /// was suspended, the latest reason. ``ApplicationDelegate/application(_:handleEventsFor:options:)``
+    /// tells of a new one that is an event of the system.
+    public var reason: Reason {
+        Reason(rawValue: (latestReason ?? record.launch.reason).rawValue) ?? .system
+    }
     /// The launch's arguments, the program's name first. `CommandLine.arguments` has the same,
     /// unless a prewarmed process read it before ``ApplicationMain(_:)``: it then keeps the
     /// prewarm's arguments.
@@ -56,6 +60,11 @@ public struct LaunchInfo: Sendable {
         }
         return told
     }
+
+    /// Why the app was wanted the last time, if that was after its launch.
+    private var latestReason: AppLaunch.Reason?
+
+    mutating func note(_ reason: AppLaunch.Reason) { latestReason = reason }
 
     mutating func note(_ step: Int, at instant: UInt64) { instants[step] = instant }
 

@@ -92,6 +92,7 @@ static void handle(struct greenroom_app *app, struct message *message) {
     case MESSAGE_CONNECT_SCENE: handled = connect_scene(app, message); break;
     case MESSAGE_SCENE: move_scene(app, message); break;
     case MESSAGE_DELIVER: handled = deliver(app, message); break;
+    case MESSAGE_HANDLE_EVENTS: handle_events(app, message); break;
     case MESSAGE_DISCARD_SCENES: discard_scenes(app, message); break;
     case MESSAGE_CREDENTIALS: take_credentials(app, message); break;
     case MESSAGE_RESTORE_STATE: handled = restore_late(app, message); break;

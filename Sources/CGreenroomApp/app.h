@@ -182,6 +182,7 @@ void disconnect_scenes(struct greenroom_app *app);
 bool deliver(struct greenroom_app *app, const struct message *message);
 /* Delivers a notification to the app, if the content has one. */
 bool deliver_notification(struct greenroom_app *app, const struct greenroom_content *content);
+void handle_events(struct greenroom_app *app, const struct message *message);
 bool deliver_to_app(struct greenroom_app *app, const struct greenroom_content *content, bool is_accepted);
 
 /* --- credentials.c */

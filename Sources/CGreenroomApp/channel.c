@@ -188,7 +188,7 @@ static char **lay_out(const char *bytes, size_t size, size_t count) {
 
 static bool is_known(uint16_t type) {
     return type == GR_GO || type == GR_PING || type == GR_QUIT
-        || (type >= MESSAGE_LAUNCH && type <= MESSAGE_CREDENTIALS) || type == MESSAGE_RESTORE_STATE
+        || (type >= MESSAGE_LAUNCH && type <= MESSAGE_HANDLE_EVENTS) || type == MESSAGE_RESTORE_STATE
         || (type >= MESSAGE_BACKGROUND_TIME && type <= MESSAGE_EXPIRE_TASK);
 }
 

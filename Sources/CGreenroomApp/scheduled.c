@@ -74,6 +74,7 @@ static struct run *add_run(struct greenroom_app *app, const struct message *mess
 void run_task(struct greenroom_app *app, const struct message *message) {
     uint64_t number = message->header.cookie;
     if (is_known(&app->scheduled, number)) return;
+    app->info.reason = GREENROOM_REASON_SCHEDULED_TASK;
     const struct registration *known = find_registration(app, message->strings[0]);
     if (!known) return tell_completed(app, number, NO_HANDLER);
     const struct run *run = add_run(app, message);

@@ -162,6 +162,9 @@ public enum Effect: Hashable, Sendable {
     /// Find out whether a process of the instance holds a file lock, and send
     /// `Event.fileLocksInspected`.
     case inspectFileLocks(InstanceIdentifier)
+    /// Find out whether somebody is connected to the instance by a socket of its app, or waits to
+    /// be, and send `Event.connectionsInspected`.
+    case inspectConnections(InstanceIdentifier)
     /// Keep the archive that the app has just sent, in place of the former one.
     case keepState(InstanceIdentifier, AppIdentifier, SceneIdentifier)
     case refuseState(InstanceIdentifier, SceneIdentifier, StateRefusal)
@@ -238,7 +241,8 @@ extension Lifecycle {
         case .spawn(_, _, .prewarm), .answer, .report, .save, .erase, .saveApp, .eraseApp,
             .saveTasks, .awaitStart, .freeze, .thaw, .terminate, .kill, .release, .applyPriority,
             .awaitConnection, .ignoreConnections, .notify, .inspectTracer, .inspectConditions,
-            .inspectFileLocks, .keepState, .refuseState, .deleteState, .handOverState,
+            .inspectFileLocks, .inspectConnections, .keepState, .refuseState, .deleteState,
+            .handOverState,
             .keepSessions, .noteVersion, .pageOut, .tellBackgroundTime, .tellExpiration, .startRun,
             .expireRun, .inspectTaskConditions, .setTaskAlarm:
             effect

@@ -90,6 +90,9 @@ public enum Event: Hashable, Sendable {
     case conditionsInspected(PrewarmHold?)
     /// Answers `Effect.inspectFileLocks`.
     case fileLocksInspected(InstanceIdentifier, holdsLock: Bool)
+    /// Answers `Effect.inspectConnections`: whether somebody is connected to the instance by a
+    /// socket of its app, or waits to be.
+    case connectionsInspected(InstanceIdentifier, isInUse: Bool)
     /// The kernel killed the instance because memory was short; certainly, or probably. Comes
     /// before `exited`.
     case outOfMemory(InstanceIdentifier, isCertain: Bool, isOwnLimit: Bool)
@@ -175,6 +178,8 @@ extension Lifecycle {
         case .conditionsInspected(let hold): conditionsInspected(hold)
         case .fileLocksInspected(let id, let holdsLock):
             fileLocksInspected(id, holdsLock: holdsLock)
+        case .connectionsInspected(let id, let isInUse):
+            connectionsInspected(id, isInUse: isInUse)
         case .outOfMemory(let id, let isCertain, let isOwnLimit):
             outOfMemory(id, isCertain: isCertain, isOwnLimit: isOwnLimit)
         case .signalSent(let id, let signal): table[id]?.sentSignals.insert(signal)
@@ -219,7 +224,8 @@ extension Event {
             .acknowledged, .tracerInspected, .sessionLockChanged,
             .significantTimeChanged, .loggedOut, .sleepChanged, .shutdownCancelled,
             .stallReported, .conditionsInspected, .fileLocksInspected,
-            .outOfMemory, .signalSent, .stateFound, .stateLost, .stateReported, .drewFirstFrame,
+            .connectionsInspected, .outOfMemory, .signalSent, .stateFound, .stateLost,
+            .stateReported, .drewFirstFrame,
             .instanceStalled, .pagedOut, .triggersForgiven,
             .backgroundTaskBegan, .backgroundTaskEnded, .tasksCancelled, .tasksRestored,
             .runCompleted, .taskConditionsInspected,

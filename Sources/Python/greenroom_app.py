@@ -76,14 +76,14 @@ _PAUSED, _STARTED, _PONG, _ERROR, _GO, _PING, _QUIT = 1, 2, 3, 4, 16, 17, 18
 _RESTORE, _TIME, _TIME_EXPIRES, _RUN, _PENDING, _EXPIRE = 48, *range(51, 56)
 _SAVE, _EXTEND, _COMPLETE, _BEGIN, _END, _SUBMIT, _QUERY, _COMPLETED, _LAUNCH_TASK = range(80, 89)
 _LAUNCH_STEPS = 92
-_LAUNCH, _LIFECYCLE, _CONNECT, _SCENE, _DISCARD, _DELIVER, _ANSWER, _CREDENTIALS = range(32, 40)
+_LAUNCH, _LIFECYCLE, _CONNECT, _SCENE, _DISCARD, _DELIVER, _ANSWER, _CREDENTIALS, _EVENTS = range(32, 41)
 _ACKNOWLEDGED, _STEP, _OVERRAN, _FIRST_FRAME, _REQUEST_SCENE, _OPEN_URL = range(64, 70)
 _NOTES = (_STEP, _OVERRAN, _FIRST_FRAME)  # messages that nobody waits for
 _OUTBOX_LIMIT = 256  # of notes; acknowledgements only answer the daemon's messages
 _REQUEST_LIMIT = 256
 _ASKED_AGAIN = 1 << 63
 
-_KNOWN = {_GO, _PING, _QUIT, *range(_LAUNCH, _CREDENTIALS + 1), _RESTORE, *range(_TIME, _EXPIRE + 1)}
+_KNOWN = {_GO, _PING, _QUIT, *range(_LAUNCH, _EVENTS + 1), _RESTORE, *range(_TIME, _EXPIRE + 1)}
 
 
 class _Record:
@@ -373,7 +373,8 @@ class Container(_Record):
 
 
 class LaunchInfo(_Record):
-    """Why the app was launched. It does not change. Times are CLOCK_MONOTONIC in nanoseconds."""
+    """Why the app was launched. Only the reason changes: it is the latest, if the app was wanted again while it
+    ran or was suspended. Times are CLOCK_MONOTONIC in nanoseconds."""
 
     reason: LaunchReason
     is_foreground: bool
@@ -600,6 +601,7 @@ class TaskScheduler:
         if message.cookie in self._known or not message.word(0):
             return
         self._known = [*self._known[-15:], message.cookie]
+        self._application.launch_info.reason = LaunchReason.SCHEDULED_TASK
         handler = self._handlers.get(message.words[0])
         if handler is None:
             return self._application._tell(_COMPLETED, cookie=message.cookie, status=2)
@@ -649,6 +651,9 @@ class ApplicationDelegate:
     did_receive_remote_notification(application, payload) -> bool
     did_receive_notification_response(application, response) -> bool: the user has answered a notification;
         without this method, did_receive_remote_notification is called
+    handle_events(application, reason, options): events of the system wait for the app, which runs already or was
+        suspended: a timer, socket or path of its manifest, or location or Bluetooth events. `options` are
+        what a launch would bring
     did_become_active, will_resign_active, did_enter_background, will_enter_foreground (application)
     will_terminate, did_receive_memory_warning, significant_time_change (application)
     protected_data_will_become_unavailable, protected_data_did_become_available (application)
@@ -1003,6 +1008,8 @@ class Application:
             scene = self.scenes.get(message.words[0]) if message.words else None
             content = _content(message.pairs())
             handled = self._deliver_to_scene(scene, content) if scene else self._deliver_to_delegate(content)
+        elif message.type == _EVENTS:
+            self._handle_events(message)
         elif message.type == _CREDENTIALS:
             if self._credentials is not None:
                 os.close(self._credentials)
@@ -1135,6 +1142,14 @@ class Application:
             scene.activation_state = ActivationState.UNATTACHED
             self._call_of(scene.delegate, "did_disconnect", scene)
         self.scenes.clear()
+
+    def _handle_events(self, message):
+        if message.status not in set(LaunchReason):
+            return
+        self.launch_info.reason = reason = LaunchReason(message.status)
+        # Requests and notifications follow in messages of their own.
+        if LaunchReason.LOCATION <= reason <= LaunchReason.SYSTEM:
+            self._call("handle_events", self, reason, _content(message.pairs()))
 
     def _deliver_to_delegate(self, content):
         results = [self._call("open_url", self, context) for context in content.get("urls", [])]

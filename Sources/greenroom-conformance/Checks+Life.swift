@@ -76,6 +76,18 @@ extension Check {
             try client.tell { .deliver(content, session: nil, cookie: $0) }
             try client.settle()
         },
+        .init("a running app acknowledges the events that it is wanted for") {
+            (bench) throws(Fault) in
+            let client = try bench.launched(.cold, [.protectedDataAvailable])
+            try client.tell(.didEnterBackground)
+            for reason in AppLaunch.Reason.allCases {
+                try client.tell { .handleEvents(for: reason, AppContent(), cookie: $0) }
+            }
+            var content = AppContent()
+            content.bluetoothCentrals = ["one", "two"]
+            try client.tell { .handleEvents(for: .system, content, cookie: $0) }
+            try client.settle()
+        },
         .init("an app that is asked to end acknowledges that and ends by itself") {
             (bench) throws(Fault) in
             let client = try bench.launched(.cold)

@@ -2,6 +2,7 @@
 //   serve        answers each connection with "PID LISTEN_FDS LISTEN_FDNAMES", if LISTEN_PID is its own
 //   answer       the same for each datagram
 //   leave        ends without accepting
+//   ignore       runs on without accepting
 //   listen PATH  listens at the path, once its standard input has ended
 // With -DLIBRARY its library, which opens a file before main and keeps it.
 #include <fcntl.h>
@@ -50,6 +51,7 @@ __attribute__((constructor)) static void keep_one(void) { open("/dev/null", O_RD
 int main(int argc, char **argv) {
     if (argc > 1 && strcmp(argv[1], "serve") == 0) return serve(0);
     if (argc > 1 && strcmp(argv[1], "answer") == 0) return serve(1);
+    for (; argc > 1 && strcmp(argv[1], "ignore") == 0;) pause();
     if (argc > 2 && strcmp(argv[1], "listen") == 0) return listen_at(argv[2]);
     return 0;
 }

@@ -98,7 +98,9 @@ extension Application {
         case .time(let end): background.limit(to: end)
         case .timeExpires(let end):
             for handler in background.expire(at: end) { call("expirationHandler", handler) }
-        case .run(let run): TaskScheduler.shared.run(run, in: self)
+        case .run(let run):
+            launchInfo.note(.scheduledTask)
+            TaskScheduler.shared.run(run, in: self)
         case .expire(let run): TaskScheduler.shared.expire(run, in: self)
         case .pendingRequests(let pending, let request):
             listRequests.removeValue(forKey: request)?(pending)

@@ -29,6 +29,9 @@ extension Application {
         case .deliver(let content, let identifier, let cookie):
             let scene = identifier.flatMap { session(withIdentifier: $0) }?.scene
             deliver(content, to: scene) { self.acknowledge(cookie, handled: $0) }
+        case .handleEvents(let reason, let content, let cookie):
+            handleEvents(for: reason, content)
+            acknowledge(cookie)
         case .restoreState(let saved, let session, let cookie):
             restoreLate(saved, session: session, cookie: cookie)
         case .metrics(let reports, let cookie):
@@ -112,6 +115,19 @@ extension Application {
     }
 
     // MARK: Requests
+
+    /// The app, which ran already, is wanted for this reason from now on. An event of the system has
+    /// a callback of its own; requests and notifications follow in messages of their own.
+    private func handleEvents(for reason: AppLaunch.Reason, _ content: AppContent) {
+        launchInfo.note(reason)
+        guard reason.isEvent else { return }
+        let launch = AppLaunch(cookie: 0, reason: reason, content: content)
+        let record = LaunchRecord(.init(launch), resumeInstant: monotonicNanoseconds())
+        call("application(_:handleEventsFor:options:)") {
+            delegate.application(
+                self, handleEventsFor: launchInfo.reason, options: LaunchOptions(record))
+        }
+    }
 
     /// Delivers content to the app delegate. After the delegate has dealt with all of it, calls
     /// `finish` with whether the delegate handled everything.
@@ -198,6 +214,16 @@ final class Outcome {
     }
 }
 
+extension AppLaunch.Reason {
+    /// Whether it is an event of the system, which no other message tells.
+    fileprivate var isEvent: Bool {
+        switch self {
+        case .location, .timer, .socket, .path, .system: true
+        case .user, .url, .quickAction, .userActivity, .remoteNotification, .scheduledTask: false
+        }
+    }
+}
+
 extension AppEvent {
     /// The event's cookie if the event is a step. The cookies of steps count up from 1 in the life
     /// of an app, and the daemon repeats a step with the same cookie. Other events are sent only
@@ -207,7 +233,8 @@ extension AppEvent {
         case .lifecycle(_, let cookie), .scene(_, _, let cookie), .restoreState(_, _, let cookie):
             cookie & AppReport.againBit == 0 ? cookie : nil
         case .connectScene(let connection): connection.cookie
-        case .launch, .discardScenes, .deliver, .credentials, .answer, .background, .metrics,
+        case .launch, .discardScenes, .deliver, .handleEvents, .credentials, .answer, .background,
+            .metrics,
             .diagnostics:
             nil
         }

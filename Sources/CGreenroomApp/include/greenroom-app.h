@@ -75,7 +75,7 @@ GREENROOM_EXPORT const struct greenroom_content *greenroom_app_delivered(const s
 
 /* Why the app was launched. The library makes it; later versions may add members at its end. */
 struct greenroom_launch_info {
-    enum greenroom_reason reason;
+    enum greenroom_reason reason; /* the latest, if the app was wanted again while it ran or was suspended */
     bool is_foreground, was_prewarmed;
     uint64_t requested, paused, resumed; /* CLOCK_MONOTONIC in nanoseconds; 0 if it did not happen */
     /* No launch of the app, or of this version, has ever finished here: the time for one-time setup. */
@@ -139,6 +139,10 @@ struct greenroom_delegate {
      * is restored after scene_will_connect, unless the scene is connected to open a document. */
     bool (*scene_should_save)(struct greenroom_app *, const char *session, struct greenroom_state *activity);
     void (*scene_restore)(struct greenroom_app *, const char *session, const struct greenroom_state *activity);
+
+    /* Events of the system wait for the app, which runs already or was suspended: LOCATION, TIMER, SOCKET, PATH or
+     * SYSTEM, which is the launch information's reason from now on. `options` are what a launch would bring. */
+    void (*handle_events)(struct greenroom_app *, enum greenroom_reason reason, const struct greenroom_content *options);
 };
 
 /* Returns when the app is launched: at once if the launch is cold or by hand, and never if the app is not launched.

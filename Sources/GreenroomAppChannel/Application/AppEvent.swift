@@ -14,6 +14,9 @@ public enum AppEvent: Equatable, Sendable {
     case discardScenes([String], cookie: UInt64)
     /// Content for a running app, or for the scene with that session.
     case deliver(AppContent, session: String?, cookie: UInt64)
+    /// Something has happened for which a running app is wanted, as if it was launched for it: what
+    /// the app is wanted for from now on, and the values that belong to an event of the system.
+    case handleEvents(for: AppLaunch.Reason, AppContent, cookie: UInt64)
     /// The app's credentials, a ``CredentialFile``, if the launch did not have them because
     /// protected data was unavailable.
     case credentials(cookie: UInt64)
@@ -109,7 +112,8 @@ extension AppEvent {
         case .launch(let launch): launch.cookie
         case .connectScene(let connection): connection.cookie
         case .lifecycle(_, let cookie), .scene(_, _, let cookie), .discardScenes(_, let cookie),
-            .deliver(_, _, let cookie), .credentials(let cookie), .restoreState(_, _, let cookie),
+            .deliver(_, _, let cookie), .handleEvents(_, _, let cookie),
+            .credentials(let cookie), .restoreState(_, _, let cookie),
             .metrics(_, let cookie), .diagnostics(_, let cookie):
             cookie
         case .answer, .background: nil
@@ -132,6 +136,10 @@ extension AppEvent {
             return AppFrame(.discardScenes, cookie: cookie, words: sessions)
         case .deliver(let content, let session, let cookie):
             var frame = AppFrame(.deliver, cookie: cookie, words: session.map { [$0] } ?? [])
+            content.add(to: &frame.fields)
+            return frame
+        case .handleEvents(let reason, let content, let cookie):
+            var frame = AppFrame(.handleEvents, cookie: cookie, status: reason.rawValue)
             content.add(to: &frame.fields)
             return frame
         case .credentials(let cookie):
@@ -172,6 +180,11 @@ extension AppEvent {
         case .deliver:
             self = .deliver(
                 AppContent(frame.fields), session: frame.word(0), cookie: frame.cookie)
+        case .handleEvents:
+            guard let reason = AppLaunch.Reason(rawValue: frame.status) else {
+                throw .unknownValue(frame.status, type: frame.type.rawValue)
+            }
+            self = .handleEvents(for: reason, AppContent(frame.fields), cookie: frame.cookie)
         case .credentials:
             guard frame.roles.count == 1 else {
                 throw .wrongDescriptorCount(announced: 1, received: 0)

@@ -129,7 +129,8 @@ extension AppReport {
             self = .state(
                 try StateReport(frame), session: frame.word(0), cookie: frame.cookie)
         case .launch, .lifecycle, .connectScene, .scene, .discardScenes, .deliver, .answer,
-            .credentials, .restoreState, .backgroundTime, .backgroundTimeExpires, .runTask,
+            .credentials, .handleEvents, .restoreState, .backgroundTime, .backgroundTimeExpires,
+            .runTask,
             .pendingTasks, .expireTask, .metrics, .diagnostics:
             throw .unknownType(frame.type.rawValue)
         case .beginBackgroundTask:

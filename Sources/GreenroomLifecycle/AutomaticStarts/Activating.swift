@@ -1,6 +1,12 @@
-// Launch on the first connection. The daemon watches an app's listening sockets while no instance
-// of the app that could accept connections itself is running, and while the daemon may start the
-// app. A failed app is not watched: an app that never accepts would otherwise be started in a loop.
+// Launch on the first connection, and waking. The daemon watches an app's listening sockets while
+// no instance of the app can accept connections itself:
+//
+//   none runs, and the daemon may start the app → a connection launches it
+//   all that run are suspended                  → a connection thaws the one used last
+//
+// A failed app is not watched while none of its instances runs: an app that never accepts would
+// otherwise be started in a loop. A suspended app that never accepts is thawed once, and then not
+// suspended again while a connection waits (`Connections`).
 
 extension Lifecycle {
     /// Marks the app's sockets for review at the end of this event. Costs nothing for an app
@@ -28,9 +34,18 @@ extension Lifecycle {
         guard !isShuttingDown, isRestored, let entry = directory[app],
             entry.description?.hasSockets == true
         else { return false }
+        if sleeper(of: app) != nil { return true }
         return entry.running.isEmpty && entry.attached.isEmpty && entry.record.failure == nil
             && entry.record.startAt == nil && blocked[app] == nil
             && !entry.members.contains { self[$0].record.state == .terminating }
+    }
+
+    /// The instance that a connection thaws: the one used last, if all that run are suspended.
+    private func sleeper(of app: AppIdentifier) -> InstanceIdentifier? {
+        guard let entry = directory[app] else { return nil }
+        let running = entry.running.union(entry.attached)
+        guard running.allSatisfy({ self[$0].record.state == .suspended }) else { return nil }
+        return running.max(by: isUsedBefore)
     }
 
     mutating func connectionArrived(_ app: AppIdentifier) {
@@ -38,6 +53,7 @@ extension Lifecycle {
         directory[app]?.isListening = false
         reviewSocket(of: app)
         guard wantsConnections(app) else { return }
+        if let id = sleeper(of: app) { return wake(id) }
         let supervision = self[app].description!.supervision.value ?? Supervision()
         guard mayStart(app, supervision.activationLimit) else { return fail(app, .startLimit) }
         _ = startAutomatically(app, inBackground: startsInBackground(onConnectionTo: app))

@@ -9,6 +9,8 @@ public enum Notice: Hashable, Sendable {
     case protectedDataWillBecomeUnavailable
     case protectedDataDidBecomeAvailable
     case discardedSessions([SceneIdentifier])
+    /// The instance was suspended, and runs again because somebody connects to a socket of its app.
+    case connectionArrived
 }
 
 /// What a suspended app missed.

@@ -55,6 +55,8 @@ struct Instance: Hashable, Sendable {
     var missed: MissedNotices = []
     /// The shell is looking at its file locks.
     var isAwaitingFileLocks = false
+    /// The shell is looking at its connections.
+    var isAwaitingConnections = false
     /// Since when it has held a file lock although it should be suspended.
     var fileLockedSince: Instant?
     /// A client wants it suspended, possibly before its time in the background is over.

@@ -12,10 +12,10 @@ extension Lifecycle {
     /// - Parameter isAsked: whether a client asks for it, possibly before the background time is
     ///   over.
     mutating func prepareSuspension(_ id: InstanceIdentifier, isAsked: Bool = false) {
-        guard policy.inspectsFileLocks else { return suspend(id) }
-        self[id].isAwaitingFileLocks = true
         // The client that asked may be gone when the answer comes.
         self[id].isSuspensionAsked = isAsked || !self[id].freezeWaiters.isEmpty
+        guard policy.inspectsFileLocks else { return suspendUnlessConnected(id) }
+        self[id].isAwaitingFileLocks = true
         // The deadline asks again if no answer comes. It does not repeat a client's request.
         if let deadline = self[id].record.deadline, deadline <= now {
             update(id) { [now, policy] in $0.deadline = now.advanced(by: policy.freezeDeadline) }
@@ -42,7 +42,7 @@ extension Lifecycle {
         }
         guard holdsLock else {
             self[id].fileLockedSince = nil
-            return suspend(id)
+            return suspendUnlessConnected(id)
         }
         guard !instance.isSuspensionAsked, instance.freezeWaiters.isEmpty else {
             answerFreeze(of: id, .refused(.holdsFileLock(id)))

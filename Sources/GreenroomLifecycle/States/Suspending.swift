@@ -31,6 +31,7 @@ extension Lifecycle {
         guard table[id]?.record.state == .suspended else { return }
         if self[id].record.deadline != nil { update(id) { $0.deadline = nil } }
         answerFreeze(of: id, .done(id, .suspended))
+        lookForLateConnection(id)
         if policy.pagesOutSuspended { frozen.append(id) }
     }
 

@@ -129,6 +129,7 @@ extension Lifecycle {
             old.state.successors.contains(state), "illegal: \(old.state) to \(state) of \(id)")
         removeFromIndices(old)
         reviewSocket(of: old.app)
+        self[id].isAwaitingConnections = false
         update(id) { [now] in
             $0.state = state
             $0.since = now

@@ -34,7 +34,7 @@ public enum ListeningProcess {
         }
     }
 
-    private static func lines(of path: String) -> [Substring] {
+    static func lines(of path: String) -> [Substring] {
         guard let file = try? FileDescriptor.open(path, O_RDONLY) else { return [] }
         var text = ""
         var chunk = [UInt8](repeating: 0, count: 1 << 16)
@@ -47,7 +47,7 @@ public enum ListeningProcess {
     }
 
     /// The inode numbers of a process's sockets, as digits.
-    private static func sockets(of pid: pid_t, atMost left: inout Int) -> Set<String> {
+    static func sockets(of pid: pid_t, atMost left: inout Int) -> Set<String> {
         var inodes: Set<String> = []
         let path = "/proc/\(pid)/fd"
         let names = (try? FolderContents.names(in: path, atMost: left)) ?? []

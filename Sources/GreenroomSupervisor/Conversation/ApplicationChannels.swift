@@ -90,6 +90,8 @@ final class ApplicationChannels {
         case .discardedSessions(let sessions):
             messenger.send(
                 .discardScenes(sessions.map(\.description), cookie: cookie), to: instance)
+        case .connectionArrived:
+            messenger.send(.handleEvents(for: .socket, AppContent(), cookie: cookie), to: instance)
         }
     }
 

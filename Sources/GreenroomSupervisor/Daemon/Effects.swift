@@ -64,6 +64,7 @@ final class Effects: EffectPerformer {
         case .inspectTracer(let instance): applications.inspectTracer(of: instance)
         case .inspectConditions: reclaimer.inspectConditions()
         case .inspectFileLocks(let instance): reclaimer.inspectFileLocks(of: instance)
+        case .inspectConnections(let instance): sockets.inspectConnections(of: instance)
         case .keepState(let instance, let app, let scene): states.keep(instance, app, scene)
         case .refuseState(let instance, let scene, let refusal):
             states.refuse(refusal, instance, scene)

@@ -58,8 +58,8 @@ extension AppEvent {
         switch self {
         case .launch(let launch): launch.flags.contains(.credentials)
         case .credentials: true
-        case .lifecycle, .connectScene, .scene, .discardScenes, .deliver, .answer, .restoreState,
-            .background, .metrics, .diagnostics:
+        case .lifecycle, .connectScene, .scene, .discardScenes, .deliver, .handleEvents, .answer,
+            .restoreState, .background, .metrics, .diagnostics:
             false
         }
     }

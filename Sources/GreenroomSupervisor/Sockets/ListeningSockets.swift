@@ -5,7 +5,7 @@ internal import GreenroomSpawner
 internal import Systemd
 
 /// The listening sockets that the daemon holds for apps. They are made when a manifest is loaded,
-/// watched while nothing of the app runs, and passed on at each launch from descriptor 3
+/// watched while no instance of the app can accept, and passed on at each launch from descriptor 3
 /// (sd_listen_fds(3)).
 ///
 /// The spawner keeps a duplicate of each, so that connections that wait in a socket are not lost
@@ -163,6 +163,19 @@ final class ListeningSockets {
         guard sources.removeValue(forKey: app) != nil else { return }
         arrivals.insert(app)
         core.handle(.connectionArrived(app))
+    }
+
+    /// Finds out whether somebody is connected to the instance, or waits to be.
+    func inspectConnections(of identifier: InstanceIdentifier) {
+        guard let instance = instances[identifier] else { return }
+        let held = table[instance.app]?.map(\.descriptor) ?? []
+        let isWaiting = held.contains { (try? $0.waitUntilReadable(milliseconds: 0)) == true }
+        let isInUse =
+            isWaiting
+            || AcceptedConnections.exist(
+                in: Array(((try? instance.cgroup?.processes()) ?? [instance.pid]).prefix(64)),
+                acceptedOn: held)
+        core.handle(.connectionsInspected(identifier, isInUse: isInUse))
     }
 
     /// Whether a connection causes the launch that begins now. It can be asked only once.

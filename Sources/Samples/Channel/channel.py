@@ -144,7 +144,7 @@ class App:
             self.step(10 if message.status == 2 else 11)
         if number == 53:  # this app has no handlers for scheduled work
             self.send(87, cookie, 2)
-        elif number in (33, 34, 35, 36, 37, 39, 48, 56, 57) and message.is_whole:
+        elif number in (33, 34, 35, 36, 37, 39, 40, 48, 56, 57) and message.is_whole:
             # This app opens nothing and wants no state.
             self.send(64, cookie, 1 if number in (37, 48) else 0)
         elif number not in (38, 51, 52, 54, 55):

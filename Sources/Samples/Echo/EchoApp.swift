@@ -5,6 +5,13 @@ internal import Glibc
 /// (`LISTEN_FDS`, sd_listen_fds(3)). The first connection launches the app in the background. The
 /// app has its own event loop, poll(2).
 final class EchoApp: ApplicationDelegate {
+    func application(
+        _ application: Application, handleEventsFor reason: LaunchInfo.Reason,
+        options: Application.LaunchOptions
+    ) {
+        log("resumed for \(reason)")
+    }
+
     func applicationWillTerminate(_ application: Application) {
         log("ends after \(Server.shared.count) connections")
     }

@@ -84,16 +84,24 @@ import Testing
         #expect(lines.count == 1 && lines[0].hasPrefix("Welcome."))
     }
 
-    @Test func `Echo is launched in the background by the first connection, and answers it`()
-        throws
-    {
-        let daemon = try TestDaemon()
+    /// Echo and the path of its socket, which is in the test's folder.
+    private func installEcho(
+        in daemon: TestDaemon, _ lines: [String] = []
+    ) throws -> (app: String, path: String) {
         let path = daemon.directory.path + "/echo"
-        let echo = try install("Echo", in: daemon) { text in
+        let echo = try install("Echo", in: daemon, lines) { text in
             text.split(separator: "\n").map {
                 $0.hasPrefix("ListenStream=") ? "ListenStream=\(path)" : String($0)
             }.joined(separator: "\n") + "\n"
         }
+        return (echo, path)
+    }
+
+    @Test func `Echo is launched in the background by the first connection, and answers it`()
+        throws
+    {
+        let daemon = try TestDaemon()
+        let (echo, path) = try installEcho(in: daemon)
         try daemon.awaitPaused(echo)
         let watcher = try daemon.watch()
         let connection = try UnixSocket.connect(to: path, .stream, nonblocking: false)
@@ -110,6 +118,67 @@ import Testing
         try daemon.client().change(.terminate, instance)
         let states = watcher.events.filter { $0.instance == instance }.compactMap(\.to)
         #expect(!states.contains { $0 == .active || $0 == .inactive })
+    }
+
+    /// Says something to Echo, and awaits the same.
+    private func talk(_ connection: UnixSocket, _ text: String) throws {
+        #expect(write(connection.descriptor.rawValue, text, text.utf8.count) == text.utf8.count)
+        try hear(connection, text)
+    }
+
+    private func hear(_ connection: UnixSocket, _ text: String) throws {
+        guard try connection.descriptor.waitUntilReadable(milliseconds: Processes.deadline) else {
+            throw TestError("Echo does not answer \(text)")
+        }
+        var bytes = [UInt8](repeating: 0, count: 64)
+        let count = read(connection.descriptor.rawValue, &bytes, bytes.count)
+        #expect(String(decoding: bytes[..<max(0, count)], as: UTF8.self) == text)
+    }
+
+    @Test func `a suspended Echo is woken for a hundred clients, and again, and nobody waits long`()
+        throws
+    {
+        let daemon = try TestDaemon()
+        let (echo, path) = try installEcho(in: daemon, ["BackgroundGraceSec=200ms"])
+        let watcher = try daemon.watch()
+        let instance = try daemon.client().launch(echo) { $0.isBackground = true }.instance
+        for round in 1...3 {
+            try watcher.awaitState(.suspended, of: instance)
+            let begin = ContinuousClock.now
+            var clients = try (0..<100).map { number in
+                let client = try UnixSocket.connect(to: path, .stream, nonblocking: false)
+                let text = "\(round) \(number)"
+                #expect(write(client.descriptor.rawValue, text, text.utf8.count) > 0)
+                return client
+            }
+            for number in 0..<100 {
+                try hear(clients.removeFirst(), "\(round) \(number)")
+            }
+            #expect(ContinuousClock.now - begin < .seconds(2))
+        }
+        try watcher.awaitState(.suspended, of: instance)
+        let thaws = watcher.events.count { $0.instance == instance && $0.from == .suspended }
+        #expect(thaws == 3)
+        let said = daemon.log.split(separator: "\n").filter { $0 == "echo: resumed for socket" }
+        #expect(said.count == 3)
+    }
+
+    @Test func `Echo is not suspended while a client is connected`() throws {
+        let daemon = try TestDaemon()
+        let (echo, path) = try installEcho(in: daemon, ["BackgroundGraceSec=100ms"])
+        let watcher = try daemon.watch()
+        let instance = try daemon.client().launch(echo) { $0.isBackground = true }.instance
+        var connection: UnixSocket? = try UnixSocket.connect(to: path, .stream, nonblocking: false)
+        for text in ["one", "two"] {
+            try talk(connection!, text)
+            #expect(throws: (any Error).self) {
+                while true {
+                    if try watcher.next(milliseconds: 1500).to == .suspended { break }
+                }
+            }
+        }
+        connection = nil
+        try watcher.awaitState(.suspended, of: instance)
     }
 
     @Test func `Fetch is launched by its timer again and again, works, and ends by itself`()

@@ -150,4 +150,46 @@ import Testing
         input.closeWriteEnd()
         try watcher.awaitState(.active, of: launched.instance)
     }
+
+    // MARK: Suspended programs
+
+    private func makeSuspended(_ path: String, _ words: String) throws -> TestApp {
+        var app = try make(path, words)
+        app.lines = ["SuspendInBackground=yes", "BackgroundGraceSec=100ms"]
+        return app
+    }
+
+    @Test func `a suspended program is woken by each connection, also by one that waited`() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path + "/front"
+        let daemon = try TestDaemon(try makeSuspended(path, "serve"))
+        let watcher = try daemon.watch()
+        let instance = try daemon.client().launch(Self.app) { $0.isBackground = true }.instance
+        for _ in 0..<2 {
+            try watcher.awaitState(.suspended, of: instance)
+            #expect(try ask(try connect(path)).hasSuffix(" 1 front\n"))
+        }
+        // The next daemon watches as well, and what came while there was none.
+        try watcher.awaitState(.suspended, of: instance)
+        try daemon.kill()
+        let waiting = try connect(path)
+        try daemon.start()
+        #expect(try ask(waiting).hasSuffix(" 1 front\n"))
+        #expect(try daemon.client().instances(of: Self.app).count == 1)
+    }
+
+    @Test func `a program that never accepts is woken once, and not suspended any more`() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path + "/front"
+        let daemon = try TestDaemon(try makeSuspended(path, "ignore"))
+        let watcher = try daemon.watch()
+        let instance = try daemon.client().launch(Self.app) { $0.isBackground = true }.instance
+        try watcher.awaitState(.suspended, of: instance)
+        let waiting = try connect(path)
+        try watcher.awaitState(.background, of: instance)
+        let count = watcher.events.count
+        #expect(throws: (any Error).self) { try watcher.next(milliseconds: 1500) }
+        #expect(watcher.events.count == count)
+        withExtendedLifetime(waiting) {}
+    }
 }

@@ -115,6 +115,13 @@ extension Talkative {
     }
 
     func application(
+        _ application: Application, handleEventsFor reason: LaunchInfo.Reason,
+        options: Application.LaunchOptions
+    ) {
+        say("handleEvents \(reason) \(options.keys) \(application.launchInfo.reason)")
+    }
+
+    func application(
         _ application: Application, didDiscardSceneSessions sceneSessions: Set<SceneSession>
     ) {
         say("didDiscard \(sceneSessions.map(\.persistentIdentifier).sorted())")

@@ -100,6 +100,8 @@ import GreenroomLinux
             word = "discard \(sessions.joined(separator: " "))"
         case .deliver(let content, let session, _):
             word = "deliver \(session ?? "app")\(words(content))"
+        case .handleEvents(let reason, let content, _):
+            word = "handleEvents \(reason)\(words(content))"
         case .credentials: word = "credentials\(token)"
         case .metrics(let reports, _): word = "metrics \(reports.count)"
         case .diagnostics(let reports, _): word = "diagnostics \(reports.count)"

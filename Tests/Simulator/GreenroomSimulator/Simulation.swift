@@ -146,6 +146,7 @@ struct Simulation: Sendable {
         case .inspectTracer(let id): world.inspectTracer(id, at: now)
         case .inspectConditions: world.inspectConditions(at: now)
         case .inspectFileLocks(let id): world.inspectFileLocks(id, at: now)
+        case .inspectConnections(let id): world.inspectConnections(id, at: now)
         case .pageOut(let id): world.pageOut(id, at: now)
         case .notify, .deliver, .refuseState, .handOverState: break
         case .keepState(_, let app, let scene):
@@ -189,6 +190,13 @@ struct Simulation: Sendable {
                 !checker.isNamed(launch.app)
             else { continue }
             throw Violation("launch \(identifier) is not answered after a minute")
+        }
+        for app in checker.installed.values where app.hasSockets && !core.isShuttingDown {
+            let up = core.instances.filter { $0.app == app.identifier && $0.state.isRunning }
+            guard !up.isEmpty, up.allSatisfy({ $0.state == .suspended }) else { continue }
+            try checker.require(
+                world.listening.contains(app.identifier),
+                "nobody watches the sockets of suspended \(app.identifier)")
         }
     }
 
@@ -281,7 +289,8 @@ extension Effect {
             .release,
             .applyPriority, .answer, .report, .awaitConnection, .ignoreConnections, .tell,
             .notify, .deliver, .inspectTracer, .inspectConditions, .inspectFileLocks,
-            .keepState, .refuseState, .deleteState, .handOverState, .keepSessions, .noteVersion,
+            .inspectConnections, .keepState, .refuseState, .deleteState, .handOverState,
+            .keepSessions, .noteVersion,
             .pageOut,
             .tellBackgroundTime, .tellExpiration, .startRun, .expireRun,
             .inspectTaskConditions, .setTaskAlarm:

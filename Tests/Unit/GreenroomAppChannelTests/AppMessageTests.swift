@@ -76,7 +76,8 @@ import Testing
             .restoreState(SavedState(AppArchive()), session: nil, cookie: 15),
             .discardScenes(["a", "b"], cookie: 3), .discardScenes([], cookie: 3),
             .deliver(content, session: nil, cookie: 4), .deliver(content, session: "s", cookie: 5),
-            .answer(request: 6, .done),
+            .handleEvents(for: .socket, AppContent(), cookie: 16),
+            .handleEvents(for: .system, content, cookie: 17), .answer(request: 6, .done),
             .answer(request: 7, .refused(code: 1, reason: "Scenes= is not set")),
         ]
         + MetricSamples.events

@@ -30,6 +30,7 @@ private struct Number {
         (.deliver, "MESSAGE_DELIVER", "_DELIVER"),
         (.answer, "MESSAGE_ANSWER", "_ANSWER"),
         (.credentials, "MESSAGE_CREDENTIALS", "_CREDENTIALS"),
+        (.handleEvents, "MESSAGE_HANDLE_EVENTS", "_EVENTS"),
         (.restoreState, "MESSAGE_RESTORE_STATE", "_RESTORE"),
         (.backgroundTime, "MESSAGE_BACKGROUND_TIME", "_TIME"),
         (.backgroundTimeExpires, "MESSAGE_BACKGROUND_TIME_EXPIRES", "_TIME_EXPIRES"),

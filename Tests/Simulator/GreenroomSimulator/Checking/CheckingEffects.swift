@@ -79,6 +79,12 @@ extension Checker {
             try require(states[id] == .background, "looked for locks outside background: \(id)")
             try checkSuspension(id, event, now)
             machine.inquiries.insert(id)
+        case .inspectConnections(let id):
+            try require(
+                states[id] == .background || states[id] == .suspended,
+                "looked for connections of \(id) in \(states[id]!)")
+            let app = saved[id]!.app
+            try require(installed[app]?.hasSockets == true, "\(app) has no sockets")
         case .pageOut(let id):
             try require(saved[id]?.state == .suspended, "pages out running \(id)")
         case .awaitConnection(let app): try checkListening(app)

@@ -40,7 +40,8 @@ extension Checker {
         case .acknowledged(let id, let cookie): noteAgreement(id, cookie, now)
         case .tracerInspected, .significantTimeChanged, .pressureChanged, .stallReported,
             .conditionsInspected,
-            .fileLocksInspected, .outOfMemory, .drewFirstFrame, .instanceStalled, .pagedOut,
+            .fileLocksInspected, .connectionsInspected, .outOfMemory, .drewFirstFrame,
+            .instanceStalled, .pagedOut,
             .triggersForgiven:
             break
         case .spawned, .spawnFailed, .paused, .becameReady, .frozen, .freezeFailed,

@@ -101,8 +101,10 @@ extension Checker {
 
     func checkListening(_ app: AppIdentifier) throws(Violation) {
         try require(installed[app]?.hasSockets == true, "watches \(app), which has no sockets")
+        let up = saved.values.filter { $0.app == app && isUp($0.state) }
+        try require(
+            up.allSatisfy { $0.state == .suspended }, "watches the sockets of running \(app)")
+        guard up.isEmpty else { return }
         try require(savedApps[app]?.failure == nil, "watches the sockets of failed \(app)")
-        let isServed = saved.values.contains { $0.app == app && isUp($0.state) }
-        try require(!isServed, "watches the sockets of running \(app)")
     }
 }

@@ -23,6 +23,15 @@ extension World {
             .fileLocksInspected(id, holdsLock: holdsLock), at: now.advanced(by: .milliseconds(1)))
     }
 
+    /// A client that waits is accepted by any process of the app that accepts and runs.
+    mutating func inspectConnections(_ id: InstanceIdentifier, at now: Instant) {
+        guard let process = processes[id] else { return }
+        if process.fate.accepts, !process.isFrozen { connected.remove(process.app) }
+        let isInUse = connected.contains(process.app)
+        agenda.add(
+            .connectionsInspected(id, isInUse: isInUse), at: now.advanced(by: .milliseconds(1)))
+    }
+
     /// A client connects to the app's socket. Nil if the supervisor does not watch it.
     mutating func connect(_ app: AppIdentifier) -> Event? {
         connected.insert(app)

@@ -74,7 +74,11 @@ struct World: Sendable {
         }
     }
 
-    mutating func thaw(_ id: InstanceIdentifier) { processes[id]?.isFrozen = false }
+    mutating func thaw(_ id: InstanceIdentifier) {
+        guard let process = processes[id] else { return }
+        processes[id]!.isFrozen = false
+        if process.fate.accepts { connected.remove(process.app) }
+    }
 
     mutating func terminate(_ id: InstanceIdentifier, at now: Instant) {
         guard let process = processes[id], process.isAlive, !process.isFrozen,
