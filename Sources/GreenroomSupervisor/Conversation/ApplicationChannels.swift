@@ -95,26 +95,28 @@ final class ApplicationChannels {
         }
     }
 
-    /// Delivers the content to the scene that was used last. If none is connected, the content
-    /// waits for the next one. If the app is coming to the foreground, the content waits until it
-    /// has been told so.
+    /// Tells the app what it is wanted for, and delivers the content to the scene that was used last.
+    /// If none is connected, the content waits for the next one. If the app is coming to the
+    /// foreground, the content waits until it has been told so.
     func deliver(
         _ instance: InstanceIdentifier, _ request: RequestIdentifier, to address: DeliveryAddress
     ) {
         guard let context = requests[request]?.context else { return }
         traces.noteReturn(instance, context.requestedAt)
-        guard !context.content.isEmpty, let app = instances[instance]?.app else {
-            return
-        }
+        let (events, content) = context.content.split
+        messenger.send(
+            .handleEvents(for: context.reason, events, cookie: messenger.freeCookie()),
+            to: instance)
+        guard !content.isEmpty, let app = instances[instance]?.app else { return }
         let lacksScene =
             catalog[app]?.description.scenes != .unsupported && address.scene == nil
         if lacksScene || address.awaitsReturn {
             let isKept = address.inBackground || address.awaitsReturn
-            return contents.add(context.content, for: instance, isKept: isKept)
+            return contents.add(content, for: instance, isKept: isKept)
         }
         let session = address.scene.flatMap { $0 == .application ? nil : $0.description }
         messenger.send(
-            .deliver(context.content, session: session, cookie: messenger.freeCookie()),
+            .deliver(content, session: session, cookie: messenger.freeCookie()),
             to: instance)
     }
 
@@ -149,5 +151,22 @@ final class ApplicationChannels {
         messenger.send(
             .restoreState(state, session: connection.session, cookie: messenger.freeCookie()),
             to: instance)
+    }
+}
+
+extension AppContent {
+    /// What belongs to events of the system, which concern the app as a whole, and what the app or
+    /// one of its scenes is asked to do.
+    fileprivate var split: (events: AppContent, requests: AppContent) {
+        var (events, requests) = (AppContent(), self)
+        events.isForLocation = isForLocation
+        events.newsstandDownloads = newsstandDownloads
+        events.bluetoothCentrals = bluetoothCentrals
+        events.bluetoothPeripherals = bluetoothPeripherals
+        requests.isForLocation = false
+        requests.newsstandDownloads = []
+        requests.bluetoothCentrals = []
+        requests.bluetoothPeripherals = []
+        return (events, requests)
     }
 }

@@ -1,5 +1,6 @@
 import DaemonTestSupport
 import GreenroomControl
+import GreenroomLinux
 import TestSupport
 import Testing
 
@@ -203,6 +204,70 @@ import Testing
                 "willContinue org.example.read", "continue org.example.read [:]",
                 "remoteNotification 2", "willTerminate",
             ])
+    }
+
+    /// An app with triggers in this folder, launched in the background.
+    private func triggered(
+        _ sections: [String], delegate: String = "both"
+    ) throws -> KitDaemon {
+        var app = KitApp()
+        app.delegate = delegate
+        app.application = [
+            "LocationUpdates=yes", "BluetoothCentrals=yes", "LocalNotifications=yes",
+            "CloudKitShares=yes", delegate == "scenes" ? "Scenes=yes" : "",
+        ] + sections
+        let kit = try KitDaemon(app)
+        try kit.launch(inBackground: true)
+        return kit
+    }
+
+    /// Suspends the app, lets something happen, and returns what the app says when it runs again.
+    private func afterSuspension(_ kit: KitDaemon, _ happens: () throws -> Void) throws -> [String] {
+        let watcher = try kit.daemon.watch()
+        let count = kit.said.count
+        try kit.change(.suspend)
+        try happens()
+        try watcher.next { $0.instance == kit.instance && $0.from == .suspended }
+        try kit.daemon.await("the reason") { _ in kit.said.count > count ? true : nil }
+        return Array(kit.said.dropFirst(count))
+    }
+
+    @Test(arguments: ["both", "scenes"])
+    func `a suspended app is told of the timer that it was thawed for`(delegate: String) throws {
+        let kit = try triggered(["[Timer]", "OnCalendar=*:*:*"], delegate: delegate)
+        #expect(try afterSuspension(kit) {}.first == "handleEvents timer [] timer")
+    }
+
+    @Test(arguments: ["both", "scenes"])
+    func `a suspended app is told of the path, socket or delivery that it was thawed for`(
+        delegate: String
+    ) throws {
+        let folder = try TemporaryDirectory()
+        let kit = try triggered(
+            [
+                "[Path]", "PathChanged=\(folder.path)/file", "[Socket]",
+                "ListenStream=\(folder.path)/socket",
+            ], delegate: delegate)
+        #expect(
+            try afterSuspension(kit) { try folder.write("new", to: "file") }
+                == ["handleEvents path [] path"])
+        let name = kit.app.identifier
+        #expect(
+            try afterSuspension(kit) {
+                try kit.ask(.deliver(app: name, key: .location, values: []), .background)
+            } == [#"handleEvents location ["location"] location"#])
+        // The same for an app that runs.
+        let count = kit.said.count
+        try kit.ask(.deliver(app: name, key: .bluetoothCentrals, values: ["one"]), .background)
+        try kit.daemon.await("the event") { _ in kit.said.count > count ? true : nil }
+        #expect(kit.said.last == #"handleEvents system ["bluetoothCentrals"] system"#)
+        // It never accepts, so it is not suspended again.
+        var client: UnixSocket?
+        #expect(
+            try afterSuspension(kit) {
+                client = try UnixSocket.connect(to: folder.path + "/socket", .stream)
+            } == ["handleEvents socket [] socket"])
+        withExtendedLifetime(client) {}
     }
 
     @Test func `an app without a feature is not launched for it, and gets no key`() throws {

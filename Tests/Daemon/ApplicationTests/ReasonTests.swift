@@ -227,7 +227,7 @@ import Testing
         #expect(
             probe.told(in: daemon).prefix(4) == [
                 "launch quickAction foreground unlocked action new", "didBecomeActive",
-                "deliver app activity org.example.read", "deliver app location",
+                "deliver app activity org.example.read", "handleEvents location location",
             ])
     }
 

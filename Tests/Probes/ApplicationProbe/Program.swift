@@ -100,7 +100,11 @@ import GreenroomLinux
             word = "discard \(sessions.joined(separator: " "))"
         case .deliver(let content, let session, _):
             word = "deliver \(session ?? "app")\(words(content))"
-        case .handleEvents(let reason, let content, _):
+        case .handleEvents(let reason, let content, let cookie):
+            // The others are told by another message as well.
+            guard [.location, .timer, .socket, .path, .system].contains(reason) else {
+                return send(.report(.acknowledged(cookie: cookie, handled: true)))
+            }
             word = "handleEvents \(reason)\(words(content))"
         case .credentials: word = "credentials\(token)"
         case .metrics(let reports, _): word = "metrics \(reports.count)"

@@ -234,6 +234,9 @@ static const char *secret(struct greenroom_app *app) {
     return text;
 }
 
+static const char *const reasons[] = {"USER", "URL", "QUICK_ACTION", "USER_ACTIVITY", "REMOTE_NOTIFICATION",
+    "LOCATION", "TIMER", "SOCKET", "PATH", "SYSTEM", "SCHEDULED_TASK"};
+
 static void obey(struct greenroom_app *app, const char *word) {
     if (strcmp(word, "begin") == 0) begin(app, true);
     if (strcmp(word, "keep") == 0) begin(app, false);
@@ -242,6 +245,7 @@ static void obey(struct greenroom_app *app, const char *word) {
         note("ended");
     }
     if (strcmp(word, "secret") == 0) note("secret %s", secret(app));
+    if (strcmp(word, "reason") == 0) note("reason %s", reasons[greenroom_app_launch_info(app)->reason]);
     if (strcmp(word, "time") == 0) note("time %s", limit(app));
     if (strcmp(word, "submit") == 0)
         greenroom_app_submit_task(app, &(struct greenroom_task_request){.identifier = "refresh"}, submitted, NULL);
@@ -285,8 +289,6 @@ static bool will_finish(struct greenroom_app *app, const struct greenroom_conten
 
 static bool did_finish(struct greenroom_app *app, const struct greenroom_content *options) {
     (void)options;
-    static const char *const reasons[] = {"USER", "URL", "QUICK_ACTION", "USER_ACTIVITY", "REMOTE_NOTIFICATION",
-        "LOCATION", "TIMER", "SOCKET", "PATH", "SYSTEM", "SCHEDULED_TASK"};
     if (getenv("PROBE_SLOW")) usleep(260000);
     const struct greenroom_launch_info *info = greenroom_app_launch_info(app);
     char words[512] = "[";
@@ -348,6 +350,12 @@ static bool receive_remote_notification(struct greenroom_app *app, const char *p
     return true;
 }
 
+static void handle_events(
+    struct greenroom_app *app, enum greenroom_reason reason, const struct greenroom_content *options
+) {
+    note("events %s %s %s", reasons[reason], names_of(options), reasons[greenroom_app_launch_info(app)->reason]);
+}
+
 static void after_launch(struct greenroom_app *app) { note("after launch %s", state(app)); }
 
 int main(int argc, char **argv) {
@@ -359,6 +367,7 @@ int main(int argc, char **argv) {
         .open_url = open_url, .perform_action = perform_action, .scene_will_connect = scene_will_connect,
         .scene_event = scene_event, .after_launch = after_launch,
         .receive_remote_notification = receive_remote_notification,
+        .handle_events = handle_events,
     };
     if (getenv("PROBE_STATE")) {
         delegate.should_save_state = should_save;

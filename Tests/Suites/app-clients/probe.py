@@ -130,6 +130,9 @@ class Commands:
         except ValueError:
             note("late")
 
+    def reason(self):
+        note("reason", self.application.launch_info.reason.name)
+
     def restored(self):
         self.application.complete_state_restoration()
         note("restored")
@@ -195,6 +198,9 @@ class Delegate(app.ApplicationDelegate):
     def did_receive_notification_response(self, application, response):
         note("notification", response.payload, response.action_identifier)
         return True
+
+    def handle_events(self, application, reason, options):
+        note("events", reason.name, sorted(options), application.launch_info.reason.name)
 
     def scene_delegate(self, application, scene):
         return SceneDelegate()

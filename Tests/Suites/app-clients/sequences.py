@@ -458,6 +458,28 @@ def scenes_end(start):
                       "scene did_disconnect UNATTACHED BACKGROUND", "will_terminate BACKGROUND")
 
 
+def events(start):
+    """a running app is called for events of the system, and its reason is the latest one"""
+    location, timer, socket, path = 5, 6, 7, 8
+    with start() as client:
+        client.launch(UNLOCKED)
+        client.forget()
+        for reason, fields in (timer, []), (socket, []), (path, []), (location, ["location=1"]):
+            client.acknowledged(client.event(EVENTS, reason, fields=fields))
+        client.expect("events TIMER [] TIMER", "events SOCKET [] SOCKET", "events PATH [] PATH",
+                      "events LOCATION ['location'] LOCATION")
+        for reason, word in (1, "URL"), (0, "USER"):  # what belongs to these comes in other messages
+            client.acknowledged(client.event(EVENTS, reason))
+            client.acknowledged(client.ask("reason"))
+            client.expect("open probe:reason", "reason " + word)
+        client.acknowledged(client.event(EVENTS, 99))  # of a later daemon
+        client.send(RUN, 0, cookie=5, words=["refresh"])
+        client.receive(COMPLETED)
+        client.acknowledged(client.ask("reason"))
+        if client.lines()[-1] != "reason SCHEDULED_TASK":
+            raise Wrong(f"another reason: {client.lines()}")
+
+
 def left_alone(start):
     """when the daemon is gone what it was asked is answered, and the app goes on by itself"""
     with start() as client:
@@ -477,5 +499,5 @@ TESTS = [
     restores_late, extends, scene_saves, scene_restores, scene_restores_late, set_up, background_tasks, scheduled_work,
     expiration, requests, asked_again,
     told_steps, extended_launch, credentials, silent_notification, answered_notification, source, scenes_end,
-    left_alone,
+    events, left_alone,
 ]
