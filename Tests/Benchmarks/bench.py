@@ -63,6 +63,12 @@ def status_request(app):
     return request("Status", {"app": app})
 
 
+def suspend_request(app):
+    """Answered when the app is frozen."""
+    return request("Suspend", {"app": app})
+
+
+SERVERS = ("bench.server0", "bench.server1")
 PREWARMED, COLD = '"prewarmed"', '"cold"'
 
 
@@ -276,6 +282,11 @@ def main():
             daemon.install(identifier, manifest(probe, prewarm="demand"))
         daemon.install("bench.probe", manifest(probe))
         daemon.install("bench.cold", manifest(probe, prewarm="never"))
+        # Both are launched before anything is measured, and the one that is measured running stays running.
+        for identifier in SERVERS:
+            daemon.install(
+                identifier, f"[App]\nType=application-kit\nExec={product}/greenroom-echo\nBackgroundGraceSec=1h\n"
+                f"[Socket]\nListenStream={folder}/{identifier}\n[Prewarm]\nWhen=never\n")
         stamp = programs / "stamp.so"
         real = {}
         for name, words in REAL_PROGRAMS.items():
@@ -290,6 +301,8 @@ def main():
             daemon.start()
             daemon.ask(prewarm_request("bench.idle0"))
             cgroup = cgroup_for_reference(daemon)
+            for identifier in SERVERS:
+                daemon.ask(request("Launch", {"app": identifier, "background": True}))
             measure(daemon, programs, real, cgroup, identifiers, arguments.rounds)
         finally:
             daemon.stop()
@@ -332,6 +345,14 @@ def measure(daemon, programs, real, cgroup, identifiers, rounds):
         lambda n: [str(programs / "echo"), str(n), str(len(status) + 1), str(answer_bytes)], 500,
     )
     contenders = [prewarmed, relay, exec_only, cold, exec_as_app, exec_relayed, attached, call, echo]
+    server_running, server_woken = (
+        Contender(
+            name, lambda n, app=app, before=before: [
+                launcher, "talk", control, str(n), before, f"{daemon.folder}/{app}"], 10)
+        for name, app, before in (
+            ("the same app running", SERVERS[0], ""),
+            ("woken", SERVERS[1], json.dumps(suspend_request(SERVERS[1])))))
+    contenders += [server_running, server_woken]
     pairs = {}
     for name, command in real.items():
         ours = start(f"prewarmed {name}", f"bench.{name.split()[0]}", 3, command[1:])
@@ -358,6 +379,8 @@ def measure(daemon, programs, real, cgroup, identifiers, rounds):
     compare("C alone, through server and spawner", exec_relayed, exec_as_app)
     compare("launch cold: request to main", cold, exec_relayed, at_most=1.15)
     compare(f"status call, answer of {answer_bytes} bytes", call, echo, at_most=2.5)
+
+    compare("suspended socket app: byte in to byte out", server_woken, server_running, at_most=5)
 
     with tempfile.TemporaryDirectory(prefix="greenroom-bench-") as folder:
         fresh = Daemon(daemon.product, folder, directories=())

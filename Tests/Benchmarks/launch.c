@@ -8,6 +8,9 @@
 //       after the request was written: main's first instruction, the end of the output, the answer.
 //       Each launch begins when its predecessor has ended.
 //       BEFORE may be "" for none. An answer without the text EXPECTED ends the run.
+//   launch talk SOCKET COUNT BEFORE PATH
+//       per sample sends BEFORE and awaits its answer (so that the app is suspended), then connects to PATH, sends
+//       a byte there and awaits one. Prints that time in ns. BEFORE may be "" for none.
 //   launch burst SOCKET CONNECTIONS
 //       sends the requests that are the lines of standard input, all at once over this many connections,
 //       each with a pipe to write to as descriptor 0 and one to read from as 1, whose end comes when
@@ -91,6 +94,25 @@ static void start(int fd, unsigned count, const char *before, const char *reques
     }
 }
 
+static void talk(int fd, unsigned count, const char *before, const char *path) {
+    size_t before_size = strlen(before) + 1;
+    for (unsigned i = 0; i < count; i++) {
+        if (before_size > 1) {
+            if (send(fd, before, before_size, MSG_NOSIGNAL) != (ssize_t)before_size) die("send");
+            read_answer(fd);
+            demand("\"suspended\"");
+        }
+        char byte = 'x';
+        uint64_t began = now_ns();
+        int connection = connect_stream(path);
+        if (send(connection, &byte, 1, MSG_NOSIGNAL) != 1) die("send");
+        await_readable(connection, "the app's byte");
+        if (recv(connection, &byte, 1, 0) != 1) die("recv");
+        printf("%llu\n", (unsigned long long)(now_ns() - began));
+        close(connection);
+    }
+}
+
 // --- Many at once.
 
 enum { LARGEST_BURST = 4096, REQUEST_SIZE = 512, CONNECTIONS = 512 };
@@ -160,11 +182,13 @@ int main(int argc, char **argv) {
     }
     int calling = argc == 5 && strcmp(argv[1], "call") == 0;
     int starting = argc == 7 && strcmp(argv[1], "start") == 0;
-    if (!calling && !starting)
-        complain("usage", "launch call SOCKET COUNT REQUEST | launch burst SOCKET CONNECTIONS | launch start SOCKET COUNT BEFORE REQUEST EXPECTED");
+    int talking = argc == 6 && strcmp(argv[1], "talk") == 0;
+    if (!calling && !starting && !talking)
+        complain("usage", "launch talk SOCKET COUNT BEFORE PATH | launch call SOCKET COUNT REQUEST | launch burst SOCKET CONNECTIONS | launch start SOCKET COUNT BEFORE REQUEST EXPECTED");
     int fd = connect_stream(argv[2]);
     unsigned count = parse_count(argv[3]);
     if (calling) call(fd, count, argv[4]);
+    else if (talking) talk(fd, count, argv[4], argv[5]);
     else start(fd, count, argv[4], argv[5], argv[6]);
     return 0;
 }
