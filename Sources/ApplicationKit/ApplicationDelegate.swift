@@ -141,6 +141,15 @@
         _ application: Application, didReceive response: NotificationResponse,
         withCompletionHandler completionHandler: @escaping @MainActor () -> Void)
 
+    /// The user has opened a local notification: at the launch or, if the app runs already, on its
+    /// way to the foreground; UIKit's `application(_:didReceive:)` with a `UILocalNotification`.
+    /// - Parameter payload: the text as it was delivered.
+    func application(_ application: Application, didReceiveLocalNotification payload: String)
+    /// The user has accepted a share: at the launch of an app without scenes or, if the app runs
+    /// already, on its way to the foreground. A connected scene is told instead
+    /// (``SceneDelegate/scene(_:userDidAcceptCloudKitShareWith:)``).
+    /// - Parameter metadata: the share's metadata as the sender wrote it.
+    func application(_ application: Application, userDidAcceptCloudKitShareWith metadata: String)
     /// Events of the system wait for the app, which runs already or was suspended: a timer, socket
     /// or path of its manifest, or location or Bluetooth events. Modelled on UIKit's
     /// `application(_:handleEventsForBackgroundURLSession:completionHandler:)`. An app that is
@@ -265,6 +274,14 @@ extension ApplicationDelegate {
             fetchCompletionHandler: { _ in completionHandler() })
     }
 
+    /// Receives nothing: the notification counts as not handled.
+    public func application(
+        _ application: Application, didReceiveLocalNotification payload: String
+    ) { application.leftToDefault(()) }
+    /// Accepts nothing: the share counts as not handled.
+    public func application(
+        _ application: Application, userDidAcceptCloudKitShareWith metadata: String
+    ) { application.leftToDefault(()) }
     /// Does nothing.
     public func application(
         _ application: Application, handleEventsFor reason: LaunchInfo.Reason,

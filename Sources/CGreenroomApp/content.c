@@ -24,11 +24,15 @@ const struct greenroom_content *greenroom_app_delivered(const struct greenroom_a
 }
 
 bool deliver_notification(struct greenroom_app *app, const struct greenroom_content *content) {
-    const char *value = greenroom_content_value(content, "remote-notification", 0);
-    if (!value) return true;
-    bool handled;
+    const char *value;
+    bool handled = true, result;
     app->delivered = *content;
-    CALL_FOR(handled, app, receive_remote_notification, false, app, value);
+    if ((value = greenroom_content_value(content, "remote-notification", 0)))
+        CALL_FOR(handled, app, receive_remote_notification, false, app, value);
+    if ((value = greenroom_content_value(content, "local-notification", 0))) {
+        CALL_FOR(result, app, receive_local_notification, false, app, value);
+        handled = handled && result;
+    }
     app->delivered = (struct greenroom_content){0};
     return handled;
 }
@@ -52,6 +56,10 @@ bool deliver_to_app(struct greenroom_app *app, const struct greenroom_content *c
         handled = handled && result;
     }
     app->delivered = (struct greenroom_content){0};
+    if ((value = greenroom_content_value(content, "cloudkit-share", 0))) {
+        CALL_FOR(result, app, accept_share, false, app, value);
+        handled = handled && result;
+    }
     return deliver_notification(app, content) && handled;
 }
 
@@ -84,5 +92,10 @@ bool deliver(struct greenroom_app *app, const struct message *message) {
         CALL_FOR(handled, app, scene_perform_action, false, app, scene->session, value);
     }
     app->delivered = (struct greenroom_content){0};
+    bool result;
+    if ((value = greenroom_content_value(&content, "cloudkit-share", 0))) {
+        CALL_FOR(result, app, scene_accept_share, false, app, scene->session, value);
+        handled = handled && result;
+    }
     return deliver_notification(app, &content) && handled;
 }

@@ -651,6 +651,8 @@ class ApplicationDelegate:
     did_receive_remote_notification(application, payload) -> bool
     did_receive_notification_response(application, response) -> bool: the user has answered a notification;
         without this method, did_receive_remote_notification is called
+    did_receive_local_notification(application, payload) -> bool, when the user has opened it
+    user_did_accept_cloudkit_share(application, metadata) -> bool
     handle_events(application, reason, options): events of the system wait for the app, which runs already or was
         suspended: a timer, socket or path of its manifest, or location or Bluetooth events. `options` are
         what a launch would bring
@@ -677,7 +679,8 @@ class ApplicationDelegate:
 class SceneDelegate:
     """will_connect(scene, connection_options), will_enter_foreground, did_become_active,
     will_resign_active, did_enter_background, did_disconnect (scene), open_urls(scene, contexts),
-    continue_activity(scene, activity), perform_action(scene, shortcut_item) -> bool;
+    continue_activity(scene, activity), perform_action(scene, shortcut_item) -> bool,
+    user_did_accept_cloudkit_share(scene, metadata) -> bool;
     state_restoration_activity(scene) -> Activity to save, or None;
     restore_interaction_state(scene, activity), called after will_connect, unless the scene is connected to
     open a document; later if protected data was unavailable"""
@@ -1156,18 +1159,23 @@ class Application:
         results += [self._call("continue_activity", self, one) for one in content.get("user_activities", [])]
         if "shortcut_item" in content:
             results.append(self._call("perform_action", self, content["shortcut_item"]))
+        if "cloudkit_share_metadata" in content:
+            results.append(
+                self._call("user_did_accept_cloudkit_share", self, content["cloudkit_share_metadata"]))
         return all(bool(result) for result in results + self._deliver_notification(content))
 
     def _deliver_notification(self, content):
-        """A notification that has arrived, or the user's answer to one. Returns the result in a list, if any."""
-        payload = content.get("remote_notification")
+        """A notification that has arrived, or the user's answer to one. Returns the results."""
+        payload, local = content.get("remote_notification"), content.get("local_notification")
         if "notification_response" in content and hasattr(self.delegate, "did_receive_notification_response"):
-            response = NotificationResponse(
-                content["notification_response"], payload or content.get("local_notification"))
+            response = NotificationResponse(content["notification_response"], payload or local)
             return [self._call("did_receive_notification_response", self, response)]
-        if payload is None:
-            return []
-        return [self._call("did_receive_remote_notification", self, payload)]
+        results = []
+        if payload is not None:
+            results.append(self._call("did_receive_remote_notification", self, payload))
+        if local is not None:
+            results.append(self._call("did_receive_local_notification", self, local))
+        return results
 
     def _deliver_to_scene(self, scene, content):
         if "urls" in content:
@@ -1177,6 +1185,10 @@ class Application:
         results = self._deliver_notification(content)
         if "shortcut_item" in content:
             results.append(self._call_of(scene.delegate, "perform_action", scene, content["shortcut_item"]))
+        if "cloudkit_share_metadata" in content:
+            results.append(
+                self._call_of(
+                    scene.delegate, "user_did_accept_cloudkit_share", scene, content["cloudkit_share_metadata"]))
         return all(bool(result) for result in results)
 
     def _run_deferred(self):

@@ -74,16 +74,14 @@ extension Check {
             content = AppContent()
             content.userActivities = [AppContent.Activity("conformance")]
             try client.tell { .deliver(content, session: nil, cookie: $0) }
-            try client.settle()
-        },
-        .init("a running app acknowledges the events that it is wanted for") {
-            (bench) throws(Fault) in
-            let client = try bench.launched(.cold, [.protectedDataAvailable])
-            try client.tell(.didEnterBackground)
+            content = AppContent()
+            content.localNotification = "conformance"
+            content.cloudKitShareMetadata = "conformance"
+            try client.tell { .deliver(content, session: nil, cookie: $0) }
             for reason in AppLaunch.Reason.allCases {
                 try client.tell { .handleEvents(for: reason, AppContent(), cookie: $0) }
             }
-            var content = AppContent()
+            content = AppContent()
             content.bluetoothCentrals = ["one", "two"]
             try client.tell { .handleEvents(for: .system, content, cookie: $0) }
             try client.settle()

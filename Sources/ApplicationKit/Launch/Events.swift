@@ -160,6 +160,12 @@ extension Application {
                     completionHandler: completion)
             }
         }
+        if let metadata = content.cloudKitShareMetadata {
+            outcome.add(
+                callOptional("application(_:userDidAcceptCloudKitShareWith:)") {
+                    delegate.application(self, userDidAcceptCloudKitShareWith: metadata)
+                } != nil)
+        }
         deliverNotification(content, outcome)
         outcome.close()
     }
@@ -172,13 +178,21 @@ extension Application {
                 delegate.application(
                     self, didReceive: response, withCompletionHandler: { completion(true) })
             }
-        } else if let payload = content.remoteNotification {
+            return
+        }
+        if let payload = content.remoteNotification {
             let completion = outcome.open()
             call("application(_:didReceiveRemoteNotification:fetchCompletionHandler:)") {
                 delegate.application(
                     self, didReceiveRemoteNotification: payload,
                     fetchCompletionHandler: { completion($0 != .failed) })
             }
+        }
+        if let payload = content.localNotification {
+            outcome.add(
+                callOptional("application(_:didReceiveLocalNotification:)") {
+                    delegate.application(self, didReceiveLocalNotification: payload)
+                } != nil)
         }
     }
 }

@@ -42,8 +42,8 @@ extension Application {
     static func combine(_ will: Bool?, _ did: Bool?) -> Bool { (will ?? true) && (did ?? true) }
 
     /// Delivers the content for which the app was launched, unless a callback returned false: the
-    /// app then refuses the URL or the activity, or has performed the quick action itself. A remote
-    /// notification is delivered in any case.
+    /// app then refuses the URL or the activity, or has performed the quick action itself. A
+    /// notification and a share are delivered in any case.
     private func deliverAtLaunch(isAccepted: Bool) {
         guard !record.launch.content.isEmpty else { return }
         var content = record.launch.content

@@ -132,7 +132,7 @@ extension Application {
         }
     }
 
-    /// Delivers content to a running scene, or to the app delegate if `scene` is nil. A remote
+    /// Delivers content to a running scene, or to the app delegate if `scene` is nil. A
     /// notification always goes to the app delegate.
     func deliver(
         _ content: AppContent, to scene: Scene?, _ finish: @escaping @MainActor (Bool) -> Void
@@ -165,6 +165,12 @@ extension Application {
                     scene, performActionFor: ApplicationShortcutItem(action),
                     completionHandler: completion)
             }
+        }
+        if let metadata = content.cloudKitShareMetadata {
+            outcome.add(
+                callOptional("scene(_:userDidAcceptCloudKitShareWith:)") {
+                    scene.delegate?.scene(scene, userDidAcceptCloudKitShareWith: metadata)
+                } != nil)
         }
         deliverNotification(content, outcome)
         outcome.close()

@@ -41,6 +41,10 @@
     func scene(_ scene: Scene, willContinueUserActivityWithType userActivityType: String)
     /// Continues an activity.
     func scene(_ scene: Scene, continue userActivity: UserActivity)
+    /// The user has accepted a share while the scene is connected; UIKit's
+    /// `windowScene(_:userDidAcceptCloudKitShareWith:)`. Otherwise the share is in the options of
+    /// the connection.
+    func scene(_ scene: Scene, userDidAcceptCloudKitShareWith metadata: String)
 }
 
 /// The default implementations, for methods that the delegate's class does not have.
@@ -81,6 +85,10 @@ extension SceneDelegate {
     public func scene(_ scene: Scene, willContinueUserActivityWithType userActivityType: String) {}
     /// Continues nothing: the activity counts as not continued.
     public func scene(_ scene: Scene, continue userActivity: UserActivity) {
+        scene.application?.leftToDefault(())
+    }
+    /// Accepts nothing: the share counts as not handled.
+    public func scene(_ scene: Scene, userDidAcceptCloudKitShareWith metadata: String) {
         scene.application?.leftToDefault(())
     }
 }

@@ -143,6 +143,11 @@ struct greenroom_delegate {
     /* Events of the system wait for the app, which runs already or was suspended: LOCATION, TIMER, SOCKET, PATH or
      * SYSTEM, which is the launch information's reason from now on. `options` are what a launch would bring. */
     void (*handle_events)(struct greenroom_app *, enum greenroom_reason reason, const struct greenroom_content *options);
+    /* The user has opened a local notification, or accepted a share, for which the app comes to the foreground. A
+     * share goes to the scene used last if one is connected. */
+    bool (*receive_local_notification)(struct greenroom_app *, const char *payload);
+    bool (*accept_share)(struct greenroom_app *, const char *metadata);
+    bool (*scene_accept_share)(struct greenroom_app *, const char *session, const char *metadata);
 };
 
 /* Returns when the app is launched: at once if the launch is cold or by hand, and never if the app is not launched.

@@ -492,7 +492,8 @@ extension Control {
           elapsedUSec: int
         )
 
-        # Other reasons to launch an app in the background.
+        # Other reasons to launch an app: in the foreground for a local notification that the user
+        # has tapped on and a share that the user has accepted, in the background for the others.
         type LaunchKey (
           location,
           local_notification,

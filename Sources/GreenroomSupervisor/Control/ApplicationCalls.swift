@@ -44,14 +44,26 @@ struct ApplicationCalls {
             try launch(name, content, .userActivity, inBackground: false, connection)
         case .deliver(let name, let key, let values):
             let content = Self.content(key, values)
-            let reason: AppLaunch.Reason = key == .location ? .location : .system
-            try launch(name, content, reason, inBackground: true, connection)
+            let (reason, inBackground) = Self.occasion(of: key)
+            try launch(name, content, reason, inBackground: inBackground, connection)
         case .setDefaultHandler(let name, let handles):
             try setDefault(name, handles, connection)
         case .scene(let name, let action, let session):
             try scene(name, action, session, connection)
         case .lock(let user): try setLock(true, user, connection)
         case .unlock(let user): try setLock(false, user, connection)
+        }
+    }
+
+    /// A local notification launches an app when the user taps it, and a share when the user
+    /// accepts it. The others are events of the system.
+    private static func occasion(
+        of key: Control.LaunchKey
+    ) -> (reason: AppLaunch.Reason, inBackground: Bool) {
+        switch key {
+        case .location: (.location, true)
+        case .localNotification, .cloudKitShareMetadata: (.user, false)
+        case .newsstandDownloads, .bluetoothCentrals, .bluetoothPeripherals: (.system, true)
         }
     }
 

@@ -212,17 +212,19 @@ import Testing
     ) throws -> KitDaemon {
         var app = KitApp()
         app.delegate = delegate
-        app.application = [
-            "LocationUpdates=yes", "BluetoothCentrals=yes", "LocalNotifications=yes",
-            "CloudKitShares=yes", delegate == "scenes" ? "Scenes=yes" : "",
-        ] + sections
+        app.application =
+            [
+                "LocationUpdates=yes", "BluetoothCentrals=yes", "LocalNotifications=yes",
+                "CloudKitShares=yes", delegate == "scenes" ? "Scenes=yes" : "",
+            ] + sections
         let kit = try KitDaemon(app)
         try kit.launch(inBackground: true)
         return kit
     }
 
     /// Suspends the app, lets something happen, and returns what the app says when it runs again.
-    private func afterSuspension(_ kit: KitDaemon, _ happens: () throws -> Void) throws -> [String] {
+    private func afterSuspension(_ kit: KitDaemon, _ happens: () throws -> Void) throws -> [String]
+    {
         let watcher = try kit.daemon.watch()
         let count = kit.said.count
         try kit.change(.suspend)
@@ -268,6 +270,40 @@ import Testing
                 client = try UnixSocket.connect(to: folder.path + "/socket", .stream)
             } == ["handleEvents socket [] socket"])
         withExtendedLifetime(client) {}
+    }
+
+    private static let tap = Control.LaunchKey.localNotification
+    private static let share = Control.LaunchKey.cloudKitShareMetadata
+
+    @Test(arguments: [
+        (tap, "localNotification", "localNotification one"),
+        (share, "cloudKitShareMetadata", "acceptShare one"),
+    ])
+    func `a tapped notification and an accepted share bring the app to the front`(
+        key: Control.LaunchKey, option: String, line: String
+    ) throws {
+        var app = KitApp()
+        app.application = ["LocalNotifications=yes", "CloudKitShares=yes"]
+        let kit = try KitDaemon(app)
+        try kit.ask(.deliver(app: app.identifier, key: key, values: ["one"]))
+        #expect(
+            kit.said == KitApp.beginning(#"["\#(option)"]"#, "inactive") + [
+                line, "didBecomeActive active",
+            ])
+        #expect(try kit.change(.suspend) == .suspended)
+        try kit.ask(.deliver(app: app.identifier, key: key, values: ["one"]))
+        #expect(kit.said.count { $0 == line } == 2)
+        #expect(kit.said.last == "didBecomeActive active")
+    }
+
+    @Test func `a scene hears of a share, and its app of a local notification`() throws {
+        let kit = try triggered([], delegate: "scenes")
+        let name = kit.app.identifier
+        try kit.ask(.deliver(app: name, key: Self.share, values: ["list"]))
+        try kit.ask(.deliver(app: name, key: Self.tap, values: ["tea"]))
+        let said = try kit.end()
+        #expect(said.contains("scene accepts share list"), "\(said)")
+        #expect(said.contains("localNotification tea"), "\(said)")
     }
 
     @Test func `an app without a feature is not launched for it, and gets no key`() throws {

@@ -101,6 +101,14 @@ extension Talkative {
         completionHandler(.newData)
     }
 
+    func application(_ application: Application, didReceiveLocalNotification payload: String) {
+        say("localNotification \(payload)")
+    }
+    func application(
+        _ application: Application, userDidAcceptCloudKitShareWith metadata: String
+    ) {
+        say("acceptShare \(metadata)")
+    }
     func application(
         _ application: Application, didReceive response: NotificationResponse,
         withCompletionHandler completionHandler: @escaping @MainActor () -> Void

@@ -83,6 +83,10 @@ final class TalkativeScene: SceneDelegate {
         completionHandler(true)
     }
 
+    func scene(_ scene: Scene, userDidAcceptCloudKitShareWith metadata: String) {
+        say("scene accepts share \(metadata)")
+    }
+
     private func sayValues(of options: Scene.ConnectionOptions) {
         let urls = options.urlContexts.map { context in
             let rest = [

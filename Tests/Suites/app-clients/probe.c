@@ -344,6 +344,25 @@ static bool perform_action(struct greenroom_app *app, const char *type) {
     return true;
 }
 
+static bool receive_local_notification(struct greenroom_app *app, const char *payload) {
+    (void)app;
+    note("local notification %s", payload);
+    return true;
+}
+
+static bool accept_share(struct greenroom_app *app, const char *metadata) {
+    (void)app;
+    note("share %s", metadata);
+    return true;
+}
+
+static bool scene_accept_share(struct greenroom_app *app, const char *session, const char *metadata) {
+    (void)app;
+    (void)session;
+    note("scene share %s", metadata);
+    return true;
+}
+
 static bool receive_remote_notification(struct greenroom_app *app, const char *payload) {
     const struct greenroom_content *all = greenroom_app_delivered(app);
     note("notification %s %s", payload, or_none(greenroom_content_value(all, "notification-response", 0)));
@@ -366,8 +385,9 @@ int main(int argc, char **argv) {
         .will_finish_launching = will_finish, .did_finish_launching = did_finish, .event = event,
         .open_url = open_url, .perform_action = perform_action, .scene_will_connect = scene_will_connect,
         .scene_event = scene_event, .after_launch = after_launch,
-        .receive_remote_notification = receive_remote_notification,
-        .handle_events = handle_events,
+        .receive_remote_notification = receive_remote_notification, .handle_events = handle_events,
+        .receive_local_notification = receive_local_notification,
+        .accept_share = accept_share, .scene_accept_share = scene_accept_share,
     };
     if (getenv("PROBE_STATE")) {
         delegate.should_save_state = should_save;

@@ -199,6 +199,14 @@ class Delegate(app.ApplicationDelegate):
         note("notification", response.payload, response.action_identifier)
         return True
 
+    def did_receive_local_notification(self, application, payload):
+        note("local notification", payload)
+        return True
+
+    def user_did_accept_cloudkit_share(self, application, metadata):
+        note("share", metadata)
+        return True
+
     def handle_events(self, application, reason, options):
         note("events", reason.name, sorted(options), application.launch_info.reason.name)
 
@@ -253,6 +261,10 @@ class SceneDelegate(app.SceneDelegate):
 
     def open_urls(self, scene, contexts):
         note("scene open", *(context.url for context in contexts))
+
+    def user_did_accept_cloudkit_share(self, scene, metadata):
+        note("scene share", metadata)
+        return True
 
     if STATE:
         def state_restoration_activity(self, scene):

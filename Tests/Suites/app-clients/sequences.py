@@ -480,6 +480,25 @@ def events(start):
             raise Wrong(f"another reason: {client.lines()}")
 
 
+def notified_and_shared(start):
+    """a local notification that was opened and a share that was accepted reach the app, or its scene"""
+    both = ["local-notification=tea", "cloudkit-share=list"]
+    with start() as client:
+        client.launch(fields=both)
+        if sorted(client.lines()[2:4]) != ["local notification tea", "share list"]:
+            raise Wrong(f"not at the launch: {client.lines()}")
+        client.forget()
+        client.acknowledged(client.event(DELIVER, fields=both))
+        client.expect("share list", "local notification tea")
+    with start() as client:
+        client.launch(FOREGROUND | SCENES | UNLOCKED)
+        client.acknowledged(client.event(CONNECT, flags=1, words=["1", "application", "", ""]))
+        client.forget()
+        client.acknowledged(client.event(DELIVER, words=["1"], fields=both))
+        if sorted(client.lines()) != ["local notification tea", "scene share list"]:
+            raise Wrong(f"not while it runs: {client.lines()}")
+
+
 def left_alone(start):
     """when the daemon is gone what it was asked is answered, and the app goes on by itself"""
     with start() as client:
@@ -499,5 +518,5 @@ TESTS = [
     restores_late, extends, scene_saves, scene_restores, scene_restores_late, set_up, background_tasks, scheduled_work,
     expiration, requests, asked_again,
     told_steps, extended_launch, credentials, silent_notification, answered_notification, source, scenes_end,
-    events, left_alone,
+    events, notified_and_shared, left_alone,
 ]

@@ -14,7 +14,7 @@ import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../Support/Python")
-from appchannel import (ACKNOWLEDGED, ANSWER, ARCHIVE, BEGIN, COMPLETED, CONNECT, CREDENTIALS, DELIVER, DISCARD,  # noqa: E402
+from appchannel import (ACKNOWLEDGED, ANSWER, ARCHIVE, BEGIN, COMPLETED, CONNECT, CREDENTIALS, DELIVER, DISCARD, EVENTS,  # noqa: E402
                         END, ERROR, EXPIRE, EXTEND, FOREGROUND, GO, HEADER, LAUNCH, LIFECYCLE, LIMIT, PAUSED, PING,
                         PONG, QUIT, RESTORE, RUN, SAVE, SCENE, STARTED, STEP, SUBMIT, TIME, TIME_EXPIRES, encode)
 
@@ -301,7 +301,7 @@ def main():
                 for descriptor in descriptors:
                     os.close(descriptor)
             refuse(errno.EPROTO, cookie)
-        elif LIFECYCLE <= kind <= CREDENTIALS and kind != ANSWER:
+        elif LIFECYCLE <= kind <= EVENTS and kind != ANSWER:
             if not launched and FAULT != "acts-while-paused":
                 refuse(errno.EPROTO, cookie)
                 continue
