@@ -1,7 +1,8 @@
 /* A process that makes system calls for us that may wait for a stranger. What /proc shows of a
  * process is read from that process's memory, or under a lock that it holds; and a page of that
- * memory, or a path, may lead to a file system whose server does not answer (fuse(4)). The worker
- * waits then, and may not even be killable in the meantime. The rules for such processes in disposal.c
+ * memory, or a path, may lead to a file system whose server does not answer (fuse(4)). A pipe is
+ * locked while the kernel reads what is written to it from such memory. The worker waits then, and
+ * may not even be killable in the meantime. The rules for such processes in disposal.c
  * apply here, too. */
 #define _GNU_SOURCE
 #include "CGreenroomLinux.h"
@@ -9,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -64,6 +66,54 @@ BARE static long page_out(const struct gr_detached_call *call) {
     return keeper_call(SYS_process_madvise, call->descriptor, (long)&range, 1, MADV_PAGEOUT);
 }
 
+BARE static long open_pipe(const struct gr_detached_call *call) {
+    long number
+        = keeper_call(SYS_openat, AT_FDCWD, (long)call->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0);
+    /* Closing it can take as long as opening it. */
+    if (number >= 0) gr_disposal_mark((int)number, GR_DISPOSAL_STRANGERS);
+    return number;
+}
+
+BARE static bool takes_more(int target) {
+    struct pollfd poll = { .fd = target, .events = POLLOUT };
+    struct timespec none = { 0, 0 };
+    return target < 0 || keeper_call(SYS_ppoll, (long)&poll, 1, (long)&none, 0) != 0;
+}
+
+/* What the target refuses with an error is lost. */
+BARE static void write_all(int target, const char *bytes, long count) {
+    while (target >= 0 && count > 0) {
+        long written = keeper_call(SYS_write, target, (long)bytes, count, 0);
+        if (written == -EINTR) continue;
+        if (written == -EAGAIN) {
+            struct pollfd poll = { .fd = target, .events = POLLOUT };
+            (void)keeper_call(SYS_ppoll, (long)&poll, 1, 0, 0);
+            continue;
+        }
+        if (written <= 0) return;
+        bytes += written;
+        count -= written;
+    }
+}
+
+/* A page at a time: a pipe or socket that poll(2) calls writable takes that much at once. */
+BARE static long forward(const struct gr_detached_call *call) {
+    char page[4096];
+    size_t total = 0;
+    while (total < call->count) {
+        if (!takes_more(call->target)) return total > 0 ? (long)total : -EAGAIN;
+        long count = keeper_call(SYS_read, call->descriptor, (long)page, sizeof page, 0);
+        if (count == -EINTR) continue;
+        if (count <= 0) {
+            if (total > 0 || count == -EAGAIN) break;
+            return count == 0 ? -EPIPE : count;
+        }
+        write_all(call->target, page, count);
+        total += (size_t)count;
+    }
+    return (long)total;
+}
+
 BARE static int work(void *argument) {
     struct gr_detached_worker *self = argument;
     worker_begin("greenroom-look", self->process.parent);
@@ -75,6 +125,8 @@ BARE static int work(void *argument) {
                 case GR_DETACHED_READ: call->result = read_file(call); break;
                 case GR_DETACHED_WATCH: call->result = watch(call, &self->status); break;
                 case GR_DETACHED_PAGE_OUT: call->result = page_out(call); break;
+                case GR_DETACHED_OPEN_PIPE: call->result = open_pipe(call); break;
+                case GR_DETACHED_FORWARD: call->result = forward(call); break;
                 }
             }
             uint64_t one = 1;

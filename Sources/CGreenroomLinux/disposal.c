@@ -54,7 +54,7 @@ BARE static int kind_of(size_t number) {
     return atomic_load_explicit(&kinds[number], memory_order_relaxed);
 }
 
-void gr_disposal_mark(int number, enum gr_disposal_kind kind) { set_kind(number, kind); }
+BARE void gr_disposal_mark(int number, enum gr_disposal_kind kind) { set_kind(number, kind); }
 
 /* ---- The keeper ---- */
 

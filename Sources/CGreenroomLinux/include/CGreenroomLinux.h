@@ -383,17 +383,22 @@ enum gr_detached_kind {
     GR_DETACHED_READ = 0,                    /* reads a whole file of less than `count` bytes */
     GR_DETACHED_WATCH,                       /* inotify_add_watch(2), if asked for; then stat(2) */
     GR_DETACHED_PAGE_OUT,                    /* process_madvise(2), MADV_PAGEOUT (Linux 5.10) */
+    GR_DETACHED_OPEN_PIPE,                   /* opens a FIFO for nonblocking reading */
+    GR_DETACHED_FORWARD,                     /* moves at most `count` bytes from a pipe to `target` */
 };
 
 struct gr_detached_call {
     enum gr_detached_kind kind;
-    int descriptor;                          /* of inotify(7), or a pidfd */
+    int descriptor;                          /* of inotify(7), a pidfd, or a pipe's reading end */
+    int target;                              /* FORWARD: -1 throws the bytes away */
     uint32_t mask;
     bool is_found;                           /* WATCH: `file` has what stat(2) returned */
     uintptr_t address;
     size_t count;
     const char *_Nullable path;
-    long result;                             /* of the call: a byte count, or a watch; or -errno */
+    /* A byte count, a watch, or a descriptor that the caller closes; or -errno. FORWARD: -EPIPE if
+     * the pipe is empty and nobody has it open for writing, -EAGAIN if the target takes nothing. */
+    long result;
     struct { uint64_t device, inode; int64_t byte_count, modified, changed; } file;
 };
 

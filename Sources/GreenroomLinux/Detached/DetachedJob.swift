@@ -12,12 +12,17 @@ internal import Glibc
         case look(String, watchedBy: Inotify? = nil, for: UInt32 = 0)
         /// `MADV_PAGEOUT` of process_madvise(2).
         case pageOut(ProcessDescriptor, Range<UInt>)
+        /// Opens a FIFO for reading that does not wait for input.
+        case openPipe(String)
+        /// Moves what waits in a pipe, at most `limit` bytes and no more than the target takes at
+        /// once. Without a target the bytes are thrown away.
+        case forward(FileDescriptor, to: FileDescriptor?, limit: Int)
 
         fileprivate var byteCount: Int { if case .read(_, let limit) = self { limit } else { 0 } }
         fileprivate var path: String? {
             switch self {
-            case .read(let path, _), .look(let path, _, _): path
-            case .pageOut: nil
+            case .read(let path, _), .look(let path, _, _), .openPipe(let path): path
+            case .pageOut, .forward: nil
             }
         }
     }
@@ -75,6 +80,12 @@ internal import Glibc
             unsafe record.descriptor = process.descriptor.rawValue
             unsafe record.address = range.lowerBound
             unsafe record.count = range.count
+        case .openPipe: unsafe record.kind = GR_DETACHED_OPEN_PIPE
+        case .forward(let pipe, let target, let limit):
+            unsafe record.kind = GR_DETACHED_FORWARD
+            unsafe record.descriptor = pipe.rawValue
+            unsafe record.target = target?.rawValue ?? -1
+            unsafe record.count = limit
         }
         return unsafe record
     }
@@ -92,6 +103,33 @@ internal import Glibc
 
     /// 0, or the errno of the call.
     public func code(_ index: Int) -> CInt { unsafe CInt(clamping: -min(records[index].result, 0)) }
+
+    /// What ``Call/forward(_:to:limit:)`` found.
+    public enum Forwarding: Sendable {
+        /// More may wait.
+        case moved
+        case nothing
+        /// The target takes nothing at present.
+        case blocked
+        /// The pipe is empty and nobody has it open for writing, or it cannot be read.
+        case ended
+    }
+
+    public func forwarding(_ index: Int) -> Forwarding {
+        switch unsafe records[index].result {
+        case 1...: .moved
+        case 0: .nothing
+        case Int(-EAGAIN): .blocked
+        default: .ended
+        }
+    }
+
+    /// The reading end that ``Call/openPipe(_:)`` opened; nil if it could not. The caller takes
+    /// it once. The disposer closes it, because closing waits as well.
+    public func pipe(_ index: Int, of stranger: Stranger) -> FileDescriptor? {
+        let number = unsafe records[index].result
+        return number >= 0 ? FileDescriptor(owning: CInt(number), of: stranger) : nil
+    }
 
     /// The number of the watch; nil if the call made none.
     public func watch(_ index: Int) -> CInt? {

@@ -32,7 +32,7 @@ struct LaunchingRooms {
         output = AppOutput(
             instances: instances, directory: options.runtimeDirectory + "/output",
             hasJournal: prepared.environment.contains { $0.hasPrefix("JOURNAL_STREAM=") },
-            log: shared.log)
+            calls: shared.calls, disposer: prepared.disposal.disposer, log: shared.log)
         readiness = try? ReadinessListener(
             core: core, instances: instances, output: output,
             directory: options.runtimeDirectory + "/notify", log: shared.log,

@@ -20,8 +20,9 @@ struct RecoveryRooms {
         recovery = Recovery(
             core: core, catalog: shared.catalog, instances: instances, spawner: spawner,
             freezer: memory.freezer, launcher: launching.launcher,
-            appLaunches: launching.appLaunches, channels: conversation.channels, events: events,
-            messenger: shared.messenger, reporter: shared.reporter)
+            appLaunches: launching.appLaunches, output: launching.output,
+            channels: conversation.channels, events: events, messenger: shared.messenger,
+            reporter: shared.reporter)
         // Whoever runs the spawner by now will run the next one.
         let source = SpawnerSource(
             prepared.options, mayStart: !prepared.inheritance.greeting.welcome.isManaged)

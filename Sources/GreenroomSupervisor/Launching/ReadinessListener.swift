@@ -19,16 +19,6 @@ final class ReadinessListener {
     /// The sockets of users with an app that says when it is ready; whoever writes manifests
     /// decides how many.
     private var sockets: [UInt32: NotifySocket] = [:]
-    private let inotify: Inotify
-    private var source: EventSource?
-    private var watches: [CInt: InstanceIdentifier] = [:]
-
-    @LoopActor
-    private final class OutputWatch: InstancePart {
-        var number: CInt?
-        var drop: ((CInt) -> Void)?
-        isolated deinit { if let number { drop?(number) } }
-    }
 
     /// - Parameter directory: the directory of the sockets.
     init(
@@ -45,10 +35,6 @@ final class ReadinessListener {
         unsafe unlink(directory)
         if unsafe mkdir(directory, 0o755) != 0, errno != EEXIST {
             throw SystemError(code: errno, call: "mkdir", subject: directory)
-        }
-        inotify = try Inotify()
-        source = try LoopActor.io(inotify.descriptor.rawValue, .readable) { [unowned self] _ in
-            outputArrived()
         }
     }
 
@@ -90,37 +76,13 @@ final class ReadinessListener {
 
     // MARK: First output
 
-    /// Watches the file that the instance's output goes to; what it has written already counts.
+    /// The instance is ready when it has printed something; what it has printed already counts.
     func awaitOutput(of instance: InstanceIdentifier) {
-        let path = output.path(of: instance)
-        guard let watch = try? inotify.watch(path, for: UInt32(IN_MODIFY)) else { return }
-        guard let own = instances.part(OutputWatch.self, of: instance) else {
-            return inotify.remove(watch)
+        output.onOutput(of: instance) { [unowned self] in
+            // What a constructor wrote before the pause does not count: the launch comes later.
+            guard core.lifecycle.instance(instance)?.state == .launching else { return }
+            core.handle(.becameReady(instance))
         }
-        watches[watch] = instance
-        own.number = watch
-        own.drop = { [weak self] in self?.drop($0) }
-        var status = stat()
-        if unsafe stat(path, &status) == 0, status.st_size > 0 { arrived(watch) }
-    }
-
-    private func outputArrived() {
-        for event in (try? inotify.read()) ?? [] { arrived(event.watch) }
-    }
-
-    private func arrived(_ watch: CInt) {
-        // What a constructor wrote before the pause does not count: the launch comes later.
-        guard let instance = watches[watch],
-            core.lifecycle.instance(instance)?.state == .launching
-        else { return }
-        instances.known(OutputWatch.self, of: instance)?.number = nil
-        drop(watch)
-        core.handle(.becameReady(instance))
-    }
-
-    private func drop(_ watch: CInt) {
-        guard watches.removeValue(forKey: watch) != nil else { return }
-        inotify.remove(watch)
     }
 }
 

@@ -17,6 +17,7 @@ struct Recovery {
     let freezer: Freezer
     let launcher: Launcher
     let appLaunches: AppLaunches
+    let output: AppOutput
     let channels: ChannelEvents
     let events: SpawnerEvents
     let messenger: AppMessenger
@@ -116,6 +117,8 @@ struct Recovery {
     private func report(_ entry: TableEntry) {
         let identifier = InstanceIdentifier(entry.instance)
         guard let instance = instances[identifier] else { return }
+        // Its manifest may have changed since it was started.
+        output.resume(instance, of: catalog[instance.app])
         channels.listenForReadiness(of: instance)
         appLaunches.send(to: instance)
         core.handle(.spawned(identifier))

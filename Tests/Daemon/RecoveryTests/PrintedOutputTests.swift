@@ -5,8 +5,9 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// What apps print when their clients do not take it does not go into the daemon's own terminal or
-/// log file, unless they may write there anyway.
+/// What apps print when their clients do not take it goes neither into the daemon's own terminal or
+/// log file, unless they may write there anyway, nor without limit into the daemon's runtime
+/// directory.
 @Suite struct PrintedOutputTests {
     private static let app = "org.example.app"
     private static let user: Int32 = 64_121
@@ -61,5 +62,85 @@ import Testing
         let confined = try streams(
             ["[Sandbox]", "ReadOnlyPaths=/usr"], prewarm: prewarm, daemon)
         #expect(!confined.contains(name) && !confined.contains(""), "\(confined)")
+    }
+
+    // MARK: First output
+
+    private static let byteCount = 4 << 20
+
+    private func launch(_ script: String, _ daemon: TestDaemon, input: Int32? = nil) throws
+        -> UInt64
+    {
+        try daemon.install(program(Self.app, "/bin/sh", ["ReadyOn=first-output"]))
+        _ = try daemon.client().reload()
+        return try daemon.client().launch(Self.app, ["-c", script], input: input).instance
+    }
+
+    /// Prints this many bytes after its first line, as soon as its input ends.
+    private func flood(_ daemon: TestDaemon, input: Int32? = nil) throws -> UInt64 {
+        let script = """
+            echo up; read go; head -c \(Self.byteCount) /dev/zero
+            echo said >'\(daemon.directory.path)/said'; exec sleep infinity
+            """
+        return try launch(script, daemon, input: input)
+    }
+
+    private func awaitReady(_ instance: UInt64, _ daemon: TestDaemon) throws {
+        try daemon.await("readiness") {
+            try $0.instance(instance).state == .active ? true : nil
+        }
+    }
+
+    private func awaitSaid(_ daemon: TestDaemon) throws {
+        try daemon.await("the end of its output") { _ in
+            access(daemon.directory.path + "/said", F_OK) == 0 ? true : nil
+        }
+    }
+
+    /// Bytes in the file that its output goes to.
+    private func keptByteCount(_ instance: UInt64, _ daemon: TestDaemon) -> Int {
+        var status = stat()
+        guard stat("\(daemon.runtimeDirectory)/output/\(instance)", &status) == 0 else { return -1 }
+        return Int(status.st_size)
+    }
+
+    @Test func `what an app prints after its first output is not stored`() throws {
+        let daemon = try TestDaemon()
+        let instance = try flood(daemon)
+        try awaitReady(instance, daemon)
+        try awaitSaid(daemon)
+        #expect((0...1 << 20).contains(keptByteCount(instance, daemon)))
+    }
+
+    @Test func `an app that prints while there is no daemon continues with the next one`() throws {
+        let daemon = try TestDaemon()
+        let input = try Pipe()
+        let instance = try flood(daemon, input: input.readEnd)
+        try awaitReady(instance, daemon)
+        // The manifest may have changed by then.
+        try daemon.install(program(Self.app, "/bin/sh"))
+        try daemon.kill()
+        input.closeWriteEnd()
+        try daemon.start()
+        try awaitSaid(daemon)
+        #expect(try daemon.client().instance(instance).state == .active)
+        #expect((0...1 << 20).contains(keptByteCount(instance, daemon)))
+    }
+
+    @Test func `all that an app prints arrives in order, also what it prints before it ends`()
+        throws
+    {
+        let daemon = try TestDaemon()
+        let count = 30_000
+        let instance = try launch("seq 1 \(count)", daemon)
+        _ = try daemon.client().wait(instance)
+        try daemon.await("the last line") { _ in
+            daemon.log.contains("\(count)\n") ? true : nil
+        }
+        // The daemon writes its own lines to the same file.
+        let text = daemon.log.replacing(#/greenroom[-a-z]*: .*\n/#, with: "")
+        let numbers = text.split(separator: "\n").compactMap { Int($0) }
+        #expect(numbers == Array(1...count), "\(numbers.count) lines")
+        #expect(access("\(daemon.runtimeDirectory)/output/\(instance)", F_OK) != 0)
     }
 }
