@@ -175,6 +175,33 @@ import Testing
         }
     }
 
+    /// The daemon looks at what an app has open until the app listens (`ReadyOn=listening`), several
+    /// times a second.
+    @Test func `an app with a million descriptors that does not listen delays nobody`() throws {
+        try requireOrSkip(getuid() == 0, "without cgroups one process of the app is looked at")
+        let daemon = try TestDaemon(
+            program(
+                Self.app, try compileProbe("descriptors.c"),
+                ["ReadyOn=listening", "LaunchDeadlineSec=60"]))
+        let other = try daemon.client()
+        let output = try Pipe()
+        let launched = try other.launch(Self.app, ["60"], output: output.writeEnd)
+        output.closeWriteEnd()
+        let count = try #require(Int(readLine(output.readEnd)))
+        try requireOrSkip(count > 500_000, "an app may open only \(count) files here")
+        let end = ContinuousClock.now.advanced(by: .seconds(2))
+        var slowest = Duration.zero
+        while ContinuousClock.now < end {
+            let start = ContinuousClock.now
+            _ = try other.list()
+            slowest = max(slowest, start.duration(to: .now))
+        }
+        #expect(slowest < Self.patience)
+        #expect(try other.instance(launched.instance).state == .launching)
+        try other.change(.kill, launched.instance)
+        _ = try other.wait(launched.instance)
+    }
+
     /// VmRSS of proc_pid_status(5), in bytes.
     private func resident(_ daemon: TestDaemon) throws -> Int {
         let line = try #require(Processes.line("VmRSS", of: try daemon.pid))

@@ -201,6 +201,38 @@ import Testing
         #expect(try closedDescriptorCount(daemon, other) == before)
     }
 
+    @Test
+    func `the descriptors of one user that wait have a common limit, and are closed in the end`()
+        throws
+    {
+        let daemon = try daemon()
+        let other = try daemon.client()
+        let null = open("/dev/null", O_RDWR | O_CLOEXEC)
+        defer { close(null) }
+        _ = try other.call(.list, descriptors: [null])
+        let before = try closedDescriptorCount(daemon, other)
+        var clients: [TestClient] = []
+        var refused: TestClient?
+        // Fewer than are allowed with one message, and the rest of the message does not come.
+        while refused == nil, clients.count < 50 {
+            let client = try getuid() == 0 ? connect(daemon) : daemon.client()
+            let sent = cts_send(client.descriptor, "{", 1, [Int32](repeating: null, count: 40), 40)
+            try #require(sent == 1)
+            clients.append(client)
+            // Another user is served meanwhile, after what came before.
+            for _ in 0..<2 { #expect(try other.list().count == 1) }
+            refused = try clients.first {
+                try FileDescriptor(owning: dup($0.descriptor)).waitUntilReadable(milliseconds: 0)
+            }
+        }
+        let refusal = refusal("descriptors waiting on one user's connections", 1024)
+        #expect(try message(to: #require(refused)) == refusal)
+        #expect(clients.count == 1024 / 40 + 1)
+        refused = nil
+        clients = []
+        #expect(try closedDescriptorCount(daemon, other) == before)
+    }
+
     /// The lowest of several counts, because nothing reports that the other process has closed
     /// them.
     private func closedDescriptorCount(_ daemon: TestDaemon, _ client: TestClient) throws -> Int {
