@@ -8,20 +8,27 @@
  *
  * Before it executes the program, the child becomes a process of the app's user. From then on that
  * user may stop it, or make it wait for one of the user's file systems, for any length of time. So
- * the parent must not wait for it. The waiter does: it keeps our identity and does nothing else, and
- * its end tells the parent that the child has executed the program or has ended (the child is the
- * parent's own: CLONE_PARENT).
+ * the parent must not wait for it. The waiter does: it keeps our identity and does nothing else. It
+ * reports when the child has executed the program or has ended (the child is the parent's own:
+ * CLONE_PARENT), and is then ready for another spawn: a waiter that has to be made first delays the
+ * program by a tenth. A parent without a loop makes a waiter for each spawn; that one ends instead
+ * of reporting.
  *
  * CLONE_VFORK is needed all the same. Without it the kernel treats processes that share memory as
  * equals: the OOM killer of the app's cgroup would kill the parent with the child (in_vfork), and
  * the child's OOM score would be set for the parent too (__set_oom_adj).
  *
+ * A waiter reports through a pipe: the kernel takes a write to a pipe as a sign that the writer is
+ * about to wait, and may let the reader run on the writer's CPU. After an eventfd(2) the parent was
+ * often woken on the CPU of the child, and waited for it there.
+ *
  * If we are killed, nobody knows about a spawn under way. So both processes end with their parent;
  * for the child that holds until it is about to execute its program, because PR_SET_PDEATHSIG would
  * still be set after an exec. A child that then waits in its execve is ended by the next spawner.
  *
- * Each spawn has one block of memory, with both stacks and a copy of the request. It is freed when
- * neither process shares our memory any more. */
+ * Each spawn has one block of memory, with the child's stack and a copy of the request. It is freed
+ * when the child does not share our memory any more and the waiter has reported or ended. A waiter
+ * has its own, until its end. */
 #define _GNU_SOURCE
 #include "clone.h"
 #include "job.h"
@@ -33,6 +40,7 @@ CHILD_HALF_END
 
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <linux/futex.h>
 #include <linux/keyctl.h>
 #include <linux/sched.h>
 #include <sched.h>
@@ -67,19 +75,27 @@ struct clone3_args {
 /* Enough for the child's frames: GR_SPAWN_DESCRIPTORS_MAX integers and two pages to spare. */
 enum { CHILD_STACK = 16 * 1024, WAITER_STACK = 4 * 1024, KERNEL_SIGNALS = 64, KERNEL_SIGSET = 8 };
 
+struct gr_waiter {
+    char stack[WAITER_STACK] __attribute__((aligned(16)));
+    int32_t pid, parent;
+    int report;                      /* a pipe; -1: it ends after one spawn */
+    _Atomic uint32_t turn;           /* the number of spawns that it was given */
+    struct gr_spawn *spawn;          /* the last of them */
+};
+
 struct gr_spawn {
     char child_stack[CHILD_STACK] __attribute__((aligned(16)));
-    char waiter_stack[WAITER_STACK] __attribute__((aligned(16)));
     struct gr_spawn_request request; /* a copy; what it points to follows this structure */
     volatile bool is_cancelled;      /* by us: a child that finds it set goes no further */
     struct gr_fd_mapping fds[GR_SPAWN_DESCRIPTORS_MAX];
     struct job job;
     bool changes_identity;
     int32_t parent;
-    int32_t waiter;
+    struct gr_waiter *waiter;
     volatile int32_t pid;            /* set by the child, first of all: -1 until then */
     volatile int pidfd;              /* set by the kernel, before the child runs */
     volatile long result;            /* of the waiter's clone */
+    _Atomic bool is_over;            /* the waiter has nothing more to do with it */
 };
 
 /* For raw calls, because glibc refuses its two internal signals. The kernel's structure begins with
@@ -280,14 +296,12 @@ static void take_inheritance(struct job *job) {
         TRY(GR_STAGE_PRIVILEGES, call(SYS_personality, state->personality));
 }
 
-static bool has_parent(const struct gr_spawn *spawn) {
-    return call(SYS_getppid) == spawn->parent;
-}
+static bool has_parent(int32_t parent) { return call(SYS_getppid) == parent; }
 
 /* A change of identity or capabilities undoes this (prctl(2)). */
 static void end_with_parent(struct gr_spawn *spawn, int signal) {
     (void)call(SYS_prctl, PR_SET_PDEATHSIG, signal, 0, 0, 0);
-    if (!has_parent(spawn)) fail(&spawn->job, spawn->job.stage, ECANCELED);
+    if (!has_parent(spawn->parent)) fail(&spawn->job, spawn->job.stage, ECANCELED);
 }
 
 static int child(void *argument) {
@@ -388,10 +402,25 @@ static long start_child(struct gr_spawn *spawn) {
     return pid;
 }
 
-static int wait_for_child(void *argument) {
-    struct gr_spawn *spawn = argument;
+static struct gr_spawn *await_turn(struct gr_waiter *waiter, uint32_t turn) {
+    uint32_t now;
+    while ((now = atomic_load_explicit(&waiter->turn, memory_order_acquire)) != turn)
+        (void)call(SYS_futex, &waiter->turn, FUTEX_WAIT_PRIVATE, now, 0);
+    return waiter->spawn;
+}
+
+static int wait_for_children(void *argument) {
+    struct gr_waiter *waiter = argument;
     (void)call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    spawn->result = has_parent(spawn) ? start_child(spawn) : -ECANCELED;
+    for (uint32_t turn = 1; has_parent(waiter->parent); turn++) {
+        struct gr_spawn *spawn = await_turn(waiter, turn);
+        spawn->result = start_child(spawn);
+        /* After this the parent may free it. */
+        atomic_store_explicit(&spawn->is_over, true, memory_order_release);
+        if (waiter->report < 0) break;
+        char byte = 0;
+        (void)call(SYS_write, waiter->report, &byte, 1);
+    }
     for (;;) (void)call(SYS_exit_group, 0);
 }
 
@@ -520,12 +549,47 @@ static struct gr_spawn *prepare(const struct gr_spawn_request *request) {
     return spawn;
 }
 
+void gr_waiter_free(struct gr_waiter *waiter) { free(waiter); }
+
 static void discard(struct gr_spawn *spawn) {
     if (spawn->changes_identity) dismiss_stranger();
+    if (spawn->waiter && spawn->waiter->report < 0) gr_waiter_free(spawn->waiter);
     free(spawn);
 }
 
-struct gr_spawn *gr_spawn_begin(const struct gr_spawn_request *request, struct gr_spawned *why) {
+/* Makes a waiter whose first spawn is this one. Returns 0 or -errno. */
+static long start_waiter(struct gr_spawn *spawn, int report) {
+    struct gr_waiter *waiter = aligned_alloc(16, sizeof *waiter);
+    if (!waiter) return -ENOMEM;
+    waiter->parent = spawn->parent;
+    waiter->report = report;
+    waiter->spawn = spawn;
+    atomic_init(&waiter->turn, 1);
+    spawn->waiter = waiter;
+    /* No handler of the parent may run in the other processes, on this memory. */
+    uint64_t all = ~UINT64_C(0), before = 0;
+    (void)call(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, KERNEL_SIGSET);
+    /* Shares everything that would cost something to copy. */
+    long flags = CLONE_VM | CLONE_FILES | CLONE_FS | CLONE_SIGHAND | CLONE_SYSVSEM | SIGCHLD;
+    long pid = clone_call(SYS_clone, flags, (long)(waiter->stack + WAITER_STACK), 0,
+                          wait_for_children, waiter);
+    (void)call(SYS_rt_sigprocmask, SIG_SETMASK, &before, 0, KERNEL_SIGSET);
+    waiter->pid = (int32_t)pid;
+    if (pid >= 0) return 0;
+    spawn->waiter = NULL;
+    gr_waiter_free(waiter);
+    return pid;
+}
+
+static void give_turn(struct gr_waiter *waiter, struct gr_spawn *spawn) {
+    spawn->waiter = waiter;
+    waiter->spawn = spawn;
+    (void)atomic_fetch_add_explicit(&waiter->turn, 1, memory_order_release);
+    (void)call(SYS_futex, &waiter->turn, FUTEX_WAKE_PRIVATE, 1);
+}
+
+struct gr_spawn *gr_spawn_begin(const struct gr_spawn_request *request, struct gr_waiter *waiter,
+                                int report, struct gr_spawned *why) {
     if (request->fd_count < 0 || request->fd_count > GR_SPAWN_DESCRIPTORS_MAX) {
         *why = failure(GR_STAGE_DESCRIPTORS, E2BIG);
         return NULL;
@@ -536,30 +600,27 @@ struct gr_spawn *gr_spawn_begin(const struct gr_spawn_request *request, struct g
     }
     int error = errno;
     struct gr_spawn *spawn = prepare(request);
-    errno = error;
     if (!spawn) {
+        errno = error;
         *why = failure(GR_STAGE_CLONE, ENOMEM);
         return NULL;
     }
     if (spawn->changes_identity) admit_stranger();
-    /* No handler of the parent may run in the other processes, on this memory. */
-    uint64_t all = ~UINT64_C(0), before = 0;
-    (void)call(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, KERNEL_SIGSET);
-    /* Shares everything that would cost something to copy. */
-    long flags = CLONE_VM | CLONE_FILES | CLONE_FS | CLONE_SIGHAND | CLONE_SYSVSEM | SIGCHLD;
-    long waiter = clone_call(SYS_clone, flags, (long)(spawn->waiter_stack + WAITER_STACK), 0,
-                             wait_for_child, spawn);
-    (void)call(SYS_rt_sigprocmask, SIG_SETMASK, &before, 0, KERNEL_SIGSET);
-    if (waiter < 0) {
-        *why = failure(GR_STAGE_CLONE, (int)-waiter);
-        discard(spawn);
-        return NULL;
-    }
-    spawn->waiter = (int32_t)waiter;
-    return spawn;
+    long result = 0;
+    if (waiter) give_turn(waiter, spawn);
+    else result = start_waiter(spawn, report);
+    errno = error;
+    if (result == 0) return spawn;
+    *why = failure(GR_STAGE_CLONE, (int)-result);
+    discard(spawn);
+    return NULL;
 }
 
-int32_t gr_spawn_waiter(const struct gr_spawn *spawn) { return spawn->waiter; }
+struct gr_waiter *gr_spawn_waiter(const struct gr_spawn *spawn) { return spawn->waiter; }
+int32_t gr_waiter_pid(const struct gr_waiter *waiter) { return waiter->pid; }
+bool gr_spawn_is_over(const struct gr_spawn *spawn) {
+    return atomic_load_explicit(&spawn->is_over, memory_order_acquire);
+}
 int32_t gr_spawn_pid(const struct gr_spawn *spawn) { return spawn->pid; }
 /* A clone that failed may have written a number that was closed again. */
 int gr_spawn_pidfd(const struct gr_spawn *spawn) { return spawn->pid > 0 ? spawn->pidfd : -1; }

@@ -22,6 +22,7 @@ public final class Spawner {
     var instances: [UInt64: Instance] = [:]
     var numbersByPid: [pid_t: UInt64] = [:]
     var numbersByWatch: [CInt: UInt64] = [:]
+    let waiters: SpawnWaiters
     var spawns = Spawns()
     var guards = Guards()
     var awaited = AwaitedEnds()
@@ -51,6 +52,7 @@ public final class Spawner {
         try Children.becomeSubreaper()
         emptiness = try Inotify()
         exits = try ProcessExits()
+        waiters = try SpawnWaiters()
         if let succession = try Self.succession(options) {
             openFiles = OpenFiles(original: succession.openFiles)
             cgroups = CgroupTree(succession.subtree)

@@ -37,7 +37,7 @@ extension Spawner {
                 guard let next = try Children.nextChanged() else { return nil }
                 pid = next
                 hasExecuted =
-                    numbersByPid[pid] != nil || spawns.numbersByWaiter[pid] != nil
+                    numbersByPid[pid] != nil || waiters.contains(pid)
                     || !spawns.isPending(pid)
                     || ProcessTable.entry(of: pid)?.hasExecuted != false
                 change = try Children.take(pid)

@@ -15,6 +15,7 @@ extension Spawner {
                     connection.listener.descriptor.rawValue,
                     connection.isDeaf || spawns.areSettling ? 0 : POLLIN),
                 PollEntry(exits.descriptor.rawValue, POLLIN),
+                PollEntry(waiters.reports.rawValue, POLLIN),
             ]
             if let number = connection.number, connection.hasUnsent || !spawns.areSettling {
                 let reads = spawns.areSettling ? 0 : POLLIN
@@ -35,7 +36,8 @@ extension Spawner {
             if entries[0].isReady { try handleSignals() }
             if entries[1].isReady { try handleEmptiness() }
             if entries[3].isReady { try handleExits() }
-            if entries.count > 4, entries[4].isReady { serve() }
+            if entries[4].isReady { handleSpawnReports() }
+            if entries.count > 5, entries[5].isReady { serve() }
             if entries[2].isReady, !spawns.areSettling { connection.accept(hearOut) }
             handleDeadlines()
             refillReserve()
@@ -51,6 +53,7 @@ extension Spawner {
 
     private func cleanUp() {
         try? ServiceNotification.send("STOPPING=1")
+        waiters.kill()
         for instance in instances.values { removeCgroup(of: instance) }
         cgroups.emptyReserve()
         for name in spawns.departing.values { cgroups.discard(name) }

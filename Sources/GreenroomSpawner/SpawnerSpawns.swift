@@ -37,7 +37,7 @@ extension Spawner {
         do throws(SpawnError) {
             let start = try InstanceStart(
                 specification: specification, cgroup: cgroup, openFiles: openFiles.original,
-                owner: connection.owner
+                owner: connection.owner, waiters: waiters
             ).begin()
             let spawn = PendingSpawn(
                 specification, in: cgroup, isReserved: isReserved, start,
@@ -59,13 +59,14 @@ extension Spawner {
     func ended(
         _ pid: pid_t, _ status: TerminationStatus, hasExecuted: Bool
     ) -> PendingSpawn? {
-        if let number = spawns.numbersByWaiter.removeValue(forKey: pid) {
-            guard let spawn = spawns.pending[number] else { return nil }
-            spawn.waiterStatus = status
-            // Either somebody killed the waiter, and the process may share our memory; or the spawn
-            // was called off before the waiter had made the process, and nobody has killed the
-            // process.
-            if status != .exited(0) || spawn.verdict != nil { spawn.start.spawn.kill() }
+        if waiters.contains(pid) {
+            waiters.ended(pid)
+            guard let number = spawns.numbersByWaiter.removeValue(forKey: pid),
+                let spawn = spawns.pending[number]
+            else { return nil }
+            // Somebody killed the waiter, and the process may share our memory.
+            spawn.hasLostWaiter = true
+            spawn.start.spawn.kill()
             return spawn
         }
         if let spawn = spawns.pending.values.first(where: { $0.start.spawn.pid == pid }) {
@@ -76,13 +77,23 @@ extension Spawner {
         return nil
     }
 
+    /// Handles what the waiters have reported.
+    func handleSpawnReports() {
+        waiters.takeReports()
+        for spawn in Array(spawns.pending.values) where spawn.start.spawn.isOver {
+            // If it was called off before its process was made, nobody has killed the process.
+            if spawn.verdict != nil { spawn.start.spawn.kill() }
+            conclude(spawn)
+        }
+    }
+
     func conclude(_ spawn: PendingSpawn) {
         let number = spawn.specification.instance
         guard spawn.isOver, spawns.pending[number] === spawn else { return }
         // A process that was killed at the last moment may have run its program; only its end
-        // tells. A process that failed stays in its cgroup until its end, and the next spawn with
-        // this number would get the same cgroup.
-        let hasFailed = spawn.start.spawn.failure != 0
+        // tells. A process that failed, or that somebody killed earlier, stays in its cgroup until
+        // its end, and the next spawn with this number would get the same cgroup.
+        let hasFailed = spawn.start.spawn.failure != 0 || spawn.start.spawn.stage != .execute
         if spawn.verdict != nil || hasFailed, spawn.end == nil, !spawn.isAnswered,
             spawn.start.spawn.pid != nil
         {
@@ -93,6 +104,7 @@ extension Spawner {
             return
         }
         spawns.pending[number] = nil
+        spawns.numbersByWaiter[spawn.start.spawn.waiter] = nil
         let over = spawn.start.spawn.end()
         if let error = over.error {
             if error.stage == .cgroup, spawn.isReserved, spawn.verdict == nil {
@@ -238,15 +250,9 @@ extension Spawner {
                 }
             case .upgrade:
                 guard ending == .no else { continue }
-                endWaiters()
+                waiters.kill()
                 try? upgrade()
             }
         }
-    }
-
-    /// Ends waiters that wait for a process that cannot be killed. They share our memory, and would
-    /// outlive our program.
-    private func endWaiters() {
-        for waiter in spawns.numbersByWaiter.keys { _ = Glibc.kill(waiter, SIGKILL) }
     }
 }

@@ -120,15 +120,24 @@ struct gr_spawned { int32_t pid; int pidfd; int error; int stage; int step; int 
 
 /* A spawn under way. */
 struct gr_spawn;
+/* A process that waits for execs, a child of ours. */
+struct gr_waiter;
 
 /* Begins a spawn and returns at once. The request is copied; its descriptors must stay open until
- * the end. Returns NULL if the spawn could not begin, and sets `why`. Never sets errno, and leaves
- * the caller's signal mask as it was. */
+ * the end. `waiter` has no spawn at present; NULL: one is made. The new one writes a
+ * byte to the pipe `report` at the end of each of its spawns; -1: its end (SIGCHLD) is the end of this spawn. Returns
+ * NULL if the spawn could not begin, and sets `why`. Never sets errno, and leaves the caller's
+ * signal mask as it was. */
 struct gr_spawn *_Nullable gr_spawn_begin(const struct gr_spawn_request *request,
+                                          struct gr_waiter *_Nullable waiter, int report,
                                           struct gr_spawned *why);
-/* The process that waits for the exec, a child of ours. Its end (SIGCHLD) is the end of the
- * spawn. */
-int32_t gr_spawn_waiter(const struct gr_spawn *spawn);
+struct gr_waiter *gr_spawn_waiter(const struct gr_spawn *spawn);
+int32_t gr_waiter_pid(const struct gr_waiter *waiter);
+/* Call it when a waiter that reports has ended. */
+void gr_waiter_free(struct gr_waiter *waiter);
+/* Whether the child has executed its program or has ended, or never was made. The waiter is ready
+ * for another spawn. */
+bool gr_spawn_is_over(const struct gr_spawn *spawn);
 /* The child and its pidfd; -1 until the child runs. */
 int32_t gr_spawn_pid(const struct gr_spawn *spawn);
 int gr_spawn_pidfd(const struct gr_spawn *spawn);
@@ -138,8 +147,8 @@ void gr_spawn_kill(struct gr_spawn *spawn);
 int gr_spawn_error(const struct gr_spawn *spawn);
 /* The stage that the child is at, or the last one it reached. */
 int gr_spawn_stage(const struct gr_spawn *spawn);
-/* Call it when the waiter has exited with status 0, or when both the waiter and the child have
- * ended. The pidfd passes to the caller, and nothing else is left of the spawn. */
+/* Call it when the spawn is over, or when both the waiter and the child have ended. A waiter that
+ * reports nothing must have ended. The pidfd passes to the caller, and nothing else is left of the spawn. */
 struct gr_spawned gr_spawn_end(struct gr_spawn *spawn);
 
 /* ---- observe.c: syscall(2) is variadic ---- */

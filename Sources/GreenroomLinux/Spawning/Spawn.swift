@@ -3,21 +3,38 @@ internal import Glibc
 
 extension SpawnRequest {
     /// Begins to start the process (clone3, execve) and returns at once, whatever the child then
-    /// waits for. When ``SpawnUnderWay/waiter`` ends, the process runs its program or never will.
+    /// waits for. When ``SpawnUnderWay/isOver``, the process runs its program or never will.
     ///
     /// If the kernel or a filter does not permit clone3 or CLONE_INTO_CGROUP, clone is used and the
     /// child enters its cgroup itself, which is slower and otherwise the same.
-    public func begin() throws(SpawnError) -> SpawnUnderWay {
+    ///
+    /// - Parameter waiters: where the waiter comes from and returns to; nil: it serves this spawn
+    ///   alone, and its end is the end of the spawn.
+    public func begin(with waiters: SpawnWaiters? = nil) throws(SpawnError) -> SpawnUnderWay {
         try check()
         guard let strings = StringTables(path, workingDirectory, arguments, environment) else {
             throw SpawnError(stage: .arguments, code: EINVAL)
         }
-        var why = gr_spawned()
+        var start = unsafe Start(waiter: waiters?.take(), report: waiters?.reportNumber ?? -1)
         let handle = unsafe withUnsafeTemporaryAllocation(
             byteCount: strings.byteCount, alignment: MemoryLayout<Int>.alignment
-        ) { unsafe begin(strings.write(into: $0), &why) }
-        guard let handle = unsafe handle else { throw error(why)! }
-        return unsafe SpawnUnderWay(handle, self)
+        ) { unsafe begin(strings.write(into: $0), &start) }
+        guard let handle = unsafe handle else {
+            if let waiter = unsafe start.waiter {
+                unsafe waiters?.giveBack(gr_waiter_pid(waiter))
+            }
+            throw unsafe error(start.why)!
+        }
+        unsafe waiters?.add(gr_spawn_waiter(handle))
+        return unsafe SpawnUnderWay(handle, self, waiters)
+    }
+
+    /// What a spawn is begun with besides the request.
+    @unsafe private struct Start {
+        let waiter: OpaquePointer?
+        let report: CInt
+        /// Why it could not begin.
+        var why = gr_spawned()
     }
 
     /// Starts the process and waits until it runs its program or has failed: 0.1–0.2 ms, whatever
@@ -69,14 +86,14 @@ extension SpawnRequest {
         }
     }
 
-    private func begin(_ tables: StringTables.Pointers, _ why: inout gr_spawned) -> OpaquePointer? {
-        guard let confinement else { return unsafe begin(tables, confinement: nil, &why) }
-        return unsafe confinement.withRequest { unsafe begin(tables, confinement: $0, &why) }
+    private func begin(_ tables: StringTables.Pointers, _ start: inout Start) -> OpaquePointer? {
+        guard let confinement else { return unsafe begin(tables, confinement: nil, &start) }
+        return unsafe confinement.withRequest { unsafe begin(tables, confinement: $0, &start) }
     }
 
     private func begin(
         _ tables: StringTables.Pointers, confinement: UnsafePointer<gr_confinement>?,
-        _ why: inout gr_spawned
+        _ start: inout Start
     ) -> OpaquePointer? {
         let mappings = descriptors.map {
             gr_fd_mapping(from: $0.source, to: $0.target, theirs: $0.isOwners)
@@ -107,7 +124,8 @@ extension SpawnRequest {
                         inherited: nil, without_clone3: avoidsClone3)
                     return unsafe withInherited { state in
                         unsafe request.inherited = state
-                        return unsafe gr_spawn_begin(&request, &why)
+                        return unsafe gr_spawn_begin(
+                            &request, start.waiter, start.report, &start.why)
                     }
                 }
             }

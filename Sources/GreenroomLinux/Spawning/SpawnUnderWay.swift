@@ -7,9 +7,10 @@ public import Glibc
 /// This object keeps the descriptors of the request open. If it is dropped before ``end()``, its
 /// memory is left to the process, which may still use it.
 @safe public final class SpawnUnderWay {
-    /// The process that waits for the exec, a child of ours. Wait for its end: then the spawn is
-    /// over.
+    /// The process that waits for the exec, a child of ours. If it came from no ``SpawnWaiters``,
+    /// its end is the end of the spawn.
     public let waiter: pid_t
+    private let waiters: SpawnWaiters?
     private let request: SpawnRequest
     /// Nil after the end.
     private var handle: OpaquePointer?
@@ -19,11 +20,15 @@ public import Glibc
     /// How long it then waits for the end of a process that has failed or was killed.
     static let endMilliseconds: CInt = 1_000
 
-    init(_ handle: OpaquePointer, _ request: SpawnRequest) {
+    init(_ handle: OpaquePointer, _ request: SpawnRequest, _ waiters: SpawnWaiters?) {
         unsafe self.handle = handle
         self.request = request
-        waiter = unsafe gr_spawn_waiter(handle)
+        self.waiters = waiters
+        waiter = unsafe gr_waiter_pid(gr_spawn_waiter(handle))
     }
+
+    /// Whether the process has executed its program or has ended, or could not be made.
+    public var isOver: Bool { unsafe gr_spawn_is_over(handle!) }
 
     /// The process that is to run the program, a child of ours; nil until it is made.
     public var pid: pid_t? {
@@ -66,11 +71,12 @@ public import Glibc
         }
     }
 
-    /// Collects the result. Call it once, when the waiter has exited with status 0, or when both
-    /// the waiter and the process have ended.
+    /// Collects the result. Call it once, when the spawn ``isOver``, or when both the waiter and the
+    /// process have ended.
     public func end() -> End {
         let result = unsafe gr_spawn_end(handle!)
         unsafe handle = nil
+        waiters?.giveBack(waiter)
         let spawned =
             result.pid > 0
             ? Spawned(

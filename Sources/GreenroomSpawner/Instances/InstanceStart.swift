@@ -10,6 +10,7 @@ struct InstanceStart {
     let openFiles: ResourceLimit
     /// The process that holds what strangers sent.
     let owner: ProcessDescriptor?
+    let waiters: SpawnWaiters
 
     /// A start under way. It keeps the descriptors open that the process is passed.
     struct Begun {
@@ -38,7 +39,7 @@ struct InstanceStart {
         request.cgroup = cgroup?.cgroup.directory
         try limit(cgroup?.cgroup)
         return Begun(
-            try request.begin(), channel: channel, open: [null].compactMap(\.self))
+            try request.begin(with: waiters), channel: channel, open: [null].compactMap(\.self))
     }
 
     private var request: SpawnRequest {

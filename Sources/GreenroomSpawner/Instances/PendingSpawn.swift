@@ -4,8 +4,8 @@ internal import GreenroomLinux
 /// A spawn that a supervisor asked for, and whose process has not executed its program yet.
 ///
 /// under way → killed (its time is over; its end is awaited for a moment) → answered (it is over,
-/// or the process cannot even be killed). A spawn leaves the table when its waiter has ended and
-/// also its process, unless that became an instance.
+/// or the process cannot even be killed). A spawn leaves the table when its waiter has reported or
+/// ended and its process has ended, unless that became an instance.
 final class PendingSpawn {
     let specification: SpawnSpecification
     let cgroup: (cgroup: Cgroup, name: String)?
@@ -18,8 +18,9 @@ final class PendingSpawn {
     /// Why the spawner killed it.
     var verdict: SpawnError?
     var isAnswered = false
-    /// How the waiter ended. After an exit with status 0, the process no longer shares our memory.
-    var waiterStatus: TerminationStatus?
+    /// Whether somebody killed the waiter, so that only the process's end shows that the process no
+    /// longer shares our memory.
+    var hasLostWaiter = false
     /// How the process ended.
     var end: (status: TerminationStatus, hasExecuted: Bool)?
     /// Requests about the instance that came before it was in the table.
@@ -36,11 +37,9 @@ final class PendingSpawn {
         self.deadline = deadline
     }
 
-    /// Whether neither the waiter nor, if the waiter was killed, the process uses the spawn's
-    /// memory.
+    /// Whether neither the waiter nor the process uses the spawn's memory.
     var isOver: Bool {
-        guard let waiterStatus else { return false }
-        return waiterStatus == .exited(0) || end != nil || start.spawn.pid == nil
+        start.spawn.isOver || hasLostWaiter && (end != nil || start.spawn.pid == nil)
     }
 
     /// The user whose program it runs; nil means our own user.

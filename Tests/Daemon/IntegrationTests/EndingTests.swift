@@ -123,7 +123,7 @@ import Testing
         try daemon.awaitPaused(Self.app)
         let spawner = try daemon.spawnerPid
         let paused = try client.paused(Self.app).compactMap(\.processId)
-        #expect(Processes.descendants(of: spawner) == paused)
+        #expect(Processes.apps(of: spawner) == paused)
     }
 
     @Test func `an app that closes all its descriptors is controlled like any other`() throws {

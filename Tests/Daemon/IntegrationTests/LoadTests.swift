@@ -44,7 +44,7 @@ import Testing
         #expect(
             try daemon.client().instances().map(\.instance).sorted()
                 == paused.map(\.instance).sorted())
-        let left = Processes.descendants(of: try daemon.spawnerPid)
+        let left = Processes.apps(of: try daemon.spawnerPid)
         #expect(left.sorted() == paused.compactMap(\.processId).sorted())
     }
 

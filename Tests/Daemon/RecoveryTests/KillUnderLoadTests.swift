@@ -215,7 +215,7 @@ import Testing
             let alive = try client.instances().filter { $0.state != .notRunning }
             return alive.count == 3 ? true : nil
         }
-        #expect(Set(Processes.descendants(of: spawner)) == Set(paused.map { $0.processId! }))
+        #expect(Set(Processes.apps(of: spawner)) == Set(paused.map { $0.processId! }))
         // But for one cgroup that is kept in reserve since the first cold launch.
         let spare = cgroups == nil ? 0 : 1
         if let cgroups { #expect(KernelObjects.directoryCount(below: cgroups) == 3 + spare) }

@@ -51,9 +51,9 @@ static int wait_for(pid_t pid) {
 
 static struct gr_spawned spawn(const struct gr_spawn_request *request) {
     struct gr_spawned result;
-    struct gr_spawn *under_way = gr_spawn_begin(request, &result);
+    struct gr_spawn *under_way = gr_spawn_begin(request, NULL, -1, &result);
     if (!under_way) return result;
-    wait_for(gr_spawn_waiter(under_way));
+    wait_for(gr_waiter_pid(gr_spawn_waiter(under_way)));
     result = gr_spawn_end(under_way);
     if (result.error != 0 && result.pid > 0) {
         wait_for(result.pid);

@@ -54,6 +54,13 @@ public enum Processes {
         return found
     }
 
+    /// Live processes of the spawner's apps: all that descend from it but those that wait for execs.
+    public static func apps(of spawner: Int32) -> [Int32] {
+        descendants(of: spawner).filter {
+            parent(of: $0) != spawner || ProcessTable.entry(of: $0)?.hasExecuted == true
+        }
+    }
+
     /// Live processes whose command line or environment contains the text, except the test's own.
     public static func mentioning(_ text: String) -> [Int32] {
         let wanted = Array(text.utf8)

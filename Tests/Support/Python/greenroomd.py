@@ -104,8 +104,10 @@ class Daemon:
 
     def spawners(self):
         """The spawners that serve it: one, but for a moment."""
-        return [pid for pid, words in commands() if words[0].endswith("greenroom-spawner")
-                and str(self.runtime) in words and not is_of_an_app(pid)]
+        found = {pid for pid, words in commands() if words[0].endswith("greenroom-spawner")
+                 and str(self.runtime) in words}
+        # What a spawner has made has its memory, and so its command line, until it executes a program.
+        return [pid for pid in found if parent(pid) not in found]
 
     def kill(self):
         self.process.kill()
@@ -167,8 +169,7 @@ def commands():
                     yield int(entry.name), words
 
 
-def is_of_an_app(pid):
-    """Until its exec, a child of the spawner has the spawner's memory, and so its command line."""
+def parent(pid):
     with contextlib.suppress(OSError):
-        return "/app-" in Path(f"/proc/{pid}/cgroup").read_text()
-    return False
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    return None

@@ -1,0 +1,95 @@
+import Glibc
+import GreenroomLinux
+import GreenroomSpawner
+import TestSupport
+import Testing
+
+/// The processes that wait for execs stay, ready for the next launch.
+@Suite struct SpawnWaiterTests {
+    private let spawner: SpawnerProcess
+    private let supervisor: TestSupervisor
+
+    init() throws {
+        spawner = try SpawnerProcess()
+        supervisor = try TestSupervisor(spawner)
+        _ = try supervisor.hello()
+    }
+
+    /// Children of the spawner that have executed no program and lead no session.
+    private func waiters() throws -> [pid_t] {
+        try ProcessTable.entries().filter {
+            $0.parent == spawner.pid && !$0.hasExecuted && !$0.isZombie && $0.session != $0.pid
+        }.map(\.pid)
+    }
+
+    private func launch(_ instance: UInt64) throws {
+        _ = try supervisor.spawn(.shell(instance, "exit 0"))
+        #expect(try supervisor.exit(of: instance) == .exited(0))
+    }
+
+    private func end(_ process: pid_t) throws {
+        let descriptor = try ProcessDescriptor(pid: process)
+        try descriptor.send(signal: SIGKILL)
+        #expect(try descriptor.descriptor.waitUntilReadable(milliseconds: deadline))
+    }
+
+    @Test func `the waiter of one launch serves the next`() throws {
+        try launch(1)
+        let first = try waiters()
+        #expect(first.count == 1)
+        let lease = try Lease()
+        try supervisor.connection.send(.spawn(lease.specification(2)))
+        try lease.awaitBreak()
+        #expect(try waiters() == first)
+        // It is busy, so another launch has another waiter.
+        try launch(3)
+        #expect(try waiters().count == 2)
+        lease.giveUp()
+        #expect(try supervisor.exit(of: 2) == .exited(0))
+    }
+
+    @Test func `only one waiter stays when several launches have ended`() throws {
+        let leases = try (1...8).map { _ in try Lease() }
+        for (index, lease) in leases.enumerated() {
+            try supervisor.connection.send(.spawn(lease.specification(UInt64(index))))
+        }
+        for lease in leases { try lease.awaitBreak() }
+        #expect(try waiters().count == 8)
+        for lease in leases { lease.giveUp() }
+        for index in leases.indices {
+            #expect(try supervisor.exit(of: UInt64(index)) == .exited(0))
+        }
+        while try waiters().count > 1 { sched_yield() }
+        #expect(try waiters().count == 1)
+    }
+
+    @Test func `a waiter that somebody kills while it is idle costs no launch`() throws {
+        try launch(1)
+        try end(#require(try waiters().first))
+        try launch(2)
+    }
+
+    @Test func `a process whose waiter is killed does not become an instance`() throws {
+        let lease = try Lease()
+        try supervisor.connection.send(.spawn(lease.specification(1)))
+        try lease.awaitBreak()
+        try end(#require(try waiters().first))
+        let error: SpawnError = try supervisor.first {
+            if case .spawnFailed(1, let error) = $0 { error } else { nil }
+        }
+        #expect(error == SpawnError(stage: .execute, code: ECANCELED))
+        try launch(2)
+    }
+
+    @Test func `no waiter outlives its program's execution in an upgrade`() throws {
+        try launch(1)
+        let waiter = try ProcessDescriptor(pid: #require(try waiters().first))
+        try spawner.process.send(signal: SIGUSR1)
+        #expect(try waiter.descriptor.waitUntilReadable(milliseconds: deadline))
+        supervisor.leave()
+        let second = try TestSupervisor(spawner)
+        _ = try second.hello()
+        _ = try second.spawn(.shell(2, "exit 0"))
+        #expect(try second.exit(of: 2) == .exited(0))
+    }
+}
