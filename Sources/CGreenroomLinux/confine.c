@@ -235,8 +235,9 @@ void gr_keep_capabilities(struct job *job) {
  * set; any other program gets the ambient set. */
 void gr_raise_capabilities(struct job *job) {
     const struct gr_confinement *c = job->request->confinement;
+    if (!c) return;
     bool is_root = call(SYS_geteuid) == 0;
-    if (!c || (is_root && !c->has_bounding_set && c->ambient == 0)) return;
+    if (is_root && !c->has_bounding_set && c->ambient == 0) return;
     struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
     struct __user_cap_data_struct data[2] = { { 0 } };
     TRY(GR_STAGE_CAPABILITIES, call(SYS_capget, &header, data));

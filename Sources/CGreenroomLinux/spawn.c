@@ -225,20 +225,20 @@ static int move_aside(struct job *job, int source, int stage) {
     return (int)fd;
 }
 
-/* Whether no source has the number of a target. That is the usual case: descriptors that came in a
- * message are above 0, 1 and 2. */
+/* Whether no source has the number of another target. That is the usual case: descriptors that came
+ * in a message are above 0, 1 and 2, and those that were fetched have these numbers in their
+ * order. */
 static bool are_apart(const struct job *job) {
-    int count = job->request->fd_count;
-    int highest = count > 0 ? job->fds[count - 1].to : -1;
-    for (int i = 0; i < count; i++)
-        if (job->fds[i].from <= highest) return false;
-    return job->cwd < 0 || job->cwd > highest;
+    for (int i = 0; i < job->request->fd_count; i++)
+        if (job->fds[i].from != job->fds[i].to && is_target(job, job->fds[i].from)) return false;
+    return job->cwd < 0 || !is_target(job, job->cwd);
 }
 
-/* As dup2(2), but a descriptor that is in its place already is left alone, close-on-exec or not. */
-static long place(int source, int target) {
-    if (source == target) return call(SYS_fcntl, source, F_GETFD, 0);
-    return call(SYS_dup3, source, target, 0);
+/* As dup2(2), but a descriptor that is in its place already is left alone, close-on-exec or not,
+ * unless it was fetched: then it is close-on-exec only because pidfd_getfd makes it so. */
+static long place(int source, const struct gr_fd_mapping *mapping) {
+    if (source != mapping->to) return call(SYS_dup3, source, mapping->to, 0);
+    return call(SYS_fcntl, source, mapping->theirs ? F_SETFD : F_GETFD, 0);
 }
 
 /* Every source first moves to a number that is not a target, so that no dup overwrites a source
@@ -254,7 +254,7 @@ static void place_descriptors(struct job *job) {
     unsigned next = 0;
     for (int i = 0; i < count; i++) {
         unsigned to = (unsigned)job->fds[i].to;
-        TRY(GR_STAGE_DESCRIPTORS, place(moved[i], (int)to));
+        TRY(GR_STAGE_DESCRIPTORS, place(moved[i], &job->fds[i]));
         if (to > next)
             TRY(GR_STAGE_DESCRIPTORS, call(SYS_close_range, next, to - 1, CLOSE_RANGE_CLOEXEC));
         next = to + 1;
@@ -342,7 +342,7 @@ static int child(void *argument) {
     gr_raise_capabilities(job);
     if (r->no_new_privileges)
         TRY(GR_STAGE_PRIVILEGES, call(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
-    end_with_parent(spawn, SIGKILL);
+    if (spawn->changes_identity) end_with_parent(spawn, SIGKILL);
     /* As the app's user, who must be allowed to enter a directory that is given by name. */
     if (job->cwd >= 0 && !is_there) TRY(GR_STAGE_DIRECTORY, call(SYS_fchdir, job->cwd));
     else if (job->cwd < 0 && r->cwd) TRY(GR_STAGE_DIRECTORY, call(SYS_chdir, r->cwd));
