@@ -152,6 +152,8 @@ extension Spawner {
         }
         enter(instance)
         tell(.spawned(instance.entry))
+        // Now that the launch has been answered.
+        instance.moveAside(to: openFiles.firstAside)
         beginGuard(of: instance.number)
         if let end = spawn.end {
             endedTraced(spawned.pid)

@@ -8,7 +8,6 @@ extension Spawner {
     /// Adds an instance to the table, and to the ledger for the next spawner.
     func enter(_ instance: Instance) {
         instances[instance.number] = instance
-        instance.moveAside(to: openFiles.firstAside)
         if instance.status != nil, !instance.isEmptied { awaited.dying.insert(instance.number) }
         if instance.status == nil {
             if instance.isAdopted {
@@ -28,6 +27,12 @@ extension Spawner {
                 number: instance.number, app: instance.app, pid: instance.pid, startTicks: start))
     }
 
+    /// Adds an instance that another spawner, or another execution of this one, has started.
+    func takeOver(_ instance: Instance) {
+        instance.moveAside(to: openFiles.firstAside)
+        enter(instance)
+    }
+
     /// The cgroup that contains a dead spawner's instances, if it exists and we may write to it.
     static func subtree(_ left: Ledger.Contents) -> Subtree? {
         guard let (path, isOurs) = left.subtree,
@@ -42,14 +47,14 @@ extension Spawner {
     func adopt(_ entries: [Ledger.Entry]) {
         for entry in entries {
             guard let instance = living(entry) else { continue }
-            enter(instance)
+            takeOver(instance)
         }
         guard let base = cgroups.base else { return endUnfinished() }
         let kept = Set(instances.values.compactMap(\.group.cgroupName))
         for name in cgroups.subtree.names where name.hasPrefix("app-") && !kept.contains(name) {
             guard let cgroup = try? base.child(name) else { continue }
             if let instance = unreported(cgroup, name) {
-                enter(instance)
+                takeOver(instance)
             } else {
                 try? cgroup.kill()
             }

@@ -44,7 +44,7 @@ extension Spawner {
             if instance.status != nil, !instance.isEmptied {
                 instance.watch = watchEmptiness(of: instance.group)
             }
-            enter(instance)
+            takeOver(instance)
         }
     }
 }

@@ -15,12 +15,13 @@ final class Instance {
     let app: AppIdentifier
     let pid: Int32
     let process: ProcessDescriptor
-    /// Nil in degraded mode: the spawner then acts on the whole session.
-    let cgroup: Cgroup?
+    /// Nil in degraded mode: the spawner then acts on the whole session. Opened when it is first
+    /// needed: no launch waits for that.
+    private(set) lazy var cgroup: Cgroup? = cgroupName.flatMap { try? cgroupParent?.child($0) }
     /// The cgroup's name in the directory of the instances' cgroups.
     let cgroupName: String?
     /// The directory that the cgroup is in.
-    var cgroupParent: Cgroup?
+    private let cgroupParent: Cgroup?
     /// The daemon's end of the app channel, until the app has started; for an app made with the
     /// SDK, until it ends.
     private(set) var channel: UnixSocket?
@@ -48,15 +49,15 @@ final class Instance {
 
     init(
         identifier: InstanceIdentifier, app: AppIdentifier, pid: Int32,
-        process: ProcessDescriptor, cgroup: Cgroup?, cgroupName: String?,
+        process: ProcessDescriptor, cgroupName: String?, in cgroupParent: Cgroup?,
         channel: UnixSocket?, isGuarded: Bool
     ) {
         self.identifier = identifier
         self.app = app
         self.pid = pid
         self.process = process
-        self.cgroup = cgroup
         self.cgroupName = cgroupName
+        self.cgroupParent = cgroupParent
         self.channel = channel
         self.isGuarded = isGuarded
     }
@@ -182,6 +183,7 @@ final class Instance {
 
     func prepareForLaunch() {
         if oomScore == nil { oomScore = try? openOOMScore() }
+        _ = cgroup
     }
 
     /// Sets the score by which the kernel prefers to end the process. If the kernel refuses (to

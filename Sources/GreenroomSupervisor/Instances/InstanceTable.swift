@@ -142,7 +142,6 @@ final class InstanceTable {
     @discardableResult
     func add(_ entry: TableEntry) -> Instance {
         let identifier = InstanceIdentifier(entry.instance)
-        let cgroup = entry.cgroupName.flatMap { try? cgroups?.child($0) }
         // A spawner of another version may have set up the channel differently.
         try? entry.channel?.setPassesCredentials(false)
         try? entry.channel?.refuseDescriptors()
@@ -151,13 +150,12 @@ final class InstanceTable {
             // A name that was read from a cgroup may not be the full identifier.
             app: core.lifecycle.instance(identifier)?.app ?? AppIdentifier(entry.app),
             pid: entry.pid,
-            process: entry.process, cgroup: cgroup, cgroupName: entry.cgroupName,
+            process: entry.process, cgroupName: entry.cgroupName, in: cgroups,
             // The disposer closes the channel: messages that the app has sent may wait in it for
             // ever.
             channel: entry.channel.map {
                 UnixSocket($0.descriptor.given(to: disposer.stranger(.max), .queue))
             }, isGuarded: entry.isGuarded)
-        instance.cgroupParent = cgroup == nil ? nil : cgroups
         table[identifier] = instance
         return instance
     }
