@@ -115,7 +115,10 @@ extension Lifecycle {
         refills.machineChanged()
         guard policy != self.policy else { return }
         self.policy = policy
-        for app in directory.keys.sorted() { wantRefill(of: app) }
+        for app in directory.keys.sorted() {
+            wantRefill(of: app)
+            reviewSocket(of: app)
+        }
         schedule.needsReview = true
         enforceBudget()
         forgetOldEnds()

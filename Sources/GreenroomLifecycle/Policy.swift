@@ -43,6 +43,9 @@ public struct AppDescription: Hashable, Sendable {
     /// Whether processes that the main process leaves behind live on (`KillMode=`). If nil, they
     /// live on only in attached instances.
     public var leavesRest: Bool?
+    /// Whether a force quit lasts until the user launches the app. If nil, the policy says so, but
+    /// not for a service.
+    public var forceQuitLasts: Bool?
     /// The app's processes may not use the control socket.
     public var isKeptFromControl = false
     /// The app's own deadlines, where its manifest sets them.
@@ -164,6 +167,8 @@ public struct Policy: Hashable, Sendable {
     /// This many crashes within the window make a crash loop (Android).
     public var crashLoopCount: Int = 2
     public var crashLoopWindow: Duration = .seconds(120)
+    /// Whether an app that its user force-quit is launched by nobody but the user (Apple).
+    public var forceQuitLasts = true
     /// The time between two reclaims while pressure lasts, so that the first can have an
     /// effect.
     public var reclaimInterval: Duration = .seconds(1)

@@ -157,6 +157,8 @@ public enum Refusal: Hashable, Sendable {
     case holdsFileLock(InstanceIdentifier)
     /// The app runs already, or its triggers launched it too often.
     case notTriggered(AppIdentifier)
+    /// The user force-quit the app, and the request is not the user's.
+    case forceQuit(AppIdentifier)
     /// The app has as many pending requests of that kind as it may have.
     case tooManyTasks(AppIdentifier, limit: Int)
     /// No scheduled task of that name is pending, or no task is running.

@@ -69,6 +69,9 @@ public struct DaemonConfiguration: Hashable, Sendable {
     /// and is ended after the grace.
     public var checksFileLocks = true
     public var lockedFileGrace: Duration = .seconds(5)
+    /// `ForceQuitLasts=`: whether an app that its user force-quit is launched by nobody but the user
+    /// (Apple).
+    public var forceQuitLasts = true
     /// `MetricsIntervalSec=`: the time from one payload of metrics for an app to the next
     /// (MetricKit).
     public var metricsInterval: Duration = .seconds(86_400)
@@ -174,6 +177,9 @@ extension DaemonConfiguration {
             try value.boolean()
         }
         set(\.lockedFileGrace, "LockedFileGraceSec", &reader, duration)
+        set(\.forceQuitLasts, "ForceQuitLasts", &reader) { value throws(ValueError) in
+            try value.boolean()
+        }
         set(\.metricsInterval, "MetricsIntervalSec", &reader, positiveDuration)
         set(\.pageOutSuspended, "PageOutSuspended", &reader) { value throws(ValueError) in
             if let choice = PageOut(rawValue: value.text) { return choice }

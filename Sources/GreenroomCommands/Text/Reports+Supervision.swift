@@ -7,6 +7,7 @@ extension Report {
         if let next = status.nextStartUSec { text += ", next in \(Phrase.duration(uSec: next))" }
         text += "\n"
         if let failed = status.failed { text += "  failed: it \(failed.text.harmless)\n" }
+        if let quit = status.forceQuit { text += "  force-quit: \(quit.text.harmless)\n" }
         return text
     }
 }

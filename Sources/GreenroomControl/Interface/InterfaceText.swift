@@ -244,7 +244,9 @@ extension Control {
           # The time from now to its next start by the daemon.
           nextStartUSec: ?int,
           # Why the daemon no longer starts it.
-          failed: ?Note
+          failed: ?Note,
+          # Its user force-quit it (Kill), so only a launch in the foreground starts it.
+          forceQuit: ?Note
         )
 
         type EventKind (
@@ -554,7 +556,7 @@ extension Control {
         # Asks an instance to end, and kills it if it does not.
         method Terminate(app: ?string, instance: ?int) -> (instance: int, state: ExecutionState)
 
-        # Kills all processes of an instance at once.
+        # Kills all processes of an instance at once, because the user force-quits the app.
         method Kill(app: ?string, instance: ?int) -> (instance: int, state: ExecutionState)
 
         # Sends a signal to the main process of an instance.

@@ -11,6 +11,8 @@ extension Control {
         public var nextStartUSec: Int64?
         /// Why the daemon no longer starts it.
         public var failed: Note?
+        /// Its user force-quit it, so only the user starts it.
+        public var forceQuit: Note?
 
         public init(restart: String, restartCount: Int64 = 0) {
             self.restart = restart
@@ -25,6 +27,7 @@ extension Control.SupervisionStatus: ParametersEncodable {
         writer.member("restartCount", restartCount)
         writer.member("nextStartUSec", ifPresent: nextStartUSec)
         writer.member("failed", ifPresent: failed)
+        writer.member("forceQuit", ifPresent: forceQuit)
     }
 
     init(_ object: JSONObject) throws(ServiceError) {
@@ -36,6 +39,8 @@ extension Control.SupervisionStatus: ParametersEncodable {
             case "nextStartUSec": nextStartUSec = try member.optionalInteger()
             case "failed":
                 failed = member.value == .null ? nil : try Control.Note(try member.object())
+            case "forceQuit":
+                forceQuit = member.value == .null ? nil : try Control.Note(try member.object())
             case _: break
             }
         }

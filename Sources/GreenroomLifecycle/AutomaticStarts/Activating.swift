@@ -36,7 +36,7 @@ extension Lifecycle {
         else { return false }
         if sleeper(of: app) != nil { return true }
         return entry.running.isEmpty && entry.attached.isEmpty && entry.record.failure == nil
-            && entry.record.startAt == nil && blocked[app] == nil
+            && entry.record.startAt == nil && blocked[app] == nil && !isForceQuit(app)
             && !entry.members.contains { self[$0].record.state == .terminating }
     }
 

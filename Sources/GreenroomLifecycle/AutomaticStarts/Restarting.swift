@@ -37,6 +37,8 @@ extension Lifecycle {
     private mutating func scheduleRestart(
         of app: AppIdentifier, _ supervision: Supervision, isPatient: Bool = false
     ) {
+        // Another instance may end after the last one was force-quit.
+        guard !isForceQuit(app) else { return }
         let streak = self[app].record.restartStreak
         let delay = supervision.delay(after: streak)
         let instant = now.advanced(by: isPatient ? max(delay, policy.reclaimPause) : delay)
@@ -171,6 +173,7 @@ extension Lifecycle {
     mutating func resetFailedRequested(_ request: RequestIdentifier, _ app: AppIdentifier) {
         guard directory[app]?.description != nil else { return refuse(request, .noSuchApp(app)) }
         giveNewChance(app)
+        forgetForceQuit(of: app)
         answer(request, .accepted)
         wantRefill(of: app)
     }
@@ -202,6 +205,7 @@ extension Lifecycle {
                 $0.startAt = now
                 $0.isRestart = false
             }
+            forgetForceQuit(of: app)
             due.append(app)
         }
         // All apps are marked before the first one starts, because After= asks which others are

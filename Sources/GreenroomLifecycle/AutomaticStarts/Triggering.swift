@@ -39,6 +39,7 @@ extension Lifecycle {
         _ request: RequestIdentifier, _ launch: LaunchRequest, _ limit: TriggerLimit
     ) {
         let app = launch.app
+        if isForceQuit(app) { return refuse(request, .forceQuit(app)) }
         guard let entry = directory[app], !areTriggersLeftAlone(of: app),
             !entry.members.contains(where: isAtWork)
         else { return refuse(request, .notTriggered(app)) }

@@ -103,6 +103,10 @@ extension Lifecycle {
             if let failure = directory[other]?.record.failure {
                 return (other, .failed(other, failure))
             }
+            if isForceQuit(other) {
+                guard isWantedByUser(app) else { return (other, .forceQuit(other)) }
+                forgetForceQuit(of: other)
+            }
             if let refusal = startAutomatically(other) { return (other, refusal) }
             // Starting the required app may have refused this launch, or may have failed at once.
             guard blocked[app] != nil else { return nil }

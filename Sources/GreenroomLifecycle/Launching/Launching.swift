@@ -29,6 +29,7 @@ extension Lifecycle {
         }
         self[launch.app].lastLaunched = now
         self[launch.app].hintedUntil = nil
+        if launch.isByUser { forgetForceQuit(of: launch.app) }
         if !launch.isAttached { beginAnew(launch.app) }
         admit(pending)
     }
@@ -43,6 +44,7 @@ extension Lifecycle {
     }
 
     private func launchRefusal(_ app: AppRecord) -> Refusal? {
+        if isForceQuit(app.app) { return .forceQuit(app.app) }
         if let failure = app.failure { return .failed(app.app, failure) }
         if let until = app.crashLoopUntil, until > now { return .crashLoop(app.app, until: until) }
         if let until = app.launchRetryAt, until > now { return .backOff(app.app, until: until) }

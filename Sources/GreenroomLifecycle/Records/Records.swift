@@ -134,6 +134,8 @@ public struct AppRecord: Hashable, Sendable {
     public var starts: [Instant]
     /// Why the daemon no longer starts the app by itself.
     public var failure: SupervisionFailure?
+    /// The user force-quit the app and has not launched it since.
+    public var isForceQuit = false
     /// The app was considered for autostart since the boot, and since its user logged in.
     public var hasSeenBoot: Bool
     public var hasSeenLogin: Bool

@@ -18,6 +18,9 @@ extension Lifecycle {
             let isForced = transition == .forceQuit
             if isForced { deleteStates(of: self[id].record.app, .forceQuit) }
             end(id, isForced ? .forceQuit : .terminated, gently: !isForced)
+            if isForced, self[id].record.lastState?.isRunning == true {
+                noteForceQuit(of: self[id].record.app)
+            }
         case .foreground, .background, .suspend, .resume:
             guard state.isRunning, state != .launching || transition != .suspend else {
                 return refuse(request, .illegalTransition(id, from: state, transition))
@@ -36,6 +39,7 @@ extension Lifecycle {
         else { return refuse(request, .notRunning(target)) }
         cancelStart(app, isAll: true)
         endRequiring(app)
+        if transition == .forceQuit { noteForceQuit(of: app) }
         guard let id = latestEnd(target), self[id].record.state == .notRunning else {
             return refuse(request, .notRunning(target))
         }

@@ -26,6 +26,7 @@ extension Lifecycle {
     ) {
         schedule.current = CurrentRun(app: app, request: task, waiter: waiter)
         deadlines.remove(.schedule)
+        if waiter != nil { forgetForceQuit(of: app) }
         if availability(of: app) == .ended, let refusal = launchForRun(app) {
             return giveUpRun(refusal)
         }

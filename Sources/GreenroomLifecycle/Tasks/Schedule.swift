@@ -115,6 +115,8 @@ public enum TaskHold: Hashable, Sendable {
     /// The app has failed lately, or could not be launched.
     case failing(until: Instant)
     case failed
+    /// The user force-quit the app.
+    case forceQuit
     /// Nothing holds the task: it is about to run.
     case due
 }

@@ -3,7 +3,7 @@
 // reviewed while nothing is pending.
 //
 //   any task            its earliest time has come; memory is not short; no other task is run; the
-//                       app has not failed lately
+//                       app has not failed lately, and its user has not force-quit it
 //   requires power      the machine is on external power
 //   requires a network  the machine has a network connection
 //   processing          nobody has used an app for a while, and the machine's load is low
@@ -36,6 +36,7 @@ extension Lifecycle {
 
     private func failure(of app: AppIdentifier) -> TaskHold? {
         guard let entry = directory[app] else { return .failed }
+        if isForceQuit(app) { return .forceQuit }
         if entry.record.failure != nil { return .failed }
         // An app that runs need not be started.
         if !entry.running.isEmpty { return nil }
@@ -97,7 +98,7 @@ extension Lifecycle {
                 let retry = now.advanced(by: max(policy.taskRetry, .seconds(1)))
                 next = min(next ?? retry, retry)
             // An event announces the end of each of these.
-            case .memoryPressure, .asleep, .otherRun, .failed: break
+            case .memoryPressure, .asleep, .otherRun, .failed, .forceQuit: break
             }
         }
         deadlines.set(.schedule, at: next)

@@ -32,6 +32,8 @@ public struct AppSection: Hashable, Sendable {
     public var terminateGrace: Duration?
     /// `KillMode=`; nil means `process` for instances that `run` started, else `control-group`.
     public var killMode: AppManifest.KillMode?
+    /// `ForceQuitLasts=`; nil means the daemon's, but not for a service.
+    public var forceQuitLasts: Bool?
 
     init(_ reader: inout SectionReader) {
         typealias Limit = AppManifest.Limit
@@ -62,6 +64,7 @@ public struct AppSection: Hashable, Sendable {
         backgroundGrace = reader.last(Self.name, "BackgroundGraceSec", duration)
         terminateGrace = reader.last(Self.name, "TerminateGraceSec", duration)
         killMode = reader.last(Self.name, "KillMode", Self.choice)
+        forceQuitLasts = reader.last(Self.name, "ForceQuitLasts", boolean)
     }
 
     private enum Instances: String, CaseIterable {

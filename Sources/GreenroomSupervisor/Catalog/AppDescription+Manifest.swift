@@ -34,6 +34,7 @@ extension AppDescription {
             hasSockets: manifest.socket != nil)
         self.user = user
         session = Self.sessionGroup(ofUser: user)
+        forceQuitLasts = manifest.forceQuitLasts
         leavesRest = manifest.killMode.map { $0 == .process }
         launchScreen = LaunchScreenUse(manifest.launchScreens)
         guard manifest.kind == .applicationKit else { return }

@@ -86,6 +86,7 @@ extension Policy {
         prewarmStartDelay = configuration.prewarmStartDelay
         inspectsFileLocks = configuration.checksFileLocks
         fileLockGrace = configuration.lockedFileGrace
+        forceQuitLasts = configuration.forceQuitLasts
         pagesOutSuspended = configuration.pageOutSuspended != .no
         backgroundTaskLimit = configuration.backgroundTaskLimit
         refreshTaskLimit = configuration.refreshTaskLimit

@@ -8,7 +8,9 @@ extension Explanations {
         guard let record = lifecycle.app(app), let description = lifecycle.description(of: app)
         else { return nil }
         let policy = description.supervision.value?.restart
-        guard policy != nil || record.failure != nil || record.startAt != nil else { return nil }
+        let isForceQuit = lifecycle.isForceQuit(app)
+        guard policy != nil || record.failure != nil || record.startAt != nil || isForceQuit
+        else { return nil }
         var status = Control.SupervisionStatus(
             restart: (policy ?? .never).word, restartCount: Int64(record.restartCount))
         if let due = record.startAt {
@@ -17,6 +19,12 @@ extension Explanations {
         if let failure = record.failure {
             status.failed = .init(
                 code: failure.code, text: "\(failure.words); greenroomctl reset-failed \(app)")
+        }
+        if isForceQuit {
+            status.forceQuit = .init(
+                code: "force_quit",
+                text: "no timer, path, socket, push or scheduled work starts it; "
+                    + "greenroomctl launch \(app)")
         }
         return status
     }

@@ -109,6 +109,10 @@ struct TaskCalls {
             .init(
                 code: "failed",
                 text: "the app has failed; \"greenroomctl reset-failed\" ends that")
+        case .forceQuit:
+            .init(
+                code: "force_quit",
+                text: "the user force-quit the app and has not launched it since")
         case .due: .init(code: "due", text: "it is run in a moment")
         }
     }

@@ -107,7 +107,7 @@ extension AppRecord {
         writer.put(
             (isPoolWanted ? 1 : 0) | (isRestart ? 2 : 0) | (hasSeenBoot ? 4 : 0)
                 | (hasSeenLogin ? 8 : 0) | (isReclaimed ? 16 : 0) | misfireKind.rawValue << 5
-                as UInt8)
+                | (isForceQuit ? 128 : 0) as UInt8)
         encodeSupervision(into: &writer)
         encodeSessions(into: &writer)
         writer.put(optional: misfiredGeneration)
@@ -140,7 +140,9 @@ extension AppRecord {
         hasSeenBoot = flags & 4 != 0
         hasSeenLogin = flags & 8 != 0
         isReclaimed = flags & 16 != 0
-        misfireKind = Misfire.Kind(rawValue: flags >> 5) ?? .startsPrograms
+        misfireKind = Misfire.Kind(rawValue: flags >> 5 & 3) ?? .startsPrograms
+        // A former daemon never set this bit.
+        isForceQuit = flags & 128 != 0
         if version > 1 { decodeSupervision(from: &reader) }
         if version > 2 { decodeSessions(from: &reader) }
         if version > 4 { misfiredGeneration = reader.optional { $0.word() } }

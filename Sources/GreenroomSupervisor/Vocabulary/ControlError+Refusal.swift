@@ -88,6 +88,11 @@ extension ControlError {
                 .refused(
                     code: "not_triggered",
                     reason: "\(app) runs, or its paths launched it too often")
+            case .forceQuit(let app):
+                .refused(
+                    code: "force_quit",
+                    reason: "the user force-quit \(app), and only a launch in the foreground "
+                        + "starts it again (ForceQuitLasts=)")
             case .holdsFileLock(let instance):
                 .refused(
                     code: "holds_lock",

@@ -48,7 +48,7 @@ import Testing
             let launched = try watcher.next { $0.kind == .launched && $0.app == ClockTests.timed }
             let instance = try #require(launched.instance)
             try daemon.awaitState(.background, of: instance)
-            try daemon.client().change(.kill, instance)
+            try daemon.client().change(.terminate, instance)
         }
 
         var launchCount: Int { timed.told(in: daemon).count { $0.hasPrefix("launch timer") } }

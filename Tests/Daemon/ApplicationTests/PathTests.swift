@@ -43,7 +43,7 @@ import Testing
         #expect(probe.told(in: daemon).first == Self.launched)
         // The file is gone when the app ends, so nothing is launched.
         unlink(daemon.directory.path + "/watched/one/two/three")
-        try daemon.client().change(.kill, instance)
+        try daemon.client().change(.terminate, instance)
         try expectNoLaunch(watcher)
         // Renamed into place.
         try daemon.directory.write("", to: "watched/new")
@@ -71,7 +71,7 @@ import Testing
                 }
             }
             #expect(probe.told(in: daemon).count { $0 == Self.launched } == count)
-            try daemon.client().change(.kill, instance.instance)
+            try daemon.client().change(.terminate, instance.instance)
         }
         try daemon.await("the complaint") { _ in
             daemon.log.contains("its paths launched it 3 times") ? true : nil
@@ -105,12 +105,12 @@ import Testing
             // The creation of the file is a change, too.
             let file = open(path, O_WRONLY | O_CREAT, 0o644)
             let first = try awaitLaunch(watcher)
-            try daemon.client().change(.kill, first)
+            try daemon.client().change(.terminate, first)
             _ = try daemon.client().wait(first)
             write(file, "x", 1)
             if isModified {
                 let second = try awaitLaunch(watcher)
-                try daemon.client().change(.kill, second)
+                try daemon.client().change(.terminate, second)
                 _ = try daemon.client().wait(second)
             } else {
                 try expectNoLaunch(watcher)
@@ -142,7 +142,7 @@ import Testing
         #expect(try client.reload().failed.isEmpty)
         let name = "org.example.template@one"
         let launched = try client.launch(name) { $0.isBackground = true }
-        try client.change(.kill, launched.instance)
+        try client.change(.terminate, launched.instance)
         _ = try client.wait(launched.instance)
         let watcher = try daemon.watch()
         try daemon.directory.write("", to: "watched/one")

@@ -297,7 +297,7 @@ import Testing
             let launched = try watcher.next { $0.kind == .launched && $0.app == Self.app }
             let instance = try #require(launched.instance)
             try watcher.awaitState(.background, of: instance)
-            try daemon.client().change(.kill, instance)
+            try daemon.client().change(.terminate, instance)
         }
         #expect(
             probe.told(in: daemon).prefix(2) == [

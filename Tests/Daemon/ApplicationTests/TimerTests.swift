@@ -40,7 +40,7 @@ import Testing
         let launched = try watcher.next { $0.kind == .launched && $0.app == Self.app }
         let instance = try #require(launched.instance)
         try watcher.awaitState(.background, of: instance)
-        try daemon.client().change(.kill, instance)
+        try daemon.client().change(.terminate, instance)
     }
 
     @Test func `a calendar expression launches an app in the background, again and again`() throws {

@@ -43,6 +43,7 @@ struct Simulation: Sendable {
         policy.pressureQuietTime = .seconds(1 + machine.below(20))
         policy.pagesOutSuspended = machine.percent(50)
         policy.instancesPerUser = 2 + machine.below(30)
+        policy.forceQuitLasts = machine.percent(80)
         self.catalogue = (0..<count).map { Self.app($0, among: count, &dice) }
         self.checker = Checker(policy: policy)
         self.core = Lifecycle(policy: policy, seed: seed)

@@ -155,6 +155,7 @@ enum Samples {
         var supervision = Control.SupervisionStatus(restart: "always", restartCount: 8)
         supervision.nextStartUSec = 9
         supervision.failed = .init(code: "start_limit", text: "too often")
+        supervision.forceQuit = .init(code: "force_quit", text: "nothing starts it")
         explanation.supervision = supervision
         return explanation
     }

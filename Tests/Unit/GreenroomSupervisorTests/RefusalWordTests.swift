@@ -17,7 +17,7 @@ struct RefusalWordTests {
     @Test(arguments: [
         Refusal.noSuchApp(app), .backOff(app, until: Instant(nanoseconds: 0)), .shuttingDown,
         .singleScene(app),
-        .tooManyScenes(app, limit: 16), .failed(app, .startLimit),
+        .forceQuit(app), .tooManyScenes(app, limit: 16), .failed(app, .startLimit),
         .dependencyFailed(app, on: AppIdentifier("base"), .shuttingDown),
     ])
     func `no reason is the text of a value`(refusal: Refusal) {

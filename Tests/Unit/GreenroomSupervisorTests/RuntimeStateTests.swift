@@ -81,6 +81,7 @@ struct RuntimeStateTests {
         app.prewarmFailures = 3
         app.prewarmRetryAt = Instant(nanoseconds: 5)
         app.isReclaimed = true
+        app.isForceQuit = true
         app.crashes = [1, 2].map { Instant(nanoseconds: $0 * 1_000_000) }
         app.crashLoopUntil = Instant(nanoseconds: 6)
         app.measuredByteCount = 4096

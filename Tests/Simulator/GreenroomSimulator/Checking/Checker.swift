@@ -59,6 +59,8 @@ struct Checker: Sendable {
     var begun: Set<BegunLaunch> = []
     /// Instances that a client ended.
     var endedByClient: Set<InstanceIdentifier> = []
+    /// The running instance that the event being handled has force-quit.
+    var forceQuit: InstanceRecord?
     /// Users whose protected data cannot be read.
     var locked: Set<UInt32> = []
     /// Instances that missed a deadline, so the watchdog may end them.

@@ -22,7 +22,9 @@ extension Checker {
         switch effect {
         case .save(let record): try save(record)
         case .erase(let id): try erase(id)
-        case .saveApp(let record): savedApps[record.app] = record
+        case .saveApp(let record):
+            try checkForceQuit(record, event)
+            savedApps[record.app] = record
         case .eraseApp(let app):
             savedApps[app] = nil
             forgetFailures(of: app)

@@ -6,6 +6,7 @@ extension Checker {
         touched = []
         ending = []
         signalled = []
+        forceQuit = nil
         displaced = []
         mayHaveRun = nil
         countsAsReady = nil
@@ -61,7 +62,9 @@ extension Checker {
             launchedBy[identifier] = launch
             churn[launch.app] = nil
         case .prewarm(let app, _), .prepare(let app): churn[app] = nil
-        case .transition(let target, let transition): noteEnd(of: target, ordered: transition)
+        case .transition(let target, let transition):
+            noteEnd(of: target, ordered: transition)
+            noteForceQuit(target, transition)
         case .resetFailed(let app): forgive(app)
         case .awaitExit, .scene, .submitTask, .runTask, .expireTask: break
         }
@@ -179,6 +182,7 @@ extension Checker {
         _ event: Event, nextDeadline: Instant?, at now: Instant
     ) throws(Violation) {
         for id in touched { try checkTouched(id, nextDeadline) }
+        try checkForceQuitNoted()
         if let id = mayHaveRun, let record = saved[id] {
             try require(
                 record.launchIdentifier != nil, "\(id) may have run, and its launch is forgotten")

@@ -32,6 +32,8 @@ extension Checker {
             begun.insert(BegunLaunch(app: record.app, name: name)).inserted,
             let description = installed[record.app]
         else { return }
+        try require(
+            !isForceQuit(record.app), "launched \(record.app), which its user force-quit")
         let supervision = description.supervision.value
         if record.isAutomatic {
             let limit = supervision ?? Supervision()
@@ -106,5 +108,6 @@ extension Checker {
             up.allSatisfy { $0.state == .suspended }, "watches the sockets of running \(app)")
         guard up.isEmpty else { return }
         try require(savedApps[app]?.failure == nil, "watches the sockets of failed \(app)")
+        try require(!isForceQuit(app), "watches the sockets of \(app), which was force-quit")
     }
 }

@@ -14,6 +14,9 @@ extension Simulation {
                 ? Autostart(atBoot: atBoot, atLogin: !atBoot, session: "seat\(dice.below(2))") : nil
         )
         app.hasSockets = dice.percent(30)
+        // A separate generator, so that the worlds of known seeds do not change.
+        var quitting = Dice(seed: app.generation, thing: UInt64(number) << 8 | 3)
+        app.forceQuitLasts = [nil, nil, true, false][quitting.below(4)]
         guard count > 1, dice.percent(30) else {
             app.dependencies = .none
             return

@@ -1,0 +1,74 @@
+// Force quit. The user force-quit the app (`Transition.forceQuit`), so it stays ended until the
+// user wants it again, as on Apple's systems:
+//
+//   a launch in the background (a timer, a push, any client)   is refused
+//   a path                                                     is refused
+//   a connection                                               waits: the sockets are not watched
+//   scheduled work                                             waits (`TaskHold.forceQuit`)
+//   a start for an app that requires it                        is refused, unless a user launches
+//                                                              that app
+//   a launch in the foreground, or attached                    is served, and ends this
+//   boot, login, if the app starts then; `resetFailed`         end this
+//
+// The user uses the app as long as another instance of it runs, so the force quit of one of several
+// instances is none of the app. Nobody "uses" a service, so for apps that the daemon keeps running
+// or starts at boot it does not last unless their manifests say so (`ForceQuitLasts=`).
+
+extension Lifecycle {
+    /// Whether nothing but the user launches the app.
+    public func isForceQuit(_ app: AppIdentifier) -> Bool {
+        guard let entry = directory[app], entry.record.isForceQuit else { return false }
+        return forceQuitLasts(for: app)
+    }
+
+    private func forceQuitLasts(for app: AppIdentifier) -> Bool {
+        guard let description = directory[app]?.description else { return false }
+        return description.forceQuitLasts
+            ?? (policy.forceQuitLasts && !description.isService)
+    }
+
+    /// The user force-quit an instance of the app, or a start of the app that was due.
+    mutating func noteForceQuit(of app: AppIdentifier) {
+        guard let entry = directory[app], entry.running.isEmpty, entry.attached.isEmpty,
+            blocked[app] == nil, forceQuitLasts(for: app), !entry.record.isForceQuit
+        else { return }
+        updateApp(app) { $0.isForceQuit = true }
+        reviewSocket(of: app)
+    }
+
+    /// The user wants the app again.
+    mutating func forgetForceQuit(of app: AppIdentifier) {
+        guard directory[app]?.record.isForceQuit == true else { return }
+        updateApp(app) { $0.isForceQuit = false }
+        schedule.needsReview = true
+        reviewSocket(of: app)
+    }
+
+    /// Whether a user's launch waits for the app: its own one, or that of an app which requires it.
+    func isWantedByUser(_ app: AppIdentifier) -> Bool {
+        var seen: Set<AppIdentifier> = []
+        var next = [app]
+        while let one = next.popLast() {
+            guard seen.insert(one).inserted else { continue }
+            if blocked[one]?.launches.contains(where: \.isByUser) == true { return true }
+            next += blocked.keys.filter { blocked[$0]!.apps.contains(one) }
+        }
+        return false
+    }
+}
+
+extension PendingLaunch {
+    fileprivate var isByUser: Bool { request != .automatic && launch.isByUser }
+}
+
+extension LaunchRequest {
+    /// Whether a user asks to see the app, or runs it on a terminal.
+    var isByUser: Bool { !inBackground || isAttached }
+}
+
+extension AppDescription {
+    /// Whether the daemon keeps the app running, or starts it at boot, whoever uses it.
+    fileprivate var isService: Bool {
+        autostart.value?.atBoot == true || supervision.value.map { $0.restart != .never } == true
+    }
+}
