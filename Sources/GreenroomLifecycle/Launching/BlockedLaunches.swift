@@ -2,6 +2,7 @@
 //   an app that it conflicts with has not ended       (that app is asked to end)
 //   an app that it requires is not ready              (the daemon starts that app)
 //   an app that it comes after is being started
+//   a former instance of its own app has not ended    (if the app runs only once)
 // Once nothing blocks the launch any more, all of these are checked once more and the launch is
 // served (`Launching`). It is refused if a required app ends before it is ready. A client's launch
 // is not kept across a restart of the supervisor; the daemon's own launch is (`AppRecord.startAt`).
@@ -43,6 +44,9 @@ extension Lifecycle {
     /// Checks everything that may block the app, from the beginning: an app that was ready may have
     /// ended while others were waited for.
     mutating func reviewBlockers(of app: AppIdentifier) {
+        if blocked[app]?.launches.contains(where: { awaitsFormerEnd($0.launch) }) == true {
+            blocked[app]!.instances.formUnion(self[app].ending)
+        }
         endConflicting(app)
         if let (other, refusal) = startRequired(app) {
             return refuseBlocked(app, .dependencyFailed(app, on: other, refusal))
@@ -127,6 +131,13 @@ extension Lifecycle {
             next += waiting.apps
         }
         return false
+    }
+
+    /// Whether the app runs only once, and an instance of it is ending: two at once could use the
+    /// same files. An attached instance is always another one.
+    func awaitsFormerEnd(_ launch: LaunchRequest) -> Bool {
+        guard let entry = directory[launch.app], !launch.isAttached else { return false }
+        return entry.description?.isSingleInstance == true && !entry.ending.isEmpty
     }
 
     func isBlocked(_ launch: LaunchRequest) -> Bool {

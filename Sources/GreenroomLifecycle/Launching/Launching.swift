@@ -1,7 +1,8 @@
 // Launches. Each launch passes `admit`, which blocks it while other apps prevent it
 // (`BlockedLaunches`), and then `serve`. In this order:
 //   1. a name already used       → the recorded outcome, or that of the launch under way
-//   2. a single instance runs    → it comes to the front (kind foreground, or resume if frozen)
+//   2. a single instance runs    → it comes to the front (kind foreground, or resume if frozen);
+//                                  while it is ending, the launch is blocked
 //   3. a usable paused instance  → it is told to go, the oldest first; if it fails, one more; then
 //   4. cold.
 // A launch is answered when its program is known to run: `started` or `spawned`. The work does not
@@ -55,7 +56,9 @@ extension Lifecycle {
     mutating func admit(_ pending: PendingLaunch) {
         let app = pending.launch.app
         if blocked[app] != nil { return block(pending) }
-        if directory[app]?.description?.dependencies.value == nil, conflicting[app] == nil {
+        if directory[app]?.description?.dependencies.value == nil, conflicting[app] == nil,
+            !awaitsFormerEnd(pending.launch)
+        {
             return serve(pending)
         }
         // The app counts as blocked from the start, so that an app that depends on it does not

@@ -100,6 +100,8 @@ struct App: Hashable, Sendable {
     /// no launch may join them.
     var running: Set<InstanceIdentifier> = []
     var attached: Set<InstanceIdentifier> = []
+    /// Instances that have run, or may have, and are being ended.
+    var ending: Set<InstanceIdentifier> = []
     /// All of the above, instances that are being ended, and the remembered ends.
     var members: Set<InstanceIdentifier> = []
     var prewarmWaiters: [RequestIdentifier] = []

@@ -4,7 +4,9 @@ extension Lifecycle {
     mutating func transitionRequested(
         _ request: RequestIdentifier, _ target: Target, _ transition: Transition
     ) {
-        guard let id = resolve(target), self[id].record.state != .notRunning else {
+        guard let id = resolve(target) ?? ending(target, transition),
+            self[id].record.state != .notRunning
+        else {
             return refuseOrCancel(request, target, transition)
         }
         let state = self[id].record.state
@@ -27,6 +29,12 @@ extension Lifecycle {
             }
             apply(transition, to: id, request)
         }
+    }
+
+    /// For a force quit, which does not wait for the grace: the app's instance that is being ended.
+    private func ending(_ target: Target, _ transition: Transition) -> InstanceIdentifier? {
+        guard transition == .forceQuit, case .app(let app) = target else { return nil }
+        return directory[app]?.ending.max()
     }
 
     /// No instance of the app is running. If the app was about to start, that start is dropped, and

@@ -255,7 +255,9 @@ extension Lifecycle {
                 self[record.app].running.insert(id)
                 takeFront(record)
             }
-        case .terminating, .notRunning: break
+        case .terminating:
+            if record.lastState?.isRunning == true { self[record.app].ending.insert(id) }
+        case .notRunning: break
         }
     }
 
@@ -276,7 +278,8 @@ extension Lifecycle {
             self[record.app].attached.remove(id)
             self[record.app].running.remove(id)
             leaveFront(record)
-        case .terminating, .notRunning: break
+        case .terminating: self[record.app].ending.remove(id)
+        case .notRunning: break
         }
     }
 }

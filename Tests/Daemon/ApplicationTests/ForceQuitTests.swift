@@ -91,4 +91,25 @@ import Testing
         _ = try daemon.client().handled(.notify(app: Self.app, payload: "{}", response: nil))
         try daemon.await("the launch") { _ in launches(probe, daemon) > before ? true : nil }
     }
+
+    @Test func `a launch while a single instance is ending waits, so there are never two`() throws {
+        let program = TestApp(
+            Self.app, exec: "\(try compileProbe("behave.c")) ignore-term notify wait-forever",
+            "Instances=single", "ReadyOn=notify", "TerminateGraceSec=3")
+        let daemon = try TestDaemon(program)
+        let client = try daemon.client()
+        let first = try client.launch(Self.app)
+        try daemon.awaitState(.active, of: first.instance)
+        let ending = try daemon.client()
+        try ending.send(
+            .transition(.terminate, .instance(first.instance)))
+        try daemon.awaitState(.terminating, of: first.instance)
+        let pid = try #require(first.processId)
+        #expect(Processes.isAlive(pid))
+        let second = try client.launch(Self.app)
+        #expect(second.instance != first.instance)
+        #expect(!Processes.isAlive(pid))
+        let end = try client.instance(first.instance)
+        #expect(end.state == .notRunning)
+    }
 }

@@ -1,6 +1,7 @@
 import GreenroomLifecycle
 
-// An app that its user force-quit is launched by nobody but the user.
+// An app that its user force-quit is launched by nobody but the user; and an app that runs only
+// once does not begin before its former instance has ended.
 
 extension Checker {
     /// Whether nothing but the user may launch the app.
@@ -59,5 +60,15 @@ extension Checker {
         let isUp = saved.values.contains { $0.app == app && $0.state.isRunning }
         guard installed[app] != nil, forceQuitLasts(for: app), !isAwaited, !isUp else { return }
         try require(isForceQuit(app), "\(app) was force-quit, and that is forgotten")
+    }
+
+    /// Checks that no former instance of an app that runs only once is still ending.
+    func checkSingle(_ record: InstanceRecord) throws(Violation) {
+        guard installed[record.app]?.isSingleInstance == true, !record.isAttached else { return }
+        let other = saved.values.first {
+            $0.app == record.app && $0.instance != record.instance && $0.state == .terminating
+                && $0.lastState?.isRunning == true && $0.endReason != .goFailed
+        }
+        try require(other == nil, "began \(record.instance) while \(other!.instance) is ending")
     }
 }

@@ -34,6 +34,7 @@ extension Checker {
         else { return }
         try require(
             !isForceQuit(record.app), "launched \(record.app), which its user force-quit")
+        try checkSingle(record)
         let supervision = description.supervision.value
         if record.isAutomatic {
             let limit = supervision ?? Supervision()
