@@ -182,6 +182,7 @@ demo-systemd: setup release
 	@$(AS_USER) Tests/Demo/systemd.sh $(PRODUCT)
 bench: setup-demo release $(BENCH_PROGRAMS)
 	@$(AS_USER) Tests/Benchmarks/bench.py --product $(PRODUCT) --programs $(BENCH)
+	@$(AS_USER) Tests/Benchmarks/underway.py --product $(PRODUCT) --programs $(BENCH)
 	@$(AS_USER) Tests/Benchmarks/protocol.py --product $(PRODUCT) --programs $(BENCH)
 	@$(AS_USER) Tests/Benchmarks/scale.py --product $(PRODUCT) --programs $(BENCH)
 	@$(call link_dynamically,bench-plain-app bench-kit-app)

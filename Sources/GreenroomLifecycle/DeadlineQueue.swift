@@ -10,6 +10,8 @@ enum DeadlineKey: Hashable, Sendable {
     case start(AppIdentifier)
     /// When the instance must have acknowledged the step that it was told.
     case step(InstanceIdentifier)
+    /// When a launch waits no longer for this prewarm.
+    case claim(InstanceIdentifier)
     /// The end of the quiet time, after which the pressure falls.
     case quiet
     /// When the machine is inspected again, or prewarming may begin.

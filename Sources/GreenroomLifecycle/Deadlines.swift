@@ -7,6 +7,7 @@ extension Lifecycle {
             case .pressure: reclaimDue()
             case .start(let app): startDue(app)
             case .step(let id): stepDeadlineReached(id)
+            case .claim(let id): claimTimedOut(id)
             case .quiet: becameQuiet()
             case .conditions: refills.machineChanged()
             // Every event ends with refilling.

@@ -51,6 +51,8 @@ public struct Lifecycle: Hashable, Sendable {
     var requests: [RequestIdentifier: WaitingPlace] = [:]
     var deadlines = DeadlineQueue()
     var refills = RefillQueue()
+    /// Launches whose prewarm has ended in this event.
+    var lostClaims: [PendingLaunch] = []
     var fillingCount = 0
     /// The number of launches that are not known to run yet, and since when there has been at least
     /// one.
@@ -100,6 +102,7 @@ public struct Lifecycle: Hashable, Sendable {
     public mutating func handle(_ event: Event, at now: Instant) -> [Effect] {
         self.now = max(now, self.now)
         decide(event)
+        serveLostClaims()
         reviewAvailability()
         reviewSchedule()
         refill(looking: event.refillEffort)

@@ -40,7 +40,8 @@ extension Lifecycle {
     /// about to start the app.
     public func isAwaited(_ app: AppIdentifier) -> Bool {
         guard let entry = directory[app] else { return false }
-        return blocked[app] != nil || entry.record.startAt != nil || !entry.prewarmWaiters.isEmpty
+        return blocked[app] != nil || hasClaim(app)
+            || entry.record.startAt != nil || !entry.prewarmWaiters.isEmpty
     }
 
     /// The description of an installed app; nil if the app is not installed.

@@ -197,6 +197,7 @@ extension Lifecycle {
     mutating func abandon(_ request: RequestIdentifier) {
         switch requests.removeValue(forKey: request) {
         case .launch(let id): table[id]?.launch?.waiters.removeAll { $0.request == request }
+        case .claim(let id): table[id]?.claim?.waiters.removeAll { $0.request == request }
         case .prewarm(let app): directory[app]?.prewarmWaiters.removeAll { $0 == request }
         case .end(let id): table[id]?.endWaiters.removeAll { $0.request == request }
         case .freeze(let id): table[id]?.freezeWaiters.removeAll { $0 == request }

@@ -1,5 +1,5 @@
 # The reference programs and the timing client: plain C, built as a distribution would build them.
-BENCH_PROGRAMS := $(addprefix $(BENCH)/,probe launch relay cold echo ready)
+BENCH_PROGRAMS := $(addprefix $(BENCH)/,probe launch relay cold echo ready slow.so)
 ifeq ($(shell uname -m),x86_64)
 BENCH_PROGRAMS += $(BENCH)/stamp.so
 endif
@@ -14,6 +14,6 @@ $(BENCH)/%: Tests/Benchmarks/%.c Tests/Benchmarks/bench.h
 $(BENCH)/probe-afl: Tests/Benchmarks/probe.c
 	@mkdir -p $(BENCH)
 	@! command -v afl-clang-fast >/dev/null || AFL_QUIET=1 afl-clang-fast -O2 -o $@ $<
-$(BENCH)/stamp.so: Tests/Benchmarks/stamp.c
+$(BENCH)/stamp.so $(BENCH)/slow.so: $(BENCH)/%.so: Tests/Benchmarks/%.c
 	@mkdir -p $(BENCH)
 	@$(CLANG) $(BENCH_CFLAGS) -fPIC -shared -o $@ $<

@@ -37,6 +37,7 @@ extension Lifecycle {
         if sleeper(of: app) != nil { return true }
         return entry.running.isEmpty && entry.attached.isEmpty && entry.record.failure == nil
             && entry.record.startAt == nil && blocked[app] == nil && !isForceQuit(app)
+            && !hasClaim(app)
             && !entry.members.contains { self[$0].record.state == .terminating }
     }
 

@@ -30,7 +30,7 @@ extension Lifecycle {
     /// The user force-quit an instance of the app, or a start of the app that was due.
     mutating func noteForceQuit(of app: AppIdentifier) {
         guard let entry = directory[app], entry.running.isEmpty, entry.attached.isEmpty,
-            blocked[app] == nil, forceQuitLasts(for: app), !entry.record.isForceQuit
+            blocked[app] == nil, !hasClaim(app), forceQuitLasts(for: app), !entry.record.isForceQuit
         else { return }
         updateApp(app) { $0.isForceQuit = true }
         reviewSocket(of: app)

@@ -75,7 +75,7 @@ extension Lifecycle {
             deadlines.set(.start(app), at: later)
             return availabilityChanged(of: app)
         }
-        guard entry.running.isEmpty else { return clearStart(app) }
+        guard entry.running.isEmpty, !hasClaim(app) else { return clearStart(app) }
         if entry.record.isRestart { updateApp(app) { $0.restartCount &+= 1 } }
         _ = startAutomatically(app)
     }
@@ -167,6 +167,7 @@ extension Lifecycle {
     mutating func cancelStart(_ app: AppIdentifier, isAll: Bool) {
         clearStart(app)
         if isAll { refuseBlocked(app, .cancelled(app)) } else { dropAutomaticBlocked(app) }
+        refuseClaims(of: app, .cancelled(app), isAll: isAll)
         availabilityChanged(of: app)
     }
 

@@ -40,7 +40,7 @@ extension Lifecycle {
     ) {
         let app = launch.app
         if isForceQuit(app) { return refuse(request, .forceQuit(app)) }
-        guard let entry = directory[app], !areTriggersLeftAlone(of: app),
+        guard let entry = directory[app], !areTriggersLeftAlone(of: app), !hasClaim(app),
             !entry.members.contains(where: isAtWork)
         else { return refuse(request, .notTriggered(app)) }
         var own = triggers[app] ?? Triggers()

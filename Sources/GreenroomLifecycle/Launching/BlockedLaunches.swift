@@ -34,7 +34,7 @@ extension Lifecycle {
             if self[id].record.state != .launching { return .ready }
             availability = .starting
         }
-        if blocked[app] != nil { return .starting }
+        if blocked[app] != nil || hasClaim(app) { return .starting }
         if let due = entry.record.startAt, due <= now { return .starting }
         return availability
     }
@@ -86,6 +86,7 @@ extension Lifecycle {
         for other in Set(own).union(conflicting[app] ?? []).sorted() where other != app {
             clearStart(other)
             refuseBlocked(other, .conflict(other, with: app))
+            refuseClaims(of: other, .conflict(other, with: app))
             endRequiring(other)
             for id in (directory[other]?.members ?? []).sorted() {
                 let state = self[id].record.state

@@ -4,7 +4,8 @@
 //   2. a single instance runs    → it comes to the front (kind foreground, or resume if frozen);
 //                                  while it is ending, the launch is blocked
 //   3. a usable paused instance  → it is told to go, the oldest first; if it fails, one more; then
-//   4. cold.
+//   4. a prewarm under way       → it is awaited, if that is sooner (`Claiming`)
+//   5. cold.
 // A launch is answered when its program is known to run: `started` or `spawned`. The work does not
 // grow with the number of apps or instances.
 
@@ -22,6 +23,7 @@ extension Lifecycle {
         let pending = PendingLaunch(request: request, launch: launch, waiters: [waiter])
         if isBlocked(launch) { return block(pending) }
         if let running = instanceToJoin(launch) { return join(request, launch, running) }
+        if let id = claimToJoin(launch) { return join(request, launch, claimOf: id) }
         // A user's launch is always tried. A background launch that nobody waits for is not.
         if launch.inBackground, !launch.isAttached,
             let record = directory[launch.app]?.record, let refusal = launchRefusal(record)
@@ -77,10 +79,14 @@ extension Lifecycle {
         }
         if isAutomatic {
             clearStart(launch.app)
-            if directory[launch.app]?.running.isEmpty == false { return }
+            if directory[launch.app]?.running.isEmpty == false || hasClaim(launch.app) { return }
             let supervision = description.supervision.value ?? Supervision()
-            guard mayStart(launch.app, supervision) else { return fail(launch.app, .startLimit) }
-            countStart(launch.app, supervision)
+            if !pending.hasClaimed {
+                guard mayStart(launch.app, supervision) else {
+                    return fail(launch.app, .startLimit)
+                }
+                countStart(launch.app, supervision)
+            }
         }
         if let running = instanceToJoin(launch) {
             for waiter in pending.waiters {
@@ -89,6 +95,14 @@ extension Lifecycle {
                 } else {
                     join(waiter.request, launch, running)
                 }
+            }
+            return
+        }
+        if let id = claimToJoin(launch) {
+            for waiter in pending.waiters {
+                var own = launch
+                own.launchIdentifier = waiter.launchIdentifier
+                join(waiter.request, own, claimOf: id)
             }
             return
         }
@@ -104,6 +118,8 @@ extension Lifecycle {
         }
         if pending.goAttempts < 2, let id = usablePrewarm(launch.app, launch.environmentKey) {
             tellToGo(id, pending)
+        } else if failure == nil, !pending.hasClaimed, let id = prewarmToClaim(launch) {
+            claim(id, for: pending)
         } else {
             let reason = failure ?? coldReason(for: launch.app, key: launch.environmentKey)
             launchCold(pending, reason ?? .noneReady)

@@ -58,8 +58,13 @@ extension Lifecycle {
         let kept = jitter.spread(max(.seconds(1), pausedLifetime(of: app, timeToLive)))
         move(id, to: .prewarmed, deadline: now.advanced(by: kept))
         self[app].poolIsStale = false
+        self[app].prewarmTime = instance.record.since.duration(to: now)
+        let claim = removeClaim(of: id)
+        if let claim { serveFormerClaim(claim) }
         enforceBudget()
         let stayed = self[id].record.state == .prewarmed
+        // Whoever waits for a prewarm waits for the next one.
+        if claim != nil, !stayed { return wantRefill(of: app) }
         let waiters = self[app].prewarmWaiters
         self[app].prewarmWaiters = []
         for request in waiters {

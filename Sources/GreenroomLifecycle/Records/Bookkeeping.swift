@@ -21,6 +21,8 @@ struct PendingLaunch: Hashable, Sendable {
     var joined: [LaunchIdentifier] = []
     /// The number of paused instances tried so far.
     var goAttempts = 0
+    /// It has waited for a prewarm that was under way, and does not do so again.
+    var hasClaimed = false
 }
 
 /// A further launch that an instance served after its first.
@@ -40,6 +42,8 @@ struct EndWaiter: Hashable, Sendable {
 struct Instance: Hashable, Sendable {
     var record: InstanceRecord
     var launch: PendingLaunch?
+    /// The launch that waits for this prewarm to pause (`Claiming`).
+    var claim: PendingLaunch?
     /// The latest further launches; at most `Lifecycle.servedLaunchLimit`.
     var served: [ServedLaunch] = []
     var endWaiters: [EndWaiter] = []
@@ -105,6 +109,8 @@ struct App: Hashable, Sendable {
     /// All of the above, instances that are being ended, and the remembered ends.
     var members: Set<InstanceIdentifier> = []
     var prewarmWaiters: [RequestIdentifier] = []
+    /// How long the latest prewarm took, from its order to its pause.
+    var prewarmTime: Duration?
     /// When the app was last launched. It decides what a paused instance of the app is worth.
     var lastLaunched = Instant(nanoseconds: 0)
     /// The pool was discarded as stale and has not been filled since.
@@ -200,6 +206,8 @@ struct LaunchNames: Hashable, Sendable {
 /// What a request waits for.
 enum WaitingPlace: Hashable, Sendable {
     case launch(InstanceIdentifier)
+    /// A launch that waits for a prewarm to pause.
+    case claim(InstanceIdentifier)
     case prewarm(AppIdentifier)
     case end(InstanceIdentifier)
     case freeze(InstanceIdentifier)

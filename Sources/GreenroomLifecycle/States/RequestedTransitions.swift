@@ -43,7 +43,7 @@ extension Lifecycle {
         _ request: RequestIdentifier, _ target: Target, _ transition: Transition
     ) {
         guard transition == .terminate || transition == .forceQuit, case .app(let app) = target,
-            directory[app]?.record.startAt != nil || blocked[app] != nil
+            directory[app]?.record.startAt != nil || blocked[app] != nil || hasClaim(app)
         else { return refuse(request, .notRunning(target)) }
         cancelStart(app, isAll: true)
         endRequiring(app)

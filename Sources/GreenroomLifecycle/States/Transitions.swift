@@ -127,6 +127,9 @@ extension Lifecycle {
         let old = self[id].record
         precondition(
             old.state.successors.contains(state), "illegal: \(old.state) to \(state) of \(id)")
+        if old.state == .prewarming, state != .prewarmed, let claim = removeClaim(of: id) {
+            lostClaims.append(claim)
+        }
         removeFromIndices(old)
         reviewSocket(of: old.app)
         self[id].isAwaitingConnections = false

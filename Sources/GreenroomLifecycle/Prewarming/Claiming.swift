@@ -1,0 +1,129 @@
+// Launches that use a prewarm which is still under way. A cold launch would do the same work from
+// its beginning, so what has been done of the prewarm is what waiting for it saves:
+//
+//   no prewarm of the app was measured yet          → cold
+//   the prewarm has just begun (`handoverTime`)     → cold: the pause itself would cost more
+//   it takes half as long again as the last one did → cold: nobody knows when it will pause
+//   otherwise                                       → the launch claims it
+//
+// A launch that starts cold leaves the prewarm for the pool, and so does one that gives its claim
+// up. A claimed instance goes as soon as it is paused. If it ends before, the launch is cold. Either
+// way there is no third process. A claim is not kept across a restart of the supervisor: the client
+// repeats its launch, and the prewarm goes on.
+
+extension Lifecycle {
+    /// What it takes from the pause to the launch, beyond what a cold launch takes.
+    static let handoverTime = Duration.microseconds(500)
+
+    // MARK: Claiming
+
+    /// The prewarm that the launch is served by sooner than by a cold start.
+    func prewarmToClaim(_ launch: LaunchRequest) -> InstanceIdentifier? {
+        guard let app = directory[launch.app], let description = app.description,
+            let measured = app.prewarmTime
+        else { return nil }
+        return app.filling.first {
+            let (record, claim) = (self[$0].record, self[$0].claim)
+            let elapsed = record.since.duration(to: now)
+            return claim == nil && record.environmentKey == launch.environmentKey
+                && record.generation == description.generation
+                && elapsed >= Self.handoverTime && elapsed < measured * 3 / 2
+        }
+    }
+
+    mutating func claim(_ id: InstanceIdentifier, for pending: PendingLaunch) {
+        let app = pending.launch.app
+        var pending = pending
+        pending.hasClaimed = true
+        self[id].claim = pending
+        for waiter in pending.waiters { requests[waiter.request] = .claim(id) }
+        let patience = (self[app].prewarmTime ?? .zero) * 3 / 2
+        let end = self[id].record.since.advanced(by: patience)
+        deadlines.set(.claim(id), at: max(end, Instant(nanoseconds: now.nanoseconds + 1)))
+        effects.append(.applyPriority(id, pending.launch.inBackground ? .background : .foreground))
+        reviewSocket(of: app)
+    }
+
+    func hasClaim(_ app: AppIdentifier) -> Bool {
+        directory[app]?.filling.contains { self[$0].claim != nil } ?? false
+    }
+
+    /// The claim that the launch belongs to: its name is known there, or its app runs only once.
+    func claimToJoin(_ launch: LaunchRequest) -> InstanceIdentifier? {
+        guard let app = directory[launch.app] else { return nil }
+        let isSingle = app.description?.isSingleInstance == true && !launch.isAttached
+        return app.filling.first {
+            guard let claim = self[$0].claim else { return false }
+            return isSingle && !claim.launch.isAttached
+                || claim.names.contains(launch.launchIdentifier)
+        }
+    }
+
+    mutating func join(
+        _ request: RequestIdentifier, _ launch: LaunchRequest, claimOf id: InstanceIdentifier
+    ) {
+        let name = launch.launchIdentifier
+        let claim = self[id].claim!
+        let isRepeated = claim.names.contains(name)
+        self[id].claim!.waiters.append(
+            LaunchWaiter(
+                request: request, launchIdentifier: name, isRepeated: isRepeated,
+                isJoining: name != claim.launch.launchIdentifier))
+        if !isRepeated { self[id].claim!.joined.append(name) }
+        if !launch.inBackground { self[id].claim!.launch.inBackground = false }
+        requests[request] = .claim(id)
+    }
+
+    // MARK: The end of a claim
+
+    mutating func removeClaim(of id: InstanceIdentifier) -> PendingLaunch? {
+        guard let claim = table[id]?.claim else { return nil }
+        self[id].claim = nil
+        deadlines.remove(.claim(id))
+        reviewSocket(of: claim.launch.app)
+        return claim
+    }
+
+    /// The prewarm takes too long. It goes on, for the pool.
+    mutating func claimTimedOut(_ id: InstanceIdentifier) {
+        guard let claim = removeClaim(of: id) else { return }
+        effects.append(.applyPriority(id, .prewarmed))
+        serveFormerClaim(claim)
+    }
+
+    /// Serves a launch after its claim: by the instance that has paused, or cold. Meanwhile another
+    /// app may have come into its way.
+    mutating func serveFormerClaim(_ claim: PendingLaunch) {
+        var pending = claim
+        guard !pending.waiters.isEmpty || pending.request == .automatic else {
+            return availabilityChanged(of: claim.launch.app)
+        }
+        if isShuttingDown { return refuseAll(pending, .shuttingDown) }
+        if pending.request != .automatic { pending.request = pending.waiters[0].request }
+        admit(pending)
+    }
+
+    /// Serves launches whose prewarm has ended in this event.
+    mutating func serveLostClaims() {
+        while !lostClaims.isEmpty { serveFormerClaim(lostClaims.removeFirst()) }
+    }
+
+    /// A client ended the app, or an app that conflicts with it was launched.
+    ///
+    /// - Parameter isAll: whether to refuse the launches of clients too, not only the daemon's own.
+    mutating func refuseClaims(of app: AppIdentifier, _ refusal: Refusal, isAll: Bool = true) {
+        for id in directory[app]?.filling ?? [] {
+            guard let claim = self[id].claim,
+                isAll || claim.request == .automatic && claim.waiters.isEmpty
+            else { continue }
+            _ = removeClaim(of: id)
+            effects.append(.applyPriority(id, .prewarmed))
+            refuseAll(claim, refusal)
+        }
+    }
+}
+
+extension PendingLaunch {
+    /// The names of the launch and of those that joined it.
+    fileprivate var names: [LaunchIdentifier] { [launch.launchIdentifier] + joined }
+}
