@@ -15,6 +15,7 @@ let package = Package(
         .executable(name: "greenroom-conformance", targets: ["greenroom-conformance"]),
         .executable(name: "greenroom-simulate", targets: ["greenroom-simulate"]),
         .library(name: "ApplicationKit", targets: ["ApplicationKit"]),
+        .library(name: "ApplicationKitFoundation", targets: ["ApplicationKitFoundation"]),
     ],
     dependencies: [
         // The client alone parses rich command lines; the daemon must stay free of Foundation.
@@ -71,6 +72,9 @@ let package = Package(
         // The SDK, linked into apps: nothing but these two, and Dispatch, which Swift's concurrency has.
         .target(name: "ApplicationKit", dependencies: ["GreenroomAppChannel", "CApplicationKit"]),
         .target(name: "CApplicationKit", linkerSettings: [.linkedLibrary("dispatch")]),
+
+        // For apps that use Foundation anyway: URLs of its type.
+        .target(name: "ApplicationKitFoundation", dependencies: ["ApplicationKit"]),
 
         // C: what Swift cannot say. (The preload shim in Sources/CPrewarm is linked by clang, see
         // the Makefile: a SwiftPM library would pull the Swift runtime into every app.)
@@ -129,11 +133,14 @@ let package = Package(
         .executableTarget(
             name: "application-kit-probe", dependencies: ["ApplicationKit"],
             path: "Tests/Probes/ApplicationKitProbe"),
+        .executableTarget(
+            name: "foundation-probe", dependencies: ["ApplicationKitFoundation"],
+            path: "Tests/Probes/FoundationProbe"),
         .testTarget(
             name: "ApplicationKitTests",
             dependencies: [
                 "ApplicationKit", "GreenroomAppChannel", "TestSupport", "CTestSupport",
-                "application-kit-probe",
+                "application-kit-probe", "foundation-probe",
             ] + samples),
         .testTarget(name: "UnitFileTests", dependencies: ["UnitFile"]),
         .testTarget(name: "DesktopEntryTests", dependencies: ["DesktopEntry"]),

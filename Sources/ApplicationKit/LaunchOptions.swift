@@ -1,7 +1,7 @@
 internal import GreenroomAppChannel
 
 extension Application {
-    /// Why the app was launched, by key: `launchOptions?[.url]` is a `String?`. Follows UIKit's
+    /// Why the app was launched, by key: `launchOptions?[.urlText]` is a `String?`. Follows UIKit's
     /// `[UIApplication.LaunchOptionsKey: Any]`. The options are empty if the user simply started
     /// the app. An app with scenes gets nil instead, and finds everything in
     /// ``Scene/ConnectionOptions``.
@@ -28,8 +28,9 @@ extension Application {
         public var keys: [String] { Self.presence.filter { $0.isIn(content) }.map(\.name) }
 
         private static let presence: [(name: String, isIn: @Sendable (AppContent) -> Bool)] = [
-            entry(.url), entry(.sourceApplication), entry(.annotation), entry(.localNotification),
-            entry(.remoteNotification), entry(.location), entry(.newsstandDownloads),
+            entry(.urlText), entry(.sourceApplication), entry(.annotation),
+            entry(.localNotification), entry(.remoteNotification), entry(.location),
+            entry(.newsstandDownloads),
             entry(.bluetoothCentrals), entry(.bluetoothPeripherals),
             entry(.userActivityDictionary), entry(.userActivityType), entry(.shortcutItem),
             entry(.cloudKitShareMetadata), entry(.eventAttribution),
@@ -51,9 +52,29 @@ extension Application {
     }
 }
 
+extension Application.LaunchOptionsKey {
+    /// The same key with another type of value.
+    package init(
+        _ key: Application.LaunchOptionsKey<String>,
+        _ transform: @escaping @Sendable (String) -> Value?
+    ) {
+        self.init(rawValue: key.rawValue) { key.value($0).flatMap(transform) }
+    }
+}
+
+extension Application.LaunchOptionsKey where Value == Never {
+    /// ``urlText`` has the URL as text.
+    @available(
+        *, unavailable,
+        message: "import ApplicationKitFoundation for a URL, or use urlText for a String"
+    )
+    public static var url: Self { fatalError("unavailable") }
+}
+
 extension Application.LaunchOptionsKey where Value == String {
-    /// The URL to open; the first if there are several.
-    public static var url: Self { Self(rawValue: "url") { $0.urls.first?.url } }
+    /// The URL to open, as text; the first if there are several. UIKit's key `url`, which the module
+    /// ApplicationKitFoundation has with Foundation's type.
+    public static var urlText: Self { Self(rawValue: "url") { $0.urls.first?.url } }
     /// The identifier of the app that asked for the launch.
     public static var sourceApplication: Self {
         Self(rawValue: "sourceApplication") {

@@ -55,7 +55,7 @@ public struct ApplicationShortcutItem: Hashable, Sendable {
 }
 
 /// A URL to open, and how to open it; UIKit's `UIOpenURLContext`. The URL is text, so that an app
-/// can do without Foundation. With Foundation, write `URL(string: context.url)`.
+/// can do without Foundation. With the module ApplicationKitFoundation, write `URL(context)`.
 public struct OpenURLContext: Hashable, Sendable {
     /// The URL.
     public let url: String

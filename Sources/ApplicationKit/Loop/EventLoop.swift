@@ -3,6 +3,10 @@ internal import Glibc
 
 /// Waits on the main thread for the app channel and for the main actor's jobs.
 ///
+/// In an app with Foundation, the main thread waits in Foundation's run loop instead, so that
+/// timers and other sources of `RunLoop.main` work; the channel is one more source of it. Without
+/// Foundation there is no run loop, and the main thread waits for the same in epoll(7).
+///
 /// Swift's main actor runs on Dispatch's main queue. Another loop can run that queue, because it
 /// has a descriptor that is readable when there are jobs. Nothing here starts a thread;
 /// `Task.sleep` and tasks off the main actor make Dispatch start threads of its own.
@@ -41,10 +45,24 @@ final class EventLoop {
         channelDescriptor = nil
     }
 
+    /// Whether the main thread waits in Foundation's run loop; nil until it waits first.
+    private var usesRunLoop: Bool?
+
     /// Waits until there is something to do.
     func wait() {
+        if usesRunLoop ?? joinRunLoop(), cak_run_loop_wait() { return }
         let result = cak_watch_wait(descriptor)
         precondition(result >= 0, "epoll_wait: errno \(-result)")
+    }
+
+    /// The run loop watches for edges: it does not wake again for what was there before. So all of
+    /// it must be handled once after this.
+    private func joinRunLoop() -> Bool {
+        let joins = cak_run_loop_join(descriptor) {
+            MainActor.assumeIsolated { Application.current?.processEvents() }
+        }
+        usesRunLoop = joins
+        return joins
     }
 
     /// Runs the jobs that the main actor has now.

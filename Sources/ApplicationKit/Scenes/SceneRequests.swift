@@ -114,6 +114,7 @@ extension Application {
             .scene(.willEnterForeground, session: session, cookie: 0),
             .scene(.didBecomeActive, session: session, cookie: 0),
         ]
+        wake()
     }
 }
 

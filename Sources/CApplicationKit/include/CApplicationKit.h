@@ -61,6 +61,20 @@ int cak_watch_room(int set, int descriptor, bool is_watched);
 /// Waits, without a time limit, until a descriptor of the set is ready.
 int cak_watch_wait(int set);
 
+/// Joins the main thread's CFRunLoop, if CoreFoundation is in the process: from now on the run loop
+/// calls `handler` when the descriptor becomes readable. It is in C because a weak name may be
+/// missing. Returns false if there is no CoreFoundation.
+bool cak_run_loop_join(int descriptor, void (*handler)(void));
+/// Runs the joined run loop until it has handled something besides timers. Returns false if it
+/// cannot wait.
+bool cak_run_loop_wait(void);
+
+/// Calls `each` with every function of the file that contains `address` whose mangled name begins
+/// with `prefix`, demangled. It reads the file's symbol table, so it finds nothing if that has been
+/// stripped. Swift's runtime exports swift_demangle, but its modules do not declare it.
+void cak_each_function(const void *address, const char *prefix, void *_Nullable context,
+                       void (*each)(void *_Nullable context, const char *name));
+
 #pragma clang assume_nonnull end
 
 #endif

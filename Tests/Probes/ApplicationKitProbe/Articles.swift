@@ -16,7 +16,7 @@ import ApplicationKit
     }
 
     static func canOpen(_ launchOptions: Application.LaunchOptions?) -> Bool {
-        guard let url = launchOptions?[.url] else { return true }
+        guard let url = launchOptions?[.urlText] else { return true }
         // False: this app cannot open it, and will not be asked to.
         return url.hasPrefix("notes:")
     }

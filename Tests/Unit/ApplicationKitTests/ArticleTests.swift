@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test func `the code in the articles is compiled in a sample or a test`() throws {
-        let folders = ["Sources/Samples", "Tests/Probes/ApplicationKitProbe"]
+        let folders = ["Sources/Samples", "Tests/Probes"]
         let sources = try folders.flatMap {
             Self.files(below: "\(packageRoot)/\($0)", suffix: ".swift")
         }
