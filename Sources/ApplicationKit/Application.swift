@@ -85,6 +85,9 @@ internal import GreenroomAppChannel
         ownState = record.launch.flags.contains(.foreground) ? .inactive : .background
         protectedDataIsAvailable = record.launch.flags.contains(.protectedDataAvailable)
         credentials = start.credentials
+        #if DEBUG
+            NearMisses.warn(of: delegateClass)
+        #endif
         delegate = delegateClass.init()
         Self.instance = self
         report(.launchStep(.main, at: record.resumeInstant, session: nil))
@@ -179,7 +182,15 @@ internal import GreenroomAppChannel
 
     /// Runs `work` on the main thread after the launch sequence, as soon as the app is active or in
     /// the background. Put off to it whatever is not needed for the user to see the app.
-    public func afterLaunch(_ work: @escaping @MainActor () -> Void) { deferred.append(work) }
+    public func afterLaunch(_ work: @escaping @MainActor () -> Void) {
+        deferred.append(work)
+        wake()
+    }
+
+    /// Has ``processEvents()`` called again: the caller may be a timer of the app's own loop.
+    func wake() {
+        if stage == .launched && !isProcessing { Task { processEvents() } }
+    }
 
     /// The daemon has closed the app channel. The app goes on alone.
     func channelEnded() {

@@ -686,6 +686,57 @@ class SceneDelegate:
     open a document; later if protected data was unavailable"""
 
 
+# How many arguments each method is called with, its object not counted.
+_APPLICATION_METHODS = {
+    "load_interface": 2, "will_finish_launching": 2, "did_finish_launching": 2, "open_url": 2, "continue_activity": 2,
+    "perform_action": 2, "did_receive_remote_notification": 2, "did_receive_notification_response": 2,
+    "did_receive_local_notification": 2, "user_did_accept_cloudkit_share": 2, "handle_events": 3,
+    "did_become_active": 1, "will_resign_active": 1, "did_enter_background": 1, "will_enter_foreground": 1,
+    "will_terminate": 1, "did_receive_memory_warning": 1, "significant_time_change": 1,
+    "protected_data_will_become_unavailable": 1, "protected_data_did_become_available": 1,
+    "did_discard_scene_sessions": 2, "scene_delegate": 2, "should_save_secure_application_state": 2,
+    "will_encode_restorable_state": 2, "should_restore_secure_application_state": 2,
+    "object_with_restoration_identifier": 3, "did_decode_restorable_state": 2,
+}
+_SCENE_METHODS = {
+    "will_connect": 2, "will_enter_foreground": 1, "did_become_active": 1, "will_resign_active": 1,
+    "did_enter_background": 1, "did_disconnect": 1, "open_urls": 2, "continue_activity": 2, "perform_action": 2,
+    "user_did_accept_cloudkit_share": 2, "state_restoration_activity": 1, "restore_interaction_state": 2,
+}
+
+
+def _warn_of_near_misses(delegate, methods):
+    """Warns of methods that nearly have a delegate's name, and of those that cannot take their arguments. Takes a
+    few milliseconds, so it is for development: started by hand, or with `python3 -X dev`."""
+    for name in dir(type(delegate)):
+        function = getattr(type(delegate), name)
+        place = f"{type(delegate).__name__}.{name}"
+        if name.startswith("_") or not hasattr(function, "__code__"):
+            continue
+        if name in methods:
+            code, least = function.__code__, len(function.__defaults__ or ())
+            most, wanted = code.co_argcount, methods[name] + 1
+            if not code.co_flags & 4 and not most - least <= wanted <= most:  # 4: it has *arguments
+                warnings.warn(f"{place} is called with {wanted - 1} arguments and takes {most - 1}", stacklevel=2)
+            continue
+        near = next((one for one in methods if not hasattr(delegate, one) and _is_near(name, one)), None)
+        if near:
+            warnings.warn(f"{place} is never called; is {near} meant?", stacklevel=2)
+
+
+def _is_near(one, other):
+    """Whether the names differ by at most two letters."""
+    if abs(len(one) - len(other)) > 2:
+        return False
+    row = range(len(other) + 1)
+    for line, letter in enumerate(one, 1):
+        next_row = [line]
+        for column, known in enumerate(other):
+            next_row.append(min(row[column] + (letter != known), row[column + 1] + 1, next_row[-1] + 1))
+        row = next_row
+    return row[-1] <= 2
+
+
 class ApplicationState(enum.IntEnum):
     ACTIVE = 0
     INACTIVE = 1
@@ -783,6 +834,8 @@ class Application:
         self.scenes: dict[str, Scene] = {}
         self._report_step(_MAIN)
         self.delegate = delegate_class()
+        if channel is None or sys.flags.dev_mode:
+            _warn_of_near_misses(self.delegate, _APPLICATION_METHODS)
         self._report_step(_OBJECTS)
 
     # For apps.
@@ -1103,6 +1156,8 @@ class Application:
         session = message.words[0]
         scene = self.scenes.setdefault(session, Scene(session, None))
         scene.delegate = self._call("scene_delegate", self, scene)
+        if sys.flags.dev_mode and scene.delegate is not None:
+            _warn_of_near_misses(scene.delegate, _SCENE_METHODS)
         self._report_step(_SCENE_CONFIGURATION, session)
         scene.state_restoration_activity = _restored_activity(message.pairs()) or scene.state_restoration_activity
         content = _content(message.pairs())

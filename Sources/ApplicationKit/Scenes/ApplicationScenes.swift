@@ -28,6 +28,9 @@ extension Application {
         session.scene = scene
         let delegateClass =
             session.configuration.delegateClass ?? type(of: delegate).sceneDelegateClass
+        #if DEBUG
+            if let delegateClass { NearMisses.warn(of: delegateClass) }
+        #endif
         scene.delegate = delegateClass?.init()
         call("scene(_:willConnectTo:options:)") {
             scene.delegate?.scene(scene, willConnectTo: session, options: options)

@@ -5,7 +5,7 @@ import Glibc
     "both": Both.self, "will": Will.self, "did": Did.self, "neither": Neither.self,
     "scenes": SceneApp.self, "bare": Bare.self, "busy": Busy.self, "state": Stateful.self,
     "stateScenes": StatefulScenes.self, "measured": Measured.self,
-    "tasks": TaskApp.self,
+    "tasks": TaskApp.self, "nearMiss": NearMiss.self,
 ]
 
 /// Everything but the two methods whose absence counts.
@@ -178,7 +178,7 @@ final class Neither: Talkative {}
 /// Each key of UIKit's with a value of its own type, which is written here.
 @MainActor func sayValues(of options: Application.LaunchOptions) {
     let texts: [String?] = [
-        options[.url], options[.sourceApplication], options[.annotation],
+        options[.urlText], options[.sourceApplication], options[.annotation],
         options[.localNotification], options[.remoteNotification], options[.userActivityType],
         options[.cloudKitShareMetadata], options[.eventAttribution],
     ]
@@ -204,6 +204,17 @@ final class Neither: Talkative {}
     return [
         item.type, item.localizedTitle, item.localizedSubtitle ?? "-", item.userInfo["k"] ?? "-",
     ]
+}
+
+/// Means methods that it does not have.
+final class NearMiss: ApplicationDelegate {
+    func application(
+        _ application: Application, didFinishLaunchingWithOptions launchOptions: [String: String]?
+    ) -> Bool { true }
+    func applicationDidBecomActive(_ application: Application) {}
+    func applicationWillTerminate(_ application: Application) {}
+    /// Its own affair.
+    func applicationWillBeTranslated(_ application: Application) {}
 }
 
 /// Leaves out everything.

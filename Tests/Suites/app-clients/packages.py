@@ -1,6 +1,7 @@
 """What those get who make apps: the C library as it is installed, and the Python module through pip."""
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -38,6 +39,50 @@ def library(folder):
     needed, soname = re.findall(r"NEEDED.*\[(.*)\]", dynamic), re.findall(r"SONAME.*\[(.*)\]", dynamic)
     if needed != ["libc.so.6"] or soname != ["libgreenroom-app.so.0"]:
         raise Wrong(f"it needs {needed} and is called {soname}")
+
+
+def getting_started(folder):
+    """The article alone makes an app outside, which says what the article promises when it is run by hand."""
+    if shutil.which("swift") is None:
+        raise Missing("swift is not installed")
+    with open(ROOT + "/Sources/ApplicationKit/ApplicationKit.docc/GettingStarted.md") as file:
+        package, program = re.findall(r"```swift\n(.*?)\n```", file.read(), re.S)
+    sources = folder + "/hello/Sources/Hello"
+    os.makedirs(sources)
+    os.symlink(ROOT, folder + "/greenroom")
+    for path, text in ((folder + "/hello/Package.swift", package), (sources + "/Hello.swift", program)):
+        with open(path, "w") as file:
+            file.write(text + "\n")
+    run("swift", "build", cwd=folder + "/hello")
+    app = subprocess.Popen([folder + "/hello/.build/debug/Hello"], stdout=subprocess.PIPE, text=True)
+    try:
+        said = [app.stdout.readline() for _ in range(3)]
+    finally:
+        app.kill()
+        app.wait()
+    if [said[0], said[2]] != ["Launched, prewarmed: false\n", "Active\n"]:
+        raise Wrong(f"it says {said}")
+
+
+def near_misses(folder):
+    """A delegate's method with a name or arguments that nearly match is named."""
+    script = folder + "/near.py"
+    with open(script, "w") as file:
+        file.write("""import greenroom_app as app
+class Delegate(app.ApplicationDelegate):
+    def did_finish_launchin(self, application, launch_options): return True
+    def did_become_active(self): pass
+    def will_terminate(self, application): pass
+    def open_url(self, *all): return True
+    def helper(self): pass
+app.application_start(Delegate)
+""")
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True,
+                          env={**os.environ, "PYTHONPATH": ROOT + "/Sources/Python"})
+    found = re.findall("UserWarning: (.*)", done.stderr)
+    if found != ["Delegate.did_become_active is called with 1 arguments and takes 0",
+                 "Delegate.did_finish_launchin is never called; is did_finish_launching meant?"]:
+        raise Wrong(f"{found} {done.stderr}")
 
 
 PROGRAM = """#include <greenroom-app.h>

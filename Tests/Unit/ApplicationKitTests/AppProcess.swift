@@ -18,7 +18,8 @@ final class AppProcess {
     ///   - environment: of the process's start; a launch of a prewarmed one brings its own.
     init(
         _ delegate: String, _ start: Start, program name: String = "application-kit-probe",
-        environment: [String] = [], arguments: [String] = [], input: Int32? = nil
+        environment: [String] = [], arguments: [String] = [], input: Int32? = nil,
+        mergingErrors: Bool = false
     ) throws {
         let program = try builtProgram(name)
         var pair: [Int32] = [-1, -1]
@@ -34,6 +35,7 @@ final class AppProcess {
         if start == .prewarmed { request.environment.append("ActivePrewarm=1") }
         request.descriptors = [1: output.writeEnd, 1023: pair[1]]
         request.descriptors[0] = input
+        if mergingErrors { request.descriptors[2] = output.writeEnd }
         channel = pair[0]
         child = try ChildProcess(request)
         output.closeWriteEnd()
