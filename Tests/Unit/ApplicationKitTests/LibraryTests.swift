@@ -14,6 +14,15 @@ import Testing
             ].map(\.rawValue) == [-1, 0, 1, 2])
     }
 
+    @Test func `errors are described in words`() {
+        let errors: [any Error] = [
+            ProtectedDataError.unavailable, ProtectedDataError.unreadable(code: 5),
+            ProtectedDataError.tooLarge, LaunchTaskError.invalidID, LaunchTaskError.maxCount,
+            LaunchTaskError.pastDeadline, LaunchTaskError.duplicated, LaunchTaskError.unknown,
+        ]
+        for error in errors { #expect("\(error)".contains(" ")) }
+    }
+
     @Test func `reasons and steps of a launch have the channel's names and numbers`() {
         func numbered(_ cases: [some RawRepresentable<Int32>]) -> [String] {
             cases.map { "\($0) \($0.rawValue)" }
