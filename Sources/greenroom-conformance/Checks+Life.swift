@@ -86,6 +86,40 @@ extension Check {
             try client.tell { .handleEvents(for: .system, content, cookie: $0) }
             try client.settle()
         },
+        .init("a scene that connects for a notification is acknowledged once") {
+            (bench) throws(Fault) in
+            let client = try bench.launched(.cold, [.scenes, .protectedDataAvailable])
+            var content = AppContent()
+            content.remoteNotification = "conformance"
+            try client.tell { [content] in
+                .connectScene(
+                    SceneConnection(
+                        session: "1", content: content, isForForeground: false, cookie: $0))
+            }
+            try client.tell { [content] in .deliver(content, session: "1", cookie: $0) }
+            content.notificationResponse = "conformance"
+            try client.tell { [content] in .deliver(content, session: "1", cookie: $0) }
+            try client.settle()
+        },
+        .init("content between willEnterForeground and didBecomeActive is acknowledged") {
+            (bench) throws(Fault) in
+            let client = try bench.launched(.cold)
+            for event in Self.visit.prefix(4) { try client.tell(event) }
+            var content = AppContent()
+            content.urls = [AppContent.OpenURL("conformance:1")]
+            content.urls[0].sourceApplication = "org.example.conformance"
+            try client.tell { [content] in .deliver(content, session: nil, cookie: $0) }
+            try client.tell(.didBecomeActive)
+            try client.settle()
+        },
+        .init("an app that is asked to end with a scene in front ends by itself") {
+            (bench) throws(Fault) in
+            let client = try bench.launched(.cold, scenes)
+            try show("1", client)
+            try client.tell(.willTerminate)
+            let status = try client.awaitExit()
+            try require(status == .exited(0), "it ends with status 0, not with \(status)")
+        },
         .init("an app that is asked to end acknowledges that and ends by itself") {
             (bench) throws(Fault) in
             let client = try bench.launched(.cold)
