@@ -52,6 +52,18 @@ import Testing
         for (name, declaration) in known { #expect(written[name] == declaration) }
     }
 
+    @Test func `the page gives the type of every callback`() throws {
+        let lines = page.source.split(separator: "\n").filter { $0.hasPrefix(".B \"") }
+        let written = lines.map { $0.dropFirst(4).dropLast() }.joined(separator: " ")
+            .replacing(/\s+/, with: " ")
+        let delegate = try #require(
+            header.firstMatch(of: #/struct greenroom_delegate \{(.*?)\};/#)?.1)
+        let members = delegate.split(separator: ";").map { $0.trimming(" ") }
+            .filter { $0.contains("(*") }
+        #expect(members.count > 20)
+        for member in members { #expect(written.contains(member + ";"), "\(member)") }
+    }
+
     @Test func `the page describes every function`() {
         let described = Set(
             page.tags.filter { $0.section == "DESCRIPTION" }
