@@ -6,66 +6,12 @@ import Varlink
 
 @testable import GreenroomSupervisor
 
-// Rooms of the supervisor, each with those below it and without the daemon. A process has one event loop,
-// whose thread is the first that asks for it: so each test has a process of its own.
-
-/// Records the effects that it should perform, and may answer one with an event.
-@LoopActor
-private final class Recorder: EffectPerformer {
-    private(set) var effects: [Effect] = []
-    private(set) var turns = 0
-    var respond: (Effect) -> Void = { _ in }
-
-    func beganTurn() { turns += 1 }
-
-    func perform(_ effect: Effect) {
-        effects.append(effect)
-        respond(effect)
-    }
-
-    func endedTurn() {}
-
-    var spawned: [InstanceIdentifier] {
-        effects.compactMap { if case .spawn(let instance, _, _) = $0 { instance } else { nil } }
-    }
-}
-
-@LoopActor
-private struct Ground {
-    let core: Core
-    let instances: InstanceTable
-    let recorder = Recorder()
-
-    init() throws {
-        let log = try Log(Journal(identifier: "test", fieldPrefix: "GREENROOM_")) { _ in nil }
-        core = try Core(Lifecycle(policy: Policy(), seed: 1), log: log)
-        instances = InstanceTable(
-            core: core, log: log, spawner: CurrentSpawner(), disposer: try Disposer())
-    }
-
-    func launch(_ app: String, as request: UInt64 = 1) {
-        let identifier = AppIdentifier(app)
-        core.handle(
-            .appInstalled(AppDescription(identifier: identifier, prewarmOccasion: .never)))
-        core.handle(
-            .requested(
-                RequestIdentifier(request),
-                .launch(
-                    LaunchRequest(
-                        app: identifier, launchIdentifier: LaunchIdentifier("\(request)"),
-                        environmentKey: EnvironmentKey(0)))))
-    }
-}
+// Rooms of the supervisor, each with those below it and without the daemon (`Ground`).
 
 @LoopActor
 private final class Nobody: ClientHandler {
     func called(_ connection: ControlConnection, _ call: Call, _ descriptors: [FileDescriptor]) {}
     func left(_ connection: ControlConnection) {}
-}
-
-/// Runs in a process of its own, on the thread of its loop.
-private func onLoop(_ body: @LoopActor () throws -> Void) throws {
-    try LoopActor.assumeIsolated { try body() }
 }
 
 @Suite struct `The core in the shell` {

@@ -1,0 +1,120 @@
+import Glibc
+import GreenroomLifecycle
+import GreenroomLinux
+@testable import GreenroomSpawner
+@testable import GreenroomSupervisor
+import Systemd
+import TestSupport
+
+// What a room stands on when it is tested alone: the rooms below it, and the kernel. A process has
+// one event loop, whose thread is the first that asks for it: so each test that needs it has a
+// process of its own.
+
+/// Records the effects that it should perform, and may answer one with an event.
+@LoopActor
+final class Recorder: EffectPerformer {
+    private(set) var effects: [Effect] = []
+    private(set) var turns = 0
+    var respond: (Effect) -> Void = { _ in }
+
+    func beganTurn() { turns += 1 }
+
+    func perform(_ effect: Effect) {
+        effects.append(effect)
+        respond(effect)
+    }
+
+    func endedTurn() {}
+
+    var spawned: [InstanceIdentifier] {
+        effects.compactMap { if case .spawn(let instance, _, _) = $0 { instance } else { nil } }
+    }
+
+    var answered: [RequestIdentifier] {
+        effects.compactMap { if case .answer(let request, _) = $0 { request } else { nil } }
+    }
+}
+
+@LoopActor
+struct Ground {
+    let log: Log
+    let core: Core
+    let spawner = CurrentSpawner()
+    let instances: InstanceTable
+    let recorder = Recorder()
+    let folder: TemporaryDirectory
+
+    init() throws {
+        folder = try TemporaryDirectory()
+        log = try Log(Journal(identifier: "test", fieldPrefix: "GREENROOM_")) { _ in nil }
+        core = try Core(Lifecycle(policy: Policy(), seed: 1), log: log)
+        instances = InstanceTable(
+            core: core, log: log, spawner: spawner, disposer: try Disposer())
+    }
+
+    /// Loads manifests from files, each with its identifier.
+    func load(_ manifests: [String: String]) throws -> LoadResult {
+        mkdir("\(folder.path)/apps", 0o755)
+        for (name, text) in manifests { try folder.write(text, to: "apps/\(name).app") }
+        let loader = AppLoader(
+            directories: ["\(folder.path)/apps"], desktop: DesktopSource(),
+            shimPath: "\(folder.path)/no-shim", daemonEnvironment: ["PATH=/usr/bin:/bin"],
+            containers: containers, digest: KeyedDigest(secret: (1, 2)))
+        return loader.load(former: [], log: log)
+    }
+
+    var containers: Containers {
+        Containers(
+            stateDirectory: folder.path + "/state", cacheDirectory: folder.path + "/cache")
+    }
+
+    /// Connects a spawner that carries nothing out.
+    func connectSpawner() throws -> IdleSpawner {
+        let (near, far) = try UnixSocket.pair(.seqpacket)
+        spawner.use(SpawnerLink(SpawnerConnection(near)))
+        return IdleSpawner(far)
+    }
+
+    /// Makes an instance whose process is this one, and returns the app's end of its channel.
+    func begin(_ app: String, as identifier: InstanceIdentifier) throws -> UnixSocket {
+        let (near, far) = try UnixSocket.pair(.seqpacket)
+        _ = instances.add(
+            TableEntry(
+                instance: identifier.rawValue, app: app, pid: getpid(), status: nil,
+                isEmptied: false, isGuarded: false, cgroupName: nil,
+                process: try ProcessDescriptor(pid: getpid()), channel: near))
+        return far
+    }
+
+    func launch(_ app: String, as request: UInt64 = 1) {
+        let identifier = AppIdentifier(app)
+        core.handle(
+            .appInstalled(AppDescription(identifier: identifier, prewarmOccasion: .never)))
+        core.handle(
+            .requested(
+                RequestIdentifier(request),
+                .launch(
+                    LaunchRequest(
+                        app: identifier, launchIdentifier: LaunchIdentifier("\(request)"),
+                        environmentKey: EnvironmentKey(0)))))
+    }
+}
+
+/// The other end of a connection to the spawner.
+struct IdleSpawner {
+    private let stream: PacketStream
+
+    init(_ socket: UnixSocket) { stream = PacketStream(socket) }
+
+    /// What the supervisor has sent since the last call.
+    func requests() throws -> [SpawnerRequest] {
+        var all: [SpawnerRequest] = []
+        while let packet = try stream.receive() { all.append(try SpawnerRequest(packet)) }
+        return all
+    }
+}
+
+/// Runs in a process of its own, on the thread of its loop.
+func onLoop(_ body: @LoopActor () throws -> Void) throws {
+    try LoopActor.assumeIsolated { try body() }
+}

@@ -1,0 +1,79 @@
+import GreenroomLinux
+import Systemd
+import Testing
+
+@testable import GreenroomSupervisor
+
+@Suite struct `Work on the loop` {
+    @Test func `in turns is done between the other events`() async {
+        await #expect(processExitsWith: .exitCode(0)) {
+            try onLoop {
+                var done: [String] = []
+                var turns: Turns?
+                turns = Turns {
+                    done.append("turn")
+                    if done.count(where: { $0 == "turn" }) < 3 {
+                        turns?.ask()
+                    } else {
+                        turns?.end()
+                    }
+                }
+                var others: [EventSource] = []
+                @LoopActor func arrive() throws {
+                    others.append(
+                        try LoopActor.deferred {
+                            done.append("other")
+                            if done.count(where: { $0 == "other" }) < 3 {
+                                try? arrive()
+                            } else {
+                                LoopActor.shared.loop.exit(0)
+                            }
+                        })
+                }
+                turns?.ask()
+                try arrive()
+                #expect(turns?.areUnderWay == true)
+                #expect(LoopActor.shared.loop.run() == 0)
+                #expect(done == ["turn", "other", "turn", "other", "turn", "other"])
+                #expect(turns?.areUnderWay == false)
+            }
+        }
+    }
+
+    @Test func `in rounds comes after everything that matters more, once for each request`() async {
+        await #expect(processExitsWith: .exitCode(0)) {
+            try onLoop {
+                var done: [String] = []
+                let rounds = Rounds(priority: LoopPriority.writingMetrics) {
+                    done.append("round")
+                    LoopActor.shared.loop.exit(0)
+                }
+                try rounds.ask()
+                try rounds.ask()
+                let other = try LoopActor.deferred { done.append("other") }
+                #expect(LoopActor.shared.loop.run() == 0)
+                withExtendedLifetime(other) {}
+                #expect(done == ["other", "round"])
+            }
+        }
+    }
+
+    @Test func `looks again until it sees what it waits for, and then never`() async {
+        await #expect(processExitsWith: .exitCode(0)) {
+            try onLoop {
+                var looks = 0
+                let look = RepeatedLook(
+                    pauses: .microseconds(100) ... .microseconds(400),
+                    until: {
+                        looks += 1
+                        return looks == 4
+                    },
+                    then: { LoopActor.shared.loop.exit(0) })
+                look.look()
+                #expect(looks == 1)
+                #expect(LoopActor.shared.loop.run() == 0)
+                #expect(looks == 4)
+            }
+        }
+    }
+}

@@ -1,0 +1,180 @@
+import Glibc
+import GreenroomAppChannel
+import GreenroomLifecycle
+import GreenroomLinux
+import GreenroomManifest
+import Systemd
+import TestSupport
+import Testing
+
+@testable import GreenroomSupervisor
+
+/// An instance of an app made with the SDK, with the app's end of its channel.
+@LoopActor
+private struct Conversing {
+    let ground: Ground
+    let reporter: Reporter
+    let messenger: AppMessenger
+    let instance: Instance
+    private let channel: UnixSocket
+
+    init() throws {
+        ground = try Ground()
+        ground.core.begin(performing: ground.recorder)
+        ground.launch("a.b", as: 1 << 40)
+        let memory = try SharedMemory.create(byteCount: EventRing.byteCount, name: "test")
+        reporter = try Reporter(
+            log: ground.log, events: EventStream(in: memory, at: 0) { _ in nil },
+            core: ground.core, catalog: AppCatalog(), tellsStatus: false)
+        messenger = AppMessenger(instances: ground.instances, reporter: reporter)
+        let identifier = ground.recorder.spawned[0]
+        channel = try ground.begin("a.b", as: identifier)
+        guard let made = ground.instances[identifier] else { throw TestError("no instance") }
+        instance = made
+    }
+
+    /// The events that the app was sent since the last call.
+    func received() throws -> [AppEvent] {
+        var all: [AppEvent] = []
+        let buffer = UnsafeMutableRawBufferPointer.allocate(
+            byteCount: WireFormat.datagramLimit, alignment: 16)
+        defer { buffer.deallocate() }
+        while let message = try channel.receive(into: buffer) {
+            let bytes = RawSpan(_unsafeBytes: UnsafeRawBufferPointer(buffer))
+            guard
+                case .event(let event) = try DaemonMessage(
+                    decoding: bytes.extracting(first: message.byteCount),
+                    descriptorCount: message.descriptors.count)
+            else { throw TestError("the message is no event") }
+            all.append(event)
+        }
+        return all
+    }
+}
+
+@Suite struct `Messages to an app` {
+    @Test func `have cookies that no step has, and none is given twice`() async {
+        await #expect(processExitsWith: .exitCode(0)) {
+            try onLoop {
+                let app = try Conversing()
+                let identifier = app.instance.identifier
+                let first = app.messenger.send(to: identifier) { .metrics([], cookie: $0) }
+                let second = app.messenger.send(to: identifier) { .metrics([], cookie: $0) }
+                let cookies = [first, second].compactMap(\.self)
+                #expect(Set(cookies).count == 2)
+                for cookie in cookies {
+                    guard case .free = AppCookie(cookie) else { throw TestError("\(cookie)") }
+                }
+                #expect(
+                    try app.received() == cookies.map { AppEvent.metrics([], cookie: $0) })
+                app.instance.closeChannel()
+                #expect(app.messenger.send(to: identifier) { .metrics([], cookie: $0) } == nil)
+            }
+        }
+    }
+
+    @Test func `leave content to a scene that comes later, also to the next supervisor's`() async {
+        await #expect(processExitsWith: .exitCode(0)) {
+            try onLoop {
+                let app = try Conversing()
+                let identifier = app.instance.identifier
+                @LoopActor func room() -> WaitingContents {
+                    WaitingContents(
+                        instances: app.ground.instances,
+                        runtimeDirectory: app.ground.folder.path)
+                }
+                var content = AppContent()
+                content.urls = [AppContent.OpenURL("notes:1")]
+                let contents = room()
+                contents.set(content, for: identifier, isKept: false)
+                #expect(contents.take(identifier) == content)
+                #expect(contents.take(identifier).isEmpty)
+                contents.set(content, for: identifier, isKept: true)
+                // What the former supervisor had in memory is gone.
+                contents.set(AppContent(), for: identifier, isKept: false)
+                #expect(room().take(identifier) == content)
+                #expect(room().take(identifier).isEmpty)
+                contents.set(content, for: identifier, isKept: true)
+                app.ground.instances.release(identifier)
+                #expect(room().take(identifier).isEmpty)
+            }
+        }
+    }
+}
+
+@Suite struct `Requests of an app` {
+    @Test func `are admitted in one place, whatever they ask for`() async {
+        await #expect(processExitsWith: .exitCode(0)) {
+            try onLoop {
+                let app = try Conversing()
+                let (core, instances) = (app.ground.core, app.ground.instances)
+                let catalog = AppCatalog()
+                let text = """
+                    [App]
+                    Type=application-kit
+                    Exec=/bin/true
+                    [Application]
+                    ScheduledTasks=refresh
+                    """
+                _ = catalog.replace(with: try app.ground.load(["a.b": text]).apps, former: [])
+                let path = app.ground.folder.path
+                let requests = Requests(core: core, instances: instances)
+                let contexts = LaunchContexts(
+                    core: core, requests: requests,
+                    sockets: ListeningSockets(
+                        core: core, instances: instances, spawner: app.ground.spawner,
+                        log: app.ground.log),
+                    credentials: CredentialDirectories(
+                        instances: instances, runtimeDirectory: path),
+                    containers: app.ground.containers, digest: KeyedDigest(secret: (1, 2)),
+                    readiness: nil)
+                let room = AppRequests(
+                    core: core, instances: instances, requests: requests,
+                    messenger: app.messenger,
+                    contents: WaitingContents(instances: instances, runtimeDirectory: path),
+                    work: BackgroundWork(
+                        core: core, catalog: catalog, instances: instances,
+                        messenger: app.messenger,
+                        inspector: ConditionInspector(
+                            machine: MachineCondition(root: path), DaemonConfiguration()),
+                        log: app.ground.log, stateDirectory: path, DaemonConfiguration()),
+                    opening: URLOpening(
+                        catalog: catalog,
+                        launches: ReasonedLaunches(
+                            core: core, catalog: catalog, contexts: contexts, requests: requests),
+                        stateDirectory: path, manifestDirectory: path))
+                @LoopActor func refusals() throws -> [UInt64: Int32] {
+                    var refusals: [UInt64: Int32] = [:]
+                    for event in try app.received() {
+                        guard case .answer(let cookie, .refused(let code, _)) = event else {
+                            throw TestError("\(event)")
+                        }
+                        refusals[cookie] = code
+                    }
+                    return refusals
+                }
+
+                // The manifest does not name it.
+                room.submitted(TaskRequest("other", kind: .appRefresh), 1, by: app.instance)
+                #expect(
+                    try refusals() == [1: TaskRequest.Refusal.notPermitted.rawValue])
+                // The recorder answers nobody, so each request stays open.
+                let last = UInt64(Requests.limitPerInstance) + 1
+                for cookie in 2...last {
+                    room.submitted(
+                        TaskRequest("refresh", kind: .appRefresh), cookie, by: app.instance)
+                }
+                #expect(try refusals() == [:])
+                room.submitted(
+                    TaskRequest("refresh", kind: .appRefresh), last + 1, by: app.instance)
+                room.requested(.destroy(session: "1"), last + 2, by: app.instance)
+                #expect(try refusals() == [last + 1: EAGAIN, last + 2: EAGAIN])
+                // One is answered, so there is room for another.
+                let open = try #require(app.ground.recorder.answered.first)
+                _ = requests.take(open)
+                room.requested(.destroy(session: "1"), last + 3, by: app.instance)
+                #expect(try refusals() == [:])
+            }
+        }
+    }
+}
