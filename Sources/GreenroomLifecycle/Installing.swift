@@ -63,7 +63,7 @@ extension Lifecycle {
             }
         }
         if !self[app].isEligible { refusePrewarms(of: app, .ineligible(app)) }
-        let members = self[app].pool + self[app].filling
+        let members = latestMembers(of: app)
         for id in members.dropFirst(max(1, description.prewarmCount)) {
             end(id, .poolTrimmed, gently: false)
         }

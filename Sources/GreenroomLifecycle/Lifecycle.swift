@@ -54,6 +54,8 @@ public struct Lifecycle: Hashable, Sendable {
     /// Launches whose prewarm has ended in this event.
     var lostClaims: [PendingLaunch] = []
     var fillingCount = 0
+    /// Apps that may have paused instances of former environments.
+    var withSpares: Set<AppIdentifier> = []
     /// The number of launches that are not known to run yet, and since when there has been at least
     /// one.
     var underwayCount = 0

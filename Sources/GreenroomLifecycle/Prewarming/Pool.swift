@@ -1,9 +1,10 @@
 // The pools' environment, freshness and size. `BackingOff` decides what failures lead to.
 
 extension Lifecycle {
-    /// From now on the app's pool has this environment, and instances with another one are ended. A
-    /// launch changes the environment only of a pool that exists or is kept. A prewarm (`isWanted`)
-    /// always changes it.
+    /// From now on the app's pool has this environment. A launch changes the environment only of a
+    /// pool that exists or is kept. A prewarm (`isWanted`) always changes it. One instance of each
+    /// of the last environments is kept, because a terminal and a launcher may take turns; the
+    /// others are ended.
     mutating func setPoolKey(_ key: EnvironmentKey, of app: AppIdentifier, isWanted: Bool) {
         // Most launches bring the environment that the pool already has.
         guard let entry = directory[app], entry.poolKey != key,
@@ -12,9 +13,45 @@ extension Lifecycle {
         let members = entry.pool + entry.filling
         let exists = !members.isEmpty || keptCount(of: app) > 0
         guard exists || isWanted else { return }
+        var former = ([entry.poolKey].compactMap(\.self) + entry.formerKeys).filter { $0 != key }
+        former.removeLast(max(0, former.count - Self.formerKeyLimit))
+        self[app].formerKeys = former
         updateApp(app) { $0.poolKey = key }
-        for id in members where self[id].record.environmentKey != key {
-            end(id, .poolTrimmed, gently: false)
+        for id in members {
+            let own = self[id].record.environmentKey
+            if own == key { continue }
+            if let index = former.firstIndex(of: own) {
+                // The next one of this environment is one too many.
+                former.remove(at: index)
+                withSpares.insert(app)
+            } else {
+                end(id, .poolTrimmed, gently: false)
+            }
+        }
+    }
+
+    /// At most this many environments of an app have a paused instance beside the latest one.
+    static let formerKeyLimit = 2
+
+    /// The paused instances of an app with the latest environment, and those on their way there.
+    func latestMembers(of app: AppIdentifier) -> [InstanceIdentifier] {
+        guard let entry = directory[app] else { return [] }
+        return (entry.pool + entry.filling).filter {
+            self[$0].record.environmentKey == entry.poolKey
+        }
+    }
+
+    /// Ends the instances that are paused with former environments, of every app: another one is to
+    /// be prewarmed, and they leave it no room.
+    mutating func endSpares() {
+        let apps = withSpares.sorted()
+        withSpares = []
+        for app in apps {
+            guard let entry = directory[app] else { continue }
+            for id in entry.pool + entry.filling
+            where self[id].record.environmentKey != entry.poolKey {
+                end(id, .poolTrimmed, gently: false)
+            }
         }
     }
 
@@ -60,19 +97,25 @@ extension Lifecycle {
         }
     }
 
-    /// Least valuable first: expired instances, then those whose app was launched longest ago, then
+    /// Least valuable first: expired instances, those of former environments, then those whose app was launched longest ago, then
     /// the largest.
     func prewarmsByValue(including states: Set<ExecutionState>) -> [InstanceIdentifier] {
         let records = table.values.map(\.record).filter { states.contains($0.state) }
         return records.sorted { first, second in
             let (one, other) = (isExpired(first), isExpired(second))
             if one != other { return one }
+            let (isSpare, isOtherSpare) = (isSpare(first), isSpare(second))
+            if isSpare != isOtherSpare { return isSpare }
             let launched = self[first.app].lastLaunched
             let otherLaunched = self[second.app].lastLaunched
             if launched != otherLaunched { return launched < otherLaunched }
             if first.byteCount != second.byteCount { return first.byteCount > second.byteCount }
             return first.instance < second.instance
         }.map(\.instance)
+    }
+
+    private func isSpare(_ record: InstanceRecord) -> Bool {
+        record.environmentKey != directory[record.app]?.poolKey
     }
 
     private func isExpired(_ record: InstanceRecord) -> Bool {

@@ -16,7 +16,7 @@ extension Lifecycle {
         if let refusal = fillRefusal(app) { return refuse(request, refusal) }
         if !self[app].record.isPoolWanted { updateApp(app) { $0.isPoolWanted = true } }
         setPoolKey(key, of: app, isWanted: true)
-        let total = self[app].pool.count + self[app].filling.count
+        let total = latestMembers(of: app).count
         let wanted = max(1, keptCount(of: app))
         if total >= wanted, let ready = usablePrewarm(app, key) {
             return answer(request, .prewarmed(ready))
@@ -65,8 +65,10 @@ extension Lifecycle {
         let stayed = self[id].record.state == .prewarmed
         // Whoever waits for a prewarm waits for the next one.
         if claim != nil, !stayed { return wantRefill(of: app) }
-        let waiters = self[app].prewarmWaiters
-        self[app].prewarmWaiters = []
+        // A client waits for the latest environment.
+        let isLatest = self[id].record.environmentKey == self[app].poolKey
+        let waiters = isLatest ? self[app].prewarmWaiters : []
+        if isLatest { self[app].prewarmWaiters = [] }
         for request in waiters {
             answer(request, stayed ? .prewarmed(id) : .refused(.overBudget(app)))
         }
@@ -88,7 +90,8 @@ extension Lifecycle {
             record.prewarmFailures = 0
             record.prewarmRetryAt = nil
         }
-        if isGivenUpWhenExpired(app) { updateApp(app) { $0.isPoolWanted = false } }
+        let isLatest = self[id].record.environmentKey == self[app].poolKey
+        if isLatest, isGivenUpWhenExpired(app) { updateApp(app) { $0.isPoolWanted = false } }
         end(id, .prewarmExpired, gently: false)
     }
 }

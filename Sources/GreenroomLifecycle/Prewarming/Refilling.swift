@@ -110,7 +110,7 @@ extension Lifecycle {
     /// because the pool was made smaller.
     private mutating func serveWaiters(_ app: AppIdentifier) {
         guard let entry = directory[app], !entry.prewarmWaiters.isEmpty, entry.filling.isEmpty,
-            let ready = entry.pool.first
+            let ready = latestMembers(of: app).first ?? entry.pool.first
         else { return }
         self[app].prewarmWaiters = []
         for request in entry.prewarmWaiters { answer(request, .prewarmed(ready)) }
@@ -118,7 +118,9 @@ extension Lifecycle {
 
     func lackingCount(_ identifier: AppIdentifier) -> Int {
         guard let app = directory[identifier] else { return 0 }
-        return warmCount(of: identifier) - app.pool.count - app.filling.count
+        return warmCount(of: identifier)
+            - (app.formerKeys.isEmpty
+                ? app.pool.count + app.filling.count : latestMembers(of: identifier).count)
     }
 
     private mutating func fill(_ app: AppIdentifier) {
@@ -130,6 +132,7 @@ extension Lifecycle {
             return
         }
         let byteCount = reserve(for: app)
+        if byteCount > room, !withSpares.isEmpty { endSpares() }
         guard byteCount <= room else {
             let isFull = liveCount >= policy.sharedInstanceLimit
             let limit = Refusal.tooManyInstances(limit: policy.sharedInstanceLimit)

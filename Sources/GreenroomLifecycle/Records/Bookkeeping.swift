@@ -128,6 +128,10 @@ struct App: Hashable, Sendable {
 
     /// The environment that the app's paused instances are made with.
     var poolKey: EnvironmentKey? { record.poolKey ?? description?.environmentKey }
+    /// The environments of launches before, latest first. A paused instance of each is kept.
+    var formerKeys: [EnvironmentKey] = []
+
+    func knows(_ key: EnvironmentKey) -> Bool { key == poolKey || formerKeys.contains(key) }
 }
 
 extension Lifecycle {
