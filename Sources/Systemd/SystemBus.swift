@@ -33,6 +33,19 @@ import Glibc
             unsafe sd_bus_attach_event(bus, LoopActor.shared.loop.event, 0))
     }
 
+    /// Connects to a service that serves a socket of its own, with no bus between.
+    public init(directly address: String) throws(SystemdError) {
+        var raw: OpaquePointer?
+        try check("sd_bus_new", unsafe sd_bus_new(&raw))
+        unsafe bus = raw!
+        try check("sd_bus_set_address", unsafe sd_bus_set_address(bus, address))
+        try check("sd_bus_negotiate_fds", unsafe sd_bus_negotiate_fds(bus, 0))
+        try check("sd_bus_start", unsafe sd_bus_start(bus))
+        try check(
+            "sd_bus_attach_event",
+            unsafe sd_bus_attach_event(bus, LoopActor.shared.loop.event, 0))
+    }
+
     /// Connects as sd_bus_open_system(3) does. That function would always accept descriptors.
     private static func open(
         _ bus: OpaquePointer, _ takesDescriptors: Bool
@@ -169,6 +182,16 @@ import Glibc
         guard unsafe read("h", &value) else { return nil }
         let copy = fcntl(value, F_DUPFD_CLOEXEC, 3)
         return copy >= 0 ? copy : nil
+    }
+
+    /// The strings in a reply to org.freedesktop.DBus.Properties.Get.
+    public func stringsVariant() -> [String]? {
+        guard unsafe sd_bus_message_enter_container(raw, Self.code("v"), "as") > 0,
+            unsafe sd_bus_message_enter_container(raw, Self.code("a"), "s") > 0
+        else { return nil }
+        var all: [String] = []
+        while let one = string() { all.append(one) }
+        return all
     }
 
     /// The Boolean in a reply to org.freedesktop.DBus.Properties.Get.

@@ -4,6 +4,8 @@ public import Varlink
 public enum ControlCall: Hashable, Sendable {
     case describe
     case list
+    /// The same, and the apps that are not installed because they were refused or masked.
+    case listAll
     /// All instances, those of one app, or one.
     case status(Control.Target?)
     /// `count` is 1 or more.
@@ -16,6 +18,8 @@ public enum ControlCall: Hashable, Sendable {
     /// Events after the one with that number; nil means from now on.
     case watch(after: UInt64? = nil)
     case reload
+    /// Whether a reload would install these manifests.
+    case verify([Control.ManifestDraft])
     case explain(app: String)
     case resetFailed(app: String)
     case application(Control.ApplicationCall)
@@ -61,7 +65,8 @@ extension ControlCall {
         case "Metrics": self = .metrics(app: try Self.app(call))
         case "DebugPressure": self = try Self.debugPressure(call)
         case "Describe": self = try Self.plain(.describe, call)
-        case "List": self = try Self.plain(.list, call)
+        case "List": self = try Self.list(call)
+        case "Verify": self = .verify(try Control.ManifestDraft.all(of: call))
         case "Reload": self = try Self.plain(.reload, call)
         case "Watch":
             guard call.wantsMore else { throw .expectedMore }
@@ -86,6 +91,15 @@ extension ControlCall {
     private static func plain(_ result: Self, _ call: Call) throws(ServiceError) -> Self {
         if let member = call.parameters.members.first { throw member.invalid }
         return result
+    }
+
+    private static func list(_ call: Call) throws(ServiceError) -> Self {
+        var isAll = false
+        for member in call.parameters.members {
+            guard member.name == "all" else { throw member.invalid }
+            isAll = try member.optionalBool()
+        }
+        return isAll ? .listAll : .list
     }
 
     private static func target(_ call: Call) throws(ServiceError) -> Control.Target? {
@@ -189,7 +203,7 @@ extension ControlCall: ParametersEncodable {
     private var methodName: String {
         switch self {
         case .describe: "Describe"
-        case .list: "List"
+        case .list, .listAll: "List"
         case .status: "Status"
         case .prewarm: "Prewarm"
         case .launch: "Launch"
@@ -198,6 +212,7 @@ extension ControlCall: ParametersEncodable {
         case .signal: "Signal"
         case .watch: "Watch"
         case .reload: "Reload"
+        case .verify: "Verify"
         case .explain: "Explain"
         case .resetFailed: "ResetFailed"
         case .application(let call): call.methodName
@@ -211,6 +226,8 @@ extension ControlCall: ParametersEncodable {
     public func encodeMembers(to writer: inout JSONWriter) {
         switch self {
         case .describe, .list, .reload, .status(nil): break
+        case .listAll: writer.member("all", true)
+        case .verify(let drafts): writer.member("manifests", objects: drafts)
         case .status(let target?), .transition(_, let target):
             switch target {
             case .app(let app): writer.member("app", app)

@@ -173,7 +173,9 @@ extension Control {
           state: ExecutionState,
           # Absent if the app comes only from a desktop entry.
           manifestFile: ?string,
-          desktop: ?DesktopFacts
+          desktop: ?DesktopFacts,
+          # Why the app is not installed: its manifest was refused, or is masked. Only with all.
+          refusal: ?Note
         )
 
         type InstanceStatus (
@@ -191,7 +193,8 @@ extension Control {
           # The time from the request to the program's first instruction.
           launchElapsedUSec: ?int,
           attached: bool,
-          # Its memory, as last measured.
+          # Its memory: of a running instance now, of a paused one as last measured. Absent if it is
+          # not known, or if more than 64 instances run.
           byteCount: ?int,
           # How it ended, if it has ended.
           exit: ?ExitRecord,
@@ -232,7 +235,10 @@ extension Control {
           coldReason: ?ColdReason,
           # 0 if an earlier daemon served it, or if no client asked for it.
           elapsedUSec: int,
-          timestampUSec: int
+          timestampUSec: int,
+          # With environment_mismatch: the variables in which the launch's environment differed from
+          # that of the paused instance that was most like it.
+          differingVariables: ?[]string
         )
 
         # Whether the daemon keeps an app running.
@@ -338,8 +344,9 @@ extension Control {
           environment: ?[]string
         )
 
-        # Returns the installed apps, sorted by identifier.
-        method List() -> (apps: []AppSummary)
+        # Returns the installed apps, sorted by identifier; with all, also those that are not
+        # installed because their manifest was refused or is masked.
+        method List(all: ?bool) -> (apps: []AppSummary)
 
         # Returns all instances, those of one app, or one. Ended instances are remembered for a
         # while.
@@ -571,6 +578,13 @@ extension Control {
         # Reads the configuration and all manifests again. A file with errors does not affect
         # others.
         method Reload() -> (loaded: []string, failed: []ManifestFault)
+
+        # A manifest as it would be installed: its file's name (ID.app), and the texts from which it
+        # is read, the manifest first and then its drop-ins. Each file is named for messages.
+        type ManifestDraft (name: string, sources: [](file: string, text: string))
+
+        # Says whether Reload would install these manifests, at most 16, and installs none.
+        method Verify(manifests: []ManifestDraft) -> (failed: []ManifestFault)
 
         # Says why an app is prewarmed or is not, and how its last launch went.
         method Explain(app: string) -> (

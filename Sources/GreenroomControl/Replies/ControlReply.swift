@@ -15,6 +15,8 @@ public enum ControlReply: Hashable, Sendable {
     /// The first reply to `Watch`: the client gets every event after this number.
     case watching(latest: UInt64)
     case reloaded(Control.ReloadReport)
+    /// The errors for which the manifests would not be installed.
+    case verified([Control.ManifestFault])
     case explained(Control.Explanation)
     /// The call has succeeded and returns nothing.
     case done
@@ -50,6 +52,7 @@ extension ControlReply: ParametersEncodable {
             writer.null()
             writer.member("latest", latest)
         case .reloaded(let report): report.encodeMembers(to: &writer)
+        case .verified(let faults): writer.member("failed", objects: faults)
         case .explained(let explanation): explanation.encodeMembers(to: &writer)
         case .handled(let app, let launched):
             writer.member("app", app)
@@ -65,7 +68,7 @@ extension ControlReply: ParametersEncodable {
     public init(_ parameters: JSONObject, to call: ControlCall) throws(ServiceError) {
         switch call {
         case .describe: self = .described(try Control.Description(parameters))
-        case .list:
+        case .list, .listAll:
             self = .listed(
                 try Self.required("apps", parameters).objects { (object) throws(ServiceError) in
                     try Control.AppSummary(object)
@@ -93,6 +96,11 @@ extension ControlReply: ParametersEncodable {
             let member = JSONObject.Member(name: "event", value: event)
             self = .watched(try Control.Event(try member.object()))
         case .reload: self = .reloaded(try Control.ReloadReport(parameters))
+        case .verify:
+            self = .verified(
+                try Self.required("failed", parameters).objects { (object) throws(ServiceError) in
+                    try Control.ManifestFault(object)
+                })
         case .explain: self = .explained(try Control.Explanation(parameters))
         case .prepare: self = .prepared(isReady: try Self.required("ready", parameters).bool())
         case .signal, .resetFailed, .debugPressure: self = .done

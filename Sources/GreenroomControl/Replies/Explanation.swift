@@ -39,6 +39,8 @@ extension Control {
         public var elapsedUSec: Int64
         /// CLOCK_REALTIME in microseconds.
         public var timestampUSec: Int64
+        /// The variables in which its environment differed from those of paused instances.
+        public var differingVariables: [String]?
         public init(
             instance: UInt64, kind: LaunchKind, coldReason: ColdReason? = nil,
             elapsedUSec: Int64, timestampUSec: Int64
@@ -77,6 +79,7 @@ extension Control.LaunchSummary: ParametersEncodable {
         writer.member("coldReason", ifPresent: coldReason)
         writer.member("elapsedUSec", elapsedUSec)
         writer.member("timestampUSec", timestampUSec)
+        writer.member("differingVariables", ifPresent: differingVariables)
     }
 
     init(_ object: JSONObject) throws(ServiceError) {
@@ -88,6 +91,8 @@ extension Control.LaunchSummary: ParametersEncodable {
             case "coldReason": coldReason = try member.optionalWord()
             case "elapsedUSec": elapsedUSec = try member.integer()
             case "timestampUSec": timestampUSec = try member.integer()
+            case "differingVariables" where member.value != .null:
+                differingVariables = try member.texts()
             case _: break
             }
         }

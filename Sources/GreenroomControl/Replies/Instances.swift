@@ -71,6 +71,8 @@ extension Control {
         /// Nil if the app comes only from a desktop entry.
         public var manifestFile: String?
         public var desktop: DesktopFacts?
+        /// Why the app is not installed, if it was refused or masked.
+        public var refusal: Note?
 
         public init(
             identifier: String, name: String? = nil, isEligible: Bool = true,
@@ -184,6 +186,7 @@ extension Control.AppSummary: ParametersEncodable {
         writer.member("state", state)
         writer.member("manifestFile", ifPresent: manifestFile)
         writer.member("desktop", ifPresent: desktop)
+        writer.member("refusal", ifPresent: refusal)
     }
 
     init(_ object: JSONObject) throws(ServiceError) {
@@ -201,6 +204,8 @@ extension Control.AppSummary: ParametersEncodable {
             case "manifestFile": manifestFile = try member.optionalText()
             case "desktop" where member.value != .null:
                 desktop = try Control.DesktopFacts(try member.object())
+            case "refusal" where member.value != .null:
+                refusal = try Control.Note(try member.object())
             case _: break
             }
         }

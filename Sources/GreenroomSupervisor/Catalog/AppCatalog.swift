@@ -14,6 +14,8 @@ final class AppCatalog {
     /// The owners of apps whose manifest is gone or faulty. Instances of such an app may still run,
     /// and they still belong to its user.
     private var formerOwners: [AppIdentifier: Account] = [:]
+    /// The apps that have a manifest and are not installed, by identifier.
+    var absent: [String: AbsentApp] = [:]
     /// At most this many former owners are kept. Instances of further apps have no owner, so that
     /// only privileged clients see them.
     private static let formerOwnerLimit = 4096
@@ -117,6 +119,9 @@ final class AppCatalog {
             elapsedUSec: elapsedMicroseconds,
             timestampUSec: WallClock.microseconds(at: now))
         summary.coldReason = outcome.coldReason.map { .known(.init($0)) }
+        if outcome.coldReason == .environmentMismatch {
+            summary.differingVariables = table[app]?.differingVariables
+        }
         lastLaunches[app] = summary
     }
 

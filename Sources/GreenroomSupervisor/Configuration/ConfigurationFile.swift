@@ -1,3 +1,4 @@
+internal import AppFolders
 internal import Glibc
 internal import GreenroomControl
 internal import GreenroomLifecycle
@@ -6,36 +7,73 @@ internal import GreenroomManifest
 internal import Systemd
 internal import UnitFile
 
-/// Reads greenroom.conf. If the default file is missing, the defaults apply. A faulty file stops
-/// the daemon's start, so that a typing error never means "the defaults".
+/// Reads greenroom.conf. If the default file is missing, the defaults apply. A typing error does not
+/// stop the daemon's start: the settings of the last good file count, or the defaults if there was
+/// none. The defaults give nobody a right that a good file could take away.
 struct ConfigurationFile {
-    struct Faulty: Error, CustomStringConvertible { let description: String }
-
     let path: String
     /// True if the file was named, so that its absence is an error.
     let isRequired: Bool
+    /// Where the text of the last good file is kept.
+    var keptPath: String { folder + "/greenroom.conf" }
+    let folder: String
 
+    /// The settings to start with.
+    /// - Returns: with them, a note for clients if they are not those of the file.
     @LoopActor
-    func read(_ log: Log) throws -> DaemonConfiguration {
+    func read(_ log: Log) throws -> (DaemonConfiguration, Control.Note?) {
         let (configuration, errors) = try parse(log)
-        guard let configuration else {
-            throw Faulty(description: errors.map(\.description).joined(separator: "\n"))
+        if let configuration { return (configuration, nil) }
+        for error in errors { log.say(.error, error.description) }
+        let kept = (try? SmallFile.text(of: keptPath)).flatMap {
+            DaemonConfiguration.parse($0, file: keptPath).configuration
         }
-        return configuration
+        let note = Self.note(
+            errors, kept == nil ? "the defaults count" : "those of the last good file count")
+        return (kept ?? DaemonConfiguration(), note)
+    }
+
+    /// Says that other settings count than the file's.
+    static func note(_ errors: [Diagnostic], _ what: String) -> Control.Note {
+        .init(
+            code: noteCode,
+            text: "the settings have an error, so \(what): "
+                + (errors.first?.description ?? "it cannot be read"))
+    }
+
+    static let noteCode = "bad_configuration"
+
+    /// Keeps the text of a good file. If it cannot be kept, a later start with a faulty file uses
+    /// an older one, or the defaults.
+    private func keep(_ text: String) {
+        if (try? SmallFile.text(of: keptPath)) == text { return }
+        do throws(SystemError) {
+            try AppFolderChange.makeFolder(folder)
+            try AppFolderChange.write(Array(text.utf8), to: keptPath + ".new")
+            try AppFolderChange.install(keptPath + ".new", as: keptPath)
+        } catch {
+            return
+        }
     }
 
     /// Reads the file while the daemon runs. Faults are logged, and the settings in force stay.
     @LoopActor
-    func readAgain(_ log: Log) -> (DaemonConfiguration?, [Control.ManifestFault]) {
+    func readAgain(
+        _ log: Log
+    ) -> (DaemonConfiguration?, [Control.ManifestFault], Control.Note?) {
+        let stays = "the settings in force stay"
         do throws(SystemError) {
             let (configuration, errors) = try parse(log)
             for error in errors { log.say(.error, error.description) }
-            return (configuration, errors.map(Control.ManifestFault.init))
-        } catch {
-            log.say(.error, "\(error); the settings in force stay")
             return (
-                nil,
-                [.init(file: path, line: 0, column: 0, message: "\(error)")]
+                configuration, errors.map(Control.ManifestFault.init),
+                configuration == nil ? Self.note(errors, stays) : nil
+            )
+        } catch {
+            log.say(.error, "\(error); \(stays)")
+            return (
+                nil, [.init(file: path, line: 0, column: 0, message: "\(error)")],
+                .init(code: Self.noteCode, text: "\(path): \(error); \(stays)")
             )
         }
     }
@@ -53,6 +91,7 @@ struct ConfigurationFile {
             text = try SmallFile.text(of: path)
         } catch {
             if error.code == ENOENT, !isRequired {
+                _ = unsafe unlink(keptPath)
                 return (DaemonConfiguration(), [])
             }
             throw error
@@ -62,6 +101,7 @@ struct ConfigurationFile {
         for diagnostic in diagnostics where diagnostic.severity == .warning {
             log.say(.warning, diagnostic.description)
         }
+        if configuration != nil { keep(text) }
         return (configuration, diagnostics.filter { $0.severity == .error })
     }
 }

@@ -8,6 +8,14 @@ struct AdministrationCalls {
     let authorization: Authorization
     let reload: Reload
     let pressure: PressureWatcher
+    let checking: ManifestChecking
+
+    func verify(
+        _ drafts: [Control.ManifestDraft], _ connection: ControlConnection
+    ) throws(ControlError) {
+        try authorization.require(.administer, owner: nil, connection.peer)
+        connection.reply(ControlReply.verified(checking.faults(of: drafts)))
+    }
 
     func reload(_ connection: ControlConnection) throws(ControlError) {
         try authorization.require(.administer, owner: nil, connection.peer)

@@ -50,10 +50,20 @@ struct Authorization {
     private static let comparedCount = 500
 
     func noSuchApp(_ name: String, _ peer: Peer) -> ControlError {
+        if let absent = absent(for: peer)[name] {
+            let note = absent.note
+            return .refused(code: note.code, reason: "\(name) is not installed: \(note.text)")
+        }
         let visible = catalog.apps.lazy.filter { self.mayDo(.observe, owner: $0.account, peer) }
             .prefix(Self.comparedCount)
         return .noSuchApp(
             name, suggestion: Spelling.closest(to: name, among: visible.map(\.identifier.rawValue)))
+    }
+
+    /// The apps that have a manifest and are not installed, for a client that may see every app:
+    /// whose they would be is not known.
+    func absent(for peer: Peer) -> [String: AbsentApp] {
+        mayDo(.observe, owner: nil, peer) ? catalog.absent : [:]
     }
 
     /// Like `find`: a client does not learn the numbers of instances that it may not see.

@@ -54,6 +54,8 @@ final class ControlHandler: ClientHandler {
             case .launch(let launch): try launchCalls.launch(launch, connection, descriptors)
             case .describe: reportCalls.describe(connection)
             case .list: reportCalls.list(connection)
+            case .listAll: reportCalls.listAll(connection)
+            case .verify(let drafts): try administrationCalls.verify(drafts, connection)
             case .status(let target): try reportCalls.status(of: target, connection)
             case .prewarm(let app, let count): try launchCalls.prewarm(app, count, connection)
             case .wait(let target): try instanceCalls.wait(target, connection)

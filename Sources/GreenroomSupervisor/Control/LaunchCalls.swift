@@ -12,12 +12,31 @@ struct LaunchCalls {
     let authorization: Authorization
     let contexts: LaunchContexts
     let launches: ReasonedLaunches
+    let display: SessionDisplay
 
     func launch(
         _ call: Control.LaunchCall, _ connection: ControlConnection, _ descriptors: [FileDescriptor]
     ) throws(ControlError) {
-        let requestedAt = core.now
         let app = try authorization.find(call.app, .control, connection.peer)
+        guard display.isNeeded(by: app, call) else {
+            return try launch(call, of: app, connection, descriptors)
+        }
+        display.add(to: call, of: app) { [self] result in
+            do throws(ControlError) {
+                // The app may have been installed anew meanwhile.
+                let app = try authorization.find(call.app, .control, connection.peer)
+                try launch(try result.get(), of: app, connection, descriptors)
+            } catch {
+                connection.fail(error)
+            }
+        }
+    }
+
+    private func launch(
+        _ call: Control.LaunchCall, of app: InstalledApp, _ connection: ControlConnection,
+        _ descriptors: [FileDescriptor]
+    ) throws(ControlError) {
+        let requestedAt = core.now
         if !authorization.isTrusted(connection.peer) {
             if app.account.user != connection.peer.user {
                 try forbidExtras(

@@ -20,6 +20,11 @@ struct ReportCalls {
         connection.reply(ControlReply.listed(descriptions.summaries(for: connection.peer)))
     }
 
+    func listAll(_ connection: ControlConnection) {
+        installer.forgetUnused()
+        connection.reply(ControlReply.listed(descriptions.allSummaries(for: connection.peer)))
+    }
+
     func status(
         of target: Control.Target?, _ connection: ControlConnection
     ) throws(ControlError) {

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import GreenroomControl
 internal import Systemd
 
@@ -23,7 +24,8 @@ struct ControlRooms {
         reload = Reload(
             file: ConfigurationFile(options), settings: settings, core: core,
             events: shared.events, reclaimer: reclaimer, work: work, metrics: measuring.metrics,
-            installer: installer, log: shared.log)
+            installer: installer, degradations: shared.degradations, log: shared.log)
+        prepared.configurationNote.map(shared.degradations.note)
         let authorization = Authorization(
             core: core, catalog: catalog, installer: installer, settings: settings)
         let objections = PrewarmObjections(core: core)
@@ -44,7 +46,8 @@ struct ControlRooms {
                 metrics: measuring.metrics),
             launchCalls: LaunchCalls(
                 core: core, requests: requests, authorization: authorization,
-                contexts: launching.contexts, launches: launching.launches),
+                contexts: launching.contexts, launches: launching.launches,
+                display: SessionDisplay(daemon: prepared.environment, user: getuid())),
             instanceCalls: InstanceCalls(
                 core: core, instances: instances, requests: requests,
                 authorization: authorization),
@@ -56,7 +59,10 @@ struct ControlRooms {
                 core: core, catalog: catalog, requests: requests, authorization: authorization,
                 work: work),
             administrationCalls: AdministrationCalls(
-                authorization: authorization, reload: reload, pressure: reclaimer.pressure))
+                authorization: authorization, reload: reload, pressure: reclaimer.pressure,
+                checking: ManifestChecking(
+                    loader: machine.loader, catalog: catalog, sockets: installer.sockets,
+                    log: shared.log)))
     }
 }
 

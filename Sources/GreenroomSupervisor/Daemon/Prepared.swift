@@ -1,3 +1,4 @@
+internal import GreenroomControl
 internal import GreenroomLinux
 internal import GreenroomManifest
 internal import Systemd
@@ -18,6 +19,8 @@ struct Prepared: ~Copyable {
     let catalog: AppCatalog
     let log: Log
     let configuration: DaemonConfiguration
+    /// Set if these are not the settings of greenroom.conf.
+    let configurationNote: Control.Note?
     /// No other daemon runs in the runtime directory while this is open.
     let lock: FileDescriptor
     let socket: UnixSocket
@@ -31,7 +34,7 @@ struct Prepared: ~Copyable {
         let log = try Log(Journal(identifier: "greenroomd", fieldPrefix: "GREENROOM_")) {
             catalog.owner(of: $0)?.user
         }
-        let configuration = try ConfigurationFile(options).read(log)
+        let (configuration, configurationNote) = try ConfigurationFile(options).read(log)
         let lock = try RuntimeDirectory.take(options.runtimeDirectory)
         // Before the spawner: a spawner that was started for a daemon that then cannot serve would
         // be left over.
@@ -47,6 +50,7 @@ struct Prepared: ~Copyable {
         self.catalog = catalog
         self.log = log
         self.configuration = configuration
+        self.configurationNote = configurationNote
         self.lock = lock
         self.socket = socket
         self.disposal = disposal

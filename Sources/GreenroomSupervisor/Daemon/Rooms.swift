@@ -46,6 +46,8 @@ final class Rooms {
 
 extension ConfigurationFile {
     init(_ options: Options) {
-        self.init(path: options.configurationFile, isRequired: options.isConfigurationRequired)
+        self.init(
+            path: options.configurationFile, isRequired: options.isConfigurationRequired,
+            folder: options.stateDirectory)
     }
 }

@@ -15,7 +15,7 @@ struct PoolEnvironment: Equatable, Sendable {
     static let names: Set<Substring> = [
         "LANG", "LANGUAGE", "TZ", "TMPDIR", "GLIBC_TUNABLES", "HOME", "PATH",
         // GTK and GLib remember these in library constructors, before main.
-        "DESKTOP_STARTUP_ID", "DESKTOP_AUTOSTART_ID", "GOBJECT_DEBUG", "G_DEBUG",
+        "DESKTOP_AUTOSTART_ID", "GOBJECT_DEBUG", "G_DEBUG",
         "G_MESSAGES_PREFIXED", "G_SLICE", "PIXMAN_DISABLE", "QT_NO_CPU_FEATURE",
         "QTEST_DISABLE_CORE_DUMP", "OPENSSL_ia32cap", "ICU_DATA", "VK_LOADER_DEBUG",
         "LIBGCRYPT_FORCE_FIPS_MODE", "AS_SECURE_LOG_FILE", "LLVM_OVERRIDE_PRODUCER",
@@ -35,13 +35,18 @@ struct PoolEnvironment: Equatable, Sendable {
         "OPENBLAS_", "OPENCV_", "GLOG_", "SWIFT_",
     ]
 
+    /// Values of one launch, which no paused instance could have. The instance gets them with the
+    /// rest of its environment when it is launched. GTK reads them in a constructor all the same,
+    /// so that it does not see them then; a manifest can name them in `EnvironmentKeys=`.
+    static let perLaunch: Set<Substring> = ["DESKTOP_STARTUP_ID", "XDG_ACTIVATION_TOKEN"]
+
     /// Takes one look-up for each variable, and one more if the name has an underscore: this is
     /// asked at each launch.
     private static func isReadEarly(_ name: Substring) -> Bool {
         // Names of libGL and OpenAL begin with two underscores.
         if name.hasPrefix("__") || names.contains(name) { return true }
         guard let end = name.utf8.firstIndex(of: UInt8(ascii: "_")) else { return false }
-        return families.contains(name[...end])
+        return families.contains(name[...end]) && !perLaunch.contains(name)
     }
 
     /// Picks the relevant variables of `environment`, with `extraNames` of the app's manifest. If a
@@ -67,6 +72,12 @@ struct PoolEnvironment: Equatable, Sendable {
     static func == (one: Self, other: Self) -> Bool {
         one.byteCount == other.byteCount
             && one.variables.elementsEqual(other.variables) { $0.utf8.elementsEqual($1.utf8) }
+    }
+
+    /// The names of the variables in which the two differ, sorted. Their values may be secret.
+    func differingNames(from other: PoolEnvironment) -> [String] {
+        let differing = Set(variables).symmetricDifference(other.variables)
+        return Set(differing.map { String($0.prefix { $0 != "=" }) }).sorted()
     }
 
     /// The environment that a prewarmed process is started with: `base`, with these variables in

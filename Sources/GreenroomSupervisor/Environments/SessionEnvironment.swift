@@ -15,6 +15,8 @@ enum SessionEnvironment {
         "WATCHDOG_PID", "INVOCATION_ID", "JOURNAL_STREAM", "RUNTIME_DIRECTORY", "SYSTEMD_EXEC_PID",
         "MANAGERPID", "SWIFT_BACKTRACE", "GREENROOM_RUNTIME_DIRECTORY", "GREENROOM_SOCKET",
         "STATE_DIRECTORY", "CACHE_DIRECTORY", "LD_PRELOAD", "OLDPWD", "PWD", "SHLVL", "_",
+        // Of the launch that started the session, or of nobody any more.
+        "DESKTOP_STARTUP_ID", "XDG_ACTIVATION_TOKEN",
     ]
 
     /// What a user who is logged in, or lingers, has below /run/user (pam_systemd(8)).

@@ -112,6 +112,7 @@ final class AppInstaller {
     ) -> Control.ReloadReport {
         let (changed, removed) = catalog.replace(
             with: result.apps, unchanged: result.unchanged, former: former)
+        catalog.absent = result.absent
         for app in removed { remove(app) }
         watchPrograms()
         var faults = result.faults

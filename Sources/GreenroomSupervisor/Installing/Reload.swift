@@ -14,12 +14,13 @@ final class Reload {
     private let work: BackgroundWork
     private let metrics: Metrics
     private let installer: AppInstaller
+    private let degradations: Degradations
     private let log: Log
 
     init(
         file: ConfigurationFile, settings: ControlSettings, core: Core, events: EventStream,
         reclaimer: Reclaimer, work: BackgroundWork, metrics: Metrics, installer: AppInstaller,
-        log: Log
+        degradations: Degradations, log: Log
     ) {
         self.file = file
         self.settings = settings
@@ -29,6 +30,7 @@ final class Reload {
         self.work = work
         self.metrics = metrics
         self.installer = installer
+        self.degradations = degradations
         self.log = log
     }
 
@@ -43,7 +45,9 @@ final class Reload {
 
     /// Applies the settings of greenroom.conf. A faulty file changes nothing.
     private func reconfigure() -> [Control.ManifestFault] {
-        let (read, faults) = file.readAgain(log)
+        let (read, faults, note) = file.readAgain(log)
+        degradations.forget(ConfigurationFile.noteCode)
+        note.map(degradations.note)
         guard let configuration = read else { return faults }
         do { settings.access = try Access(configuration, log: log) } catch {
             log.failed("looking up the groups of greenroom.conf", error)

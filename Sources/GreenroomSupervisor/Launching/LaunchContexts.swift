@@ -114,6 +114,9 @@ final class LaunchContexts {
             }
             let pool = PoolEnvironment(of: texts, extraNames: app.environment.extraKeyNames)
             key = environments.key(for: pool, of: app)
+            app.differingVariables = differingVariables(pool, key, app)
+        } else {
+            app.differingVariables = differingVariables(app.environment.pool, key, app)
         }
         addNotifySocket(to: &context, of: app)
         // What the manifest sets, it sets for every caller.
@@ -129,6 +132,27 @@ final class LaunchContexts {
         try context.checkDescriptors()
         return (context, key)
     }
+
+    /// The variables for which no paused instance can serve the launch: those in which it differs
+    /// from the one that is most like it.
+    private func differingVariables(
+        _ pool: PoolEnvironment, _ key: EnvironmentKey, _ app: InstalledApp
+    ) -> [String] {
+        guard core.lifecycle.coldReason(for: app.identifier, key: key) == .environmentMismatch
+        else { return [] }
+        let keys = Set(
+            core.lifecycle.instances(of: app.identifier).filter(\.state.isPrewarm)
+                .map(\.environmentKey))
+        let others = keys.compactMap { other in
+            other == app.description.environmentKey
+                ? app.environment.pool : environments[other, app.poolOwner]
+        }
+        let differences = others.map { pool.differingNames(from: $0) }
+        return Array((differences.min { $0.count < $1.count } ?? []).prefix(Self.namedVariables))
+    }
+
+    /// At most this many variables are named, for people.
+    private static let namedVariables = 8
 
     /// Takes over the caller's descriptors and state. If only a new process can take them over, the
     /// launch is cold.

@@ -13,6 +13,8 @@ struct LoadResult {
     var unchanged: [InstalledApp] = []
     var moved: [InstalledApp] = []
     var faults: [Control.ManifestFault] = []
+    /// The apps that have a manifest and are not installed, by the identifier in its file's name.
+    var absent: [String: AbsentApp] = [:]
     /// Programs that are missing now: an upgrade may be about to bring them back.
     var missingPrograms: [String] = []
 }
@@ -75,5 +77,12 @@ extension LoadResult {
         if failure.isMissingProgram, let program = manifest.command.first, program.hasPrefix("/") {
             missingPrograms.append(program)
         }
+    }
+}
+
+extension [Diagnostic] {
+    /// The errors among them, as clients get them.
+    var errors: [Control.ManifestFault] {
+        filter { $0.severity == .error }.map(Control.ManifestFault.init)
     }
 }

@@ -28,6 +28,8 @@ final class ManifestReading {
     private var names: [ManifestName] = []
     private var onDemand: Set<ManifestName> = []
     private var manifests: [(AppManifest, AppFile)] = []
+    /// The files that were looked at, without masked ones.
+    private var looked: [AppFile] = []
     private var step = Step.folders
 
     init(_ loader: AppLoader, former: [InstalledApp], log: Log) {
@@ -64,6 +66,7 @@ final class ManifestReading {
             install(manifests[index].0, manifests[index].1, enabled)
             step = .apps(enabled, at: index + 1)
         case .end:
+            rememberRefused()
             loader.end(result, lookups)
             step = .over
         case .over: break
@@ -94,7 +97,12 @@ final class ManifestReading {
     }
 
     private func look(at name: ManifestName, _ folders: AppFolders, _ enabled: EnabledApps) {
-        guard let file = folders.file(of: name), !file.isMasked else { return }
+        guard let file = folders.file(of: name) else { return }
+        guard !file.isMasked else {
+            result.absent[name.identifier] = AbsentApp(file: file.main.path, fault: nil)
+            return
+        }
+        looked.append(file)
         if let app = known[name.file], app.sourceDigest == file.digest,
             lookups.isCurrent(app)
         {
@@ -104,6 +112,19 @@ final class ManifestReading {
             app.startOccasions = occasions
         } else if let manifest = result.read(file, lookups, log) {
             manifests.append((manifest, file))
+        }
+    }
+
+    /// Notes the apps that were looked at and are not installed. Each has an error in one of its
+    /// files.
+    private func rememberRefused() {
+        guard !result.faults.isEmpty else { return }
+        let installed = Set((result.apps + result.unchanged).map(\.fileName))
+        let faults = Dictionary(
+            result.faults.map { ($0.file, $0) }, uniquingKeysWith: { first, _ in first })
+        for file in looked where !installed.contains(file.name.file) {
+            guard let fault = file.paths.lazy.compactMap({ faults[$0] }).first else { continue }
+            result.absent[file.name.identifier] = AbsentApp(file: file.main.path, fault: fault)
         }
     }
 
@@ -145,11 +166,7 @@ final class ManifestReading {
         _ manifests: [(AppManifest, AppFile)]
     ) -> [(AppManifest, AppFile)] {
         guard manifests.contains(where: { $0.0.dependencies != nil }) else { return manifests }
-        let others = result.unchanged.map { app in
-            let dependencies = app.description.dependencies.value
-            let names = (dependencies?.requires ?? []) + (dependencies?.after ?? [])
-            return (app.identifier.rawValue, names.map(\.rawValue))
-        }
+        let others = result.unchanged.map { ($0.identifier.rawValue, $0.dependencyNames) }
         let (kept, diagnostics) = AppManifest.withoutCircles(manifests.map(\.0), beside: others)
         result.report(diagnostics, log)
         let names = Set(kept.map(\.identifier))
@@ -183,5 +200,13 @@ final class ManifestReading {
             }
         }
         return entries
+    }
+}
+
+extension InstalledApp {
+    /// The apps of Requires= and After=.
+    var dependencyNames: [String] {
+        let dependencies = description.dependencies.value
+        return ((dependencies?.requires ?? []) + (dependencies?.after ?? [])).map(\.rawValue)
     }
 }

@@ -19,7 +19,7 @@ struct SpawnerUsers {
         temporaryFolders.forget()
         priorities.controllersMayDiffer()
         instances.use(cgroups: greeting.welcome.cgroup.map(Cgroup.init(directory:)))
-        degradations.forget()
+        degradations.forgetSpawners()
         if let reason = greeting.welcome.degradation {
             degradations.note(
                 Control.Note(

@@ -10,7 +10,11 @@ final class Degradations {
     init(log: Log) { self.log = log }
 
     /// Another spawner may be able to do what the former one could not.
-    func forget() { notes = [] }
+    func forgetSpawners() { notes.removeAll { Self.spawnerCodes.contains($0.code) } }
+
+    private static let spawnerCodes: Set = ["no_cgroups", "no_guard", "no_spawner"]
+
+    func forget(_ code: String) { notes.removeAll { $0.code == code } }
 
     /// Logs the note once, and keeps it in place of a note with the same code.
     func note(_ note: Control.Note) {

@@ -67,7 +67,13 @@ extension Reporter {
     ) {
         let kind = Control.LaunchKind(outcome.kind)
         let reason = outcome.coldReason.map(Control.ColdReason.init)
-        let words = kind.rawValue + (reason.map { " (\($0.rawValue))" } ?? "")
+        var names: [String] = []
+        if outcome.coldReason == .environmentMismatch {
+            names = catalog[app]?.differingVariables ?? []
+        }
+        let variables = names.joined(separator: ", ")
+        let why = names.isEmpty ? "" : ": \(variables)"
+        let words = kind.rawValue + (reason.map { " (\($0.rawValue)\(why))" } ?? "")
         log.line(
             app, .info, "launched \(app): \(words)",
             [
@@ -78,6 +84,7 @@ extension Reporter {
             $0.launchIdentifier = launch.rawValue
             $0.launchKind = .known(kind)
             $0.coldReason = reason.map { .known($0) }
+            $0.text = variables
         }
     }
 

@@ -9,7 +9,7 @@ final class Reporter {
     let log: Log
     let events: EventStream
     private let core: Core
-    private let catalog: AppCatalog
+    let catalog: AppCatalog
     private let tellsStatus: Bool
     private var statusTimer: EventSource?
     private var isStatusDue = false

@@ -58,7 +58,7 @@ final class ListeningSockets {
         var held: [Held] = []
         var faults: [Control.ManifestFault] = []
         for socket in app.sockets {
-            let name = "\(app.identifier) \(socket.kind) \(socket.address)"
+            let name = Self.name(of: socket, app)
             do throws(SystemError) {
                 let descriptor: FileDescriptor
                 if let own = old.removeValue(forKey: name) {
@@ -73,16 +73,43 @@ final class ListeningSockets {
                 }
                 held.append(Held(socket: socket, name: name, descriptor: descriptor))
             } catch {
-                let message = "listening on \(socket.address): \(error)"
-                log.say(.error, "\(app.manifestPath): \(message)")
-                faults.append(
-                    .init(file: app.manifestPath, line: 0, column: 0, message: message))
+                let fault = Self.fault(of: socket, app, error)
+                log.say(.error, "\(fault)")
+                faults.append(fault)
             }
         }
         for former in table[app.identifier] ?? [] where old[former.name] != nil { close(former) }
         table[app.identifier] = held.isEmpty ? nil : held
         if isWatched { watch(app.identifier) }
         return faults
+    }
+
+    /// Why sockets of an app that is not installed yet could not be made. Makes each that the app
+    /// does not have, and closes it again.
+    func objections(to app: InstalledApp) -> [Control.ManifestFault] {
+        let own = Set((table[app.identifier] ?? []).map(\.name))
+        return app.sockets.compactMap { socket in
+            if own.contains(Self.name(of: socket, app)) { return nil }
+            do throws(SystemError) {
+                _ = try socket.open()
+                socket.remove()
+                return nil
+            } catch {
+                return Self.fault(of: socket, app, error)
+            }
+        }
+    }
+
+    private static func name(of socket: SocketSpecification, _ app: InstalledApp) -> String {
+        "\(app.identifier) \(socket.kind) \(socket.address)"
+    }
+
+    private static func fault(
+        of socket: SocketSpecification, _ app: InstalledApp, _ error: SystemError
+    ) -> Control.ManifestFault {
+        .init(
+            file: app.manifestPath, line: 0, column: 0,
+            message: "listening on \(socket.address): \(error)")
     }
 
     /// Whether some of the sockets that the manifest asks for could not be made; another try may

@@ -38,16 +38,35 @@ import Testing
         try daemon.await("a pool of the new environment") { client in
             try client.paused(Self.app).contains { $0.instance > launched.instance } ? true : nil
         }
-        #expect(try client.wait(paused.instance).signal == SIGKILL)
+        let explained = try #require(try client.explain(Self.app).lastLaunch)
+        #expect(explained.differingVariables == ["LC_ALL"])
+        #expect(daemon.log.contains("cold (environment_mismatch: LC_ALL)"))
+        // One stays for the former environment.
+        #expect(try client.instance(paused.instance).state == .prewarmed)
         #expect(try client.run(Self.app, [], french).launched.kind == .prewarmed)
         // Variables that are not read before main do not matter.
-        try daemon.awaitPaused(Self.app)
+        try daemon.awaitPaused(Self.app, count: 2)
         let (third, _, _) = try client.run(Self.app) {
             $0.environment = [
                 .init(name: "LC_ALL", value: "fr_FR.UTF-8"), .init(name: "OTHER", value: "1"),
             ]
         }
         #expect(third.kind == .prewarmed)
+        #expect(try client.run(Self.app).launched.kind == .prewarmed)
+    }
+
+    @Test(arguments: ["DESKTOP_STARTUP_ID", "XDG_ACTIVATION_TOKEN"])
+    func `a token of one launch reaches a paused instance`(name: String) throws {
+        let daemon = try TestDaemon(TestApp(Self.app, exec: "/usr/bin/env", prewarm: 1))
+        let client = try daemon.client()
+        for token in ["one", "two"] {
+            try daemon.awaitPaused(Self.app)
+            let (launched, text, _) = try client.run(Self.app) {
+                $0.environment = [.init(name: .text(name), value: .text(token))]
+            }
+            #expect(launched.kind == .prewarmed, "\(token)")
+            #expect(text.split(separator: "\n").contains("\(name)=\(token)"))
+        }
     }
 
     @Test func `a launch before the first prewarm is cold because no instance is ready`() throws {

@@ -177,4 +177,101 @@ import Testing
         // A client that brings descriptors for output needs no terminal.
         #expect(try client.run(Self.app).text == "text\n")
     }
+
+    /// A daemon that was started before the session had a display.
+    @Test func `a desktop app without a display gets the session's, or is refused`() throws {
+        let runtime = try TemporaryDirectory()
+        var options = TestDaemon.Options()
+        options.desktopFolder = true
+        options.hasDisplay = false
+        options.environment = ["XDG_RUNTIME_DIR=\(runtime.path)"]
+        let daemon = try TestDaemon([], options)
+        let app = "org.example.shown"
+        try daemon.directory.write(
+            "[Desktop Entry]\nType=Application\nName=Shown\nExec=/usr/bin/env\n",
+            to: "applications/\(app).desktop")
+        try daemon.directory.write("[App]\n", to: "apps/\(app).app")
+        let client = try daemon.client()
+        #expect(try client.reload().failed.isEmpty)
+        func refusal() throws -> String? {
+            let error = #expect(throws: ControlError.self) { try client.launch(app) }
+            guard case .refused("no_display", let reason)? = error else { return nil }
+            return reason
+        }
+        #expect(try refusal()?.contains("dbus-update-activation-environment") == true)
+        let output = try Output()
+        _ = try client.launch(app, output: output.number) {
+            $0.environment = [.init(name: "WAYLAND_DISPLAY", value: "wayland-7")]
+        }
+        #expect(try output.text().contains("WAYLAND_DISPLAY=wayland-7\n"))
+        mkdir(runtime.path + "/systemd", 0o755)
+        let manager = try UserManager(at: runtime.path + "/systemd/private", variables: "LANG=C")
+        #expect(try refusal() != nil)
+        manager.end()
+        let another = try UserManager(
+            at: runtime.path + "/systemd/private",
+            variables: "DISPLAY=:7", "XAUTHORITY=/x", "LD_PRELOAD=/evil", "LANG=de")
+        let shown = try Output()
+        _ = try client.launch(app, output: shown.number)
+        let lines = try shown.text().split(separator: "\n")
+        #expect(lines.contains("DISPLAY=:7") && lines.contains("XAUTHORITY=/x"))
+        #expect(!lines.contains("LD_PRELOAD=/evil") && !lines.contains("LANG=de"))
+        another.end()
+    }
+}
+
+/// Answers as systemd's user manager does at its private socket, whatever is asked: with these variables.
+private final class UserManager {
+    private let process: ChildProcess
+
+    init(at path: String, variables: String...) throws {
+        let pipe = try Pipe()
+        var request = ChildRequest(
+            "/usr/bin/python3", arguments: ["python3", "-c", Self.program, path] + variables)
+        request.descriptors[1] = pipe.writeEnd
+        process = try ChildProcess(request)
+        pipe.closeWriteEnd()
+        // It prints a line when it listens.
+        var byte: UInt8 = 0
+        guard read(pipe.readEnd, &byte, 1) == 1 else { throw TestError("no user manager") }
+    }
+
+    func end() {
+        process.kill(SIGKILL)
+        _ = try? process.waitForExit()
+    }
+
+    /// The wire format of the D-Bus specification: the handshake, and a reply to one call.
+    private static let program = """
+        import os, socket, struct, sys
+        path, variables = sys.argv[1], sys.argv[2:]
+        if os.path.exists(path): os.unlink(path)
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(path); listener.listen()
+        print("listening", flush=True)
+        pad = lambda data, to: data + bytes(-len(data) % to)
+        while True:
+            peer = listener.accept()[0]
+            data = b""
+            while b"BEGIN\\r\\n" not in data:
+                part = peer.recv(4096)
+                if not part: break
+                data += part
+            if b"BEGIN\\r\\n" not in data: continue
+            head, _, rest = data.partition(b"BEGIN\\r\\n")
+            for line in head.lstrip(bytes(1)).split(b"\\r\\n"):
+                if line == b"AUTH EXTERNAL": peer.sendall(b"DATA\\r\\n")
+                elif line.startswith((b"AUTH EXTERNAL ", b"DATA")): peer.sendall(b"OK " + b"0" * 31 + b"1\\r\\n")
+                elif line.startswith(b"NEGOTIATE"): peer.sendall(b"ERROR\\r\\n")
+            while len(rest) < 16: rest += peer.recv(4096)
+            serial = struct.unpack_from("<I", rest, 8)[0]
+            strings = b""
+            for one in variables:
+                strings = pad(strings, 4) + struct.pack("<I", len(one)) + one.encode() + bytes(1)
+            body = pad(bytes([2]) + b"as" + bytes(1), 4) + struct.pack("<I", len(strings)) + strings
+            fields = bytes([5, 1]) + b"u" + bytes(1) + struct.pack("<I", serial)
+            fields += bytes([8, 1]) + b"g" + bytes(1) + bytes([1]) + b"v" + bytes(1)
+            message = struct.pack("<cBBBIII", b"l", 2, 1, 1, len(body), 1, len(fields)) + fields
+            peer.sendall(pad(message, 8) + body)
+        """
 }

@@ -94,4 +94,82 @@ import Testing
             try client.explain("net.nothing.zzzzzzzz")
         }
     }
+
+    @Test func `apps that were refused or masked are remembered with the reason`() throws {
+        let daemon = try TestDaemon(TestApp(Self.good, exec: try compileProbe("behave.c")))
+        try daemon.directory.write(
+            "[App]\nExec=/nowhere/at/all\n", to: "apps/org.example.gone.app")
+        try daemon.directory.write(
+            "[App]\nExec=/bin/true\nUMask=9\n", to: "apps/org.example.bad.app")
+        symlink("/dev/null", daemon.appDirectory + "/org.example.masked.app")
+        let client = try daemon.client()
+        _ = try client.reload()
+        guard case .listed(let all) = try client.call(.listAll) else { throw TestError("a reply") }
+        let reasons = Dictionary(
+            uniqueKeysWithValues: all.map { ($0.identifier, $0.refusal?.text) })
+        let folder = daemon.appDirectory
+        #expect(reasons.count == 4 && reasons[Self.good] == .some(nil))
+        #expect(reasons["org.example.masked"] == "masked by \(folder)/org.example.masked.app")
+        #expect(
+            reasons["org.example.bad"]??.hasPrefix(
+                "refused because \(folder)/org.example.bad.app:3:") == true)
+        #expect(
+            reasons["org.example.gone"]??.hasPrefix(
+                "refused because \(folder)/org.example.gone.app: ") == true)
+        for (name, code) in [
+            ("org.example.masked", "masked"), ("org.example.gone", "manifest_refused"),
+        ] {
+            let reason = "\(name) is not installed: \(try #require(reasons[name] ?? nil))"
+            #expect(throws: ControlError.refused(code: code, reason: reason)) {
+                try client.launch(name)
+            }
+            #expect(throws: ControlError.refused(code: code, reason: reason)) {
+                try client.call(.status(.app(name)))
+            }
+        }
+        unlink(folder + "/org.example.gone.app")
+        _ = try client.reload()
+        #expect(
+            throws: ControlError.noSuchApp("org.example.gone", suggestion: Self.good)
+        ) { try client.launch("org.example.gone") }
+    }
+
+    /// What a reload refuses, a check refuses with the same words; and neither refuses more.
+    @Test func `a check of manifests agrees with a reload`() throws {
+        let daemon = try TestDaemon(TestApp(Self.good, exec: try compileProbe("behave.c")))
+        let client = try daemon.client()
+        try daemon.directory.write("", to: "not-a-program")
+        let texts = [
+            "missing": "Exec=/nowhere/at/all", "folder": "Exec=/etc",
+            "text": "Exec=\(daemon.directory.path)/not-a-program",
+            "user": "Exec=/bin/true\nUser=nobody-of-this-name",
+            "group": "Exec=/bin/true\nGroup=nogroup-of-this-name",
+            "itself": "Exec=/bin/true\nAfter=org.example.itself",
+            "filter": "Exec=/bin/true\n[Sandbox]\nSystemCallFilter=@system-service",
+            "unknown": "Exec=/bin/true\n[Sandbox]\nSystemCallFilter=no_such_call",
+            "socket": "Exec=/bin/true\n[Socket]\nListenStream=/nowhere/at/all/socket",
+            "port": "Exec=/bin/true\n[Socket]\nListenStream=127.0.0.1:1",
+            "listener": "Exec=/bin/true\n[Socket]\nListenStream=\(daemon.directory.path)/s",
+            "fine": "Exec=/bin/true",
+            "same": "Exec=/bin/true\nIdentifier=\(Self.good)",
+        ]
+        for (word, lines) in texts.sorted(by: { $0.key < $1.key }) {
+            let file = "\(daemon.appDirectory)/org.example.\(word).app"
+            let text = "[App]\n\(lines)\n"
+            let draft = Control.ManifestDraft(
+                name: "org.example.\(word).app", sources: [.init(file: file, text: text)])
+            guard case .verified(let checked) = try client.call(.verify([draft])) else {
+                throw TestError("another reply")
+            }
+            try daemon.directory.write(text, to: "apps/org.example.\(word).app")
+            let failed = try client.reload().failed
+            #expect(checked == failed, "\(word)")
+            if ["missing", "folder", "text", "user", "group", "socket", "same"].contains(word) {
+                #expect(!checked.isEmpty, "\(word)")
+            }
+            if ["fine", "listener"].contains(word) { #expect(checked.isEmpty, "\(checked)") }
+            unlink(file)
+            _ = try client.reload()
+        }
+    }
 }

@@ -173,4 +173,22 @@ import Testing
             try client.call(.transition(.foreground, .app(Self.app)))
         }
     }
+
+    @Test func `status measures the memory of a running app`() throws {
+        let daemon = try TestDaemon(
+            TestApp(
+                "org.example.big", exec: "/usr/bin/python3", prewarm: 1, "ReadyOn=first-output"))
+        let client = try daemon.client()
+        let paused = try daemon.awaitPaused("org.example.big", count: 1)
+        let known = try #require(paused.first?.byteCount)
+        let code =
+            "import time; x = bytearray(b'x') * (64 << 20); print(1, flush=True); time.sleep(600)"
+        let launched = try client.launch("org.example.big", ["-c", code])
+        try daemon.await("its first output") { client in
+            try client.instance(launched.instance).state == .active ? true : nil
+        }
+        let now = try #require(try client.instance(launched.instance).byteCount)
+        #expect(launched.kind == .prewarmed && known < 32 << 20)
+        #expect(now > 64 << 20, "measured \(now), and \(known) at its pause")
+    }
 }

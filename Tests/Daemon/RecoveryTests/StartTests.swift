@@ -99,12 +99,31 @@ import Testing
         let noDirectory = try run("/nowhere/at/all")
         #expect(noDirectory.exit == .status(1))
         #expect(noDirectory.text.contains("/nowhere/at/all"))
-        let bad = try directory.write("[Greenroom]\nPrewarmBudget=much\n", to: "bad.conf")
-        let badConfiguration = try run(directory.path, ["--config", bad])
-        #expect(badConfiguration.exit == .status(1))
-        #expect(badConfiguration.text.contains("\(bad):2:"))
         // The daemon must not have left a spawner behind.
         #expect(Processes.mentioning(directory.path).isEmpty)
+    }
+
+    @Test func `a typing error in greenroom.conf does not stop a start`() throws {
+        let daemon = try TestDaemon(program(app, try compileProbe("behave.c")))
+        func notes() throws -> [String] {
+            try daemon.client().describe().degraded.filter { $0.code == "bad_configuration" }
+                .map(\.text)
+        }
+        #expect(try notes().isEmpty)
+        try daemon.configure(["PrewarmBudget=much"])
+        try daemon.kill()
+        try daemon.start()
+        let text = try #require(try notes().first)
+        #expect(text.contains("those of the last good file count"))
+        #expect(text.contains("/greenroom.conf:") && text.contains("PrewarmBudget"), "\(text)")
+        try daemon.kill()
+        unlink(daemon.directory.path + "/state/greenroom.conf")
+        try daemon.start()
+        #expect(try notes().first?.contains("the defaults count") == true)
+        #expect(try daemon.client().launch(app, ["exit", "2"]).kind == .cold)
+        try daemon.configure([])
+        #expect(try daemon.client().reload().failed.isEmpty)
+        #expect(try notes().isEmpty)
     }
 
     @Test func `relative paths start at the directory in which the daemon was started`() throws {

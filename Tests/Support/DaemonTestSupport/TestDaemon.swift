@@ -28,6 +28,8 @@ public final class TestDaemon {
         public var vendorFolder = false
         /// A folder of desktop entries, `applications`.
         public var desktopFolder = false
+        /// Whether a daemon with that folder knows a display.
+        public var hasDisplay = true
         /// The machine's own load, memory and batteries instead of none: `machine/proc` and
         /// `machine/sys` in the test's folder, where a test may write what it wants.
         public var ownMachine = false
@@ -125,7 +127,8 @@ public final class TestDaemon {
             environment: [
                 "PATH=\(options.searchPath)", "NOTIFY_SOCKET=\(address)",
                 "GREENROOM_TEST=\(directory.path)", "SWIFT_BACKTRACE=enable=no", "LANG=C",
-            ] + options.environment + ChildRequest.sanitizerOptions)
+            ] + (options.desktopFolder && options.hasDisplay ? ["DISPLAY=:99"] : [])
+                + options.environment + ChildRequest.sanitizerOptions)
         let log = open(logPath, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o666)
         defer { close(log) }
         if let first = wrapper.first {

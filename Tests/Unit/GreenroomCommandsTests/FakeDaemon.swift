@@ -72,7 +72,7 @@ final class FakeDaemon: Sendable {
 
     private static func usual(_ call: ControlCall) -> TestServer.Answer {
         switch call {
-        case .list: .reply([ControlReply.listed(apps)])
+        case .list, .listAll: .reply([ControlReply.listed(apps)])
         case .launch(let launch):
             if apps.contains(where: { $0.identifier == launch.app }) {
                 .reply([ControlReply.launched(launched)])
@@ -90,7 +90,8 @@ final class FakeDaemon: Sendable {
                         exit: .init(reason: .exitedSelf, status: 7)))
             ])
         case .signal: .reply([ControlReply.done])
-        case .describe, .status, .watch, .reload, .explain, .resetFailed, .application, .prepare,
+        case .describe, .status, .watch, .reload, .verify, .explain, .resetFailed, .application,
+            .prepare,
             .debugPressure, .metrics, .task:
             .fail(ControlError.shuttingDown)
         }

@@ -103,7 +103,8 @@ import VarlinkTestSupport
                 output.write("waiting\n")
                 return .hold
             case .signal: return .replyReleasing(ControlReply.done, held: ending)
-            case .describe, .list, .status, .prewarm, .transition, .watch, .reload, .explain,
+            case .describe, .list, .listAll, .verify, .status, .prewarm, .transition, .watch,
+                .reload, .explain,
                 .resetFailed, .application, .prepare, .debugPressure, .metrics, .task:
                 return nil
             }
@@ -133,7 +134,8 @@ import VarlinkTestSupport
                 return .replyReleasing(
                     ControlReply.changed(.init(instance: 1, state: .background)),
                     held: ControlReply.launched(FakeDaemon.launched))
-            case .describe, .list, .status, .prewarm, .wait, .signal, .watch, .reload, .explain,
+            case .describe, .list, .listAll, .verify, .status, .prewarm, .wait, .signal, .watch,
+                .reload, .explain,
                 .resetFailed, .application, .prepare, .debugPressure, .metrics, .task:
                 return nil
             }

@@ -6,7 +6,7 @@ import VarlinkTestSupport
 @Suite struct `The control interface` {
     @Test func `the control interface is described in Varlink's language`() {
         #expect(Control.interface.name == Control.interfaceName)
-        #expect(Control.interface.methods.count == 32)
+        #expect(Control.interface.methods.count == 33)
         #expect(Control.interface.errors.count == 11)
     }
 
@@ -53,8 +53,9 @@ import VarlinkTestSupport
                             ControlReply.watched(Samples.fullEvent),
                         ])
                     case .status: return .reply([ControlReply.status([Samples.fullInstance])])
-                    case .describe, .list, .prewarm, .wait, .transition, .signal, .reload,
-                        .explain, .resetFailed, .application, .prepare, .debugPressure,
+                    case .describe, .list, .listAll, .prewarm, .wait, .transition, .signal,
+                        .reload, .verify, .explain, .resetFailed, .application, .prepare,
+                        .debugPressure,
                         .metrics, .task:
                         return .fail(ControlError.shuttingDown)
                     }

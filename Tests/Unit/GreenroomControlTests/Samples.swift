@@ -78,7 +78,8 @@ enum Samples {
             .prewarm(app: "a.b", count: 3), .launch(Control.LaunchCall(app: "a.b")),
             .launch(fullLaunch), .launch(byteLaunch), .wait(.instance(1 << 40)),
             .wait(.launch("abc")),
-            .signal(instance: 3, signal: 15), .watch(), .watch(after: 3), .reload,
+            .signal(instance: 3, signal: 15), .watch(), .watch(after: 3), .reload, .listAll,
+            .verify([.init(name: "a.app", sources: [.init(file: "/a.app", text: "[App]\n")])]),
             .explain(app: "a.b"),
             .resetFailed(app: "a.b"), .prepare(app: "a.b"), .debugPressure(.critical),
             .metrics(app: "a.b"),
@@ -151,6 +152,7 @@ enum Samples {
         explanation.retryAfterUSec = 4
         explanation.lastLaunch = .init(
             instance: 5, kind: .cold, coldReason: .ineligible, elapsedUSec: 6, timestampUSec: 7)
+        explanation.lastLaunch?.differingVariables = ["LANG"]
         explanation.confinement = ["ProtectSystem=strict"]
         var supervision = Control.SupervisionStatus(restart: "always", restartCount: 8)
         supervision.nextStartUSec = 9
@@ -158,6 +160,13 @@ enum Samples {
         supervision.forceQuit = .init(code: "force_quit", text: "nothing starts it")
         explanation.supervision = supervision
         return explanation
+    }
+
+    static var refused: Control.AppSummary {
+        var summary = Control.AppSummary(identifier: "a.b")
+        summary.manifestFile = "/a.b.app"
+        summary.refusal = .init(code: "manifest_refused", text: "refused because it is bad")
+        return summary
     }
 
     static let replies: [(ControlReply, ControlCall)] = [
@@ -209,6 +218,8 @@ enum Samples {
                     loaded: ["a.b"],
                     failed: [.init(file: "/x.app", line: 1, column: 2, message: "m")])), .reload
         ),
+        (.verified([.init(file: "/x.app", line: 1, column: 2, message: "m")]), .verify([])),
+        (.listed([refused]), .listAll),
         (.handled(app: "a.b", launched), .application(.open(fullOpen))),
         (.done, .application(.lock(user: nil))),
         (.done, .application(.scene(app: "a.b", .discard, session: "3"))),

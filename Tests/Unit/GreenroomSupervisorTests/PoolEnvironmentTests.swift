@@ -14,7 +14,7 @@ struct PoolEnvironmentTests {
     @Test(arguments: [
         "LD_LIBRARY_PATH=/x", "LANG=de_DE.UTF-8", "LANGUAGE=de", "LC_TIME=C", "TZ=UTC", "TMPDIR=/x",
         "GLIBC_TUNABLES=x", "MALLOC_ARENA_MAX=1", "XDG_DATA_HOME=/x", "HOME=/x", "PATH=/x",
-        "DESKTOP_STARTUP_ID=x", "__GL_SINGLETHREADED=1", "OMP_NUM_THREADS=1",
+        "DESKTOP_AUTOSTART_ID=x", "__GL_SINGLETHREADED=1", "OMP_NUM_THREADS=1",
         "GFORTRAN_STDIN_UNIT=5",
         "GNUTLS_DEBUG_LEVEL=1", "P11_KIT_DEBUG=1", "OPENSSL_ia32cap=0", "ASAN_OPTIONS=x",
         "SWIFT_BACKTRACE=enable=no", "SWIFT_DETERMINISTIC_HASHING=1",
@@ -30,6 +30,20 @@ struct PoolEnvironmentTests {
     @Test(arguments: ["LD=1", "GCC_COLORS=x", "OMPI_x=1", "_=x", "A__GL=1", "PWD=/x", "DISPLAY=:0"])
     func `a variable with a similar name makes no difference`(entry: String) {
         #expect(PoolEnvironment(of: [entry]) == PoolEnvironment(of: []))
+    }
+
+    @Test(arguments: ["DESKTOP_STARTUP_ID=x", "XDG_ACTIVATION_TOKEN=x"])
+    func `a value of one launch makes no difference, unless the manifest names it`(entry: String) {
+        #expect(PoolEnvironment(of: [entry]) == PoolEnvironment(of: []))
+        let names: Set = [String(entry.prefix { $0 != "=" })]
+        #expect(PoolEnvironment(of: [entry], extraNames: names).variables == [entry])
+    }
+
+    @Test func `environments differ in the variables that have another value or none`() {
+        let one = PoolEnvironment(of: ["LANG=de", "TZ=UTC", "PATH=/bin"])
+        let other = PoolEnvironment(of: ["LANG=fr", "PATH=/bin", "LC_ALL=C"])
+        #expect(one.differingNames(from: other) == ["LANG", "LC_ALL", "TZ"])
+        #expect(one.differingNames(from: one).isEmpty)
     }
 
     @Test func `a manifest adds names to the pool environment`() {

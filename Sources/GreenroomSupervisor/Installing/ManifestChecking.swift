@@ -1,0 +1,55 @@
+internal import GreenroomControl
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import GreenroomManifest
+internal import Systemd
+
+/// Says whether a reload would install manifests, by doing what a reload does and installing
+/// nothing.
+@LoopActor
+struct ManifestChecking {
+    let loader: AppLoader
+    let catalog: AppCatalog
+    let sockets: ListeningSockets
+    let log: Log
+
+    func faults(of drafts: [Control.ManifestDraft]) -> [Control.ManifestFault] {
+        let lookups = loader.begin(log)
+        var faults: [Control.ManifestFault] = []
+        var manifests: [AppManifest] = []
+        for draft in drafts {
+            let name = ManifestName(file: draft.name)
+            let sources = draft.sources.map { ManifestSource(Array($0.text.utf8), file: $0.file) }
+            let (manifest, diagnostics) = AppManifest.parse(
+                sources, name: name, lookups.manifestContext)
+            faults += diagnostics.errors
+            // What a template's instances name is not known before they have names.
+            if let manifest, !name.isTemplate { manifests.append(manifest) }
+        }
+        let others = others(than: Set(drafts.map(\.name)))
+        let (unique, duplicates) = AppManifest.withoutDuplicates(
+            manifests,
+            beside: Dictionary(
+                others.map { ($0.identifier.rawValue, $0.manifestPath) },
+                uniquingKeysWith: { first, _ in first }))
+        let (kept, circles) = AppManifest.withoutCircles(
+            unique, beside: others.map { ($0.identifier.rawValue, $0.dependencyNames) })
+        faults += duplicates.errors + circles.errors
+        for manifest in kept { faults += self.faults(of: manifest, lookups) }
+        return faults
+    }
+
+    /// The installed apps that the drafts do not replace. Several drafts may replace each other's.
+    private func others(than names: Set<String>) -> [InstalledApp] {
+        catalog.unsortedApps.filter { !names.contains($0.fileName) }
+    }
+
+    private func faults(of manifest: AppManifest, _ lookups: Lookups) -> [Control.ManifestFault] {
+        do throws(LoadFailure) {
+            let app = try loader.maker(lookups).make(of: manifest, isDesktopOnly: false)
+            return app.map { sockets.objections(to: $0) } ?? []
+        } catch {
+            return [.init(file: manifest.file, line: 0, column: 0, message: error.message)]
+        }
+    }
+}
