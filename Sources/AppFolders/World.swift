@@ -55,6 +55,16 @@ public final class World {
         try? ExecutableInspection.find(name, in: searchPath)
     }
 
+    /// Why the program cannot be executed (execve(2)); nil if it can.
+    public func objection(toProgram name: String) -> ExecutableError? {
+        do throws(ExecutableError) {
+            _ = try ExecutableInspection.inspect(path: name, searchPath: searchPath)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
     /// What opens a terminal for a program, with the words before the program's.
     public var terminal: [String]? {
         if let path = findExecutable("xdg-terminal-exec") { return [path] }

@@ -18,15 +18,39 @@ public struct Greenroomctl: ParsableCommand {
             there is no such app.
             """,
         version: version,
-        subcommands: [
-            List.self, Status.self, Launch.self, Run.self, Prewarm.self, Foreground.self,
-            Background.self, Suspend.self, Resume.self, Terminate.self, Kill.self, Watch.self,
-            Explain.self, Logs.self, Verify.self, Reload.self,
-            Cat.self, Enable.self, Disable.self, Mask.self, Unmask.self, Edit.self, Delta.self,
-            ResetFailed.self, Doctor.self, Completion.self,
-            Open.self, Action.self, NotifyApp.self, Activity.self, Scene.self, Lock.self,
-            Unlock.self, Prepare.self, Debug.self, Metrics.self, Conformance.self,
-            DBusService.self, Tasks.self,
+        groupedSubcommands: [
+            CommandGroup(
+                name: "Looking",
+                subcommands: [
+                    List.self, Status.self, Top.self, IsActive.self, Watch.self, Explain.self,
+                    Logs.self, Metrics.self, Tasks.self, Doctor.self,
+                ]),
+            CommandGroup(
+                name: "Starting and ending",
+                subcommands: [
+                    Launch.self, Run.self, Restart.self, Terminate.self, Kill.self,
+                    ResetFailed.self, Prewarm.self, Prepare.self,
+                ]),
+            CommandGroup(
+                name: "States",
+                subcommands: [
+                    Foreground.self, Background.self, Suspend.self, Resume.self, Scene.self,
+                    Lock.self, Unlock.self,
+                ]),
+            CommandGroup(
+                name: "Asking apps",
+                subcommands: [
+                    Open.self, Action.self, NotifyApp.self, Activity.self, DBusService.self,
+                ]),
+            CommandGroup(
+                name: "Manifests",
+                subcommands: [
+                    Cat.self, Edit.self, Verify.self, Reload.self, Enable.self, Disable.self,
+                    IsEnabled.self, Mask.self, Unmask.self, Delta.self,
+                ]),
+            CommandGroup(
+                name: "Developing",
+                subcommands: [Conformance.self, Debug.self, Completion.self]),
         ])
 
     public init() {}
@@ -39,27 +63,25 @@ public struct Greenroomctl: ParsableCommand {
         if let plain = AttachedRun(plain: CommandWords.all.dropFirst()) {
             Glibc.exit(plain.execute(StandardConsole()))
         }
-        if let complaint = complaint(about: CommandLine.arguments.dropFirst()) {
+        let words = arranged(Array(CommandLine.arguments.dropFirst()))
+        if let complaint = complaint(about: words) {
             StandardConsole().complain(complaint)
             Glibc.exit(ExitStatus.usage.rawValue)
         }
         do {
-            var verb = try parseAsRoot()
+            var verb = try parseAsRoot(words)
             try verb.run()
         } catch {
-            guard let hint = hint(for: message(for: error), CommandLine.arguments.dropFirst())
-            else { end(error) }
-            StandardConsole().complain("\(fullMessage(for: error))\n\(hint)")
-            Glibc.exit(exitCode(for: error).rawValue)
+            end(error, hint(for: message(for: error), words))
         }
         Glibc.exit(EXIT_SUCCESS)
     }
 
-    /// The same as `exit(withError:)`, except that it escapes the arguments that a message repeats.
-    /// They may come from a stranger, for example as the name of a file.
-    private static func end(_ error: any Error) -> Never {
+    /// The same as `exit(withError:)`, except that it escapes the arguments that a message repeats,
+    /// and adds a hint. The arguments may come from a stranger, for example as the name of a file.
+    private static func end(_ error: any Error, _ hint: String?) -> Never {
         let status = exitCode(for: error)
-        let text = fullMessage(for: error)
+        let text = fullMessage(for: error) + (hint.map { "\n" + $0 } ?? "")
         guard !status.isSuccess, !text.isEmpty else { exit(withError: error) }
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         StandardConsole().explain(lines.map { String($0).harmless }.joined(separator: "\n") + "\n")

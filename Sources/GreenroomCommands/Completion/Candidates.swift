@@ -73,9 +73,9 @@ enum Candidates {
             switch word {
             case "foreground": return running.subtracting([.active])
             case "background": return running.subtracting([.background])
-            case "suspend": return running.subtracting([.suspended])
-            case "resume": return [.suspended]
-            case "terminate": return running
+            case "suspend", "freeze": return running.subtracting([.suspended])
+            case "resume", "thaw": return [.suspended]
+            case "terminate", "stop", "restart": return running
             case "kill": return running.union([.terminating, .prewarmed, .prewarming])
             case _: continue
             }
@@ -90,8 +90,11 @@ enum Candidates {
         let socket = words.firstIndex(of: "--socket").flatMap { index in
             words.indices.contains(index + 1) ? words[index + 1] : nil
         }
+        let whose = words.lazy.compactMap { word in
+            word.hasPrefix("--") ? DaemonOwner(rawValue: String(word.dropFirst(2))) : nil
+        }.first
         do throws(Failure) {
-            return try question(ControlClient(path: SocketPath.find(option: socket)))
+            return try question(ControlClient(path: SocketPath.find(option: socket, whose)))
         } catch {
             return []
         }

@@ -1,3 +1,4 @@
+import Glibc
 import GreenroomControl
 import UnitFile
 
@@ -13,10 +14,33 @@ extension ControlClient {
         case 1: return matches[0]
         case 0 where UInt64(name) != nil: throw .number(name)
         case 0:
+            // The daemon says why such an app is not installed.
+            if let absent = absent(called: name) { return absent }
             throw .control(
                 .noSuchApp(name, suggestion: Spelling.closest(to: name, among: apps)))
         case _: throw .ambiguous(name, matches)
         }
+    }
+
+    /// The apps that a name or a pattern (glob(7)) means.
+    func apps(
+        meantBy word: String, where isMeant: (Control.AppSummary) -> Bool
+    ) throws(Failure) -> [String] {
+        guard word.contains(where: { "*?[".contains($0) }) else { return [try resolve(word)] }
+        guard case .listed(let apps) = try call(.list) else { return [] }
+        return apps.filter { app in
+            let last = app.identifier.split(separator: ".").last.map(String.init) ?? ""
+            guard isMeant(app) else { return false }
+            return unsafe fnmatch(word, app.identifier, 0) == 0 || fnmatch(word, last, 0) == 0
+        }.map(\.identifier)
+    }
+
+    /// The app of this short name that was refused or masked, if there is one.
+    private func absent(called name: String) -> String? {
+        guard case .listed(let apps)? = try? call(.listAll) else { return nil }
+        let absent = apps.filter { $0.refusal != nil }.map(\.identifier)
+        let matches = absent.filter { $0 == name || $0.hasSuffix("." + name) }
+        return matches.count == 1 ? matches[0] : nil
     }
 
     private func identifiers() throws(Failure) -> [String] {

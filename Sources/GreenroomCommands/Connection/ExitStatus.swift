@@ -5,6 +5,8 @@ enum ExitStatus: Int32, CaseIterable {
     case failed = 1
     /// `verify`: a manifest has errors.
     case badManifest = 2
+    /// `is-active`: none of the apps runs.
+    case notActive = 3
     /// EX_USAGE of sysexits(3).
     case usage = 64
     /// EX_UNAVAILABLE: the daemon cannot be reached.

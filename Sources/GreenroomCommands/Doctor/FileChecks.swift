@@ -49,6 +49,10 @@ extension Patient {
         }
         let (kept, duplicates) = AppManifest.withoutDuplicates(manifests)
         findings += duplicates.map { finding(code, $0, "greenroomctl reload") }
+        // The daemon refuses manifests for more reasons than their text.
+        let faulty = Set(files.flatMap { $0.manifest == nil ? $0.diagnostics.map(\.file) : [] })
+        let refused = refusedApps.filter { !faulty.contains($0.manifestFile ?? "") }
+        for app in refused { findings.append(refusalFinding(code, app)) }
         if manifests.isEmpty, findings.isEmpty {
             return [
                 .warning(
@@ -57,8 +61,16 @@ extension Patient {
                         + "greenroom.app(5)")
             ]
         }
-        let count = "\(kept.count) manifest\(kept.count == 1 ? " is" : "s are")"
+        let good = max(0, kept.count - refused.count { $0.refusal?.code != "masked" })
+        let count = "\(good) manifest\(good == 1 ? " is" : "s are")"
         return findings + [.good(code, "\(count) good")]
+    }
+
+    private func refusalFinding(_ code: String, _ app: Control.AppSummary) -> Finding {
+        let text = "\(app.identifier) is not installed: \(app.refusal?.text ?? "")"
+        return app.refusal?.code == "masked"
+            ? .good(code, text)
+            : .failure(code, text, "correct what it says, then greenroomctl reload")
     }
 
     private func finding(_ code: String, _ diagnostic: Diagnostic, _ then: String) -> Finding {

@@ -11,6 +11,7 @@ struct Machine: Patient {
     let daemon: Result<Control.Description, Failure>
     let daemonProcess: Int32?
     private let daemonUser: UInt32?
+    let refusedApps: [Control.AppSummary]
 
     /// - Parameter patience: in milliseconds.
     init(socketPath: String, patience: CInt = ControlClient.patience) {
@@ -28,8 +29,16 @@ struct Machine: Patient {
                 answer = .success(description)
             }
             daemon = answer
+            var refused: [Control.AppSummary] = []
+            // An older daemon does not know this question.
+            if case .success = answer, !client.belongsToAnother,
+                case .listed(let apps)? = try? client.call(.listAll, milliseconds: patience)
+            {
+                refused = apps.filter { $0.refusal != nil }
+            }
+            refusedApps = refused
         } catch {
-            (daemonProcess, daemonUser) = (nil, nil)
+            (daemonProcess, daemonUser, refusedApps) = (nil, nil, [])
             daemon = .failure(error)
         }
     }

@@ -30,6 +30,8 @@ protocol Patient {
     func installedManifests(
         in directories: [String]
     ) -> (files: [CheckedManifest], unreadable: [String])
+    /// The apps that the daemon has refused, and those that are masked.
+    var refusedApps: [Control.AppSummary] { get }
     func hasGroup(_ name: String) -> Bool
     /// Whether the kernel has a feature and lets this process use it.
     func has(_ feature: KernelFeature) -> Bool

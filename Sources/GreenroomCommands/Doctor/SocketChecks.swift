@@ -19,6 +19,13 @@ extension Patient {
                 .failure(
                     "daemon", "greenroomd does not run: nobody listens at \(path) (\(error))",
                     startRemedy))
+        case .failure(.system(let error)) where error.code == ETIMEDOUT && daemonProcess == 1:
+            // systemd listens until greenroomd has taken the socket over.
+            findings.append(
+                .failure(
+                    "daemon", "greenroomd does not answer; systemd holds its socket for it",
+                    "\"\(systemctl) status greenroomd\" and \"journalctl -u greenroomd\" say why it "
+                        + "does not start"))
         case .failure(.system(let error)) where error.code == ETIMEDOUT:
             let process = daemonProcess.map { ", process \($0)," } ?? ""
             findings.append(

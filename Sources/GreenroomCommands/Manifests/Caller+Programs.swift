@@ -17,13 +17,22 @@ extension Caller {
     }
 
     /// Runs a program with this process's terminal and environment, and waits (posix_spawn(3)).
+    /// - Parameter isQuiet: whether its output is discarded.
     /// - Returns: its exit status; 127 if it cannot be started, 128 + N if signal N ended it.
-    static func run(_ path: String, _ arguments: [String]) -> Int32 {
+    static func run(_ path: String, _ arguments: [String], isQuiet: Bool = false) -> Int32 {
         var words: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) }
         unsafe words.append(nil)
         defer { unsafe words.forEach { unsafe free($0) } }
         var child: pid_t = 0
-        guard unsafe posix_spawn(&child, path, nil, nil, &words, environ) == 0 else { return 127 }
+        var files = unsafe posix_spawn_file_actions_t()
+        unsafe posix_spawn_file_actions_init(&files)
+        defer { unsafe posix_spawn_file_actions_destroy(&files) }
+        for output in isQuiet ? [STDOUT_FILENO, STDERR_FILENO] : [] {
+            unsafe posix_spawn_file_actions_addopen(&files, output, "/dev/null", O_WRONLY, 0)
+        }
+        guard unsafe posix_spawn(&child, path, &files, nil, &words, environ) == 0 else {
+            return 127
+        }
         var status: CInt = 0
         while unsafe waitpid(child, &status, 0) < 0 {
             guard errno == EINTR else { return 127 }

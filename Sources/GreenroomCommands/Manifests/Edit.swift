@@ -1,6 +1,7 @@
 import AppFolders
 import ArgumentParser
 import Glibc
+import GreenroomControl
 import GreenroomLinux
 import GreenroomManifest
 import UnitFile
@@ -103,11 +104,16 @@ struct Edit: ManifestVerb {
             return read
         }
         let (manifest, diagnostics) = manifests.read(read, name)
-        for diagnostic in diagnostics { console.complain(diagnostic.description) }
-        if manifest == nil {
-            console.complain("nothing was installed; the text is kept in \(draft)")
+        for diagnostic in diagnostics { console.report(diagnostic.description) }
+        var isGood = manifest != nil
+        if let manifest {
+            let faults = manifests.checks.faults(
+                of: [.init(manifest: manifest, name: name, sources: read)])
+            for fault in faults { console.report(fault.description) }
+            isGood = faults.isEmpty
         }
-        return manifest != nil
+        if !isGood { console.complain("nothing was installed; the text is kept in \(draft)") }
+        return isGood
     }
 
     private static func saysSomething(_ text: [UInt8]) -> Bool {
@@ -118,7 +124,10 @@ struct Edit: ManifestVerb {
     }
 
     private static func readInput() throws(SystemError) -> [UInt8] {
-        try ManifestFile.read("/dev/stdin")
+        // Opening /dev/stdin would ask for a permission that another user's pipe does not give.
+        let copy = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+        guard copy >= 0 else { throw SystemError(code: errno, call: "reading standard input") }
+        return try ManifestFile.read(FileDescriptor(owning: copy), called: "standard input")
     }
 }
 

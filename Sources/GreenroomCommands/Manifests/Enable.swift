@@ -1,5 +1,6 @@
 import AppFolders
 import ArgumentParser
+import GreenroomControl
 import GreenroomLinux
 import GreenroomManifest
 import UnitFile
@@ -10,11 +11,14 @@ struct Enable: FileChangingVerb {
         abstract: "Make the daemon start apps by itself.",
         discussion: """
             The daemon starts them at boot, at login or both, as WantedBy= in [Install] of their \
-            manifests says. Does not start them now.
+            manifests says.
             """)
 
     @Argument(help: "The apps.", completion: Candidates.apps)
     var apps: [String]
+
+    @Flag(help: "Launch them now as well, in the background, if they do not run.")
+    var now = false
 
     @OptionGroup var output: OutputOptions
     @OptionGroup var daemon: DaemonOptions
@@ -42,14 +46,47 @@ struct Enable: FileChangingVerb {
     }
 }
 
+extension Enable {
+    func perform(_ manifests: InstalledManifests, _ console: any Console) throws(Failure) -> Int32 {
+        let code = try changeAll(manifests, console)
+        guard now else { return code }
+        for app in apps {
+            let name = try manifests.name(app).identifier
+            guard try manifests.needClient().running(name).isEmpty else { continue }
+            var call = Control.LaunchCall(repeatable: name, environment: [], arguments: [])
+            call.isBackground = true
+            _ = try FollowedLaunch(manifests.needClient(), call, descriptors: []).launch()
+        }
+        return code
+    }
+}
+
+extension Disable {
+    func perform(_ manifests: InstalledManifests, _ console: any Console) throws(Failure) -> Int32 {
+        let code = try changeAll(manifests, console)
+        guard now else { return code }
+        for app in apps {
+            let name = try manifests.name(app).identifier
+            for instance in try manifests.needClient().running(name) {
+                _ = try manifests.needClient().call(
+                    .transition(.terminate, .instance(instance.instance)))
+            }
+        }
+        return code
+    }
+}
+
 struct Disable: FileChangingVerb {
     static let configuration = CommandConfiguration(
         commandName: "disable",
         abstract: "Stop the daemon from starting apps by itself.",
-        discussion: "Does not end them now.")
+        discussion: "Removes the links that enable has made.")
 
     @Argument(help: "The apps.", completion: Candidates.apps)
     var apps: [String]
+
+    @Flag(help: "End what runs of them as well.")
+    var now = false
 
     @OptionGroup var output: OutputOptions
     @OptionGroup var daemon: DaemonOptions

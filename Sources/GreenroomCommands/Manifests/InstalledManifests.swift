@@ -14,10 +14,11 @@ final class InstalledManifests {
     private let world: World
 
     init(_ options: DaemonOptions) throws(Failure) {
+        path = options.path
         var paths = SearchPath.paths(Caller.variables, isRoot: getuid() == 0)
         var found: Control.Description?
         do throws(Failure) {
-            let client = try ControlClient(path: SocketPath.find(option: options.socket))
+            let client = try ControlClient(path: options.path)
             // The daemon names the folders into which this process writes.
             if client.belongsToAnother, let user = client.serverUser {
                 throw Failure.manifest(.anothersDaemon(socket: client.path, user: user))
@@ -34,6 +35,22 @@ final class InstalledManifests {
         }
         folders = AppFolders(paths, user: client?.serverUser)
         world = World(of: found, user: client?.serverUser)
+    }
+
+    /// The daemon, for a verb that cannot do without.
+    func needClient() throws(Failure) -> ControlClient {
+        if let client { return client }
+        return try ControlClient(path: path)
+    }
+
+    private let path: String
+
+    /// The manifests of these folders, without a daemon.
+    init(in folders: [String]) {
+        client = nil
+        path = SocketPath.system
+        self.folders = AppFolders(folders)
+        world = World(of: nil, user: nil)
     }
 
     /// The folder in which changes are made. It has the highest precedence.
@@ -106,6 +123,8 @@ final class InstalledManifests {
         AppManifest.parse(sources, name: name, world.context)
     }
 
+    var checks: ManifestChecks { ManifestChecks(client: client, world: world, folders: folders) }
+
     /// Makes the daemon reload, if there is one.
     func reload(_ console: any Console) {
         guard let client else { return }
@@ -140,8 +159,14 @@ protocol FileChangingVerb: ManifestVerb {
 }
 
 extension FileChangingVerb {
-    /// Changes that were made before one failed stay. The daemon and the user are told about them.
     func perform(_ manifests: InstalledManifests, _ console: any Console) throws(Failure) -> Int32 {
+        try changeAll(manifests, console)
+    }
+
+    /// Changes that were made before one failed stay. The daemon and the user are told about them.
+    func changeAll(
+        _ manifests: InstalledManifests, _ console: any Console
+    ) throws(Failure) -> Int32 {
         var changes = FileChanges()
         var failure: Failure?
         for app in apps where failure == nil {

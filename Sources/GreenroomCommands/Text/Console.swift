@@ -9,10 +9,14 @@ protocol Console: AnyObject {
     func write(_ text: String)
     /// Writes to standard error.
     func complain(_ text: String)
+    /// Writes a fault of a file, `FILE:LINE:COLUMN: MESSAGE`, to standard error, as editors read it.
+    func report(_ fault: String)
 }
 
 extension Console {
     var appearance: Appearance { .plain }
+
+    func report(_ fault: String) { complain(fault) }
 
     func line(_ text: String) { write(text.harmless + "\n") }
 }
@@ -33,6 +37,8 @@ final class StandardConsole: Console {
     }
 
     func complain(_ text: String) { _ = put("greenroomctl: " + text.harmless + "\n", 2) }
+
+    func report(_ fault: String) { _ = put(fault.harmless + "\n", 2) }
 
     /// Writes to standard error without escaping.
     func explain(_ text: String) { _ = put(text, 2) }

@@ -38,12 +38,14 @@ enum Phrase {
     }
 
     static func launch(
-        _ kind: Control.Word<Control.LaunchKind>?, _ reason: Control.Word<Control.ColdReason>?
+        _ kind: Control.Word<Control.LaunchKind>?, _ reason: Control.Word<Control.ColdReason>?,
+        _ variables: [String] = []
     ) -> String {
-        switch (kind, reason) {
+        let names = variables.isEmpty ? "" : ": " + variables.joined(separator: ", ").harmless
+        return switch (kind, reason) {
         case (nil, _): "-"
         case (let kind?, nil): kind.words
-        case (let kind?, let reason?): "\(kind.words) (\(reason.words))"
+        case (let kind?, let reason?): "\(kind.words) (\(reason.words)\(names))"
         }
     }
 

@@ -26,12 +26,21 @@ enum Report {
         for app in apps {
             let pool =
                 app.isEligible ? "\(app.prewarmedCount) of \(app.prewarmTarget)" : "ineligible"
+            let refusal = app.refusal.map { $0.code == "masked" ? "masked" : "refused" }
             table.add(
-                [app.identifier, app.name ?? "", app.state.words, pool, String(app.runningCount)],
-                styles: [2: app.state.style, 3: app.isEligible ? nil : Style.faint]
-                    .compactMapValues { $0 })
+                [
+                    app.identifier, app.name ?? "", refusal ?? app.state.words,
+                    refusal == nil ? pool : "-", String(app.runningCount),
+                ],
+                styles: [
+                    2: refusal == "refused" ? Style.bad : app.state.style,
+                    3: app.isEligible ? nil : Style.faint,
+                ].compactMapValues { $0 })
         }
         return table.text(appearance)
+            + apps.map { app in
+                app.refusal.map { "\(app.identifier.harmless): \($0.text.harmless)\n" } ?? ""
+            }.joined()
     }
 
     static func desktopApps(_ apps: [Control.AppSummary], _ appearance: Appearance) -> String {
@@ -119,7 +128,8 @@ enum Report {
         }
         if let launch = explanation.lastLaunch {
             text += "  last launch: instance \(launch.instance), "
-            text += Phrase.launch(launch.kind, launch.coldReason)
+            text += Phrase.launch(
+                launch.kind, launch.coldReason, launch.differingVariables ?? [])
             // The time is not known if an earlier daemon served the launch, or if no client asked
             // for it.
             if launch.elapsedUSec > 0 { text += ", \(Phrase.duration(uSec: launch.elapsedUSec))" }

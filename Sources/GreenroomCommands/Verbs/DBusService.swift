@@ -73,7 +73,10 @@ struct DBusService: Verb {
             }
             changes.add(.written, path)
         }
-        if install { changes.report(console, json: output.json) }
+        if install {
+            MessageBus.readFoldersAgain(console)
+            changes.report(console, json: output.json)
+        }
         return 0
     }
 
@@ -124,6 +127,7 @@ struct DBusService: Verb {
             console.complain(error.description)
             return error.exitCode
         }
+        if !changes.changes.isEmpty { MessageBus.readFoldersAgain(console) }
         changes.report(console, json: output.json)
         return 0
     }
@@ -134,6 +138,38 @@ struct DBusService: Verb {
         let home = variables["HOME"] ?? "/root"
         let data = variables["XDG_DATA_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
         return (data ?? home + "/.local/share") + "/dbus-1/services"
+    }
+}
+
+/// The session's message bus.
+enum MessageBus {
+    /// Makes the bus read its service files again (`ReloadConfig` of org.freedesktop.DBus). It
+    /// watches only folders that existed when it was started, and dbus-broker watches none.
+    static func readFoldersAgain(_ console: any Console) {
+        let variables = Caller.variables
+        let directory = variables["XDG_RUNTIME_DIR"] ?? "/run/user/\(getuid())"
+        // A bus that is started later reads the files then.
+        guard
+            variables["DBUS_SESSION_BUS_ADDRESS"] != nil
+                || FileStatus(path: directory + "/bus") != nil
+        else { return }
+        let name = "org.freedesktop.DBus"
+        let call = ["--session", "--print-reply", "--dest=\(name)", "/", name + ".ReloadConfig"]
+        let calls = [
+            ["gdbus", "call", "--session", "--timeout", "10", "--dest", name]
+                + ["--object-path", "/org/freedesktop/DBus", "--method", name + ".ReloadConfig"],
+            ["busctl", "--user", "--timeout=10", "call", name, "/org/freedesktop/DBus", name]
+                + ["ReloadConfig"],
+            ["dbus-send", "--reply-timeout=10000"] + call,
+        ]
+        let path = variables["PATH"] ?? ExecutableInspection.defaultSearchPath
+        for words in calls {
+            guard let program = try? ExecutableInspection.find(words[0], in: path) else { continue }
+            if Caller.run(program, words, isQuiet: true) == 0 { return }
+        }
+        console.complain(
+            "the message bus was not told; it reads the files when it is started, or when it is told "
+                + "to reload its configuration")
     }
 }
 

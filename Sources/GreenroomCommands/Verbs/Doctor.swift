@@ -16,7 +16,7 @@ struct Doctor: ParsableCommand {
     func run() throws {
         Caller.fillStandardDescriptors()
         let code = execute(
-            StandardConsole(), Machine(socketPath: SocketPath.find(option: daemon.socket)))
+            StandardConsole(), Machine(socketPath: daemon.path))
         if code != .done { throw ExitCode(code.rawValue) }
     }
 
@@ -35,6 +35,6 @@ extension Diagnosis {
             patient.kernelFindings() + patient.cgroupFindings() + patient.limitFindings()
             + patient.unitFindings() + patient.socketFindings() + patient.versionFindings()
             + patient.shimFindings() + patient.configurationFindings()
-            + patient.manifestFindings()
+            + patient.manifestFindings() + patient.displayFindings()
     }
 }

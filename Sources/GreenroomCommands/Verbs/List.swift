@@ -7,6 +7,11 @@ struct List: Verb {
         commandName: "list",
         abstract: "Show the installed apps.")
 
+    @Flag(
+        name: .shortAndLong,
+        help: "Show also apps that are not installed because they were refused or masked.")
+    var all = false
+
     @Flag(help: "Show only apps that belong in menus by their desktop entry, and their actions.")
     var desktop = false
 
@@ -15,9 +20,9 @@ struct List: Verb {
     @OptionGroup var daemon: DaemonOptions
 
     func perform(_ client: ControlClient, _ console: any Console) throws(Failure) -> Int32 {
-        let reply = try client.call(.list)
-        guard case .listed(let all) = reply else { return 1 }
-        let apps = all.filter {
+        let reply = try client.call(all ? .listAll : .list)
+        guard case .listed(let installed) = reply else { return 1 }
+        let apps = installed.filter {
             desktop ? $0.desktop?.isShown == true : $0.desktop == nil || $0.manifestFile != nil
         }
         let appearance = display.appearance(on: console)

@@ -8,12 +8,12 @@ struct Lock: ReasonVerb {
         commandName: "lock",
         abstract: "Make protected data unavailable, as locking the screen does.")
     @Option(help: ArgumentHelp("Use this user's data instead of your own.", valueName: "number"))
-    var user: UInt32?
+    var uid: UInt32?
     @OptionGroup var output: OutputOptions
     @OptionGroup var daemon: DaemonOptions
 
     func call(_ client: ControlClient) throws(Failure) -> Control.ApplicationCall {
-        .lock(user: user)
+        .lock(user: uid)
     }
 }
 
@@ -22,11 +22,11 @@ struct Unlock: ReasonVerb {
         commandName: "unlock",
         abstract: "Make protected data available again.")
     @Option(help: ArgumentHelp("Use this user's data instead of your own.", valueName: "number"))
-    var user: UInt32?
+    var uid: UInt32?
     @OptionGroup var output: OutputOptions
     @OptionGroup var daemon: DaemonOptions
 
     func call(_ client: ControlClient) throws(Failure) -> Control.ApplicationCall {
-        .unlock(user: user)
+        .unlock(user: uid)
     }
 }

@@ -2,23 +2,24 @@ import ArgumentParser
 import Glibc
 import GreenroomControl
 import GreenroomLinux
+import GreenroomManifest
 
-/// Shows an app's output and what happened to it, both from the journal. This is not a ``Verb``,
+/// Shows what apps wrote and what happened to them, both from the journal. This is not a ``Verb``,
 /// because the journal does not need the daemon.
 struct Logs: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "logs",
-        abstract: "Show what an app wrote and what happened to it, from the journal.",
+        abstract: "Show what apps wrote and what happened to them, from the journal.",
         discussion: "Runs journalctl, with its pager and under its rules of access.")
 
-    @Argument(help: "The app.", completion: Candidates.apps)
-    var app: String
+    @Argument(help: "The apps. Default: all.", completion: Candidates.apps)
+    var apps: [String] = []
 
     @Flag(name: .shortAndLong, help: "Show new lines as they come, until interrupted.")
     var follow = false
 
     @Option(
-        name: [.customShort("n"), .long],
+        name: [.customShort("n", allowingJoined: true), .long],
         help: ArgumentHelp("Show only this many lines, the latest.", valueName: "number"))
     var lines: UInt?
 
@@ -47,17 +48,35 @@ struct Logs: ParsableCommand {
             "Show lines of this boot: 0 is the current one, -1 the one before.", valueName: "id"))
     var boot: String?
 
-    @Flag(help: "Show only what Greenroom says of the app, with explanations from the catalog.")
+    @Flag(name: .shortAndLong, help: "Show the latest lines first.")
+    var reverse = false
+
+    @Flag(name: [.customShort("e"), .long], help: "Begin at the end, in the pager.")
+    var pagerEnd = false
+
+    @Flag(name: [.customShort("x"), .long], help: "Add explanations from the message catalog.")
+    var catalog = false
+
+    @Flag(help: "Show only what Greenroom says of the apps, with explanations from the catalog.")
     var events = false
+
+    @Option(
+        name: .shortAndLong,
+        help: ArgumentHelp(
+            "How lines look, as for journalctl: short, cat, json.", valueName: "mode"))
+    var output: String?
 
     @Flag(help: "Print JSON, an object a line (systemd.journal-fields(7)).")
     var json = false
+
+    @Flag(help: "Show the text without a pager.")
+    var noPager = false
 
     @OptionGroup var daemon: DaemonOptions
 
     func run() throws {
         let console = StandardConsole()
-        let path = SocketPath.find(option: daemon.socket)
+        let path = daemon.path
         let places = ["/usr/bin/journalctl", "/bin/journalctl"]
         guard let program = places.first(where: { unsafe access($0, X_OK) == 0 }) else {
             console.complain(
@@ -66,7 +85,9 @@ struct Logs: ParsableCommand {
             throw ExitCode(1)
         }
         do throws(Failure) {
-            let words = arguments(for: try resolved(path), isUsers: path != SocketPath.system)
+            var names: [String] = []
+            for app in apps { names.append(try resolved(app, path)) }
+            let words = arguments(for: names, isUsers: path != SocketPath.system)
             do throws(SystemError) {
                 try OwnProgram.execute(program, words)
             } catch { throw .system(error) }
@@ -76,14 +97,26 @@ struct Logs: ParsableCommand {
         }
     }
 
-    /// Resolves a short name if the daemon answers. An app that was removed still has logs.
-    private func resolved(_ path: String) throws(Failure) -> String {
-        guard !app.contains("."), let client = try? ControlClient(path: path) else { return app }
-        return try client.resolve(app)
+    /// Resolves a short name: by the daemon, or by the manifests if none answers. An app that was
+    /// removed still has logs, so a name that means nothing is taken as it is.
+    func resolved(_ app: String, _ path: String) throws(Failure) -> String {
+        guard !app.contains(".") else { return app }
+        if let client = try? ControlClient(path: path) { return try client.resolve(app) }
+        return try Self.identifier(of: app, among: InstalledManifests(daemon))
     }
 
-    /// The arguments of journalctl(1), in which `+` joins matches as alternatives.
-    func arguments(for app: String, isUsers: Bool) -> [String] {
+    static func identifier(
+        of app: String, among manifests: InstalledManifests
+    ) throws(Failure) -> String {
+        do throws(Failure) { return try manifests.name(app).identifier } catch {
+            guard case .manifest = error else { throw error }
+            return app
+        }
+    }
+
+    /// The arguments of journalctl(1), in which matches of one field are alternatives, and `+`
+    /// joins alternatives of any kind.
+    func arguments(for apps: [String], isUsers: Bool) -> [String] {
         var words = ["journalctl"]
         if isUsers { words.append("--user") }
         if follow { words.append("--follow") }
@@ -92,8 +125,18 @@ struct Logs: ParsableCommand {
         if let until { words.append("--until=\(until)") }
         if let priority { words.append("--priority=\(priority)") }
         if let boot { words.append("--boot=\(boot)") }
-        if json { words.append("--output=json") }
-        if events { return words + ["--catalog", "GREENROOM_APP=\(app)"] }
-        return words + ["SYSLOG_IDENTIFIER=\(app)", "+", "GREENROOM_APP=\(app)"]
+        if reverse { words.append("--reverse") }
+        if pagerEnd { words.append("--pager-end") }
+        if noPager { words.append("--no-pager") }
+        if let mode = json ? "json" : output { words.append("--output=\(mode)") }
+        if catalog || events { words.append("--catalog") }
+        guard !apps.isEmpty else {
+            let field = isUsers ? "_SYSTEMD_USER_UNIT" : "_SYSTEMD_UNIT"
+            let units = events ? ["greenroomd"] : ["greenroomd", "greenroom-apps"]
+            return words + units.map { "\(field)=\($0).service" }
+        }
+        let about = apps.map { "GREENROOM_APP=\($0)" }
+        return events
+            ? words + about : words + apps.map { "SYSLOG_IDENTIFIER=\($0)" } + ["+"] + about
     }
 }

@@ -19,7 +19,12 @@ enum ManifestFile {
     }
 
     static func read(_ path: String) throws(SystemError) -> [UInt8] {
-        let file = try FileDescriptor.open(path, O_RDONLY | O_CLOEXEC)
+        try read(FileDescriptor.open(path, O_RDONLY | O_CLOEXEC), called: path)
+    }
+
+    static func read(
+        _ file: FileDescriptor, called path: String
+    ) throws(SystemError) -> [UInt8] {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 16 << 10)
         while true {

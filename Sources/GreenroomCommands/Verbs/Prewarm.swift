@@ -8,8 +8,8 @@ struct Prewarm: Verb {
         discussion: "Returns when they are paused. The next launches take a fraction of the time."
     )
 
-    @Argument(help: "The app.", completion: Candidates.apps)
-    var app: String
+    @Argument(help: "The apps, or patterns.", completion: Candidates.apps)
+    var apps: [String]
 
     @Option(help: ArgumentHelp("How many, 1 to \(Control.prewarmCountLimit).", valueName: "number"))
     var count = 1
@@ -24,14 +24,11 @@ struct Prewarm: Verb {
     }
 
     func perform(_ client: ControlClient, _ console: any Console) throws(Failure) -> Int32 {
-        let app = try client.resolve(app)
-        let reply = try client.call(.prewarm(app: app, count: count))
-        guard case .prewarmed(let instances) = reply else { return 1 }
-        if output.json {
-            console.write(Report.json(reply))
-        } else {
+        forEach(apps, client, console, where: \.isEligible) { app throws(Failure) in
+            let reply = try client.call(.prewarm(app: app, count: count))
+            guard case .prewarmed(let instances) = reply else { return }
+            if output.json { return console.write(Report.json(reply)) }
             for instance in instances { console.line("\(app): instance \(instance): prewarmed") }
         }
-        return 0
     }
 }

@@ -5,7 +5,8 @@ struct Reload: Verb {
     static let configuration = CommandConfiguration(
         commandName: "reload",
         abstract: "Read the configuration and all manifests again.",
-        discussion: "Bad files are reported, with exit code 1; they leave the good ones alone.")
+        discussion: "Bad files are reported, with exit code 1; they leave the good ones alone.",
+        aliases: ["daemon-reload"])
 
     @OptionGroup var output: OutputOptions
     @OptionGroup var daemon: DaemonOptions
@@ -18,7 +19,7 @@ struct Reload: Verb {
         } else {
             let count = report.loaded.count
             console.line("\(count) app\(count == 1 ? "" : "s") installed")
-            for fault in report.failed { console.complain(fault.description) }
+            for fault in report.failed { console.report(fault.description) }
         }
         return report.failed.isEmpty ? 0 : 1
     }

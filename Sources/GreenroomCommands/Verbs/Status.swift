@@ -4,11 +4,11 @@ import GreenroomControl
 struct Status: Verb {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Show instances: all, those of one app, or one.",
+        abstract: "Show instances: all, those of some apps, or one.",
         discussion: "Instances that have ended are remembered for a while.")
 
-    @Argument(help: "The app. Default: all.", completion: Candidates.apps)
-    var app: String?
+    @Argument(help: "The apps, or patterns. Default: all.", completion: Candidates.apps)
+    var apps: [String] = []
 
     @Option(
         help: ArgumentHelp("The instance, by number.", valueName: "number"),
@@ -23,30 +23,40 @@ struct Status: Verb {
     @OptionGroup var daemon: DaemonOptions
 
     func validate() throws {
-        guard app == nil || instance == nil else {
+        guard apps.isEmpty || instance == nil else {
             throw ValidationError("Name an app or an instance, not both.")
         }
     }
 
     func perform(_ client: ControlClient, _ console: any Console) throws(Failure) -> Int32 {
-        var target: Control.Target?
-        if let app { target = .app(try client.resolve(app)) }
-        if let instance { target = .instance(instance) }
-        var reply = try client.call(.status(target))
-        guard case .status(var instances) = reply else { return 1 }
+        var code: Int32 = 0
+        var instances: [Control.InstanceStatus] = []
+        if apps.isEmpty {
+            guard case .status(let all) = try client.call(.status(instance.map { .instance($0) }))
+            else { return 1 }
+            instances = all
+        } else {
+            code = forEach(apps, client, console) { app throws(Failure) in
+                guard case .status(let own) = try client.call(.status(.app(app))) else { return }
+                instances += own
+            }
+            if code != 0, instances.isEmpty { return code }
+        }
         if !state.isEmpty {
             let wanted = Set(state.map { Control.Word.known($0.state) })
             instances.removeAll { !wanted.contains($0.state) }
-            reply = .status(instances)
         }
         let appearance = display.appearance(on: console)
         console.write(
             output.json
-                ? Report.json(reply) : Report.instances(instances, now: Phrase.now, appearance))
-        if target == nil, !output.json, case .described(let daemon) = try client.call(.describe) {
+                ? Report.json(ControlReply.status(instances))
+                : Report.instances(instances, now: Phrase.now, appearance))
+        if apps.isEmpty, instance == nil, !output.json,
+            case .described(let daemon) = try client.call(.describe)
+        {
             console.write(Report.degradation(daemon.degraded, appearance))
         }
-        return 0
+        return code
     }
 }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import GreenroomControl
+import UnitFile
 
 // The verbs that change an instance's state.
 
@@ -12,20 +13,26 @@ protocol TransitionVerb: Verb {
 
 extension TransitionVerb {
     func perform(_ client: ControlClient, _ console: any Console) throws(Failure) -> Int32 {
-        let target: Control.Target
-        if let app = self.target.app {
-            target = .app(try client.resolve(app))
-        } else {
-            target = .instance(self.target.instance ?? 0)
+        if let instance = target.instance {
+            try change(.instance(instance), client, console)
+            return 0
         }
+        return forEach(target.apps, client, console, where: { $0.runningCount > 0 }) {
+            app throws(Failure) in
+            try change(.app(app), client, console)
+        }
+    }
+
+    func change(
+        _ target: Control.Target, _ client: ControlClient, _ console: any Console
+    ) throws(Failure) {
         let reply = try client.call(.transition(Self.transition, target))
-        guard case .changed(let changed) = reply else { return 1 }
+        guard case .changed(let changed) = reply else { return }
         if output.json {
             console.write(Report.json(reply))
         } else {
             console.line("instance \(changed.instance): \(changed.state.words)")
         }
-        return 0
     }
 }
 
@@ -52,7 +59,8 @@ struct Background: TransitionVerb {
 struct Suspend: TransitionVerb {
     static let configuration = CommandConfiguration(
         commandName: "suspend",
-        abstract: "Freeze an app.")
+        abstract: "Freeze an app.",
+        aliases: ["freeze"])
     static let transition = Control.Transition.suspend
     @OptionGroup var target: TargetOptions
     @OptionGroup var output: OutputOptions
@@ -62,7 +70,8 @@ struct Suspend: TransitionVerb {
 struct Resume: TransitionVerb {
     static let configuration = CommandConfiguration(
         commandName: "resume",
-        abstract: "Thaw a suspended app, into the background.")
+        abstract: "Thaw a suspended app, into the background.",
+        aliases: ["thaw"])
     static let transition = Control.Transition.resume
     @OptionGroup var target: TargetOptions
     @OptionGroup var output: OutputOptions
@@ -72,7 +81,8 @@ struct Resume: TransitionVerb {
 struct Terminate: TransitionVerb {
     static let configuration = CommandConfiguration(
         commandName: "terminate",
-        abstract: "Ask an app to end, and kill it if it does not.")
+        abstract: "Ask an app to end, and kill it if it does not.",
+        aliases: ["stop"])
     static let transition = Control.Transition.terminate
     @OptionGroup var target: TargetOptions
     @OptionGroup var output: OutputOptions
@@ -82,9 +92,66 @@ struct Terminate: TransitionVerb {
 struct Kill: TransitionVerb {
     static let configuration = CommandConfiguration(
         commandName: "kill",
-        abstract: "Kill all processes of an app at once.")
+        abstract: "Kill all processes of an app at once, or send it a signal.")
     static let transition = Control.Transition.kill
+
+    @Option(
+        name: [.customShort("s", allowingJoined: true), .long],
+        help: ArgumentHelp(
+            "Send this signal to the main process of each running instance instead.",
+            valueName: "signal"))
+    var signal: String?
+
     @OptionGroup var target: TargetOptions
     @OptionGroup var output: OutputOptions
     @OptionGroup var daemon: DaemonOptions
+
+    mutating func validate() throws { _ = try number() }
+
+    private func number() throws -> Int32? {
+        guard let signal else { return nil }
+        do throws(ValueError) { return try Word(text: signal, offset: 0).signal() } catch {
+            throw ValidationError("--signal: \(error.message).")
+        }
+    }
+
+    func perform(_ client: ControlClient, _ console: any Console) throws(Failure) -> Int32 {
+        guard let number = try? number() else { return try plain(client, console) }
+        if let instance = target.instance {
+            _ = try client.call(.signal(instance: instance, signal: number))
+            return 0
+        }
+        return forEach(target.apps, client, console, where: { $0.runningCount > 0 }) {
+            app throws(Failure) in
+            let running = try client.running(app)
+            guard !running.isEmpty else { throw .control(.notRunning(.app(app))) }
+            for instance in running {
+                _ = try client.call(.signal(instance: instance.instance, signal: number))
+            }
+        }
+    }
+
+    private func plain(_ client: ControlClient, _ console: any Console) throws(Failure) -> Int32 {
+        if let instance = target.instance {
+            try change(.instance(instance), client, console)
+            return 0
+        }
+        let isThere: (Control.AppSummary) -> Bool = { $0.runningCount + $0.prewarmedCount > 0 }
+        return forEach(target.apps, client, console, where: isThere) { app throws(Failure) in
+            try change(.app(app), client, console)
+        }
+    }
+}
+
+extension ControlClient {
+    /// The app's instances that were launched and have not ended.
+    func running(_ app: String) throws(Failure) -> [Control.InstanceStatus] {
+        guard case .status(let instances) = try call(.status(.app(app))) else { return [] }
+        return instances.filter { instance in
+            switch instance.state.known {
+            case .launching, .inactive, .active, .background, .suspended: true
+            case .notRunning, .prewarming, .prewarmed, .terminating, nil: false
+            }
+        }
+    }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import GreenroomControl
 
 /// A verb that needs the daemon.
 protocol Verb: ParsableCommand {
@@ -18,12 +19,38 @@ extension Verb {
     /// Connects, performs the verb, and reports a failure.
     func execute(_ console: any Console) -> Int32 {
         do throws(Failure) {
-            let client = try ControlClient(path: SocketPath.find(option: daemon.socket))
+            let client = try ControlClient(path: daemon.path)
             return try perform(client, console)
         } catch {
             console.complain(error.description)
             return exitCode(of: error)
         }
+    }
+
+    /// Does the same for each app that the words mean. A failure is reported, and does not keep the
+    /// other apps from it.
+    ///
+    /// - Parameter isMeant: whether a pattern means the app; a name always does.
+    func forEach(
+        _ words: [String], _ client: ControlClient, _ console: any Console,
+        where isMeant: (Control.AppSummary) -> Bool = { _ in true },
+        _ body: (String) throws(Failure) -> Void
+    ) -> Int32 {
+        var code: Int32 = 0
+        func attempt(_ work: () throws(Failure) -> Void) {
+            do throws(Failure) { try work() } catch {
+                console.complain(error.description)
+                code = exitCode(of: error)
+            }
+        }
+        for word in words {
+            attempt { () throws(Failure) in
+                for app in try client.apps(meantBy: word, where: isMeant) {
+                    attempt { () throws(Failure) in try body(app) }
+                }
+            }
+        }
+        return code
     }
 
     mutating func run() throws {
@@ -41,6 +68,30 @@ struct DaemonOptions: ParsableArguments {
             "The daemon's socket. Default: $GREENROOM_SOCKET, else your daemon's, else the system's.",
             valueName: "path"), completion: .file())
     var socket: String?
+
+    @Flag(exclusivity: .exclusive)
+    var whose: DaemonOwner?
+
+    mutating func validate() throws {
+        guard socket == nil || whose == nil else {
+            throw ValidationError("Name a socket, or whose daemon you mean, not both.")
+        }
+    }
+
+    /// The path of the socket.
+    var path: String { SocketPath.find(option: socket, whose) }
+}
+
+/// Whose daemon is meant, as for systemctl(1).
+enum DaemonOwner: String, EnumerableFlag {
+    case user, system
+
+    static func help(for value: DaemonOwner) -> ArgumentHelp? {
+        switch value {
+        case .user: "Your own daemon."
+        case .system: "The system's daemon."
+        }
+    }
 }
 
 /// The options of verbs with output.
@@ -76,12 +127,12 @@ struct DisplayOptions: ParsableArguments {
     }
 }
 
-/// One instance: an app's most recently used one, or the one with a number.
+/// Instances: the most recently used one of each app, or the one with a number.
 struct TargetOptions: ParsableArguments {
     @Argument(
-        help: "The app; its most recently used running instance is taken.",
+        help: "The apps, or patterns; of each, its most recently used running instance is meant.",
         completion: Candidates.apps)
-    var app: String?
+    var apps: [String] = []
 
     @Option(
         help: ArgumentHelp("The instance, by number.", valueName: "number"),
@@ -89,9 +140,9 @@ struct TargetOptions: ParsableArguments {
     var instance: UInt64?
 
     mutating func validate() throws {
-        guard (app == nil) != (instance == nil) else {
+        guard apps.isEmpty != (instance == nil) else {
             throw ValidationError(
-                app == nil
+                apps.isEmpty
                     ? "Name an app, or an instance with --instance."
                     : "Name an app, or an instance with --instance, not both.")
         }

@@ -7,7 +7,7 @@ struct Watch: Verb {
         abstract: "Print events as they happen.",
         discussion: """
             Ends with exit code 69 when the daemon does, and says how to continue with the next \
-            daemon: from the number of the last event (its sequence with --json). Says so if \
+            daemon: from the number of the last event (.event.sequence with --json). Says so if \
             some of the events are no longer known.
             """)
 
@@ -30,7 +30,9 @@ struct Watch: Verb {
                 case .watched(let event?):
                     last = event.sequence
                     console.write(
-                        output.json ? Report.json(event) : Report.event(event, appearance))
+                        output.json
+                            ? Report.json(ControlReply.watched(event))
+                            : Report.event(event, appearance))
                 case .watched(nil): break
                 case _: return 1
                 }

@@ -46,6 +46,21 @@ import Testing
             ])
     }
 
+    @Test func `an installed app can be called at once, where the folder is new as well`() throws {
+        let kit = try kit(prewarm: 0)
+        let bus = try SessionBus(for: kit.daemon)
+        defer { bus.end() }
+        // The bus knows the name already, by the distribution's file.
+        try bus.directory.write(
+            "[D-BUS Service]\nName=\(Self.app)\nExec=/bin/false\n",
+            to: "vendor/\(Self.app).service")
+        #expect(throws: TestError.self) { try bus.ask(Self.app, "Activate", "{}") }
+        rmdir(bus.services)
+        try bus.install(Self.app)
+        try bus.ask(Self.app, "Activate", "{}")
+        #expect(try kit.daemon.client().instances(of: Self.app).count == 1)
+    }
+
     @Test func `a refused request is an error of the call, with its reason`() throws {
         let kit = try kit(prewarm: 0)
         let bus = try SessionBus(for: kit.daemon)

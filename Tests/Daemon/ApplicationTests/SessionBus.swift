@@ -20,7 +20,7 @@ final class SessionBus {
         }
         self.daemon = daemon
         directory = try TemporaryDirectory()
-        mkdir(directory.path + "/services", 0o755)
+        for folder in ["services", "vendor"] { mkdir("\(directory.path)/\(folder)", 0o755) }
         let configuration = try directory.write(
             """
             <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
@@ -29,6 +29,7 @@ final class SessionBus {
               <type>session</type>
               <listen>unix:path=\(directory.path)/bus</listen>
               <servicedir>\(directory.path)/services</servicedir>
+              <servicedir>\(directory.path)/vendor</servicedir>
               <policy context="default">
                 <allow send_destination="*"/><allow receive_sender="*"/><allow own="*"/>
               </policy>
@@ -63,8 +64,7 @@ final class SessionBus {
         for helper in helpers { try? Processes.awaitEnd(of: helper) }
     }
 
-    /// `greenroomctl dbus-service APP --install` into this bus's folder. The bus sees new files by
-    /// itself, but not at once.
+    /// `greenroomctl dbus-service APP --install` into this bus's folder, of which the bus is told.
     func install(_ app: String) throws {
         let program = try Programs.client
         let (exit, output) = try run(
@@ -73,10 +73,11 @@ final class SessionBus {
                 arguments: [
                     program, "dbus-service", app, "--install", "--directory", services,
                     "--socket", daemon.socketPath,
+                ],
+                environment: [
+                    "PATH=/usr/local/bin:/usr/bin:/bin", "DBUS_SESSION_BUS_ADDRESS=\(address)",
                 ]), mergingErrors: true)
         guard exit == .status(0) else { throw TestError(String(decoding: output, as: UTF8.self)) }
-        _ = try call(
-            "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus.ReloadConfig")
     }
 
     /// Makes the helper's end known: a FIFO that is opened for writing then.

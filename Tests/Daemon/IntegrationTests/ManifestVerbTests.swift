@@ -177,4 +177,55 @@ import Testing
         #expect(try error.text().contains("whoever owns the folder may do this"))
         #expect(try process.waitForExit() == .status(77))
     }
+
+    /// Standard input that cannot be opened by a path, as the pipe of another user (sudo -u).
+    @Test func `edit reads the standard input that it was given`() throws {
+        var ends: [CInt] = [0, 0]
+        #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+        let text = "[App]\nExec=/bin/true\nName=By socket\n"
+        #expect(write(ends[1], text, text.utf8.count) == text.utf8.count)
+        close(ends[1])
+        defer { close(ends[0]) }
+        let program = try Programs.client
+        var request = ChildRequest(
+            program,
+            arguments: [
+                program, "edit", "--full", "--stdin", "org.example.fresh", "--socket",
+                daemon.socketPath,
+            ])
+        request.descriptors[0] = ends[0]
+        let result = try TestSupport.run(request, mergingErrors: true)
+        #expect(result.exit == .status(0), "\(String(decoding: result.output, as: UTF8.self))")
+        #expect(try client.list().contains { $0.name == "By socket" })
+    }
+
+    @Test func `edit installs nothing that a reload would refuse`() throws {
+        try daemon.directory.write("[App]\nExec=/nowhere/at/all\n", to: "text")
+        let program = try Programs.client
+        let words = ["edit", "--full", "--stdin", Self.app, "--socket", daemon.socketPath]
+        var request = ChildRequest(
+            "/bin/sh",
+            arguments: ["sh", "-c", "exec \(program) \(words.joined(separator: " ")) <text"])
+        request.directory = daemon.directory.path
+        let result = try TestSupport.run(request, mergingErrors: true)
+        let text = String(decoding: result.output, as: UTF8.self)
+        #expect(result.exit == .status(2) && !text.contains("written"), "\(text)")
+        #expect(text.contains("/nowhere/at/all"), "\(text)")
+        #expect(try client.list().map(\.identifier) == [Self.app])
+    }
+
+    @Test func `enable and disable act now if they are told to`() throws {
+        try daemon.directory.write(
+            "[App]\nExec=/bin/sleep 1000\n[Install]\nWantedBy=boot\n", to: "vendor/\(Self.app).app")
+        _ = try client.reload()
+        #expect(try run("is-enabled", Self.app).text == "disabled\n")
+        #expect(try run("enable", Self.app, "--now").exit == .status(0))
+        #expect(try run("is-enabled", Self.app).exit == .status(0))
+        let instance = try #require(try client.instances(of: Self.app).first)
+        #expect(try run("is-active", Self.app).text == "active\n")
+        #expect(try run("disable", Self.app, "--now").exit == .status(0))
+        #expect(try client.wait(instance.instance).signal == SIGTERM)
+        #expect(try run("is-active", Self.app).exit == .status(3))
+        #expect(try run("is-enabled", Self.app).exit == .status(1))
+    }
 }

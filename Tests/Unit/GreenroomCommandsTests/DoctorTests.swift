@@ -24,6 +24,7 @@ private struct FakePatient: Patient {
         return .success(description)
     }()
     var daemonProcess: Int32? = 7
+    var refusedApps: [Control.AppSummary] = []
     var files: [String: String] = [
         "/proc/sys/kernel/osrelease": "6.12.0\n",
         "/proc/pressure/memory": "some avg10=0.00\n",
@@ -97,6 +98,22 @@ private struct FakePatient: Patient {
         [(String, Finding.Verdict, String, @Sendable (inout FakePatient) -> Void)] =
             [
                 ("kernel", .failure, "5.14", { $0.missing = [.pidfd] }),
+                (
+                    "manifests", .failure, "reload",
+                    {
+                        var app = Control.AppSummary(identifier: "a.b")
+                        app.manifestFile = "/etc/greenroom/apps/a.b.app"
+                        app.refusal = .init(code: "manifest_refused", text: "refused because x")
+                        $0.refusedApps = [app]
+                    }
+                ),
+                (
+                    "daemon", .failure, "does not start",
+                    {
+                        $0.daemonProcess = 1
+                        $0.daemon = .failure(.system(SystemError(code: ETIMEDOUT, call: "poll")))
+                    }
+                ),
                 ("kernel", .warning, "5.14", { $0.missing = [.clone3] }),
                 ("pressure", .warning, "psi=1", { $0.files["/proc/pressure/memory"] = nil }),
                 ("cgroup", .warning, "cgroup2", { $0.files["/proc/self/mountinfo"] = "" }),

@@ -1,11 +1,13 @@
 import ArgumentParser
+import TestSupport
 import Testing
 
 @testable import GreenroomCommands
 
 @Suite("logs") struct LogsTests {
     private func words(_ line: String..., isUsers: Bool = false) throws -> [String] {
-        try Logs.parse(line).arguments(for: "org.example.app", isUsers: isUsers)
+        let logs = try Logs.parse(line)
+        return logs.arguments(for: logs.apps.map { "org.example.\($0)" }, isUsers: isUsers)
     }
 
     @Test func `logs asks the journal for the app's own lines and for those about it`() throws {
@@ -13,6 +15,26 @@ import Testing
             try words("app") == [
                 "journalctl", "SYSLOG_IDENTIFIER=org.example.app", "+",
                 "GREENROOM_APP=org.example.app",
+            ])
+    }
+
+    @Test func `logs of several apps are one text`() throws {
+        #expect(
+            try words("a", "b") == [
+                "journalctl", "SYSLOG_IDENTIFIER=org.example.a", "SYSLOG_IDENTIFIER=org.example.b",
+                "+", "GREENROOM_APP=org.example.a", "GREENROOM_APP=org.example.b",
+            ])
+    }
+
+    @Test func `logs without an app are those of all`() throws {
+        #expect(
+            try words() == [
+                "journalctl", "_SYSTEMD_UNIT=greenroomd.service",
+                "_SYSTEMD_UNIT=greenroom-apps.service",
+            ])
+        #expect(
+            try words("--events", isUsers: true) == [
+                "journalctl", "--user", "--catalog", "_SYSTEMD_USER_UNIT=greenroomd.service",
             ])
     }
 
@@ -27,6 +49,11 @@ import Testing
                     "--priority=warning", "--boot=0", "--output=json",
                     "SYSLOG_IDENTIFIER=org.example.app", "+", "GREENROOM_APP=org.example.app",
                 ])
+        let habits = try words("-n5", "app", "-r", "-x", "-e", "-o", "cat", "--no-pager")
+        #expect(
+            habits.dropFirst().prefix(6) == [
+                "--lines=5", "--reverse", "--pager-end", "--no-pager", "--output=cat", "--catalog",
+            ])
     }
 
     @Test func `logs --events shows only events, with explanations`() throws {
@@ -34,5 +61,14 @@ import Testing
             try words("app", "--events") == [
                 "journalctl", "--catalog", "GREENROOM_APP=org.example.app",
             ])
+    }
+
+    @Test func `without the daemon, logs finds a short name among the manifests`() throws {
+        let directory = try TemporaryDirectory()
+        try directory.write("[App]\nExec=/bin/true\n", to: "org.example.odd.app")
+        let manifests = InstalledManifests(in: [directory.path])
+        #expect(try Logs.identifier(of: "odd", among: manifests) == "org.example.odd")
+        // It was removed, and has logs.
+        #expect(try Logs.identifier(of: "even", among: manifests) == "even")
     }
 }

@@ -3,6 +3,7 @@ import GreenroomControl
 @testable import GreenroomCommands
 import Glibc
 import GreenroomLinux
+import TestSupport
 import Testing
 import Varlink
 import VarlinkTestSupport
@@ -61,6 +62,32 @@ import VarlinkTestSupport
         #expect(console.complaints == "/usr is a directory; give the paths of the files in it\n")
     }
 
+    @Test func `verify without a daemon finds what a reload would refuse`() throws {
+        let directory = try TemporaryDirectory()
+        let texts = [
+            "x.gone.app": "[App]\nExec=/nowhere/at/all\n", "x.fine.app": "[App]\nExec=/bin/true\n",
+            "x.user.app": "[App]\nExec=/bin/true\nUser=nobody-of-this-name\n",
+            "x.one.app": "[App]\nExec=/bin/true\nAfter=x.two\n",
+            "x.two.app": "[App]\nExec=/bin/true\nAfter=x.one\n",
+            "name.txt": "[App]\nExec=/bin/true\n",
+            "greenroom.conf": "[Greenroom]\nPrewarmMaxLoad=0\n",
+        ]
+        for (name, text) in texts { try directory.write(text, to: name) }
+        let console = RecordedConsole()
+        let paths = texts.keys.sorted().map { "\(directory.path)/\($0)" }
+        let verify = try Verify.parse(paths + ["--socket", "/nowhere"])
+        #expect(verify.execute(console) == 2)
+        let good = console.output.split(separator: "\n").map { $0.split(separator: "/").last! }
+        #expect(good == ["greenroom.conf: good", "x.fine.app: x.fine: good"])
+        for name in ["x.gone.app: ", "x.user.app: ", "x.one.app:3:", "x.two.app:3:", "name.txt: "] {
+            #expect(console.complaints.contains("\(directory.path)/\(name)"), "\(name)")
+        }
+        try directory.write("[Greenroom]\nPrewarmBudget=much\n", to: "greenroom.conf")
+        let conf = "\(directory.path)/greenroom.conf"
+        #expect(try Verify.parse([conf, "--socket", "/nowhere"]).execute(console) == 2)
+        #expect(console.complaints.contains("\(conf):2:"))
+    }
+
     /// In processes of their own: they could wait for ever.
     @Test func `verify waits for no pipe and no device`() throws {
         let result = PythonClient.shell(
@@ -98,11 +125,54 @@ import VarlinkTestSupport
                 """)
     }
 
-    @Test func `an option before the verb is refused, except for completions`() {
-        let complaint = Greenroomctl.complaint(about: ["--socket", "/x", "list"])
-        #expect(complaint == "--socket comes after the verb: greenroomctl list … --socket …")
+    @Test(arguments: [
+        (["--json", "list"], ["list", "--json"]),
+        (
+            ["--user", "-l", "--color=never", "status", "x"],
+            ["status", "--user", "-l", "--color=never", "x"]
+        ),
+        (["--socket", "/x", "run", "y", "--", "-i"], ["run", "--socket", "/x", "y", "--", "-i"]),
+        (["--system"], ["--system"]), (["--version", "list"], ["--version", "list"]),
+        (["---completion", "list", "--"], ["---completion", "list", "--"]),
+        (["list", "--json"], ["list", "--json"]), ([], []),
+    ]) func `options that every verb has may stand before it`(words: [String], meant: [String]) {
+        #expect(Greenroomctl.arranged(words) == meant)
+    }
+
+    @Test func `another option before the verb is refused, except for completions`() {
+        let complaint = Greenroomctl.complaint(about: ["--wait", "launch", "x"])
+        #expect(complaint == "--wait comes after the verb: greenroomctl launch … --wait …")
         #expect(Greenroomctl.complaint(about: ["---completion", "list", "--"]) == nil)
         #expect(Greenroomctl.complaint(about: ["--version", "list"]) == nil)
+    }
+
+    @Test func `help of an app's name says that it is no verb`() {
+        let complaint = Greenroomctl.complaint(about: ["help", "ffmpeg"])
+        #expect(complaint?.hasPrefix("there is no verb ffmpeg; ") == true)
+        #expect(Greenroomctl.complaint(about: ["help", "run"]) == nil)
+        #expect(Greenroomctl.complaint(about: ["help"]) == nil)
+    }
+
+    @Test func `a socket and a daemon's owner exclude each other`() throws {
+        let daemon = try #require(try Greenroomctl.parseAsRoot(["list", "--system"]) as? List)
+            .daemon
+        #expect(daemon.path == SocketPath.system)
+        #expect(throws: (any Error).self) {
+            try Greenroomctl.parseAsRoot(["list", "--system", "--socket", "/x"])
+        }
+        #expect(throws: (any Error).self) {
+            try Greenroomctl.parseAsRoot(["list", "--system", "--user"])
+        }
+    }
+
+    @Test func `a usage error with a hint has lines`() throws {
+        let program = `greenroomctl run`.program
+        let result = PythonClient.shell("\(program) run clock 1; echo $?")
+        let lines = result.output.split(separator: "\n")
+        #expect(!result.output.contains("\\n"), "\(result.output)")
+        #expect(lines.dropFirst().first?.hasPrefix("Usage: ") == true)
+        #expect(lines.suffix(2).first?.hasSuffix(": greenroomctl run clock -- 1") == true)
+        #expect(lines.last == "64")
     }
 
     @Test(arguments: [
@@ -159,6 +229,78 @@ import VarlinkTestSupport
         let calls = daemon.received.map(\.call)
         #expect(calls.contains(.transition(.suspend, .app("org.ffmpeg.ffmpeg"))))
         #expect(calls.contains(.transition(.kill, .instance(9))))
+    }
+
+    @Test(arguments: [
+        (["start", "a.b"], "launch"), (["stop", "a.b"], "terminate"),
+        (["freeze", "a.b"], "suspend"),
+        (["thaw", "a.b"], "resume"), (["daemon-reload"], "reload"), (["show", "a.b"], "explain"),
+    ]) func `the verbs of systemctl mean ours`(words: [String], verb: String) throws {
+        #expect(Greenroomctl.complaint(about: words) == nil)
+        #expect(type(of: try Greenroomctl.parseAsRoot(words))._commandName == verb)
+    }
+
+    @Test func `several apps and patterns are served, and a failure is told beside the others`()
+        throws
+    {
+        let daemon = try FakeDaemon { received, _ in
+            guard case .transition(_, .app("org.debian.passwd")) = received.call else { return nil }
+            return .fail(ControlError.notRunning(.app("org.debian.passwd")))
+        }
+        let several = try run(
+            "stop", "org.debian.passwd", "ffmpeg", "org.other.passwd", on: daemon)
+        #expect(several.output == "instance 4: suspended\ninstance 4: suspended\n")
+        #expect(
+            several.complaints.hasPrefix("org.debian.passwd is not running") && several.code == 1)
+        // Of the apps that the pattern matches, one runs.
+        #expect(try run("stop", "org.*", on: daemon) == Ran(output: "instance 4: suspended\n"))
+        #expect(try run("stop", "nothing*", on: daemon) == Ran(output: ""))
+        #expect(
+            daemon.received.last { if case .transition = $0.call { true } else { false } }?.call
+                == .transition(.terminate, .app("org.ffmpeg.ffmpeg")))
+    }
+
+    private static func instances(_ states: Control.ExecutionState...) -> ControlReply {
+        .status(
+            states.enumerated().map {
+                Control.InstanceStatus(
+                    instance: UInt64(3 + $0), app: "org.ffmpeg.ffmpeg", state: $1,
+                    sinceTimestampUSec: 0)
+            })
+    }
+
+    @Test(arguments: ["TERM", "SIGTERM", "15"])
+    func `kill sends a signal to each running instance`(word: String) throws {
+        let daemon = try FakeDaemon { received, _ in
+            guard case .status = received.call else { return nil }
+            return .reply([Self.instances(.active, .prewarmed, .background)])
+        }
+        #expect(try run("kill", "-s", word, "ffmpeg", on: daemon) == Ran(output: ""))
+        let signals = daemon.received.map(\.call).filter {
+            if case .signal = $0 { true } else { false }
+        }
+        #expect(signals == [.signal(instance: 3, signal: 15), .signal(instance: 5, signal: 15)])
+        #expect(throws: (any Error).self) {
+            try Greenroomctl.parseAsRoot(["kill", "-s", "X", "a"])
+        }
+    }
+
+    @Test func `is-active and restart look at what runs`() throws {
+        let daemon = try FakeDaemon { received, count in
+            switch received.call {
+            case .status: .reply([Self.instances(count < 2 ? .prewarmed : .background)])
+            case .explain(let app):
+                .reply([ControlReply.explained(.init(app: app, isEligible: true))])
+            case _: nil
+            }
+        }
+        #expect(try run("is-active", "ffmpeg", on: daemon) == Ran(output: "inactive\n", code: 3))
+        #expect(try run("is-active", "ffmpeg", on: daemon) == Ran(output: "active\n"))
+        #expect(try run("restart", "ffmpeg", on: daemon).code == 0)
+        let calls = daemon.received.map(\.call)
+        #expect(calls.contains(.transition(.terminate, .instance(3))))
+        guard case .launch(let launch) = calls.last else { throw TestError("no launch") }
+        #expect(launch.isBackground && launch.app == "org.ffmpeg.ffmpeg")
     }
 
     @Test func `prewarm names the instances`() throws {

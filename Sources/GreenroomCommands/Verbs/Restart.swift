@@ -1,0 +1,43 @@
+import ArgumentParser
+import GreenroomControl
+
+struct Restart: Verb {
+    static let configuration = CommandConfiguration(
+        commandName: "restart",
+        abstract: "End apps and launch them again.",
+        discussion: """
+            Ends all running instances as terminate does, and then launches the app once: in the \
+            background if all of them were there. Starts an app that does not run.
+            """)
+
+    @Argument(
+        help: "The apps, or patterns, which mean those that run.", completion: Candidates.apps)
+    var apps: [String]
+
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var daemon: DaemonOptions
+
+    func perform(_ client: ControlClient, _ console: any Console) throws(Failure) -> Int32 {
+        forEach(apps, client, console, where: { $0.runningCount > 0 }) { app throws(Failure) in
+            let running = try client.running(app)
+            for instance in running {
+                do throws(Failure) {
+                    _ = try client.call(.transition(.terminate, .instance(instance.instance)))
+                } catch {
+                    // It has ended by itself meanwhile.
+                    guard case .control(.notRunning) = error else { throw error }
+                }
+            }
+            var call = Control.LaunchCall(repeatable: app, environment: [], arguments: [])
+            let hidden: [Control.ExecutionState] = [.background, .suspended]
+            call.isBackground =
+                !running.isEmpty
+                && running.allSatisfy { $0.state.known.map(hidden.contains) ?? false }
+            let launched = try FollowedLaunch(client, call, descriptors: []).launch()
+            console.write(
+                output.json
+                    ? Report.json(ControlReply.launched(launched))
+                    : Report.launched(launched, app: app))
+        }
+    }
+}
