@@ -7,15 +7,19 @@ extension Lifecycle {
     /// others are ended.
     mutating func setPoolKey(_ key: EnvironmentKey, of app: AppIdentifier, isWanted: Bool) {
         // Most launches bring the environment that the pool already has.
-        guard let entry = directory[app], entry.poolKey != key,
-            entry.isEligible
-        else { return }
+        guard let entry = directory[app], entry.isEligible else { return }
+        guard entry.poolKey != key else {
+            if !isWanted, !entry.isPoolKeyUsed { self[app].isPoolKeyUsed = true }
+            return
+        }
         let members = entry.pool + entry.filling
         let exists = !members.isEmpty || keptCount(of: app) > 0
         guard exists || isWanted else { return }
-        var former = ([entry.poolKey].compactMap(\.self) + entry.formerKeys).filter { $0 != key }
+        let latest = entry.isPoolKeyUsed ? entry.poolKey : nil
+        var former = ([latest].compactMap(\.self) + entry.formerKeys).filter { $0 != key }
         former.removeLast(max(0, former.count - Self.formerKeyLimit))
         self[app].formerKeys = former
+        self[app].isPoolKeyUsed = !isWanted
         updateApp(app) { $0.poolKey = key }
         for id in members {
             let own = self[id].record.environmentKey

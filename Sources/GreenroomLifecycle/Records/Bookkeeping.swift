@@ -130,6 +130,8 @@ struct App: Hashable, Sendable {
     var poolKey: EnvironmentKey? { record.poolKey ?? description?.environmentKey }
     /// The environments of launches before, latest first. A paused instance of each is kept.
     var formerKeys: [EnvironmentKey] = []
+    /// A launch has brought the pool's environment. One that nobody has brought is not kept.
+    var isPoolKeyUsed = false
 
     func knows(_ key: EnvironmentKey) -> Bool { key == poolKey || formerKeys.contains(key) }
 }

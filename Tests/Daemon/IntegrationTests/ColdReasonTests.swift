@@ -41,17 +41,22 @@ import Testing
         let explained = try #require(try client.explain(Self.app).lastLaunch)
         #expect(explained.differingVariables == ["LC_ALL"])
         #expect(daemon.log.contains("cold (environment_mismatch: LC_ALL)"))
-        // One stays for the former environment.
-        #expect(try client.instance(paused.instance).state == .prewarmed)
+        #expect(try client.wait(paused.instance).signal == SIGKILL)
         #expect(try client.run(Self.app, [], french).launched.kind == .prewarmed)
         // Variables that are not read before main do not matter.
-        try daemon.awaitPaused(Self.app, count: 2)
+        try daemon.awaitPaused(Self.app)
         let (third, _, _) = try client.run(Self.app) {
             $0.environment = [
                 .init(name: "LC_ALL", value: "fr_FR.UTF-8"), .init(name: "OTHER", value: "1"),
             ]
         }
         #expect(third.kind == .prewarmed)
+        // An instance stays for an environment that was used: a terminal's, beside the session's.
+        try daemon.awaitPaused(Self.app)
+        #expect(try client.run(Self.app).launched.kind == .cold)
+        try daemon.awaitPaused(Self.app, count: 2)
+        #expect(try client.run(Self.app, [], french).launched.kind == .prewarmed)
+        try daemon.awaitPaused(Self.app, count: 2)
         #expect(try client.run(Self.app).launched.kind == .prewarmed)
     }
 

@@ -196,63 +196,73 @@ import Testing
         #expect(stage.refusals.count == 1)
     }
 
-    @Test func `keeps an instance for each of the last three environments`() throws {
+    @Test func `is discarded and filled anew for another environment`() {
+        var stage = Stage(.prewarmed())
+        stage.send(.paused(first, byteCount: 1))
+        stage.launch(key: EnvironmentKey(9))
+        #expect(stage.has(.kill(first)))
+        stage.send(.spawned(second))
+        #expect(stage.outcomes.map(\.coldReason) == [.environmentMismatch])
+        #expect(stage.has(.spawn(InstanceIdentifier(3), Stage.app, .prewarm(EnvironmentKey(9)))))
+        #expect(stage.core.app(Stage.app)?.poolKey == EnvironmentKey(9))
+    }
+
+    /// Launches the app and lets the pool be filled again.
+    private func launch(
+        _ key: EnvironmentKey, from paused: inout [EnvironmentKey: InstanceIdentifier],
+        on stage: inout Stage
+    ) throws {
+        let id = paused[key] ?? stage.core.nextInstance
+        stage.launch(key: key)
+        stage.send(paused[key] == nil ? .spawned(id) : .started(id))
+        let next = try #require(stage.prewarms.first)
+        #expect(stage.has(.spawn(next, Stage.app, .prewarm(key))))
+        stage.send(.paused(next, byteCount: 1))
+        paused[key] = next
+    }
+
+    @Test func `keeps an instance for each of the last three environments that were used`() throws {
         var stage = Stage(.prewarmed())
         stage.send(.paused(first, byteCount: 1))
         var paused = [Stage.key: first]
-        for number in 1...3 as ClosedRange<UInt64> {
-            let key = EnvironmentKey(number)
-            let id = stage.core.nextInstance
-            stage.launch(key: key)
-            // The fourth environment ends the instance of the first.
-            #expect(stage.has(.kill(first)) == (number == 3))
-            stage.send(.spawned(id))
-            #expect(stage.outcomes.map(\.coldReason) == [.environmentMismatch])
-            #expect(stage.core.app(Stage.app)?.poolKey == key)
-            let next = try #require(stage.prewarms.first)
-            #expect(stage.has(.spawn(next, Stage.app, .prewarm(key))))
-            stage.send(.paused(next, byteCount: 1))
-            paused[key] = next
+        for number in 0...2 as ClosedRange<UInt64> {
+            try launch(EnvironmentKey(number), from: &paused, on: &stage)
         }
+        let kinds = {
+            stage.core.instances(of: Stage.app).filter { $0.launchKind == .prewarmed }.count
+        }
+        #expect(kinds() == 1)
         // They take turns.
-        for number in [1, 2, 3, 1, 2] as [UInt64] {
-            let key = EnvironmentKey(number)
-            let id = try #require(paused[key])
-            stage.launch(key: key)
-            #expect(stage.core.instance(id)?.launchKind == .prewarmed)
-            stage.send(.started(id))
-            let next = try #require(stage.prewarms.first)
-            stage.send(.paused(next, byteCount: 1))
-            paused[key] = next
+        for number in [0, 1, 2, 0, 1] as [UInt64] {
+            try launch(EnvironmentKey(number), from: &paused, on: &stage)
         }
-        #expect(stage.core.coldReason(for: Stage.app, key: Stage.key) == .environmentMismatch)
+        #expect(kinds() == 6)
+        // The fourth environment ends the instance that was not used for longest.
+        let oldest = try #require(paused[EnvironmentKey(2)])
+        try launch(EnvironmentKey(3), from: &paused, on: &stage)
+        #expect(stage.core.instance(oldest)?.endReason == .poolTrimmed)
+        #expect(
+            stage.core.coldReason(for: Stage.app, key: EnvironmentKey(2)) == .environmentMismatch)
     }
 
-    @Test func `ends instances of former environments for the latest where the budget is full`() {
+    @Test func `ends instances of former environments for the latest where the budget is full`()
+        throws
+    {
         var policy = Policy()
         policy.prewarmByteBudget = 100
         policy.assumedPrewarmBytes = 10
         var stage = Stage(policy: policy, .prewarmed())
         stage.send(.paused(first, byteCount: 60))
+        stage.launch()
+        stage.send(.started(first))
+        let spare = try #require(stage.prewarms.first)
+        stage.send(.paused(spare, byteCount: 60))
+        let cold = stage.core.nextInstance
         stage.launch(key: EnvironmentKey(9))
-        #expect(stage.state(first) == .prewarmed)
-        stage.send(.spawned(second))
-        #expect(stage.has(.kill(first)))
-        #expect(stage.prewarms == [InstanceIdentifier(3)])
-    }
-
-    @Test func `is given up for the latest environment alone`() throws {
-        var stage = Stage(.prewarmed { $0.prewarmOccasion = .demand })
-        stage.send(.requested(stage.request(), .prewarm(Stage.app, Stage.key)))
-        stage.send(.paused(first, byteCount: 1))
-        stage.launch(key: EnvironmentKey(9))
-        stage.send(.spawned(second))
-        let third = try #require(stage.prewarms.first)
-        // Clients wait for the latest environment.
-        stage.send(.requested(stage.request(), .prewarm(Stage.app, EnvironmentKey(9))))
-        #expect(stage.answers.isEmpty)
-        stage.send(.paused(third, byteCount: 1))
-        #expect(stage.answers == [.prewarmed(third)])
+        #expect(stage.state(spare) == .prewarmed)
+        stage.send(.spawned(cold))
+        #expect(stage.has(.kill(spare)))
+        #expect(stage.prewarms.count == 1)
     }
 
     @Test func `of an older generation is discarded and filled again`() {
