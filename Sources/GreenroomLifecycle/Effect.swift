@@ -80,6 +80,9 @@ public enum Occurrence: Hashable, Sendable {
     case reclaimed(
         InstanceIdentifier, AppIdentifier, byteCount: UInt64, MemoryPressure, from: ExecutionState)
     case pressureChanged(MemoryPressure)
+    /// The paused instance has threads besides the one that paused. They are frozen until its
+    /// launch, or run on because they cannot be frozen.
+    case pausedWithThreads(InstanceIdentifier, AppIdentifier, areFrozen: Bool)
     /// The app is not prewarmed again before `retryAt`.
     case prewarmFailed(AppIdentifier, ExitReason, retryAt: Instant)
     /// The app is not prewarmed again.
@@ -132,6 +135,8 @@ public enum Effect: Hashable, Sendable {
     /// it closes its end of the channel then.
     case awaitStart(InstanceIdentifier)
     case freeze(InstanceIdentifier)
+    /// Stop what else runs in a paused instance. Only the kernel's freezer does that unnoticed.
+    case freezePaused(InstanceIdentifier)
     case thaw(InstanceIdentifier)
     /// SIGTERM to the main process.
     case terminate(InstanceIdentifier)
@@ -239,12 +244,11 @@ extension Lifecycle {
             .report(
                 .stateChanged(id, app, from: from, to: to, inBackground: isInBackground(id)))
         case .spawn(_, _, .prewarm), .answer, .report, .save, .erase, .saveApp, .eraseApp,
-            .saveTasks, .awaitStart, .freeze, .thaw, .terminate, .kill, .release, .applyPriority,
-            .awaitConnection, .ignoreConnections, .notify, .inspectTracer, .inspectConditions,
-            .inspectFileLocks, .inspectConnections, .keepState, .refuseState, .deleteState,
-            .handOverState,
-            .keepSessions, .noteVersion, .pageOut, .tellBackgroundTime, .tellExpiration, .startRun,
-            .expireRun, .inspectTaskConditions, .setTaskAlarm:
+            .saveTasks, .awaitStart, .freeze, .freezePaused, .thaw, .terminate, .kill, .release,
+            .applyPriority, .awaitConnection, .ignoreConnections, .notify, .inspectTracer,
+            .inspectConditions, .inspectFileLocks, .inspectConnections, .keepState, .refuseState,
+            .deleteState, .handOverState, .keepSessions, .noteVersion, .pageOut, .tellBackgroundTime,
+            .tellExpiration, .startRun, .expireRun, .inspectTaskConditions, .setTaskAlarm:
             effect
         }
     }

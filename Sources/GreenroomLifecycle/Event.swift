@@ -32,8 +32,9 @@ public enum Event: Hashable, Sendable {
     /// The kernel has executed the program.
     case spawned(InstanceIdentifier)
     case spawnFailed(InstanceIdentifier, SpawnFailure)
-    /// The instance is at its pause point and holds this many bytes.
-    case paused(InstanceIdentifier, byteCount: UInt64)
+    /// The instance is at its pause point and holds this many bytes. It may have threads besides
+    /// the one that paused.
+    case paused(InstanceIdentifier, byteCount: UInt64, hasOtherThreads: Bool = false)
     /// The instance was told to go and has left the pause.
     case started(InstanceIdentifier)
     /// The instance's channel ended or failed before the instance started.
@@ -146,7 +147,8 @@ extension Lifecycle {
         case .requestAbandoned(let request): abandon(request)
         case .spawned(let id): spawned(id)
         case .spawnFailed(let id, let failure): spawnFailed(id, failure)
-        case .paused(let id, let byteCount): paused(id, byteCount: byteCount)
+        case .paused(let id, let byteCount, let hasOtherThreads):
+            paused(id, byteCount: byteCount, hasOtherThreads: hasOtherThreads)
         case .started(let id): started(id)
         case .channelLost(let id): channelLost(id)
         case .becameReady(let id): becameReady(id)

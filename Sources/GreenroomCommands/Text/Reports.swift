@@ -76,7 +76,14 @@ enum Report {
                 styles: [2: instance.exit?.style ?? instance.state.style]
                     .compactMapValues { $0 })
         }
-        return table.text(appearance) + instances.map(scenes).joined()
+        return table.text(appearance) + instances.map { scenes($0) + threads($0) }.joined()
+    }
+
+    /// A line for a paused instance that has more threads than the paused one.
+    private static func threads(_ instance: Control.InstanceStatus) -> String {
+        guard let areFrozen = instance.areThreadsFrozen else { return "" }
+        return "instance \(instance.instance): its other threads "
+            + (areFrozen ? "are frozen until its launch\n" : "run on\n")
     }
 
     /// The scenes below the table, for instances that have any.

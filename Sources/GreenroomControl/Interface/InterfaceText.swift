@@ -209,7 +209,10 @@ extension Control {
           launchScreen: ?LaunchScreen,
           # The names of its open background tasks, and the time that is left for them.
           backgroundTasks: ?[]string,
-          backgroundRemainingUSec: ?int
+          backgroundRemainingUSec: ?int,
+          # Whether the threads that a paused instance has besides the paused one are frozen until
+          # its launch; absent if it has none.
+          threadsFrozen: ?bool
         )
 
         # A fact, with a code for programs and a text for humans.

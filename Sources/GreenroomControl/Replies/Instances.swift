@@ -46,6 +46,9 @@ extension Control {
         /// The names of the open background tasks, and the time that is left for them.
         public var backgroundTasks: [String]?
         public var backgroundRemainingUSec: Int64?
+        /// Whether the threads that a paused instance has besides the paused one are frozen until
+        /// its launch; nil if it has none.
+        public var areThreadsFrozen: Bool?
 
         public init(
             instance: UInt64, app: String, state: ExecutionState, sinceTimestampUSec: Int64
@@ -136,6 +139,7 @@ extension Control.InstanceStatus: ParametersEncodable {
         writer.member("launchScreen", ifPresent: launchScreen)
         writer.member("backgroundTasks", ifPresent: backgroundTasks)
         writer.member("backgroundRemainingUSec", ifPresent: backgroundRemainingUSec)
+        if let areThreadsFrozen { writer.member("threadsFrozen", areThreadsFrozen) }
     }
 
     init(_ object: JSONObject) throws(ServiceError) {
@@ -163,6 +167,7 @@ extension Control.InstanceStatus: ParametersEncodable {
             case "backgroundTasks": backgroundTasks = try member.optionalTexts()
             case "backgroundRemainingUSec":
                 backgroundRemainingUSec = try member.optionalInteger()
+            case "threadsFrozen" where member.value != .null: areThreadsFrozen = try member.bool()
             case "steps" where member.value != .null:
                 steps = try member.objects { (object) throws(ServiceError) in
                     try Control.LaunchStep(object)

@@ -143,7 +143,8 @@ extension Lifecycle {
             $0.launchKind = .prewarmed
         }
         assign(pending, to: id)
-        // The app waits for this effect, so it comes before effects that only inform others.
+        // The app waits for these effects, so they come before effects that only inform others.
+        if self[id].record.otherThreads == .frozen { effects.append(.thaw(id)) }
         effects.append(.go(id, pending.request, LaunchTerms()))
         move(id, to: .launching, deadline: now.advanced(by: policy.startDeadline))
         showScreen(of: id, for: pending.request)

@@ -38,7 +38,9 @@ extension Lifecycle {
         return nil
     }
 
-    mutating func paused(_ id: InstanceIdentifier, byteCount: UInt64) {
+    mutating func paused(
+        _ id: InstanceIdentifier, byteCount: UInt64, hasOtherThreads: Bool
+    ) {
         guard let instance = table[id] else { return effects.append(.kill(id)) }
         // The instance is at the pause although it was told to go, so the order never reached it.
         if instance.record.phase == .toldToGo { return goFailed(id) }
@@ -65,6 +67,10 @@ extension Lifecycle {
         let stayed = self[id].record.state == .prewarmed
         // Whoever waits for a prewarm waits for the next one.
         if claim != nil, !stayed { return wantRefill(of: app) }
+        if stayed, hasOtherThreads {
+            update(id) { $0.otherThreads = .frozen }
+            effects.append(.freezePaused(id))
+        }
         // A client waits for the latest environment.
         let isLatest = self[id].record.environmentKey == self[app].poolKey
         let waiters = isLatest ? self[app].prewarmWaiters : []
@@ -73,6 +79,13 @@ extension Lifecycle {
             answer(request, stayed ? .prewarmed(id) : .refused(.overBudget(app)))
         }
         if lackingCount(app) > 0 { wantRefill(of: app) }
+    }
+
+    /// The freezer has stopped the threads of a paused instance, or could not.
+    mutating func threadsWereFrozen(_ id: InstanceIdentifier, _ areFrozen: Bool) {
+        guard let record = table[id]?.record, record.otherThreads == .frozen else { return }
+        if !areFrozen { update(id) { $0.otherThreads = .running } }
+        report(.pausedWithThreads(id, record.app, areFrozen: areFrozen))
     }
 
     /// Whether a pool that a client asked for is given up when an instance expires, because nobody

@@ -41,6 +41,8 @@ public struct InstanceRecord: Hashable, Sendable {
     public var showsLaunchScreen = false
     /// The kernel killed it, and it had reached a memory limit of its own.
     public var wasOverOwnLimit = false
+    /// What the threads besides the paused one did when it was last paused.
+    public var otherThreads = OtherThreads.none
     /// The instance's user, if its processes may not use the control socket. The rule applies to it
     /// even if the manifest is gone, or allows later instances to use the socket.
     public var confinedUser: UInt32?
@@ -67,6 +69,16 @@ public struct InstanceRecord: Hashable, Sendable {
         self.isEndOrdered = false
         self.background = .none
     }
+}
+
+/// The threads that a paused instance has besides the one that paused: a library or the app has
+/// started them before. A paused instance is to be still.
+public enum OtherThreads: UInt8, Sendable {
+    case none = 0
+    /// They are frozen until the launch.
+    case frozen = 1
+    /// They run on, because they cannot be frozen.
+    case running = 2
 }
 
 /// What a library did in a prewarm that it would do again in each prewarm.

@@ -56,9 +56,11 @@ extension Lifecycle {
                 // Perhaps it was told to go, perhaps not. Its channel says which, or its deadline
                 // comes. If it were ended now, a program that runs already would run twice for one
                 // launch.
-                break
+                if record.otherThreads == .frozen { effects.append(.thaw(id)) }
             case .launching, .inactive, .active, .background: effects.append(.thaw(id))
             case .terminating: endAgain(record)
+            case .prewarmed where record.otherThreads == .frozen:
+                effects.append(.freezePaused(id))
             case .prewarming, .prewarmed, .notRunning: break
             }
             if let priority = priority(in: record.state, record) {

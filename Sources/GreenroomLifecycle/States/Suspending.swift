@@ -28,6 +28,7 @@ extension Lifecycle {
 
     /// The freezer has confirmed the freeze, or has not denied it in time, which counts as much.
     mutating func wasFrozen(_ id: InstanceIdentifier) {
+        if table[id]?.record.state == .prewarmed { return threadsWereFrozen(id, true) }
         guard table[id]?.record.state == .suspended else { return }
         if self[id].record.deadline != nil { update(id) { $0.deadline = nil } }
         answerFreeze(of: id, .done(id, .suspended))
@@ -51,6 +52,7 @@ extension Lifecycle {
     }
 
     mutating func freezeFailed(_ id: InstanceIdentifier) {
+        if table[id]?.record.state == .prewarmed { return threadsWereFrozen(id, false) }
         guard table[id]?.record.state == .suspended else { return }
         answerFreeze(of: id, .refused(.freezeFailed(id)))
         thaw(id)

@@ -13,6 +13,7 @@ public enum ProcessTable {
         public let isStopped: Bool
         /// Whether the process has executed a program since it was made (PF_FORKNOEXEC).
         public let hasExecuted: Bool
+        public let threadCount: Int
         /// The start time, in clock ticks since boot. With the number it identifies the process.
         public let startTicks: UInt64
 
@@ -32,8 +33,9 @@ public enum ProcessTable {
             let forkedWithoutExec: UInt64 = 0x40
             let flags = fields.count > 7 ? UInt64(fields[7]) ?? 0 : 0
             hasExecuted = flags & forkedWithoutExec == 0
-            // This is the 22nd field, counted from 1; `fields` begin with the 2nd's closing
-            // parenthesis.
+            // These are the 20th and the 22nd field, counted from 1; `fields` begin with the 2nd's
+            // closing parenthesis.
+            threadCount = fields.count > 18 ? Int(fields[18]) ?? 0 : 0
             startTicks = fields.count > 20 ? UInt64(fields[20]) ?? 0 : 0
         }
     }

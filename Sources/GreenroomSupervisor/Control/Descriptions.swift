@@ -128,6 +128,7 @@ struct Descriptions {
         let restarts = core.lifecycle.app(record.app)?.restartCount ?? 0
         status.restartCount = restarts > 0 ? Int64(restarts) : nil
         status.byteCount = byteCount(of: record, &memory)
+        status.areThreadsFrozen = record.state == .prewarmed ? record.otherThreads.areFrozen : nil
         status.exit = record.exitStatus == nil ? nil : Control.ExitRecord(record)
         let conversation = record.state == .notRunning ? nil : record.conversation
         let scenes = conversation?.scenes.filter { $0.scene != .application }
@@ -147,6 +148,16 @@ struct Descriptions {
             }
         }
         return status
+    }
+}
+
+extension OtherThreads {
+    fileprivate var areFrozen: Bool? {
+        switch self {
+        case .none: nil
+        case .frozen: true
+        case .running: false
+        }
     }
 }
 

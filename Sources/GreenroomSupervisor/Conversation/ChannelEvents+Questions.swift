@@ -26,10 +26,11 @@ extension ChannelEvents {
 
     func askSome() {
         for identifier in unasked.prefix(Self.askedInATurn) {
-            guard core.lifecycle.instance(identifier)?.state == .prewarmed,
+            guard let record = core.lifecycle.instance(identifier), record.state == .prewarmed,
                 let instance = instances[identifier], !instance.isInspected
             else { continue }
-            ping(instance)
+            // A frozen instance cannot answer, and has done nothing since it was frozen.
+            if record.otherThreads == .frozen { isStillPaused(instance) } else { ping(instance) }
         }
         unasked.removeFirst(min(Self.askedInATurn, unasked.count))
         if unasked.isEmpty { askingTurns.end() } else { askingTurns.ask() }

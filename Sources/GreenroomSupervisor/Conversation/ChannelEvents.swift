@@ -137,10 +137,7 @@ final class ChannelEvents {
                 paused(instance)
             }
         case .pong(let cookie):
-            if instance.takePong(cookie) {
-                contexts.recallPause(of: instance)
-                paused(instance)
-            }
+            if instance.takePong(cookie) { isStillPaused(instance) }
         case .started: started(instance)
         case .report(let report):
             guard isApplication(instance) else { return lost(instance) }
@@ -195,6 +192,12 @@ final class ChannelEvents {
         }
     }
 
+    /// The instance was paused when a former supervisor ran, and is still.
+    func isStillPaused(_ instance: Instance) {
+        contexts.recallPause(of: instance)
+        paused(instance)
+    }
+
     private func paused(_ instance: Instance) {
         instance.hasPaused = true
         // The spawner must stop tracing the instance first.
@@ -222,7 +225,11 @@ final class ChannelEvents {
         // What the former supervisor measured still holds: the instance has done nothing since.
         let known = core.lifecycle.instance(identifier)
             .flatMap { $0.state == .prewarmed && $0.byteCount > 0 ? $0.byteCount : nil }
-        core.handle(.paused(identifier, byteCount: known ?? instance.byteCount))
+        let threadCount = ProcessTable.entry(of: instance.pid)?.threadCount ?? 1
+        core.handle(
+            .paused(
+                identifier, byteCount: known ?? instance.byteCount,
+                hasOtherThreads: threadCount > 1))
         if finding == .unanswered {
             reporter.say(
                 .warning,

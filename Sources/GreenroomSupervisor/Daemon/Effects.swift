@@ -47,6 +47,7 @@ final class Effects: EffectPerformer {
             processes.launcher.go(instance, for: request, terms)
         case .awaitStart(let instance): processes.launcher.awaitStart(of: instance)
         case .freeze(let instance): processes.freezer.freeze(instance)
+        case .freezePaused(let instance): processes.freezer.freezePaused(instance)
         case .thaw(let instance): processes.freezer.thaw(instance)
         case .terminate(let instance): processes.instances.terminate(instance)
         case .kill(let instance): processes.instances.kill(instance)

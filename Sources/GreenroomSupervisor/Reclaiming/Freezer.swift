@@ -5,7 +5,7 @@ internal import GreenroomSpawner
 internal import Systemd
 
 /// Suspends instances: by the kernel's freezer where there are cgroups, otherwise by SIGSTOP,
-/// process by process.
+/// process by process. Stops the threads of paused instances, where there are cgroups.
 @LoopActor
 final class Freezer {
     private let core: Core
@@ -48,6 +48,15 @@ final class Freezer {
         do throws(SystemError) {
             try cgroup.freeze()
         } catch {
+            return core.handle(.freezeFailed(identifier))
+        }
+        watchFreeze(of: identifier) { (try? cgroup.isFrozen()) ?? false }
+    }
+
+    /// Stops what else runs in a paused instance. SIGSTOP would do so without a cgroup, but the
+    /// instance could tell.
+    func freezePaused(_ identifier: InstanceIdentifier) {
+        guard let cgroup = instances[identifier]?.cgroup, (try? cgroup.freeze()) != nil else {
             return core.handle(.freezeFailed(identifier))
         }
         watchFreeze(of: identifier) { (try? cgroup.isFrozen()) ?? false }

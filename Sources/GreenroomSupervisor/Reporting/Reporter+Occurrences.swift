@@ -16,6 +16,8 @@ extension Reporter {
         case .pressureChanged(let pressure): pressureChanged(pressure)
         case .instanceStalled(let instance, let app, let level): stalled(instance, of: app, level)
         case .pagedOut(let instance, let app, let bytes): pagedOut(instance, of: app, bytes)
+        case .pausedWithThreads(let instance, let app, let areFrozen):
+            pausedWithThreads(instance, of: app, areFrozen)
         case .prewarmFailed(let app, let reason, let retryAt): prewarmFailed(app, reason, retryAt)
         case .misfired(let instance, let app, let misfire): misfired(instance, app, misfire)
         case .crashLooped(let app, let until): crashLooped(app, until)
@@ -86,6 +88,18 @@ extension Reporter {
             $0.coldReason = reason.map { .known($0) }
             $0.text = variables
         }
+    }
+
+    private func pausedWithThreads(
+        _ instance: InstanceIdentifier, of app: AppIdentifier, _ areFrozen: Bool
+    ) {
+        log.line(
+            app, areFrozen ? .info : .notice,
+            "\(app) has started threads before its pause: "
+                + (areFrozen
+                    ? "they are frozen until its launch"
+                    : "they run on, because it has no cgroup in which they could be frozen"),
+            fields(app, instance))
     }
 
     private func exited(_ record: InstanceRecord) {

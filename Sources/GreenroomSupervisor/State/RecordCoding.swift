@@ -8,9 +8,9 @@ enum RecordCoding {
     static let capacity = 512
     /// The version of an instance's record as written below. Older versions are read from
     /// `oldestVersion` on.
-    static let version: UInt8 = 4
+    static let version: UInt8 = 5
     /// Version 2 has no background time; version 3 does not say whether the control socket is kept
-    /// from the instance.
+    /// from the instance; version 4 does not say what its other threads do.
     static let oldestVersion: UInt8 = 2
     /// The version of an app's record. Version 1 has no supervision, version 2 no sessions, version
     /// 3 has its crashes in full, version 4 has no misfire.
@@ -47,6 +47,7 @@ extension InstanceRecord {
         conversation.encode(into: &writer)
         background.encode(into: &writer)
         writer.put(optional: confinedUser.map(UInt64.init))
+        writer.put(otherThreads.rawValue)
     }
 
     init?(from reader: inout RecordReader) {
@@ -87,6 +88,9 @@ extension InstanceRecord {
         if version > 2 { background = Boxed(reader.optional { BackgroundTime(from: &$0) }) }
         if version > 3 {
             confinedUser = reader.optional { $0.word().map { UInt32(truncatingIfNeeded: $0) } }
+        }
+        if version > 4 {
+            otherThreads = reader.byte().flatMap(OtherThreads.init(rawValue:)) ?? OtherThreads.none
         }
         guard !reader.failed else { return nil }
     }

@@ -136,6 +136,7 @@ import Testing
         _ = try daemon.client().reload()
         let paused = try #require(try daemon.awaitPaused(Self.app).first)
         try daemon.awaitPaused(Self.other)
+        try thaw(try #require(paused.processId))
         close(open(go, O_WRONLY | O_CLOEXEC))
         try daemon.await("the order to be carried out") { _ in
             access(go, F_OK) != 0 ? true : nil
@@ -151,6 +152,14 @@ import Testing
         }
         try server.leave()
         try Processes.awaitEnd(of: try #require(paused.processId))
+    }
+
+    /// Lets the threads of a paused instance run, as they do where it has no cgroup.
+    private func thaw(_ pid: Int32) throws {
+        guard let cgroup = Cgroups.appFolder(of: pid) else { return }
+        for _ in 0..<1000 where !Processes.isFrozen(pid) { try awaitTimer(milliseconds: 10) }
+        let file = try FileDescriptor.open(cgroup + "/cgroup.freeze", O_WRONLY)
+        #expect(write(file.rawValue, "0", 1) == 1)
     }
 
     @Test func `a lock on an app's mappings does not delay the measuring of its memory`() throws {

@@ -137,6 +137,7 @@ struct Simulation: Sendable {
         case .go(let id, _, _): world.go(id, at: now)
         case .awaitStart(let id): world.awaitStart(id, at: now)
         case .freeze(let id): world.freeze(id, at: now)
+        case .freezePaused(let id): world.freezePaused(id, at: now)
         case .thaw(let id): world.thaw(id)
         case .terminate(let id): world.terminate(id, at: now)
         case .kill(let id): world.kill(id, at: now)
@@ -286,8 +287,8 @@ extension Effect {
     fileprivate var isSave: Bool {
         switch self {
         case .save, .saveApp, .saveTasks: true
-        case .erase, .eraseApp, .spawn, .go, .awaitStart, .freeze, .thaw, .terminate, .kill,
-            .release,
+        case .erase, .eraseApp, .spawn, .go, .awaitStart, .freeze, .freezePaused, .thaw,
+            .terminate, .kill, .release,
             .applyPriority, .answer, .report, .awaitConnection, .ignoreConnections, .tell,
             .notify, .deliver, .inspectTracer, .inspectConditions, .inspectFileLocks,
             .inspectConnections, .keepState, .refuseState, .deleteState, .handOverState,

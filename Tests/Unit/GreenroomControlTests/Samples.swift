@@ -107,6 +107,7 @@ enum Samples {
         status.steps = [.init(step: "main", elapsedUSec: -5)]
         status.backgroundTasks = ["upload"]
         status.backgroundRemainingUSec = 12
+        status.areThreadsFrozen = true
         return status
     }
 

@@ -41,6 +41,7 @@ extension Checker {
             let process = world.processes[id]
             try require(process?.isPrewarm == true, "told \(id) to go, which is not prewarmed")
             try require(process?.wasToldToGo == false, "told \(id) to go twice")
+            try require(process?.isFrozen == false, "told \(id) to go, which is frozen")
             try checkBeginning(id, now)
             noteSeen(id, .application, world, isGiven: false)
         case .awaitStart(let id):
@@ -50,6 +51,10 @@ extension Checker {
             // The instance's end may have been ordered in the same event.
             let state = saved[id]?.state
             try require(state == .suspended || state == .terminating, "froze \(id) before saving")
+        case .freezePaused(let id):
+            let state = saved[id]?.state
+            try require(
+                state == .prewarmed || state == .terminating, "froze \(id), which is not paused")
         case .thaw(let id):
             try require(saved[id]?.state != .suspended, "thawed \(id), saved as suspended")
         case .terminate(let id), .kill(let id):
@@ -273,7 +278,7 @@ extension Checker {
         case .triggersLeftAlone(let app, let count):
             try require(count >= triggerLimit.burst, "triggers of \(app) ignored too soon")
         case .failed: tally.failures += 1
-        case .launched, .misfired, .crashLooped, .slowStep, .pagedOut: break
+        case .launched, .misfired, .crashLooped, .slowStep, .pagedOut, .pausedWithThreads: break
         case .stateKept, .stateRefused, .stateDeleted: break
         case .backgroundTimeExpiring, .runBegan: break
         case .runEnded(let id, _, let identifier, let outcome):

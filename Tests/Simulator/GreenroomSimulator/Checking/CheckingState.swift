@@ -101,10 +101,21 @@ extension Checker {
         for id in touched where saved[id]?.conversation != nil { kept.onTrial.remove(id) }
         // The archives of an app are reported right after it is installed.
         if isRestoring { return }
+        try checkStill(core, world)
         if case .appInstalled = event { return }
         for (app, files) in world.states where installed[app] != nil {
             try require(
                 core.keptStates(of: app) == files, "the core has wrong states of \(app)")
+        }
+    }
+
+    /// The threads of a paused instance are frozen, if they can be.
+    private func checkStill(_ core: Lifecycle, _ world: World) throws(Violation) {
+        for (id, process) in world.processes
+        where process.isAlive && !process.isLost && process.fate.hasOtherThreads {
+            guard let record = core.instance(id), record.state == .prewarmed else { continue }
+            if case .fails = process.fate.freeze { continue }
+            try require(process.isFrozen, "\(id) is paused and its threads run")
         }
     }
 

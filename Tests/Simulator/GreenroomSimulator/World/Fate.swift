@@ -14,6 +14,8 @@ struct Fate: Sendable {
     /// The number of SIGKILLs that find it in an uninterruptible sleep and have no effect.
     var deafKills: Int
     var freeze: Freeze
+    /// The app has threads besides the one that pauses.
+    var hasOtherThreads: Bool
     /// The app accepts connections to its sockets.
     var accepts: Bool
     /// How long it takes to acknowledge a step; nil if it never does.
@@ -80,6 +82,7 @@ struct Fate: Sendable {
         hasHandler = dice.percent(90)
         heedsExpiration = dice.percent(60)
         isUnfit = own.percent(5)
+        hasOtherThreads = own.percent(30)
     }
 }
 
@@ -129,4 +132,8 @@ struct FakeProcess: Sendable {
     var runs: Set<UInt64> = []
 
     var isAlive: Bool { isSpawned && exitStatus == nil }
+
+    func pause(of id: InstanceIdentifier) -> Event {
+        .paused(id, byteCount: fate.byteCount, hasOtherThreads: fate.hasOtherThreads)
+    }
 }

@@ -74,6 +74,15 @@ struct World: Sendable {
         }
     }
 
+    mutating func freezePaused(_ id: InstanceIdentifier, at now: Instant) {
+        guard let process = processes[id], process.isAlive else { return }
+        if case .fails = process.fate.freeze {
+            agenda.add(.freezeFailed(id), at: now)
+        } else {
+            processes[id]!.isFrozen = true
+        }
+    }
+
     mutating func thaw(_ id: InstanceIdentifier) {
         guard let process = processes[id] else { return }
         processes[id]!.isFrozen = false
@@ -131,7 +140,7 @@ struct World: Sendable {
             processes[id]!.spawnFailed = true
             processes[id]!.isEmpty = true
             processes[id]!.exitStatus = .unknown
-        case .paused(let id, _):
+        case .paused(let id, _, _):
             guard let process = processes[id], process.isAlive, !process.wasToldToGo else {
                 return nil
             }
@@ -197,8 +206,7 @@ struct World: Sendable {
         }
         switch process.fate.pause {
         case .after(let delay):
-            let byteCount = process.fate.byteCount
-            agenda.add(.paused(id, byteCount: byteCount), at: now.advanced(by: delay))
+            agenda.add(process.pause(of: id), at: now.advanced(by: delay))
         case .never: break
         case .exits(let delay):
             agenda.add(.exited(id, .exited(3)), at: now.advanced(by: delay))
@@ -241,7 +249,7 @@ struct World: Sendable {
                 let hasEnded = process.exitStatus != nil
                 events.append(.reconciled(id, found: .noChannel(hasEnded: hasEnded)))
             } else if process.isPaused && process.exitStatus == nil {
-                events.append(.paused(id, byteCount: process.fate.byteCount))
+                events.append(process.pause(of: id))
             }
             if process.hasStarted, process.hasChannel { events.append(.started(id)) }
             if process.isSpawned { events.append(.reconciled(id, found: .unheard)) }
