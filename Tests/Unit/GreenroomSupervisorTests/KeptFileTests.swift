@@ -125,15 +125,15 @@ private let app = AppIdentifier("org.example.app")
         #expect(files.archive(of: app, .application) == nil)
     }
 
-    @Test func `includes the sessions and the version, for the daemon's eyes only`() throws {
+    @Test func `includes the sessions and the versions, for the daemon's eyes only`() throws {
         var list = SessionList()
-        #expect(files.sessions(of: app) == list && files.version(of: app) == nil)
+        #expect(files.sessions(of: app) == list && files.versions(of: app) == [])
         list.open = [SceneIdentifier(1), SceneIdentifier(4)]
         list.discarded = [SceneIdentifier(2)]
         list.last = 4
         try files.keep(list, of: app)
-        try files.note(version: "2.1", of: app)
-        #expect(files.sessions(of: app) == list && files.version(of: app) == "2.1")
+        for version in ["1", "2.1", "1"] { try files.note(version: version, of: app) }
+        #expect(files.sessions(of: app) == list && files.versions(of: app) == ["1", "2.1"])
         var status = stat()
         #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o700)
     }
