@@ -164,7 +164,7 @@ import Testing
             try daemon.directory.write(text, to: "apps/org.example.\(word).app")
             let failed = try client.reload().failed
             #expect(checked == failed, "\(word)")
-            if ["missing", "folder", "text", "user", "group", "socket", "same"].contains(word) {
+            if ["missing", "user", "group"].contains(word) {
                 #expect(!checked.isEmpty, "\(word)")
             }
             if ["fine", "listener"].contains(word) { #expect(checked.isEmpty, "\(checked)") }
