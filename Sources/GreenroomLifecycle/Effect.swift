@@ -247,7 +247,8 @@ extension Lifecycle {
             .saveTasks, .awaitStart, .freeze, .freezePaused, .thaw, .terminate, .kill, .release,
             .applyPriority, .awaitConnection, .ignoreConnections, .notify, .inspectTracer,
             .inspectConditions, .inspectFileLocks, .inspectConnections, .keepState, .refuseState,
-            .deleteState, .handOverState, .keepSessions, .noteVersion, .pageOut, .tellBackgroundTime,
+            .deleteState, .handOverState, .keepSessions, .noteVersion, .pageOut,
+            .tellBackgroundTime,
             .tellExpiration, .startRun, .expireRun, .inspectTaskConditions, .setTaskAlarm:
             effect
         }

@@ -2,6 +2,7 @@ import CTestSupport
 import DaemonTestSupport
 import Glibc
 import GreenroomControl
+import GreenroomLinux
 import TestSupport
 import Testing
 

@@ -8,25 +8,30 @@ import Testing
 @testable import GreenroomSupervisor
 
 @Suite struct `The file greenroom conf` {
-    @Test func `may be missing unless it was named, and a fault never means the defaults`() async {
+    @Test func `may be missing unless it was named, and a fault leaves the last good settings`()
+        async
+    {
         await #expect(processExitsWith: .exitCode(0)) {
             try onLoop {
                 let ground = try Ground()
                 let path = ground.folder.path + "/greenroom.conf"
-                let file = ConfigurationFile(path: path, isRequired: false)
-                let named = ConfigurationFile(path: path, isRequired: true)
-                #expect(try file.read(ground.log) == DaemonConfiguration())
+                let kept = ground.folder.path + "/kept"
+                let file = ConfigurationFile(path: path, isRequired: false, folder: kept)
+                let named = ConfigurationFile(path: path, isRequired: true, folder: kept)
+                #expect(try file.read(ground.log).0 == DaemonConfiguration())
                 #expect(throws: SystemError.self) { try named.read(ground.log) }
 
                 try ground.folder.write(
                     "[Greenroom]\nInstanceLimit=7\nNoSuchKey=1\n", to: "greenroom.conf")
-                #expect(try named.read(ground.log).instanceLimit == 7)
+                #expect(try named.read(ground.log).0.instanceLimit == 7)
 
                 try ground.folder.write(
                     "[Greenroom]\nInstanceLimit=many\nTaskIdleSec=never\n", to: "greenroom.conf")
-                #expect(throws: ConfigurationFile.Faulty.self) { try file.read(ground.log) }
-                let (settings, faults) = file.readAgain(ground.log)
+                let (started, note) = try file.read(ground.log)
+                #expect(started.instanceLimit == 7 && note?.code == "bad_configuration")
+                let (settings, faults, said) = file.readAgain(ground.log)
                 #expect(settings == nil && faults.map(\.line) == [2, 3])
+                #expect(said?.code == "bad_configuration")
                 // Whoever may write the file decides who may launch other users' apps.
                 chmod(path, 0o666)
                 #expect(throws: SystemError.self) { try file.read(ground.log) }
@@ -36,7 +41,7 @@ import Testing
 }
 
 @Suite struct `What the daemon does without` {
-    @Test func `is told once for each reason, and forgotten with the spawner`() async {
+    @Test func `is noted once for each code, and with the spawner its notes go`() async {
         await #expect(processExitsWith: .exitCode(0)) {
             try onLoop {
                 let degradations = Degradations(log: try Ground().log)
@@ -44,7 +49,7 @@ import Testing
                 degradations.note(.init(code: "no_cgroups", text: "two"))
                 degradations.note(.init(code: "no_spawner", text: "three"))
                 #expect(degradations.notes.map(\.text) == ["two", "three"])
-                degradations.forget()
+                degradations.forgetSpawners()
                 #expect(degradations.notes.isEmpty)
             }
         }
