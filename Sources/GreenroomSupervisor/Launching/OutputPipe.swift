@@ -91,7 +91,11 @@ final class OutputPipe {
 
     private func passed(_ job: DetachedJob) {
         switch job.forwarding(0) {
-        case .moved, .nothing, .blocked: rest(for: Pace.pause)
+        case .moved:
+            // What was written between the opening and the first poll(2).
+            if !hasOutput { heard() }
+            rest(for: Pace.pause)
+        case .nothing, .blocked: rest(for: Pace.pause)
         case .ended: onEnd()
         }
     }
