@@ -92,6 +92,7 @@ struct gr_spawn {
     bool changes_identity;
     int32_t parent;
     struct gr_waiter *waiter;
+    bool owns_waiter;                /* the waiter ends after this spawn */
     volatile int32_t pid;            /* set by the child, first of all: -1 until then */
     volatile int pidfd;              /* set by the kernel, before the child runs */
     volatile long result;            /* of the waiter's clone */
@@ -566,6 +567,7 @@ static long start_waiter(struct gr_spawn *spawn, int report) {
     waiter->spawn = spawn;
     atomic_init(&waiter->turn, 1);
     spawn->waiter = waiter;
+    spawn->owns_waiter = report < 0;
     /* No handler of the parent may run in the other processes, on this memory. */
     uint64_t all = ~UINT64_C(0), before = 0;
     (void)call(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, KERNEL_SIGSET);
