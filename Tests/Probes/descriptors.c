@@ -14,6 +14,7 @@ int main(int count, char **words) {
     limit.rlim_cur = limit.rlim_max;
     setrlimit(RLIMIT_NOFILE, &limit);
     int last = socket(AF_UNIX, SOCK_STREAM, 0);
+    if (last < 0) return 1;
     for (int number; last < 100000 && (number = dup(last)) >= 0;) last = number;
     for (int i = 1; i < processes; i++) {
         if (fork() != 0) continue;
