@@ -230,8 +230,11 @@ import Testing
             ])
         #expect(
             kit.said.filter { $0.contains("extended") || $0.contains("finished") } == [
-                "extended one", "extended two", "not extended one: duplicated",
-                "not extended three: pastDeadline", "finished one", "not finished one: unknown",
+                "extended one", "extended two",
+                "not extended one: a launch task of this name is under way",
+                "not extended three: the launch cannot be extended: the app is active, has drawn, "
+                    + "or is not launched",
+                "finished one", "not finished one: no launch task of this name is under way",
                 "finished two",
             ])
     }

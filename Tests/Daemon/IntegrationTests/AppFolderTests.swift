@@ -55,9 +55,10 @@ import Testing
         }
         let report = try client.reload()
         #expect(report.loaded == [] && report.failed == [])
-        #expect(throws: ControlError.noSuchApp(Self.app, suggestion: nil)) {
-            try client.launch(Self.app)
-        }
+        let refusal = #expect(throws: ControlError.self) { try client.launch(Self.app) }
+        #expect(
+            refusal.map { "\($0)" }
+                == "\(Self.app) is not installed: masked by \(daemon.appDirectory)/\(Self.app).app")
         unlink("\(daemon.appDirectory)/\(Self.app).app")
         #expect(try client.reload().loaded == [Self.app])
     }

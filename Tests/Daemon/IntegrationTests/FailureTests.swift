@@ -48,16 +48,21 @@ import Testing
         let daemon = try TestDaemon(
             TestApp(Self.app, exec: program, "ForegroundGroup=none"), options: options)
         let client = try daemon.client()
-        // A launch takes two processes for a moment: the app, and one that waits for it.
         let running = try [client.start(Self.app), client.start(Self.app)]
         let count = Processes.count(ofUser: 64_901)
         let spawner = try daemon.spawnerPid
         let prlimit = try #require(findProgram("prlimit"))
-        var request = ChildRequest(
-            prlimit, arguments: ["prlimit", "--pid=\(spawner)", "--nproc=\(count)"])
-        request.user = options.user
-        let limited = try TestSupport.run(request, mergingErrors: true)
-        #expect(limited.exit == .status(0), "\(String(decoding: limited.output, as: UTF8.self))")
+        // The waiter makes the app's process, and has limits of its own.
+        let waiters = Set(Processes.descendants(of: spawner)).subtracting(
+            Processes.apps(of: spawner))
+        for process in waiters.union([spawner]) {
+            var request = ChildRequest(
+                prlimit, arguments: ["prlimit", "--pid=\(process)", "--nproc=\(count)"])
+            request.user = options.user
+            let limited = try TestSupport.run(request, mergingErrors: true)
+            #expect(
+                limited.exit == .status(0), "\(String(decoding: limited.output, as: UTF8.self))")
+        }
         let failure = try Self.spawnFailure(client, Self.app)
         #expect(failure?.stage == "creating the process" && failure?.errno == EAGAIN)
         for app in running { try client.change(.terminate, app.instance) }

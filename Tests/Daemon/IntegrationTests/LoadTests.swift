@@ -121,8 +121,15 @@ import Testing
                 }
             }
         }
-        // The pool follows the latest environment; wait for the session's to be back.
-        _ = try daemon.client().run(Self.app)
+        // Instances of the environments before the latest may be paused still; all of them end with
+        // the app's removal.
+        try daemon.remove(Self.app)
+        _ = try daemon.client().reload()
+        try daemon.await("the end of the pool") { try $0.instances().isEmpty ? true : nil }
+        try daemon.install(
+            TestApp(
+                Self.app, exec: try compileProbe("behave.c"), prewarm: 4, "ForegroundGroup=none"))
+        _ = try daemon.client().reload()
         try daemon.await("a pool without instances in between") { client in
             let instances = try client.instances()
             return instances.count == 4 && instances.allSatisfy { $0.state == .prewarmed }

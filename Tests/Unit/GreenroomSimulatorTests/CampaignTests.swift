@@ -13,7 +13,7 @@ import Testing
 
     @Test func `cover every launch kind, cold reason, exit reason and run outcome`() {
         var campaign = Campaign()
-        _ = campaign.run(events: 80_000, seed: 42)
+        _ = campaign.run(events: 160_000, seed: 42)
         let kinds: [LaunchKind] = [.cold, .prewarmed, .resume, .foreground]
         for kind in kinds { #expect(campaign.tally.launches[kind] ?? 0 > 0, "\(kind)") }
         for reason in ColdReason.allCases {
