@@ -147,7 +147,7 @@ import Testing
             "itself": "Exec=/bin/true\nAfter=org.example.itself",
             "filter": "Exec=/bin/true\n[Sandbox]\nSystemCallFilter=@system-service",
             "unknown": "Exec=/bin/true\n[Sandbox]\nSystemCallFilter=no_such_call",
-            "socket": "Exec=/bin/true\n[Socket]\nListenStream=/nowhere/at/all/socket",
+            "socket": "Exec=/bin/true\n[Socket]\nListenStream=/proc/nowhere/at/all/socket",
             "port": "Exec=/bin/true\n[Socket]\nListenStream=127.0.0.1:1",
             "listener": "Exec=/bin/true\n[Socket]\nListenStream=\(daemon.directory.path)/s",
             "fine": "Exec=/bin/true",
@@ -164,7 +164,7 @@ import Testing
             try daemon.directory.write(text, to: "apps/org.example.\(word).app")
             let failed = try client.reload().failed
             #expect(checked == failed, "\(word)")
-            if ["missing", "user", "group"].contains(word) {
+            if ["missing", "folder", "user", "group", "socket"].contains(word) {
                 #expect(!checked.isEmpty, "\(word)")
             }
             if ["fine", "listener"].contains(word) { #expect(checked.isEmpty, "\(checked)") }
