@@ -89,7 +89,8 @@ extension Spawner {
 
     func conclude(_ spawn: PendingSpawn) {
         let number = spawn.specification.instance
-        guard spawn.isOver, spawns.pending[number] === spawn else { return }
+        // The waiter and the process may have ended in one round.
+        guard spawns.pending[number] === spawn, spawn.isOver else { return }
         // A process that was killed at the last moment may have run its program; only its end
         // tells. A process that failed, or that somebody killed earlier, stays in its cgroup until
         // its end, and the next spawn with this number would get the same cgroup.
