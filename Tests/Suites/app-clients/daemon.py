@@ -17,7 +17,8 @@ APPS = {
     "work": ("BackgroundGraceSec=100ms\n", "ScheduledTasks=refresh process leave\n"),
 }
 # More background time than a test takes on a busy machine.
-CONFIGURATION = "[Greenroom]\nBackgroundTaskSec=120\n"
+# Tests kill apps to be rid of them, and launch them in the background afterwards.
+CONFIGURATION = "[Greenroom]\nBackgroundTaskSec=120\nForceQuitLasts=no\n"
 
 
 class Daemon(greenroomd.Daemon):
