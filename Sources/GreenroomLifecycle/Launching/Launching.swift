@@ -79,7 +79,9 @@ extension Lifecycle {
         }
         if isAutomatic {
             clearStart(launch.app)
-            if directory[launch.app]?.running.isEmpty == false || hasClaim(launch.app) { return }
+            let isServed = directory[launch.app]?.running.isEmpty == false || hasClaim(launch.app)
+            // Clients may have joined it while it waited for a prewarm.
+            if isServed, pending.waiters.isEmpty { return }
             let supervision = description.supervision.value ?? Supervision()
             if !pending.hasClaimed {
                 guard mayStart(launch.app, supervision) else {

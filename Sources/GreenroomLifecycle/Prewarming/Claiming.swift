@@ -119,6 +119,7 @@ extension Lifecycle {
             _ = removeClaim(of: id)
             effects.append(.applyPriority(id, .prewarmed))
             refuseAll(claim, refusal)
+            availabilityChanged(of: app)
         }
     }
 }
