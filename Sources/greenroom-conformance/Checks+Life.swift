@@ -86,6 +86,18 @@ extension Check {
             try client.tell { .handleEvents(for: .system, content, cookie: $0) }
             try client.settle()
         },
+        .init("an app that is asked to end acknowledges that and ends by itself") {
+            (bench) throws(Fault) in
+            let client = try bench.launched(.cold)
+            try client.tell(.didBecomeActive)
+            try client.tell(.willTerminate)
+            let status = try client.awaitExit()
+            try require(status == .exited(0), "it ends with status 0, not with \(status)")
+        },
+    ]
+
+    /// More about a running app; later than the checks before, whose numbers stay.
+    static let returning: [Check] = [
         .init("a scene that connects for a notification is acknowledged once") {
             (bench) throws(Fault) in
             let client = try bench.launched(.cold, [.scenes, .protectedDataAvailable])
@@ -116,14 +128,6 @@ extension Check {
             (bench) throws(Fault) in
             let client = try bench.launched(.cold, scenes)
             try show("1", client)
-            try client.tell(.willTerminate)
-            let status = try client.awaitExit()
-            try require(status == .exited(0), "it ends with status 0, not with \(status)")
-        },
-        .init("an app that is asked to end acknowledges that and ends by itself") {
-            (bench) throws(Fault) in
-            let client = try bench.launched(.cold)
-            try client.tell(.didBecomeActive)
             try client.tell(.willTerminate)
             let status = try client.awaitExit()
             try require(status == .exited(0), "it ends with status 0, not with \(status)")
