@@ -9,11 +9,12 @@ import Testing
 @Suite struct LoadTests {
     private static let app = "org.example.app"
 
+    private static func program() throws -> TestApp {
+        TestApp(app, exec: try compileProbe("behave.c"), prewarm: 4, "ForegroundGroup=none")
+    }
+
     private static func daemon(_ runner: Runner = .ownUser) throws -> TestDaemon {
-        let daemon = try TestDaemon(
-            TestApp(
-                app, exec: try compileProbe("behave.c"), prewarm: 4, "ForegroundGroup=none"),
-            options: runner.options)
+        let daemon = try TestDaemon(try program(), options: runner.options)
         try daemon.awaitPaused(app, count: 4)
         return daemon
     }
@@ -121,15 +122,8 @@ import Testing
                 }
             }
         }
-        // Instances of the environments before the latest may be paused still; all of them end with
-        // the app's removal.
-        try daemon.remove(Self.app)
-        _ = try daemon.client().reload()
-        try daemon.await("the end of the pool") { try $0.instances().isEmpty ? true : nil }
-        try daemon.install(
-            TestApp(
-                Self.app, exec: try compileProbe("behave.c"), prewarm: 4, "ForegroundGroup=none"))
-        _ = try daemon.client().reload()
+        // Instances of the environments before the latest may be paused still.
+        try daemon.renewPool(of: Self.program())
         try daemon.await("a pool without instances in between") { client in
             let instances = try client.instances()
             return instances.count == 4 && instances.allSatisfy { $0.state == .prewarmed }

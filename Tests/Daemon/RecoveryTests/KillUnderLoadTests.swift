@@ -200,6 +200,13 @@ import Testing
         _ daemon: TestDaemon, lasting: Set<String>, _ outputPath: String, _ spawner: Int32,
         _ descriptors: Int, _ cgroups: String?
     ) throws {
+        try daemon.await("the last to end") { client in
+            try client.instances().allSatisfy { $0.state == .notRunning || $0.state == .prewarmed }
+                ? true : nil
+        }
+        #expect(
+            try daemon.client().instances(of: app).allSatisfy { $0.exit?.reason.known != .unknown })
+        try daemon.renewPool(of: program(app, try compileProbe("behave.c"), prewarm: 3))
         let paused = try daemon.awaitPaused(app, count: 3)
         // Every launch ran once; only one that was ended may not have come to its first word.
         let runs = try runs(outputPath)
@@ -211,16 +218,10 @@ import Testing
         }
         #expect(lasting.count > 20)
         // No process but the paused ones, no cgroup, no descriptor.
-        try daemon.await("the last to end") { client in
-            let alive = try client.instances().filter { $0.state != .notRunning }
-            return alive.count == 3 ? true : nil
-        }
         #expect(Set(Processes.apps(of: spawner)) == Set(paused.map { $0.processId! }))
         // But for one cgroup that is kept in reserve since the first cold launch.
         let spare = cgroups == nil ? 0 : 1
         if let cgroups { #expect(KernelObjects.directoryCount(below: cgroups) == 3 + spare) }
         #expect(KernelObjects.descriptorCount(of: spawner) == descriptors + spare)
-        #expect(
-            try daemon.client().instances(of: app).allSatisfy { $0.exit?.reason.known != .unknown })
     }
 }

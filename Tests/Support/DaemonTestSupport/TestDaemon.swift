@@ -313,4 +313,16 @@ public final class TestDaemon {
             return paused.count == count ? paused : nil
         }
     }
+
+    /// Makes the app's pool again. What was kept for environments before the latest ends with the
+    /// old one.
+    public func renewPool(of app: TestApp) throws {
+        try remove(app.identifier)
+        _ = try client().reload()
+        try self.await("the end of the pool of \(app.identifier)") { client in
+            try client.instances().contains { $0.state == .prewarmed } ? nil : true
+        }
+        try install(app)
+        _ = try client().reload()
+    }
 }
