@@ -17,8 +17,13 @@ extension Spawner {
         }
         // A process may have ended at once; by now it is known whether it had executed its program.
         for spawn in concluded { conclude(spawn) }
-        // Instances whose first process ended earlier are checked, too: an orphan may have been the
-        // last process of one.
+        finishDying()
+    }
+
+    /// Looks which instances whose first process has ended have no process any more: an orphan may
+    /// have been the last one.
+    func finishDying() {
+        if awaited.dying.isEmpty { return }
         let snapshot = ProcessSnapshot()
         for number in awaited.dying { finish(number, snapshot) }
     }

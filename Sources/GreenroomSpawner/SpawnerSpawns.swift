@@ -85,6 +85,8 @@ extension Spawner {
             if spawn.verdict != nil { spawn.start.spawn.kill() }
             conclude(spawn)
         }
+        // A process may have ended before its waiter's report; no other end may follow.
+        finishDying()
     }
 
     func conclude(_ spawn: PendingSpawn) {
