@@ -36,8 +36,8 @@ let package = Package(
             name: "GreenroomSupervisor",
             dependencies: [
                 "GreenroomLifecycle", "GreenroomLinux", "GreenroomAppChannel", "GreenroomSpawner",
-                "GreenroomControl", "GreenroomManifest", "Systemd", "UnitFile", "Varlink",
-                "AppFolders", "DesktopEntry",
+                "GreenroomControl", "GreenroomManifest", "GreenroomPolicy", "Systemd", "UnitFile",
+                "Varlink", "AppFolders", "DesktopEntry",
                 "CSeccomp",
             ]),
         .target(name: "GreenroomSpawner", dependencies: ["GreenroomLinux"]),
@@ -61,11 +61,12 @@ let package = Package(
         .target(name: "Systemd", dependencies: ["CSystemd"]),
 
         // Pure.
-        .target(name: "GreenroomLifecycle"),
+        .target(name: "GreenroomPolicy"),
+        .target(name: "GreenroomLifecycle", dependencies: ["GreenroomPolicy"]),
         .target(name: "GreenroomAppChannel"),
         .target(name: "UnitFile"),
         .target(name: "DesktopEntry"),
-        .target(name: "GreenroomManifest", dependencies: ["UnitFile"]),
+        .target(name: "GreenroomManifest", dependencies: ["GreenroomPolicy", "UnitFile"]),
         .target(name: "Varlink"),
         .target(name: "GreenroomControl", dependencies: ["Varlink"]),
 
@@ -146,7 +147,7 @@ let package = Package(
         .testTarget(name: "DesktopEntryTests", dependencies: ["DesktopEntry"]),
         .testTarget(
             name: "GreenroomManifestTests",
-            dependencies: ["GreenroomManifest", "TestSupport", "UnitFile"]),
+            dependencies: ["GreenroomManifest", "GreenroomPolicy", "TestSupport", "UnitFile"]),
         .testTarget(
             name: "VarlinkTests",
             dependencies: ["GreenroomLinux", "TestSupport", "Varlink", "VarlinkTestSupport"]),
@@ -178,7 +179,7 @@ let package = Package(
             name: "GreenroomSupervisorTests",
             dependencies: [
                 "GreenroomSupervisor", "GreenroomAppChannel", "GreenroomControl",
-                "GreenroomLifecycle", "GreenroomLinux",
+                "GreenroomLifecycle", "GreenroomLinux", "GreenroomPolicy",
                 "GreenroomSpawner", "Systemd", "TestSupport", "Varlink",
             ]),
 

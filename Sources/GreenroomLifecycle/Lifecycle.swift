@@ -1,3 +1,6 @@
+// Whoever drives the core gives it a policy.
+@_exported public import GreenroomPolicy
+
 /// The life of every app and instance as a value: events in, effects out; no clock, no descriptor,
 /// no `await`. The same seed and the same events give the same effects.
 ///

@@ -1,37 +1,10 @@
+public import GreenroomPolicy
 public import UnitFile
 
 /// The daemon's settings, from `greenroom.conf`, with their defaults.
 public struct DaemonConfiguration: Hashable, Sendable {
-    /// `PrewarmBudget=`: paused instances together never exceed this many bytes.
-    public var prewarmByteBudget: UInt64 = 1 << 30
-    /// `PrewarmTimeToLiveSec=`: how long a paused instance is kept (OpenWhisk).
-    public var prewarmTimeToLive: Duration = .seconds(600)
-    /// `LaunchDeadlineSec=`: the time from the launch to its ready condition (Apple, observed).
-    public var launchDeadline: Duration = .seconds(20)
-    /// `PauseDeadlineSec=`: the time from spawn to the pause point.
-    public var pauseDeadline: Duration = .seconds(20)
-    /// `StartDeadlineSec=`: the time from the order to go on to the program's start.
-    public var startDeadline: Duration = .seconds(2)
-    /// `BackgroundGraceSec=`: the time from entering the background to being frozen (Android 14).
-    public var backgroundGrace: Duration = .seconds(10)
-    /// `TerminateGraceSec=`: the time from SIGTERM to SIGKILL (Apple, OpenHarmony).
-    public var terminateGrace: Duration = .seconds(5)
-    /// `BackOffFirstSec=`, `BackOffCapSec=`: the first wait after a failed prewarm or launch, and
-    /// the longest; each wait is twice as long as the one before.
-    public var backOffFirst: Duration = .seconds(1)
-    public var backOffCap: Duration = .seconds(300)
-    /// `CrashLoopCount=`, `CrashLoopWindowSec=`: this many crashes within the window are a crash
-    /// loop (Android).
-    public var crashLoopCount: Int = 2
-    public var crashLoopWindow: Duration = .seconds(120)
-    /// `ConcurrentPrewarms=`: at most this many run towards their pause at once.
-    public var concurrentPrewarms: Int = 2
-    /// `InstanceLimit=`: how many instances may exist at once, at most as many as the spawner
-    /// keeps.
-    public var instanceLimit: Int = 2048
-    /// `InstancesPerUser=`: how many of them one user other than the daemon's own may have; fewer
-    /// if other users have some.
-    public var instancesPerUser: Int = 1024
+    /// What the core decides by; `read` has the keys.
+    public var policy = Policy()
     /// `ConnectionsPerUser=`, `ConnectionsMax=`: how many clients the control socket may have
     /// (sd-varlink).
     public var connectionsPerUser: Int = 1024
@@ -43,9 +16,6 @@ public struct DaemonConfiguration: Hashable, Sendable {
     public var observeGroups: [String] = []
     public var administerGroups: [String] = []
 
-    /// `PrewarmStartDelaySec=`: the time from the machine's boot to the first prewarm that no
-    /// client has asked for.
-    public var prewarmStartDelay: Duration = .seconds(10)
     /// `PrewarmMinMemory=`: nothing is prewarmed while less memory is available, in bytes.
     public var prewarmMinimalMemory: UInt64 = 256 << 20
     /// `PrewarmMaxLoad=`: nothing is prewarmed while the load per processor is above this, in
@@ -60,18 +30,9 @@ public struct DaemonConfiguration: Hashable, Sendable {
     /// that throttles.
     public var prewarmMindsHeat = true
     /// `PressureWarningStallSec=`, `PressureCriticalStallSec=`: for how long of a second some
-    /// tasks, or all tasks, stall for lack of memory at that level (lmkd). `PressureQuietSec=`: how
-    /// long a level lasts after its last report.
+    /// tasks, or all tasks, stall for lack of memory at that level (lmkd).
     public var pressureWarningStall: Duration = .milliseconds(70)
     public var pressureCriticalStall: Duration = .milliseconds(700)
-    public var pressureQuietTime: Duration = .seconds(10)
-    /// `CheckFileLocks=`, `LockedFileGraceSec=`: an app that holds a file lock is not suspended,
-    /// and is ended after the grace.
-    public var checksFileLocks = true
-    public var lockedFileGrace: Duration = .seconds(5)
-    /// `ForceQuitLasts=`: whether an app that its user force-quit is launched by nobody but the user
-    /// (Apple).
-    public var forceQuitLasts = true
     /// `MetricsIntervalSec=`: the time from one payload of metrics for an app to the next
     /// (MetricKit).
     public var metricsInterval: Duration = .seconds(86_400)
@@ -86,20 +47,19 @@ public struct DaemonConfiguration: Hashable, Sendable {
     /// `BackgroundMemoryHigh=`: how many bytes an app in the background may hold before the kernel
     /// takes memory back; nil means as many as its manifest allows.
     public var backgroundMemoryHigh: UInt64?
-    /// `BackgroundTaskSec=`: how long background tasks keep an app from being suspended (Apple,
-    /// observed).
-    public var backgroundTaskLimit: Duration = .seconds(30)
-    /// `ScheduledWork=`: whether apps may schedule work. `AppRefreshTaskSec=`,
-    /// `ProcessingTaskSec=`: how long a run may take (Apple). `TaskIdleSec=`: processing is run
-    /// only if nobody has used an app for this long. `TaskMaxLoad=`: processing waits while the
+    /// `ScheduledWork=`: whether apps may schedule work. `TaskMaxLoad=`: processing waits while the
     /// load per processor is above this, in hundredths.
     public var offersScheduledWork = true
-    public var refreshTaskLimit: Duration = .seconds(30)
-    public var processingTaskLimit: Duration = .seconds(300)
-    public var taskIdleTime: Duration = .seconds(60)
     public var taskMaximalLoadPercent = 100
 
-    public init() {}
+    public init() {
+        policy.prewarmStartDelay = .seconds(10)
+        // If there are two users, each leaves half of the instances to the other.
+        policy.instancesPerUser = 1024
+        // The core alone knows no machine that it could ask; the daemon does.
+        policy.inspectsConditions = true
+        policy.inspectsFileLocks = true
+    }
 }
 
 extension DaemonConfiguration {
@@ -122,22 +82,22 @@ extension DaemonConfiguration {
     }
 
     mutating func read(_ reader: inout SectionReader) {
-        set(\.prewarmByteBudget, "PrewarmBudget", &reader) { value throws(ValueError) in
+        set(\.policy.prewarmByteBudget, "PrewarmBudget", &reader) { value throws(ValueError) in
             try value.bytes()
         }
-        set(\.prewarmTimeToLive, "PrewarmTimeToLiveSec", &reader, positiveDuration)
-        set(\.launchDeadline, "LaunchDeadlineSec", &reader, positiveDuration)
-        set(\.pauseDeadline, "PauseDeadlineSec", &reader, positiveDuration)
-        set(\.startDeadline, "StartDeadlineSec", &reader, positiveDuration)
-        set(\.backgroundGrace, "BackgroundGraceSec", &reader, duration)
-        set(\.terminateGrace, "TerminateGraceSec", &reader, duration)
-        set(\.backOffFirst, "BackOffFirstSec", &reader, positiveDuration)
-        set(\.backOffCap, "BackOffCapSec", &reader, positiveDuration)
-        set(\.crashLoopCount, "CrashLoopCount", &reader, integer(1...100))
-        set(\.crashLoopWindow, "CrashLoopWindowSec", &reader, positiveDuration)
-        set(\.concurrentPrewarms, "ConcurrentPrewarms", &reader, integer(1...64))
-        set(\.instanceLimit, "InstanceLimit", &reader, integer(1...4096))
-        set(\.instancesPerUser, "InstancesPerUser", &reader, integer(1...4096))
+        set(\.policy.prewarmTimeToLive, "PrewarmTimeToLiveSec", &reader, positiveDuration)
+        set(\.policy.launchDeadline, "LaunchDeadlineSec", &reader, positiveDuration)
+        set(\.policy.pauseDeadline, "PauseDeadlineSec", &reader, positiveDuration)
+        set(\.policy.startDeadline, "StartDeadlineSec", &reader, positiveDuration)
+        set(\.policy.backgroundGrace, "BackgroundGraceSec", &reader, duration)
+        set(\.policy.terminateGrace, "TerminateGraceSec", &reader, duration)
+        set(\.policy.backOffFirst, "BackOffFirstSec", &reader, positiveDuration)
+        set(\.policy.backOffCap, "BackOffCapSec", &reader, positiveDuration)
+        set(\.policy.crashLoopCount, "CrashLoopCount", &reader, integer(1...100))
+        set(\.policy.crashLoopWindow, "CrashLoopWindowSec", &reader, positiveDuration)
+        set(\.policy.concurrentPrewarms, "ConcurrentPrewarms", &reader, integer(1...64))
+        set(\.policy.instanceLimit, "InstanceLimit", &reader, integer(1...4096))
+        set(\.policy.instancesPerUser, "InstancesPerUser", &reader, integer(1...4096))
         set(\.connectionsPerUser, "ConnectionsPerUser", &reader, integer(1...65536))
         set(\.connectionsMax, "ConnectionsMax", &reader, integer(1...65536))
         readConditions(&reader)
@@ -146,7 +106,7 @@ extension DaemonConfiguration {
         observeGroups = groups("ObserveGroups", &reader)
         administerGroups = groups("AdministerGroups", &reader)
 
-        if backOffFirst > backOffCap {
+        if policy.backOffFirst > policy.backOffCap {
             reader.error(
                 place(of: "BackOffFirstSec", "BackOffCapSec", reader),
                 "BackOffFirstSec= is more than BackOffCapSec=")
@@ -159,7 +119,7 @@ extension DaemonConfiguration {
     }
 
     private mutating func readConditions(_ reader: inout SectionReader) {
-        set(\.prewarmStartDelay, "PrewarmStartDelaySec", &reader, duration)
+        set(\.policy.prewarmStartDelay, "PrewarmStartDelaySec", &reader, duration)
         set(\.prewarmMinimalMemory, "PrewarmMinMemory", &reader) { value throws(ValueError) in
             try value.bytes()
         }
@@ -172,12 +132,12 @@ extension DaemonConfiguration {
         }
         set(\.pressureWarningStall, "PressureWarningStallSec", &reader, positiveDuration)
         set(\.pressureCriticalStall, "PressureCriticalStallSec", &reader, positiveDuration)
-        set(\.pressureQuietTime, "PressureQuietSec", &reader, positiveDuration)
-        set(\.checksFileLocks, "CheckFileLocks", &reader) { value throws(ValueError) in
+        set(\.policy.pressureQuietTime, "PressureQuietSec", &reader, positiveDuration)
+        set(\.policy.inspectsFileLocks, "CheckFileLocks", &reader) { value throws(ValueError) in
             try value.boolean()
         }
-        set(\.lockedFileGrace, "LockedFileGraceSec", &reader, duration)
-        set(\.forceQuitLasts, "ForceQuitLasts", &reader) { value throws(ValueError) in
+        set(\.policy.fileLockGrace, "LockedFileGraceSec", &reader, duration)
+        set(\.policy.forceQuitLasts, "ForceQuitLasts", &reader) { value throws(ValueError) in
             try value.boolean()
         }
         set(\.metricsInterval, "MetricsIntervalSec", &reader, positiveDuration)
@@ -192,13 +152,13 @@ extension DaemonConfiguration {
     }
 
     private mutating func readBackgroundTime(_ reader: inout SectionReader) {
-        set(\.backgroundTaskLimit, "BackgroundTaskSec", &reader, positiveDuration)
+        set(\.policy.backgroundTaskLimit, "BackgroundTaskSec", &reader, positiveDuration)
         set(\.offersScheduledWork, "ScheduledWork", &reader) { value throws(ValueError) in
             try value.boolean()
         }
-        set(\.refreshTaskLimit, "AppRefreshTaskSec", &reader, positiveDuration)
-        set(\.processingTaskLimit, "ProcessingTaskSec", &reader, positiveDuration)
-        set(\.taskIdleTime, "TaskIdleSec", &reader, duration)
+        set(\.policy.refreshTaskLimit, "AppRefreshTaskSec", &reader, positiveDuration)
+        set(\.policy.processingTaskLimit, "ProcessingTaskSec", &reader, positiveDuration)
+        set(\.policy.taskIdleTime, "TaskIdleSec", &reader, duration)
         set(\.taskMaximalLoadPercent, "TaskMaxLoad", &reader) { value throws(ValueError) in
             try value.hundredths(0...1000)
         }

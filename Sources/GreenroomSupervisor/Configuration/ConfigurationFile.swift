@@ -107,33 +107,11 @@ struct ConfigurationFile {
 }
 
 extension Policy {
+    /// The configured policy, and what this process adds to it.
     init(_ configuration: DaemonConfiguration) {
-        self.init()
-        launchDeadline = configuration.launchDeadline
-        pauseDeadline = configuration.pauseDeadline
-        startDeadline = configuration.startDeadline
-        backgroundGrace = configuration.backgroundGrace
-        terminateGrace = configuration.terminateGrace
-        prewarmTimeToLive = configuration.prewarmTimeToLive
-        prewarmByteBudget = configuration.prewarmByteBudget
-        concurrentPrewarms = configuration.concurrentPrewarms
-        backOffFirst = configuration.backOffFirst
-        backOffCap = configuration.backOffCap
-        crashLoopCount = configuration.crashLoopCount
-        crashLoopWindow = configuration.crashLoopWindow
-        pressureQuietTime = configuration.pressureQuietTime
-        inspectsConditions = true
-        prewarmStartDelay = configuration.prewarmStartDelay
-        inspectsFileLocks = configuration.checksFileLocks
-        fileLockGrace = configuration.lockedFileGrace
-        forceQuitLasts = configuration.forceQuitLasts
+        self = configuration.policy
         pagesOutSuspended = configuration.pageOutSuspended != .no
-        backgroundTaskLimit = configuration.backgroundTaskLimit
-        refreshTaskLimit = configuration.refreshTaskLimit
-        processingTaskLimit = configuration.processingTaskLimit
-        taskIdleTime = configuration.taskIdleTime
-        instanceLimit = min(configuration.instanceLimit, RuntimeState.instanceSlotCount / 2)
-        instancesPerUser = configuration.instancesPerUser
+        instanceLimit = min(instanceLimit, RuntimeState.instanceSlotCount / 2)
         administrator = geteuid()
     }
 }

@@ -1,6 +1,7 @@
 internal import GreenroomControl
 internal import GreenroomLinux
 internal import GreenroomManifest
+internal import GreenroomPolicy
 internal import Systemd
 
 /// Why the daemon cannot start; says what to do.
@@ -43,7 +44,7 @@ struct Prepared: ~Copyable {
         let disposal = try Disposal()
         let (link, greeting) = try SpawnerLink.open(
             from: SpawnerSource(options, mayStart: !Self.isManaged(environment)),
-            grace: configuration.terminateGrace, log: log)
+            grace: configuration.policy.terminateGrace, log: log)
         let inheritance = try Inheritance(greeting, log: log)
         self.options = options
         self.environment = environment

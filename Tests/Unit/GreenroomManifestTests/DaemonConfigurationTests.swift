@@ -1,4 +1,5 @@
 import GreenroomManifest
+import GreenroomPolicy
 import Testing
 import UnitFile
 
@@ -34,19 +35,19 @@ import UnitFile
         let (read, diagnostics) = DaemonConfiguration.parse(text, file: "greenroom.conf")
         #expect(diagnostics == [])
         var expected = DaemonConfiguration()
-        expected.prewarmByteBudget = 512 << 20
-        expected.prewarmTimeToLive = .seconds(1)
-        expected.launchDeadline = .seconds(2)
-        expected.pauseDeadline = .seconds(3)
-        expected.startDeadline = .seconds(4)
-        expected.backgroundGrace = .seconds(5)
-        expected.terminateGrace = .seconds(6)
-        expected.backOffFirst = .seconds(7)
-        expected.backOffCap = .seconds(8)
-        expected.crashLoopCount = 9
-        expected.crashLoopWindow = .seconds(10)
-        expected.concurrentPrewarms = 11
-        expected.instanceLimit = 12
+        expected.policy.prewarmByteBudget = 512 << 20
+        expected.policy.prewarmTimeToLive = .seconds(1)
+        expected.policy.launchDeadline = .seconds(2)
+        expected.policy.pauseDeadline = .seconds(3)
+        expected.policy.startDeadline = .seconds(4)
+        expected.policy.backgroundGrace = .seconds(5)
+        expected.policy.terminateGrace = .seconds(6)
+        expected.policy.backOffFirst = .seconds(7)
+        expected.policy.backOffCap = .seconds(8)
+        expected.policy.crashLoopCount = 9
+        expected.policy.crashLoopWindow = .seconds(10)
+        expected.policy.concurrentPrewarms = 11
+        expected.policy.instanceLimit = 12
         expected.connectionsPerUser = 13
         expected.connectionsMax = 14
         expected.controlGroups = ["a", "b"]

@@ -2,6 +2,7 @@ import Glibc
 import GreenroomControl
 import GreenroomLinux
 import GreenroomManifest
+import GreenroomPolicy
 import TestSupport
 import Testing
 
@@ -23,12 +24,12 @@ import Testing
 
                 try ground.folder.write(
                     "[Greenroom]\nInstanceLimit=7\nNoSuchKey=1\n", to: "greenroom.conf")
-                #expect(try named.read(ground.log).0.instanceLimit == 7)
+                #expect(try named.read(ground.log).0.policy.instanceLimit == 7)
 
                 try ground.folder.write(
                     "[Greenroom]\nInstanceLimit=many\nTaskIdleSec=never\n", to: "greenroom.conf")
                 let (started, note) = try file.read(ground.log)
-                #expect(started.instanceLimit == 7 && note?.code == "bad_configuration")
+                #expect(started.policy.instanceLimit == 7 && note?.code == "bad_configuration")
                 let (settings, faults, said) = file.readAgain(ground.log)
                 #expect(settings == nil && faults.map(\.line) == [2, 3])
                 #expect(said?.code == "bad_configuration")

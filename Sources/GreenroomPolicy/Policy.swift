@@ -1,0 +1,94 @@
+/// The daemon-wide defaults and limits that the core decides by. The name in brackets is the source:
+/// a system whose published or observed value this is. `greenroom.conf` sets some of them
+/// (`DaemonConfiguration` has its keys), so this type is in a target of its own: whoever reads the
+/// file need not contain the core.
+public struct Policy: Hashable, Sendable {
+    /// From the launch until the ready condition is met (Apple, observed).
+    public var launchDeadline: Duration = .seconds(20)
+    /// From spawn to the pause point.
+    public var pauseDeadline: Duration = .seconds(20)
+    /// From GO to STARTED.
+    public var startDeadline: Duration = .seconds(2)
+    /// From entering the background to being frozen (Android 14).
+    public var backgroundGrace: Duration = .seconds(10)
+    /// From SIGTERM to SIGKILL (Apple, OpenHarmony).
+    public var terminateGrace: Duration = .seconds(5)
+    /// From an app's acknowledgement of willTerminate to SIGTERM. The app exits by itself
+    /// in the meantime.
+    public var exitGrace: Duration = .milliseconds(500)
+    /// From the order to freeze until the instance counts as frozen, if the freezer answers neither
+    /// yes nor no. A task in an uninterruptible sleep is stopped the moment it leaves that sleep.
+    public var freezeDeadline: Duration = .seconds(2)
+    /// From one SIGKILL to the next, and how long SIGKILL is repeated after the order to end. After
+    /// a minute only the kernel can help (an uninterruptible sleep).
+    public var killRetry: Duration = .seconds(1)
+    public var killPersistence: Duration = .seconds(60)
+    /// How long a paused instance is kept, ± 10 % (OpenWhisk).
+    public var prewarmTimeToLive: Duration = .seconds(600)
+    /// All paused instances together hold at most this many bytes.
+    public var prewarmByteBudget: UInt64 = 1 << 30
+    /// The size assumed of a paused instance before one was measured, in bytes.
+    public var assumedPrewarmBytes: UInt64 = 16 << 20
+    /// At most this many instances are on their way to the pause at once.
+    public var concurrentPrewarms: Int = 2
+    /// The back-off after a failed prewarm or launch doubles from the first value to the cap.
+    public var backOffFirst: Duration = .seconds(1)
+    public var backOffCap: Duration = .seconds(300)
+    /// This many crashes within the window make a crash loop (Android).
+    public var crashLoopCount: Int = 2
+    public var crashLoopWindow: Duration = .seconds(120)
+    /// Whether an app that its user force-quit is launched by nobody but the user (Apple).
+    public var forceQuitLasts = true
+    /// The time between two reclaims while pressure lasts, so that the first can have an
+    /// effect.
+    public var reclaimInterval: Duration = .seconds(1)
+    /// How long an app is not prewarmed after one of its paused instances was reclaimed.
+    public var reclaimPause: Duration = .seconds(30)
+    /// At most this many instances alive at once, in all and for each user; and at most this many
+    /// ended ones that are remembered.
+    public var instanceLimit: Int = 2048
+    public var instancesPerUser: Int = 2048
+    /// The user whom the daemon runs as. The shares of users do not apply to this one.
+    public var administrator: UInt32 = 0
+    public var rememberedExits: Int = 256
+    /// From telling an app a step to its acknowledgement, with a warning after half of the time
+    /// (Apple, OpenHarmony). Connecting a scene is part of the launch and has more time.
+    public var stepDeadline: Duration = .seconds(5)
+    public var connectDeadline: Duration = .seconds(10)
+
+    /// How long a level of memory pressure lasts without another report of it.
+    public var pressureQuietTime: Duration = .seconds(10)
+    /// Whether the shell inspects the machine before a prewarm, and how long the result counts.
+    public var inspectsConditions = false
+    public var conditionsLifetime: Duration = .seconds(5)
+    /// While the machine's condition does not allow prewarming, the time between two inspections
+    /// doubles from the first value to the cap.
+    public var conditionsRetryFirst: Duration = .seconds(10)
+    public var conditionsRetryCap: Duration = .seconds(300)
+    /// From the machine's boot to the first prewarm that no client asked for.
+    public var prewarmStartDelay: Duration = .zero
+    /// How long a hint counts.
+    public var hintLifetime: Duration = .seconds(30)
+    /// Whether the shell looks for file locks before it freezes an instance, and how long an
+    /// instance may keep one.
+    public var inspectsFileLocks = false
+    public var fileLockGrace: Duration = .seconds(5)
+    /// An archive has at most this many bytes, that of an app or of a scene.
+    public var stateByteLimit: UInt64 = 32 << 10
+    /// Whether the memory of suspended instances is paged out.
+    public var pagesOutSuspended = false
+
+    /// How long background tasks keep an app from being suspended (Apple, observed), and the
+    /// longest run of scheduled work: a refresh (Apple), and processing, “minutes” (Apple).
+    public var backgroundTaskLimit: Duration = .seconds(30)
+    public var refreshTaskLimit: Duration = .seconds(30)
+    public var processingTaskLimit: Duration = .seconds(300)
+    /// How long before the end an app is told about it, if the limit is long enough.
+    public var expirationLead: Duration = .seconds(5)
+    /// Processing begins only if nobody has used an app for this long.
+    public var taskIdleTime: Duration = .seconds(60)
+    /// The time between two inspections while the machine's condition holds scheduled work.
+    public var taskRetry: Duration = .seconds(60)
+
+    public init() {}
+}
