@@ -43,6 +43,7 @@ CHILD_HALF_END
 #include <linux/futex.h>
 #include <linux/keyctl.h>
 #include <linux/sched.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <pthread.h>
@@ -91,7 +92,7 @@ struct gr_spawn {
     struct job job;
     bool changes_identity;
     int32_t parent;
-    struct gr_waiter *waiter;
+    struct gr_waiter *waiter;        /* may have ended, and be freed, unless this spawn owns it */
     bool owns_waiter;                /* the waiter ends after this spawn */
     volatile int32_t pid;            /* set by the child, first of all: -1 until then */
     volatile int pidfd;              /* set by the kernel, before the child runs */
@@ -450,21 +451,26 @@ static struct gr_spawned failure(int stage, int error) {
     };
 }
 
-/* When a child changes its user id, the kernel clears "dumpable" for the memory that the child
- * shares with us. This keeps the child's user from tracing the child, and us with it. We set ours
- * again when no such child shares our memory any more. */
+/* A child that has changed its user id shares our memory until its exec. If that user may trace the
+ * child, they may write to us. The kernel forbids it while the memory is not "dumpable", and clears
+ * that when the user id changes. Root keeps it cleared from the first such child on: if it were set
+ * again while one child is left that we do not know of, that child's user would be root. Whoever is
+ * not root has only children of their own, and sets it again: without it, their children could not
+ * write to their own files in /proc. */
 static pthread_mutex_t dumpable_lock = PTHREAD_MUTEX_INITIALIZER;
 static int strangers, dumpable_before;
 
 static void admit_stranger(void) {
     (void)pthread_mutex_lock(&dumpable_lock);
     if (strangers++ == 0) dumpable_before = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
+    if (geteuid() == 0) (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     (void)pthread_mutex_unlock(&dumpable_lock);
 }
 
 static void dismiss_stranger(void) {
     (void)pthread_mutex_lock(&dumpable_lock);
-    if (--strangers == 0 && dumpable_before == 1) (void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+    if (--strangers == 0 && dumpable_before == 1 && geteuid() != 0)
+        (void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
     (void)pthread_mutex_unlock(&dumpable_lock);
 }
 
@@ -552,9 +558,20 @@ static struct gr_spawn *prepare(const struct gr_spawn_request *request) {
 
 void gr_waiter_free(struct gr_waiter *waiter) { free(waiter); }
 
+/* If the waiter was killed, only the child's end tells that it shares our memory no more; and a
+ * child that clone(2) made may not have written its number yet. */
+static bool may_be_shared(const struct gr_spawn *spawn) {
+    if (!spawn->waiter || atomic_load_explicit(&spawn->is_over, memory_order_acquire)) return false;
+    if (spawn->pid <= 0) return spawn->job.has_handlers;
+    struct pollfd process = { .fd = spawn->pidfd, .events = POLLIN };
+    return poll(&process, 1, 0) != 1;
+}
+
+/* Memory that a process may still use is never freed. */
 static void discard(struct gr_spawn *spawn) {
+    if (may_be_shared(spawn)) return;
     if (spawn->changes_identity) dismiss_stranger();
-    if (spawn->waiter && spawn->waiter->report < 0) gr_waiter_free(spawn->waiter);
+    if (spawn->owns_waiter) gr_waiter_free(spawn->waiter);
     free(spawn);
 }
 

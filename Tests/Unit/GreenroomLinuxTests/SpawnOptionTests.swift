@@ -38,8 +38,7 @@ import Testing
     }
 
     @Test(.enabled(if: getuid() == 0, "needs root"))
-    func `user, group and groups are set, and the parent can still be traced`() throws {
-        let before = gr_dumpable()
+    func `user, group and groups are set, and no such user can ever trace the parent`() throws {
         let run = try ShellRun.of("grep -E '^(Uid|Gid|Groups)' /proc/$$/status | tr -s ' \\t' ' '")
         {
             $0.identity = .init(user: 1234, group: 2345, supplementaryGroups: [7, 2345, 70000])
@@ -48,7 +47,8 @@ import Testing
             run.lines.map { $0.trimmedEnd } == [
                 "Uid: 1234 1234 1234 1234", "Gid: 2345 2345 2345 2345", "Groups: 7 2345 70000",
             ])
-        #expect(gr_dumpable() == before)
+        // It stays so: a child that shares our memory may be left that we do not know of.
+        #expect(gr_dumpable() == 0)
     }
 
     @Test func `new privileges are given up`() throws {

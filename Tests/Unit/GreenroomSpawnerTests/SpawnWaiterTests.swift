@@ -81,6 +81,24 @@ import Testing
         try launch(2)
     }
 
+    @Test func `a process without its waiter keeps the memory that it shares`() throws {
+        let lease = try Lease()
+        let specification = lease.specification(1)
+        let spawn = try SpawnRequest(
+            path: specification.path, arguments: specification.arguments, environment: []
+        ).begin()
+        try lease.awaitBreak()
+        try end(spawn.waiter)
+        #expect(waitpid(spawn.waiter, nil, 0) == spawn.waiter)
+        let over = spawn.end()
+        // Whatever was freed is overwritten: execve reads its arguments only after the lease.
+        for count in stride(from: 14 << 10, to: 30 << 10, by: 16) {
+            memset(try #require(malloc(count)), 0xff, count)
+        }
+        lease.giveUp()
+        #expect(try #require(over.spawned).process.wait() == .exited(0))
+    }
+
     @Test func `no waiter outlives its program's execution in an upgrade`() throws {
         try launch(1)
         let waiter = try ProcessDescriptor(pid: #require(try waiters().first))
