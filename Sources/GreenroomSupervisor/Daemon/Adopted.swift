@@ -33,7 +33,7 @@ struct Adopted: ~Copyable {
         Self.restore(rooms, prepared.inheritance)
         Self.reconcile(rooms, prepared.inheritance)
         // By now the instances that the spawner's messages are about are known.
-        try rooms.recovery.reconnection.activate { shutdown.begin() }
+        try rooms.recovery.reconnection.activate { [unowned shutdown] in shutdown.begin() }
         Self.begin(rooms, prepared.configuration)
         self.init(
             rooms: rooms, shutdown: shutdown, lock: prepared.lock, socket: prepared.socket,
