@@ -8,8 +8,7 @@ extension MachineCondition {
     private static let reject = 0x200
 
     private var hasDefaultRoute4: Bool {
-        let lines = text(of: "/proc/net/route")?.split(separator: "\n").dropFirst() ?? []
-        return lines.contains { line in
+        routes("route").dropFirst().contains { line in
             let words = line.split(whereSeparator: \.isWhitespace)
             return words.count > 7 && words[1] == "00000000" && words[7] == "00000000"
                 && Self.leads(words[3])
@@ -17,12 +16,18 @@ extension MachineCondition {
     }
 
     private var hasDefaultRoute6: Bool {
-        let lines = text(of: "/proc/net/ipv6_route")?.split(separator: "\n") ?? []
-        return lines.contains { line in
+        routes("ipv6_route").contains { line in
             let words = line.split(whereSeparator: \.isWhitespace)
             return words.count > 9 && words[0].allSatisfy { $0 == "0" } && words[1] == "00"
                 && words[9] != "lo" && Self.leads(words[8])
         }
+    }
+
+    /// The lines of a table of the machine's network, which is that of process 1: a service may have
+    /// an empty network (`PrivateNetwork=`). Whoever may not see process 1 reads the own table.
+    private func routes(_ table: String) -> [Substring] {
+        let text = text(of: "/proc/1/net/" + table) ?? text(of: "/proc/net/" + table) ?? ""
+        return text.split(separator: "\n")
     }
 
     private static func leads(_ flags: Substring) -> Bool {

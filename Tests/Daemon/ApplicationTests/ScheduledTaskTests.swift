@@ -92,7 +92,7 @@ import Testing
         }
         #expect(try kit.tasks().first?.hold?.code == "no_network")
         try daemon.describeMachine(
-            "proc/net/route",
+            "proc/1/net/route",
             "Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT\n"
                 + "eth0 00000000 010200C0 0003 0 0 0 00000000 0 0 0\n")
         #expect(try kit.tasks().first?.hold?.code == "high_load")

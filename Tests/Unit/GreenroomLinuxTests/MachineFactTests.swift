@@ -1,5 +1,41 @@
+import Glibc
 import GreenroomLinux
+import TestSupport
 import Testing
+
+@Suite struct `A default route` {
+    private static let route =
+        "Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT\n"
+        + "eth0 00000000 010200C0 0003 0 0 0 00000000 0 0 0\n"
+
+    private func machine(_ files: [String: String]) throws -> (TemporaryDirectory, MachineCondition)
+    {
+        let root = try TemporaryDirectory()
+        for path in ["/proc", "/proc/1", "/proc/1/net", "/proc/net"] {
+            mkdir(root.path + path, 0o755)
+        }
+        for (file, text) in files { try root.write(text, to: file) }
+        return (root, MachineCondition(root: root.path))
+    }
+
+    @Test func `is the machine's, not that of a service with an empty network`() throws {
+        let names = "Iface Destination\n"
+        let (inside, service) = try machine([
+            "proc/1/net/route": Self.route, "proc/net/route": names,
+        ])
+        let (outside, offline) = try machine([
+            "proc/1/net/route": names, "proc/net/route": Self.route,
+        ])
+        withExtendedLifetime((inside, outside)) {
+            #expect(service.hasDefaultRoute && !offline.hasDefaultRoute)
+        }
+    }
+
+    @Test func `is the reader's own where process 1 is hidden`() throws {
+        let (root, machine) = try machine(["proc/net/route": Self.route])
+        withExtendedLifetime(root) { #expect(machine.hasDefaultRoute) }
+    }
+}
 
 @Suite struct `Out-of-memory kills` {
     @Test func `are attributed to the cgroup whose limit was reached`() throws {
