@@ -19,6 +19,7 @@ struct SpawnerUsers {
         temporaryFolders.forget()
         priorities.controllersMayDiffer()
         instances.use(cgroups: greeting.welcome.cgroup.map(Cgroup.init(directory:)))
+        sockets.watchAgain()
         degradations.forgetSpawners()
         if let reason = greeting.welcome.degradation {
             degradations.note(

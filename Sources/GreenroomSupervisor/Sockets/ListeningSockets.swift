@@ -19,6 +19,7 @@ final class ListeningSockets {
     /// Keeps a socket beyond this supervisor's end, until it is told to drop it.
     private let spawner: CurrentSpawner
     private var table: [AppIdentifier: [Held]] = [:]
+    /// Apps whose sockets are watched: with no source while there is no spawner to launch them.
     private var sources: [AppIdentifier: [EventSource]] = [:]
     /// Sockets of an earlier supervisor, until an app claims them.
     private var inherited: [String: FileDescriptor] = [:]
@@ -186,8 +187,15 @@ final class ListeningSockets {
 
     func ignore(_ app: AppIdentifier) { sources[app] = nil }
 
+    /// Connections that came while there was no spawner are noticed now.
+    func watchAgain() {
+        for (app, watching) in sources where watching.isEmpty { watch(app) }
+    }
+
     private func arrived(_ app: AppIdentifier) {
         guard sources.removeValue(forKey: app) != nil else { return }
+        // The connection waits in the socket. A launch would fail, and the next one as well.
+        guard spawner.takesOrders else { return sources[app] = [] }
         arrivals.insert(app)
         core.handle(.connectionArrived(app))
     }

@@ -16,6 +16,8 @@ final class CurrentSpawner {
     func useNone() { link = nil }
 
     var isThere: Bool { link.map { !$0.isLost } ?? false }
+    /// Whether orders are carried out now, or by a spawner that is expected at once.
+    var takesOrders: Bool { link != nil }
     /// Nil while the spawner is lost.
     var process: pid_t? { isThere ? link?.process : nil }
     /// The apps of orders that are not answered yet.

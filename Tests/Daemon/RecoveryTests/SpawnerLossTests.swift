@@ -233,9 +233,8 @@ import Testing
         #expect(try daemon.spawnerPid == spawner)
     }
 
-    @Test func `without any spawner the supervisor waits quietly and says what is missing`() throws
-    {
-        let directory = try TemporaryDirectory()
+    /// A spawner of a daemon's own, which the test can take away.
+    private func copySpawner(to directory: TemporaryDirectory) throws -> String {
         let copy = directory.path + "/spawner"
         let source = try readFile(try Programs.spawner)
         let file = open(copy, O_WRONLY | O_CREAT | O_CLOEXEC, 0o755)
@@ -249,6 +248,45 @@ import Testing
             }
         }
         close(file)
+        return copy
+    }
+
+    @Test func `a connection that comes while there is no spawner launches its app afterwards`()
+        throws
+    {
+        let directory = try TemporaryDirectory()
+        let copy = try copySpawner(to: directory)
+        var options = TestDaemon.Options()
+        options.spawner = copy
+        let path = directory.path + "/front"
+        let listener = TestApp(
+            app, exec: "\(try compileProbe("accept.c")) serve", prewarm: 0,
+            prewarmLines: ["[Socket]", "ListenStream=\(path)"])
+        let daemon = try TestDaemon([listener], options)
+        let watcher = try daemon.watch()
+        let old = try daemon.spawnerPid
+        rename(copy, copy + ".away")
+        Glibc.kill(old, SIGKILL)
+        while try daemon.client().describe().degraded.allSatisfy({ $0.code != "no_spawner" }) {
+            sched_yield()
+        }
+        let connection = try UnixSocket.connect(to: path, .stream, nonblocking: false)
+        _ = try daemon.client().list()
+        rename(copy + ".away", copy)
+        try #require(
+            try connection.descriptor.waitUntilReadable(milliseconds: Processes.deadline),
+            "nobody answers")
+        // The first launch is the one that succeeds.
+        let event = try watcher.next {
+            $0.app == app && ($0.kind == .launched || $0.kind == .exited)
+        }
+        #expect(event.kind == .launched)
+    }
+
+    @Test func `without any spawner the supervisor waits quietly and says what is missing`() throws
+    {
+        let directory = try TemporaryDirectory()
+        let copy = try copySpawner(to: directory)
         var options = TestDaemon.Options()
         options.spawner = copy
         let daemon = try daemon(options)
