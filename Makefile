@@ -57,6 +57,7 @@ AS_USER := env -u SWIFT_BACKTRACE
 
 # The preload shim is linked by clang: SwiftPM would pull the Swift runtime into every app.
 -include Sources/CPrewarm/build.mk
+include Sources/Runtimes/build.mk
 include Sources/CGreenroomApp/build.mk
 include Tests/Benchmarks/build.mk
 
@@ -73,9 +74,10 @@ setup-demo:
 
 # --- Building. Everything that runs together lies together: the daemon looks for the spawner and the
 # shim beside itself, in .build/debug as in /usr/lib/greenroom.
-build: setup $(SHIM) $(APP_LIBRARY) $(APP_FOLDER)/probe
+build: setup $(SHIM) $(APP_LIBRARY) $(APP_FOLDER)/probe $(RUNTIMES_PRODUCTS)
 	@$(SWIFT) build --build-tests
 	@install -m 644 $(SHIM) $(DEBUG)/
+	@$(call runtimes_install,$(DEBUG))
 
 # The daemon needs libsystemd, which has no static form; the other two carry everything with them and
 # start three times faster. Two scratch folders, so that the flags do not undo each other's work.
@@ -98,7 +100,7 @@ PROGRAMS := $(DAEMON)/release/greenroomd $(STATIC)/release/greenroom-spawner $(S
 link_dynamically = for product in $(1); do \
     $(SWIFT) build $(call RELEASE,greenroomd) --scratch-path $(DAEMON) --product $$product; done
 # SwiftPM does not know that a list is an input.
-release: setup $(SHIM)
+release: setup $(SHIM) $(RUNTIMES_PRODUCTS)
 	@for program in $(PROGRAMS); do \
 	    [ ! $(LINK)/$${program##*/}.order -nt $$program ] || rm -f $$program; done
 	@mkdir -p $(STATIC_CXX)
@@ -110,6 +112,7 @@ release: setup $(SHIM)
 	@mkdir -p $(PRODUCT)
 	@install -s -m 755 $(PROGRAMS) $(addprefix $(DAEMON)/release/greenroom-,bus conformance) $(PRODUCT)/
 	@install -m 644 $(SHIM) $(PRODUCT)/
+	@$(call runtimes_install,$(PRODUCT))
 # Where what runs has changed much; x86-64, needs leave to trace (ptrace).
 order: release $(BENCH)/probe
 	@$(AS_USER) Tests/Benchmarks/order.py --executable $(BENCH)/probe --shim $(SHIM) --to $(LINK) $(PROGRAMS)
@@ -213,6 +216,8 @@ install: $(if $(wildcard $(PRODUCT)/greenroomctl),,samples) units
 	@install -D -m 755 -t $(DESTDIR)$(LIBEXECDIR) $(PRODUCT)/greenroomd $(PRODUCT)/greenroom-spawner \
 	    $(PRODUCT)/greenroom-bus $(PRODUCT)/greenroom-conformance
 	@install -m 644 -t $(DESTDIR)$(LIBEXECDIR) $(PRODUCT)/libgreenroom-prewarm.so
+	@cd $(PRODUCT) && find runtimes -type f ! -name '*.pyc' \
+	    -exec install -D -m 644 '{}' '$(abspath $(DESTDIR)$(LIBEXECDIR))/{}' ';'
 	@for sample in $(SAMPLES) $(OTHER_SAMPLES); do for file in $(PRODUCT)/samples/$$sample $(PRODUCT)/$$sample; do \
 	    [ ! -e $$file ] || install -D -m 755 -t $(DESTDIR)$(LIBEXECDIR)/samples $$file; done; done
 	@[ ! -e $(PRODUCT)/samples/greenroom-reader ] || \

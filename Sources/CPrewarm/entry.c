@@ -51,7 +51,7 @@ static void prepare(int argc, char **argv) {
     struct traces traces = traces_read(environment);
     if (traces.channel < 0 || !traces_name_this_executable(&traces)) return;
     if (!channel_open(traces.channel, traces.channel_inode)) return;
-    traces_scrub(environment, symbols_own_path());
+    traces_scrub(environment, symbols_own_path(), traces.pauses_by_call);
     arguments_prepare(environment, auxv);
     surroundings_remember();
     is_waiting = true;
@@ -93,6 +93,48 @@ EXPORT int greenroom_prewarm_pause(int *argc, char ***argv, char ***envp) {
     if (argv) *argv = arguments.argv;
     if (envp) *envp = arguments.envp;
     return 1;
+}
+
+/// The launch that greenroom_prewarm_wait has applied and not reported.
+static struct {
+    bool is_there;
+    uint64_t cookie;
+    char **own_environment_end; // where the variables end that came with the launch
+} applied;
+
+/// The pause of an interpreter's hook (Sources/Runtimes), in two parts: this function waits and
+/// applies the launch, and greenroom_prewarm_started reports it, when the hook knows whether the
+/// process can go on as the launch. If the process ends between the two, the launch is lost in the
+/// eyes of the daemon, which starts it in another process: nothing of the program may have run.
+/// Returns as greenroom_prewarm_pause does; 2 instead of 1 if the process must start anew because
+/// the launch ignores a signal that the process handles.
+EXPORT int greenroom_prewarm_wait(int *argc, char ***argv, char ***envp);
+EXPORT int greenroom_prewarm_wait(int *argc, char ***argv, char ***envp) {
+    if (!is_waiting) return 0;
+    struct launch launch = wait_for_launch(GR_PAUSED_BY_CALL);
+    struct arguments arguments = arguments_apply(&launch, NULL);
+    applied.is_there = true;
+    applied.cookie = launch.cookie;
+    applied.own_environment_end = arguments.envp + launch.envc;
+    *argc = arguments.argc;
+    *argv = arguments.argv;
+    *envp = arguments.envp;
+    return handles_ignored_signals() ? 2 : 1;
+}
+
+/// Ends what greenroom_prewarm_wait began. `anew` is 0 if the process goes on as the launch, and an
+/// enum gr_anew_reason if it executes the launch's words instead: then the signals and the vector of
+/// the environment become what execve(2) must pass on, and the caller must call it next.
+EXPORT void greenroom_prewarm_started(int anew);
+EXPORT void greenroom_prewarm_started(int anew) {
+    if (!applied.is_there) return;
+    if (sys_getpid() != owner) sys_exit(0);
+    applied.is_there = false;
+    if (anew) {
+        *applied.own_environment_end = NULL;
+        reset_signals();
+    }
+    report_start(applied.cookie, anew);
 }
 
 EXPORT int __libc_start_main(main_function main, int argc, char **argv, void (*init)(void),

@@ -87,6 +87,24 @@ static int apply_inherited(void) {
     return (int)-inherit(&inherited);
 }
 
+static uint64_t launch_ignores(int signal) {
+    return inherits ? inherited.ignored >> (signal - 1) & 1 : 0;
+}
+
+bool handles_ignored_signals(void) {
+    for (int signal = 1; signal <= SIGNAL_COUNT; signal++)
+        if (launch_ignores(signal) && sys_signal_handler(signal) != (uintptr_t)SIG_IGN) return true;
+    return false;
+}
+
+void reset_signals(void) {
+    for (int signal = 1; signal <= SIGNAL_COUNT; signal++) {
+        uintptr_t wanted = (uintptr_t)(launch_ignores(signal) ? SIG_IGN : SIG_DFL);
+        if (sys_signal_handler(signal) != wanted) sys_set_signal_handler(signal, wanted);
+    }
+    sys_set_signal_mask(inherits ? inherited.blocked : 0);
+}
+
 /// Checks a whole GO before any of it is applied. Returns 0 or an errno; on success, `memory`
 /// contains the strings.
 static int check_go(const struct incoming *message, struct argument_memory *memory) {
@@ -128,10 +146,14 @@ static struct launch accept_launch(struct incoming *message, struct argument_mem
                            .cookie = header->cookie};
 }
 
+void report_start(uint64_t cookie, int status) {
+    channel_send(GR_STARTED, (struct gr_header){.cookie = cookie, .status = status});
+    channel_close();
+}
+
 struct arguments launch_become(struct launch *launch, char *stack) {
     struct arguments arguments = arguments_apply(launch, stack);
-    channel_send(GR_STARTED, (struct gr_header){.cookie = launch->cookie});
-    channel_close();
+    report_start(launch->cookie, 0);
     return arguments;
 }
 

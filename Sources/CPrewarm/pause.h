@@ -12,4 +12,14 @@ struct launch pause_until_launch(enum gr_pause_reason reason, int argc);
 /// Applies the rest, reports STARTED and closes the channel. For `stack` see arguments.h.
 struct arguments launch_become(struct launch *launch, char *stack);
 
+/// Reports STARTED with that status and closes the channel.
+void report_start(uint64_t cookie, int status);
+
+/// Whether a signal that the launch ignores has a handler by now, so that it is not ignored.
+bool handles_ignored_signals(void);
+
+/// Gives each signal the disposition, and this thread the mask, that the launch brings: what
+/// execve(2) passes on, and what this process has changed since its start.
+void reset_signals(void);
+
 #endif

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/prctl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -132,6 +133,32 @@ static inline void *sys_map(size_t size) {
 /// munmap(2)
 static inline void sys_unmap(void *address, size_t size) {
     system_call(SYS_munmap, (long)address, (long)size, 0, 0, 0, 0);
+}
+
+#define SIGNAL_COUNT 64
+
+/// The kernel's struct sigaction, which begins with the handler on every machine.
+struct sys_signal_action {
+    uintptr_t handler;
+    char rest[56];
+};
+
+/// rt_sigaction(2): the handler of a signal; SIG_DFL if it has none
+static inline uintptr_t sys_signal_handler(int signal) {
+    struct sys_signal_action action = {0};
+    system_call(SYS_rt_sigaction, signal, 0, (long)&action, 8, 0, 0);
+    return action.handler;
+}
+
+/// rt_sigaction(2): SIG_IGN or SIG_DFL. SIGKILL and SIGSTOP cannot change.
+static inline void sys_set_signal_handler(int signal, uintptr_t handler) {
+    struct sys_signal_action action = {.handler = handler};
+    system_call(SYS_rt_sigaction, signal, (long)&action, 0, 8, 0, 0);
+}
+
+/// rt_sigprocmask(2)
+static inline void sys_set_signal_mask(uint64_t mask) {
+    system_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, sizeof mask, 0, 0);
 }
 
 /// clock_gettime(2): CLOCK_MONOTONIC in nanoseconds

@@ -75,12 +75,17 @@ static bool remove_own_entry(char *list, const char *own_path) {
     return out != list;
 }
 
-void traces_scrub(char **environment, const char *own_path) {
+/// What an interpreter's hook reads and removes before it runs anything else.
+static bool is_for_the_hook(const char *entry) {
+    return text_after(entry, PREFIX "IMPORTS=") || text_after(entry, PREFIX "RECORD=");
+}
+
+void traces_scrub(char **environment, const char *own_path, bool has_hook) {
     char **kept = environment;
     char **entry = environment;
     for (; *entry; entry++) {
         const char *preload = text_after(*entry, "LD_PRELOAD=");
-        bool keep = !text_after(*entry, PREFIX);
+        bool keep = !text_after(*entry, PREFIX) || (has_hook && is_for_the_hook(*entry));
         if (preload) keep = remove_own_entry(*entry + (preload - *entry), own_path);
         if (keep)
             *kept++ = *entry;

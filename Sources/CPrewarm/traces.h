@@ -21,7 +21,8 @@ bool traces_name_this_executable(const struct traces *traces);
 
 /// Removes the shim's variables and its entry in LD_PRELOAD, so that neither the program nor a
 /// child of a constructor sees them. Also overwrites the strings, because /proc/self/environ shows
-/// their memory. Invalidates the pointers of `traces_read`.
-void traces_scrub(char **environment, const char *own_path);
+/// their memory. Invalidates the pointers of `traces_read`. GREENROOM_IMPORTS and GREENROOM_RECORD
+/// stay in a program that pauses by call: its interpreter's hook reads and removes them.
+void traces_scrub(char **environment, const char *own_path, bool has_hook);
 
 #endif

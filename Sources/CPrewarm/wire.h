@@ -34,7 +34,8 @@
 enum gr_message_type {
     // From the process to the daemon.
     GR_PAUSED = 1,  // status: enum gr_pause_reason; threads; argc; cookie: CLOCK_MONOTONIC, ns
-    GR_STARTED = 2, // the last message: everything is applied, main follows
+    GR_STARTED = 2, // the last message: everything is applied, main follows. status: 0, or an enum
+                    // gr_anew_reason
     GR_PONG = 3,    // cookie of the ping
     GR_ERROR = 4,   // status: errno; cookie of the message at fault
     // From the daemon to the process.
@@ -47,6 +48,18 @@ enum gr_message_type {
 enum gr_pause_reason {
     GR_PAUSED_AT_MAIN = 0,
     GR_PAUSED_BY_CALL = 1, // greenroom_prewarm_pause()
+};
+
+/// Why a process that waited by `greenroom_prewarm_wait` does not go on as the launch, but executes
+/// the launch's words in its place, as a new process would.
+enum gr_anew_reason {
+    GR_ANEW_OPTIONS = 1,     // the words before the program are not those of the prewarm
+    GR_ANEW_PROGRAM = 2,     // the interpreter's hook does not know this way to name a program
+    GR_ANEW_HIDDEN = 3,      // a file beside the program hides a module that was imported
+    GR_ANEW_CHANGED = 4,     // the files of what was imported have changed since
+    GR_ANEW_ENVIRONMENT = 5, // a variable that was read before the pause has another value
+    GR_ANEW_SIGNALS = 6,     // the caller ignores a signal that has a handler by now
+    GR_ANEW_FAILED = 7,      // the hook could not exchange the program
 };
 
 enum gr_go_flags {

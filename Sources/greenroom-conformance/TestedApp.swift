@@ -240,7 +240,7 @@ final class TestedApp {
         switch message {
         case nil: "the end of the channel" + end
         case .paused?: "PAUSED"
-        case .started(let cookie)?: "STARTED of \(cookie)"
+        case .started(let cookie)?, .startedAnew(let cookie, _)?: "STARTED of \(cookie)"
         case .pong(let cookie)?: "PONG of \(cookie)"
         case .error(let code, let cookie)?: "ERROR \(SystemError.name(of: code)) of \(cookie)"
         case .report(.acknowledged(let cookie, _))?: "the acknowledgement of \(cookie)"

@@ -5,6 +5,9 @@ public enum AppMessage: Equatable, Sendable {
     /// The process has applied the launch with that cookie, and main runs next. This is the last
     /// message of a process that the shim paused.
     case started(cookie: UInt64)
+    /// The process has applied the launch with that cookie, and executes the launch's words in its
+    /// place, because it could not go on as a direct call would have. This is its last message.
+    case startedAnew(cookie: UInt64, AnewReason)
     /// Answers a ping.
     case pong(cookie: UInt64)
     /// The message with that cookie was refused (`EPROTO`, `ENOMEM`: the process goes on waiting),
@@ -44,6 +47,25 @@ public enum AppMessage: Equatable, Sendable {
     }
 }
 
+/// Why an interpreter that was paused after its start does not go on as the launch, but is executed
+/// anew, in the same process.
+public enum AnewReason: Int32, Sendable, CaseIterable {
+    /// The words before the program are not those of the prewarm.
+    case options = 1
+    /// The interpreter's hook does not know this way to name a program.
+    case program = 2
+    /// A file beside the program hides a module that was imported.
+    case hidden = 3
+    /// The files of what was imported have changed since.
+    case changed = 4
+    /// A variable that was read before the pause has another value.
+    case environment = 5
+    /// The caller ignores a signal that has a handler by now.
+    case signals = 6
+    /// The hook could not exchange the program.
+    case failed = 7
+}
+
 extension AppMessage {
     /// - Parameters:
     ///   - datagram: one complete message.
@@ -71,7 +93,9 @@ extension AppMessage {
             unused.status = 0
             unused.threads = 0
             unused.argumentCount = 0
-        case .started: message = .started(cookie: header.cookie)
+        case .started:
+            message = try Self.started(header)
+            unused.status = 0
         case .pong: message = .pong(cookie: header.cookie)
         case .error:
             message = .error(errno: header.status, cookie: header.cookie)
@@ -82,6 +106,14 @@ extension AppMessage {
         let extra = datagram.byteCount - WireFormat.headerByteCount
         guard extra == 0 else { throw .wrongLength(announced: 0, received: extra) }
         self = message
+    }
+
+    private static func started(_ header: Header) throws(WireError) -> AppMessage {
+        guard header.status != 0 else { return .started(cookie: header.cookie) }
+        guard let reason = AnewReason(rawValue: header.status) else {
+            throw .unknownValue(header.status, type: header.type)
+        }
+        return .startedAnew(cookie: header.cookie, reason)
     }
 
     public init(decoding datagram: [UInt8], descriptorCount: Int = 0) throws(WireError) {
@@ -102,6 +134,10 @@ extension AppMessage {
         case .started(let cookie):
             header.type = WireFormat.MessageType.started.rawValue
             header.cookie = cookie
+        case .startedAnew(let cookie, let reason):
+            header.type = WireFormat.MessageType.started.rawValue
+            header.cookie = cookie
+            header.status = reason.rawValue
         case .pong(let cookie):
             header.type = WireFormat.MessageType.pong.rawValue
             header.cookie = cookie

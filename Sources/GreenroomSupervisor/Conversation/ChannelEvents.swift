@@ -117,7 +117,7 @@ final class ChannelEvents {
     /// never started. The same holds for acknowledgements, which may count twice.
     private static func isTakenOnceRecorded(_ message: AppMessage) -> Bool {
         switch message {
-        case .started, .report: true
+        case .started, .startedAnew, .report: true
         case .paused, .pong, .error: false
         }
     }
@@ -138,7 +138,7 @@ final class ChannelEvents {
             }
         case .pong(let cookie):
             if instance.takePong(cookie) { isStillPaused(instance) }
-        case .started: started(instance)
+        case .started, .startedAnew: started(instance)
         case .report(let report):
             guard isApplication(instance) else { return lost(instance) }
             reports.received(report, from: instance)

@@ -7,6 +7,7 @@ import Testing
         .paused(.init(reason: .main, threadCount: 1, argumentCount: 1, instant: 123)),
         .paused(.init(reason: .call, threadCount: .max, argumentCount: 0, instant: .max)),
         .started(cookie: 0), .started(cookie: .max), .pong(cookie: 5),
+        .startedAnew(cookie: 3, .options), .startedAnew(cookie: .max, .failed),
         .error(errno: 71, cookie: 9), .error(errno: -1, cookie: 0),
     ]
 

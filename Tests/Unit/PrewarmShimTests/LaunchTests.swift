@@ -351,6 +351,70 @@ import Testing
                 == ["before", "paused 0 argc 1 last \(program) A=0 again 0"])
     }
 
+    /// Prewarms a program that waits in two steps, and launches it with that last argument.
+    private func launchByHook(
+        _ last: String, ignoring signal: Int32? = nil, answer: AppMessage
+    ) throws -> (exit: ChildProcess.Exit, lines: [String]) {
+        let program = try compileProbe("wait-by-hook.c")
+        let process = try PrewarmedProcess(
+            ChildRequest(
+                program,
+                environment: [
+                    "GREENROOM_PAUSE=call", "GREENROOM_IMPORTS=one\ntwo", "GREENROOM_RECORD=/r",
+                    "GREENROOM_OTHER=1",
+                ]))
+        #expect(try process.awaitPause().reason == .call)
+        if let signal {
+            // `ignored` of struct gr_inherited.
+            var state = [UInt8](repeating: 0, count: InheritMessage.byteCount)
+            state[24 + Int(signal - 1) / 8] = 1 << UInt8((signal - 1) % 8)
+            try process.send(bytes: InheritMessage.encoded(state))
+        }
+        let after = try Pipe()
+        var request = ChildRequest(program, arguments: ["h", last], environment: ["A=1"])
+        request.descriptors[1] = after.writeEnd
+        try process.sendLaunch(as: request, cookie: 8)
+        #expect(try process.receive() == answer)
+        #expect(try process.receive() == nil)
+        after.closeWriteEnd()
+        let printed = lines(readToEnd(after.readEnd))
+        return (try process.child.waitForExit(), printed)
+    }
+
+    @Test func `a hook reads its variables, and says when the process goes on`() throws {
+        let (exit, lines) = try launchByHook("on", answer: .started(cookie: 8))
+        #expect(lines == ["waited 1 IMPORTS=one,two RECORD=/r OTHER=", "on A=1 OWN=1"])
+        #expect(exit == .status(0))
+    }
+
+    @Test func `a hook that starts anew passes on what the launch brings, and nothing else`() throws
+    {
+        let (exit, lines) = try launchByHook("anew", answer: .startedAnew(cookie: 8, .changed))
+        #expect(
+            lines == [
+                "waited 1 IMPORTS=one,two RECORD=/r OTHER=", "anew A=1 OWN= PIPE=0 blocked=0",
+            ])
+        #expect(exit == .status(0))
+    }
+
+    @Test func `a hook is told that the launch ignores a signal which the process handles`() throws
+    {
+        let (exit, lines) = try launchByHook(
+            "on", ignoring: SIGUSR1, answer: .startedAnew(cookie: 8, .signals))
+        #expect(lines.first?.hasPrefix("waited 2 ") == true)
+        #expect(exit == .status(0))
+    }
+
+    @Test func `a hook that ends before it says anything leaves no answer`() throws {
+        let program = try compileProbe("wait-by-hook.c")
+        let process = try PrewarmedProcess(
+            ChildRequest(program, environment: ["GREENROOM_PAUSE=call"]))
+        try process.awaitPause()
+        try process.sendLaunch(as: ChildRequest(program, arguments: ["h", "end"]))
+        #expect(try process.receive() == nil)
+        #expect(try process.child.waitForExit() == .status(3))
+    }
+
     @Test func `the channel fits below a small limit of open files`() throws {
         var prewarm = ChildRequest(try compileProbe("behave.c"), arguments: ["behave"])
         prewarm.openFileLimit = 64

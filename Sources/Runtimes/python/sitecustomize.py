@@ -1,0 +1,452 @@
+"""Pauses Python between its start and its program, for Greenroom.
+
+The daemon runs `python3 [OPTIONS] PLACEHOLDER` with this file's folder first in PYTHONPATH. `site` imports
+this file before the interpreter looks at its program. The file imports what GREENROOM_IMPORTS lists, waits
+for a launch, puts the launch's arguments, variables, streams and program in the place of its own, and ends:
+what follows is the interpreter's own. Where the program could find a difference from a direct call, the
+interpreter is executed anew with the launch's words in the same process. Before the pause, any doubt ends
+the process; the daemon then starts the program directly.
+
+CPython 3.8 to 3.13. Until the pause, only modules may be imported that every start of Python imports.
+"""
+import os
+import sys
+
+# Why a launch is started anew: enum gr_anew_reason of wire.h.
+OPTIONS, PROGRAM, HIDDEN, CHANGED, ENVIRONMENT, FAILED = 1, 2, 3, 4, 5, 7
+
+# Variables that the start of Python reads, in addition to PYTHON*.
+READ_AT_START = {"LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "__PYVENV_LAUNCHER__"}
+
+
+class Refusal(Exception):
+    """This process must not be launched."""
+
+
+class Prewarm:
+    """What is known at the pause, and compared at the launch."""
+
+    def __init__(self):
+        self.began = _now()
+        self.here = os.path.dirname(os.path.abspath(__file__))
+        self.folder = "/"
+        self.native = _native_module(os.path.dirname(self.here) + "/libgreenroom-runtime.so")
+        self.words = _own_words()
+        self.options = self.words[:-1]  # the interpreter's name is the first
+        self.record = os.environ.pop("GREENROOM_RECORD", None)
+        self.names = os.environ.pop("GREENROOM_IMPORTS", "").splitlines()
+        self._leave_no_folder()
+        self.variables = dict(os.environ._data)
+        self.key = _read_variables(self.words[0])
+        self.at_start = set(sys.modules)
+        self._refuse()
+        self._import_all()
+        self.imported = [name for name in sys.modules if name not in self.at_start]
+        self.files = _files_of_modules()
+        self._refuse_changes()
+
+    def _leave_no_folder(self):
+        """Removes this folder from the search path and PYTHONPATH."""
+        sys.path[:] = [entry for entry in sys.path if entry != self.here]
+        sys.path_importer_cache.pop(self.here, None)
+        first, colon, rest = os.environ["PYTHONPATH"].partition(":")
+        if colon:
+            os.environ["PYTHONPATH"] = rest
+        else:
+            del os.environ["PYTHONPATH"]
+        # An empty or relative entry means the working directory of the launch.
+        if colon and not all(entry.startswith("/") for entry in rest.split(":")):
+            raise Refusal("PYTHONPATH has a relative entry")
+
+    def _refuse(self):
+        if not self.native.find(self.words[-1]):
+            raise Refusal("the interpreter's program cannot be exchanged")
+        # What the start has printed would be lost.
+        if sys.flags.verbose or "importtime" in getattr(sys, "_xoptions", ()):
+            raise Refusal("the options make the start print")
+        if self.names and not _is_sitecustomize_known():
+            raise Refusal("the machine's sitecustomize may change what is imported")
+
+    def _import_all(self):
+        for name in self.names:
+            try:
+                __import__(name)
+            except BaseException as error:
+                # What it has half defined stays, so nothing may run here any more.
+                raise Refusal("importing {}: {!r}".format(name, error))
+
+    def _refuse_changes(self):
+        if os.environ._data != self.variables:
+            raise Refusal("an import changed the environment")
+        # A folder changes also when the first bytecode of its modules is written; a file does not.
+        since = self.began - 20_000_000  # the clock of file systems is that much behind, at most
+        if any(_changed_at(path) >= since for path in _imported_files(self.imported)):
+            raise Refusal("a file changed while it was imported")
+
+
+def _now():
+    import time
+
+    return time.time_ns()
+
+
+class _Spec:
+    """What `_imp.create_dynamic` reads of a spec."""
+
+    def __init__(self, name, origin):
+        self.name, self.origin = name, origin
+
+
+def _native_module(path):
+    import _imp
+
+    module = _imp.create_dynamic(_Spec("_greenroom", path))
+    sys.modules.pop("_greenroom", None)
+    return module
+
+
+def _own_words():
+    words = getattr(sys, "orig_argv", None)  # from 3.10 on
+    if words is None:
+        with open("/proc/self/cmdline", "rb") as file:
+            words = [os.fsdecode(word) for word in file.read().split(b"\0")[:-1]]
+    return list(words)
+
+
+def _read_variables(program):
+    """The values of variables that were read before the pause, by name."""
+    names = {name for name in os.environ if name.startswith("PYTHON")} | READ_AT_START | _names_in_path_files()
+    if "/" not in program:
+        names.add("PATH")
+    site = sys.modules.get("site")
+    if getattr(site, "ENABLE_USER_SITE", None):
+        names.add("HOME")
+    return {name: os.environ.get(name) for name in names}
+
+
+def _names_in_path_files():
+    """Words that could name variables in lines that `site` executes from .pth files."""
+    names = set()
+    for folder in sys.path:
+        if not folder.endswith("-packages"):
+            continue
+        try:
+            entries = [entry for entry in os.listdir(folder) if entry.endswith(".pth")]
+        except OSError:
+            continue
+        for entry in entries:
+            try:
+                with open(folder + "/" + entry, "rb") as file:
+                    lines = [line for line in file.read(65536).split(b"\n") if line.startswith((b"import ", b"import\t"))]
+            except OSError:
+                continue
+            text = b" ".join(lines).decode("latin-1")
+            text = "".join(letter if letter.isalnum() or letter == "_" else " " for letter in text)
+            names.update(word for word in text.split() if word.isupper() and len(word) > 2)
+    return names
+
+
+def _is_sitecustomize_known():
+    """Whether the machine's own sitecustomize, which runs after the pause, changes nothing about imports.
+    It may be missing, or be Debian's, which installs a hook for crash reports."""
+    for finder in sys.meta_path:
+        spec = finder.find_spec("sitecustomize", None)
+        if spec is None:
+            continue
+        get_code = getattr(spec.loader, "get_code", None)
+        code = get_code("sitecustomize") if get_code else None
+        return code is not None and set(code.co_names) <= {"apport_python_hook", "install", "ImportError"}
+    return True
+
+
+def _imported_files(names):
+    """The files of modules."""
+    for name in names:
+        path = getattr(sys.modules[name], "__file__", None)
+        if isinstance(path, str) and path.startswith("/"):
+            yield path
+
+
+def _is_installed(path):
+    """Whether installers replace the file as a whole, so that its folder changes."""
+    return "-packages/" in path or path.startswith(os.path.dirname(os.__file__) + "/")
+
+
+def _files_of_modules():
+    """When each folder was changed of which something was imported or looked for, and each file that may be
+    edited in place."""
+    paths = {entry for entry in sys.path if entry.startswith("/")}
+    for path in _imported_files(sys.modules):
+        paths.add(os.path.dirname(path))
+        if not _is_installed(path):
+            paths.add(path)
+    paths.add(os.path.dirname(os.path.dirname(sys.executable)) + "/pyvenv.cfg")
+    return {path: _modified_at(path) for path in paths}
+
+
+def _modified_at(path):
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return None
+
+
+def _changed_at(path):
+    try:
+        return os.stat(path).st_ctime_ns
+    except OSError:
+        return sys.maxsize
+
+
+class Launch:
+    """What becomes of the process. Every method may start it anew, and then does not return."""
+
+    def __init__(self, prewarm, words, variables):
+        self.prewarm, self.native = prewarm, prewarm.native
+        self.words = [os.fsdecode(word) for word in words]
+        self._take_variables(variables)
+
+    def anew(self, reason):
+        self.native.start_anew(reason)
+
+    def _take_variables(self, variables):
+        """As os.environ is made at the start of Python: the first of two equal names counts."""
+        data = os.environ._data
+        zone = data.get(b"TZ")
+        data.clear()
+        for variable in variables:
+            name, equals, value = variable.partition(b"=")
+            if equals:
+                data.setdefault(name, value)
+        if data.get(b"TZ") != zone:
+            import time
+
+            time.tzset()
+
+    def compare(self):
+        key = self.prewarm.key
+        for name in key:
+            if (os.environ.get(name) or None) != (key[name] or None):
+                self.anew(ENVIRONMENT)
+        for name in os.environ:
+            if name.startswith("PYTHON") and name not in key and os.environ[name]:
+                self.anew(ENVIRONMENT)
+        for path, modified in self.prewarm.files.items():
+            if _modified_at(path) != modified:
+                self.anew(CHANGED)
+
+    def program(self):
+        """(kind, value, arguments) of the program that the words name; see `become` in python.c."""
+        options = self.prewarm.options
+        if self.words[:len(options)] != options:
+            self.anew(OPTIONS)
+        rest = self.words[len(options):]
+        if not rest:
+            return "-", "", [""]
+        first = rest[0]
+        if first == "-":
+            return "-", "", rest
+        if first in ("-c", "-m") and len(rest) > 1:
+            value = rest[1] + "\n" if first == "-c" else rest[1]
+            return first[1], value, [first] + rest[2:]
+        if first.startswith("-"):
+            self.anew(OPTIONS)
+        if not first:
+            self.anew(PROGRAM)
+        return "f", self._whole_name(first), rest
+
+    def _whole_name(self, name):
+        """The interpreter makes the name of the program absolute from 3.9 on."""
+        if sys.version_info < (3, 9) or name.startswith("/"):
+            return name
+        try:
+            return os.getcwd() + "/" + name
+        except OSError:
+            return name
+
+    def refuse_hidden(self, kind, value):
+        """A module in the program's folder would have been imported instead of one that was imported before
+        the pause. And a module that is imported already is not what `-m` expects."""
+        imported = self.prewarm.imported
+        if not imported:
+            return
+        if kind == "m" and "." in value and not hasattr(sys.modules.get(value), "__path__") \
+                and value in sys.modules:
+            self.anew(HIDDEN)
+        if getattr(sys.flags, "safe_path", False):
+            return
+        tops = {name.partition(".")[0] for name in imported}
+        if kind == "f":
+            names = _names_in_archive(value)
+            folder = value if os.path.isdir(value) else os.path.dirname(os.path.realpath(value))
+        else:
+            names, folder = None, "."
+        if names is None:
+            names = _importable_names(folder, tops)
+        if not tops.isdisjoint(names):
+            self.anew(HIDDEN)
+
+    def exchange_streams(self):
+        """Makes the standard streams what they would be at a start with the launch's descriptors. The objects
+        stay, because imported modules may have them."""
+        import stat
+
+        for number, name in enumerate(("stdin", "stdout", "stderr")):
+            try:
+                mode = os.fstat(number).st_mode
+            except OSError:
+                setattr(sys, name, None)
+                setattr(sys, "__{}__".format(name), None)
+                continue
+            if number == 0 and stat.S_ISDIR(mode):
+                self.anew(PROGRAM)  # the start of Python complains
+            _open_again(getattr(sys, name), number, name)
+
+    def mend_modules(self):
+        """What modules keep of their start that a program may ask for."""
+        logging = sys.modules.get("logging")
+        if logging:
+            import time
+
+            is_whole = isinstance(logging._startTime, int)  # from 3.13 on
+            logging._startTime = time.time_ns() if is_whole else time.time()
+        process = sys.modules.get("multiprocessing.process")
+        if process:
+            try:
+                process.ORIGINAL_DIR = os.path.abspath(os.getcwd())
+            except OSError:
+                process.ORIGINAL_DIR = None
+
+    def go_on(self):
+        self.compare()
+        kind, value, arguments = self.program()
+        self.refuse_hidden(kind, value)
+        sys.argv[:] = arguments
+        if hasattr(sys, "orig_argv"):
+            sys.orig_argv[:] = self.words
+        self.exchange_streams()
+        self.mend_modules()
+        if self.prewarm.record:
+            _record_at_exit(self.prewarm.record, self.prewarm.at_start)
+        self.native.become(kind, value, arguments[0])
+
+
+def _names_in_archive(path):
+    """The names of modules at the top of a zip file; None if it is none."""
+    import zipimport
+
+    try:
+        files = zipimport.zipimporter(path)._files
+    except ImportError:
+        return None
+    return {name.partition("/")[0].partition(".")[0] for name in files}
+
+
+def _importable_names(folder, tops):
+    """Those of `tops` that the folder has a module of."""
+    import _imp
+
+    suffixes = _imp.extension_suffixes() + [".py", ".pyc"]
+    try:
+        entries = os.listdir(folder)
+    except OSError:
+        return set()
+    found = set()
+    for entry in entries:
+        top, dot, suffix = entry.partition(".")
+        if top in tops and (dot + suffix in suffixes if dot else _is_package(folder + "/" + entry, suffixes)):
+            found.add(top)
+    return found
+
+
+def _is_package(folder, suffixes):
+    return any(os.path.exists(folder + "/__init__" + suffix) for suffix in suffixes)
+
+
+def _open_again(stream, number, name):
+    """Initializes a standard stream as the start of Python does (create_stdio in pylifecycle.c)."""
+    buffer = stream.buffer
+    unbuffered = stream.write_through  # -u or PYTHONUNBUFFERED
+    raw = type(getattr(buffer, "raw", buffer))(number, "w" if number else "r", closefd=False)
+    raw.name = "<{}>".format(name)
+    if hasattr(buffer, "raw"):
+        buffer.__init__(raw, raw._blksize if raw._blksize > 1 else 8192)
+    else:
+        buffer = raw
+    encoding, errors = stream.encoding, stream.errors
+    by_line = not unbuffered and (raw.isatty() or (number == 2 and sys.version_info >= (3, 9)))
+    stream.__init__(buffer, encoding, errors, "\n", by_line, unbuffered)
+    stream.mode = "w" if number else "r"
+
+
+def _record_at_exit(path, at_start):
+    """Writes at the program's end which modules it has imported, in the order in which their imports began."""
+    import atexit
+
+    owner = os.getpid()
+
+    def write():
+        if os.getpid() != owner:
+            return
+        try:
+            text = "".join(name + "\n" for name in _recorded(at_start))
+            file = os.open(path + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            with open(file, "w") as stream:
+                stream.write(text)
+            os.rename(path + ".new", path)
+        except (OSError, ValueError):
+            pass
+
+    atexit.register(write)
+
+
+def _recorded(at_start):
+    """The names of modules that can be imported by these names at another start: those of the standard
+    library, and installed ones. A name that the program has of its own is marked."""
+    for name, module in list(sys.modules.items()):
+        if name in at_start or name == "__main__" or "\n" in name:
+            continue
+        spec = getattr(module, "__spec__", None)
+        if spec is None or spec.name != name:
+            continue
+        path = getattr(module, "__file__", None)
+        if path is None and spec.origin in ("built-in", "frozen"):
+            yield name
+        elif isinstance(path, str):
+            yield name if _is_installed(path) else "# own " + name
+
+
+def _leave_no_module(names):
+    for name in names:
+        sys.modules.pop(name, None)
+
+
+def _pause():
+    helpers = {"time", "stat", "zipimport", "atexit", "_imp"} - set(sys.modules)
+    try:
+        prewarm = Prewarm()
+        launch = prewarm.native.wait()
+        if launch is None:
+            raise Refusal("this process is not prewarmed")
+    except BaseException as error:
+        try:
+            os.write(2, "greenroom: {}\n".format(error).encode())
+        finally:
+            os._exit(70)
+    try:
+        launch = Launch(prewarm, *launch)
+        launch.go_on()
+    except BaseException:
+        prewarm.native.start_anew(FAILED)
+    _leave_no_module(helpers - set(prewarm.imported))
+
+
+_pause()
+# The machine's own.
+del sys.modules["sitecustomize"]
+try:
+    import sitecustomize  # noqa: F401
+except ImportError as error:
+    if error.name == "sitecustomize":
+        raise ImportError("No module named 'sitecustomize'", name="sitecustomize") from None
+    raise
