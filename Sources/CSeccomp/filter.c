@@ -13,6 +13,7 @@
 /* The few functions of libseccomp that are used, with their types from its header. */
 struct library {
     void *handle;
+    __typeof__(seccomp_api_set) *api_set;
     __typeof__(seccomp_init) *init;
     __typeof__(seccomp_release) *release;
     __typeof__(seccomp_attr_set) *attr_set;
@@ -27,7 +28,7 @@ static bool load(struct library *l) {
     if (!l->handle) return false;
 #define LOAD(member, name) \
     ((l->member = (__typeof__(l->member))dlsym(l->handle, #name)) != NULL)
-    if (LOAD(init, seccomp_init) && LOAD(release, seccomp_release)
+    if (LOAD(api_set, seccomp_api_set) && LOAD(init, seccomp_init) && LOAD(release, seccomp_release)
         && LOAD(attr_set, seccomp_attr_set) && LOAD(arch_add, seccomp_arch_add)
         && LOAD(rule_add, seccomp_rule_add_array) && LOAD(resolve, seccomp_syscall_resolve_name)
         && LOAD(export_bpf, seccomp_export_bpf))
@@ -120,6 +121,10 @@ struct gr_compiled gr_compile_filter(uint32_t default_action, const int *archite
                                      int rule_count) {
     struct library l;
     if (!load(&l)) return outcome(-ENOPKG, -1);
+    /* libseccomp 2.5 asks the kernel by seccomp(2) what filters it has, which this process may be
+     * forbidden to call. Every kernel that Greenroom runs on has level 6 (Linux 5.7), and the filter
+     * is for another process. A library that has no such level is left to ask. */
+    (void)l.api_set(6);
     scmp_filter_ctx context = l.init(default_action);
     struct gr_compiled result = context
         ? fill(&l, context, architectures, architecture_count, rules, rule_count)

@@ -24,6 +24,7 @@ extension Spawner {
         case .drop(let name): legacy.drop(name)
         case .reconciled: if cgroups.hasStrays { removeStrays() }
         case .unguard(let number): unguard(number)
+        case .listen(let order): listen(order)
         }
     }
 
@@ -49,6 +50,16 @@ extension Spawner {
                     cgroup: cgroups.base?.directory, fetches: connection.owner != nil)))
         for instance in kept { tell(.instance(instance.entry)) }
         if let code = guards.refusal { tell(.cannotGuard(code: code)) }
+    }
+
+    private func listen(_ order: SocketOrder) {
+        do throws(SystemError) {
+            let socket = try order.open()
+            if order.isKept { legacy.keep(socket, as: order.name) }
+            tell(.listening(name: order.name, socket))
+        } catch {
+            tell(.cannotListen(name: order.name, error))
+        }
     }
 
     func refillReserve() {

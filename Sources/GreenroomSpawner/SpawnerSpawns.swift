@@ -225,7 +225,7 @@ extension Spawner {
         switch request {
         case .kill, .release: kill(spawn, for: ECANCELED, MonotonicClock.nanoseconds)
         case .hello, .spawn, .freeze, .thaw, .shutDown, .keep, .drop, .reconciled,
-            .unguard:
+            .unguard, .listen:
             break
         }
         guard spawn.deferred.count < SpawnerLimits.deferredCount else { return }

@@ -244,13 +244,44 @@ static int attempt(const char *act, const char *argument) {
     exit(64);
 }
 
+/* getpid(2) by the calls of 32-bit programs; another machine has none. */
+static int call_of_other_architecture(void) {
+#ifdef __x86_64__
+    long result;
+    __asm__ volatile("int $0x80" : "=a"(result) : "a"(20) : "memory", "r8", "r9", "r10", "r11");
+    return result > 0 ? 0 : -1;
+#else
+    return errno = ENOSYS, -1;
+#endif
+}
+
+/* Prints a file of its cgroup, such as a limit. */
+static void print_of_cgroup(const char *name) {
+    char line[512] = "", path[1024], text[64] = "";
+    FILE *own = fopen("/proc/self/cgroup", "r");
+    while (own && fgets(line, sizeof line, own) && strncmp(line, "0::", 3) != 0) line[0] = 0;
+    if (own) fclose(own);
+    line[strcspn(line, "\n")] = 0;
+    snprintf(path, sizeof path, "/sys/fs/cgroup%s/%s", *line ? line + 3 : "", name);
+    FILE *file = fopen(path, "r");
+    if (!file || !fgets(text, sizeof text, file)) strcpy(text, "?");
+    if (file) fclose(file);
+    text[strcspn(text, "\n")] = 0;
+    printf("%s\n", text);
+}
+
 int main(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         char *equals = strchr(argv[i], '=');
         if (equals) *equals = '\0';
         const char *argument = equals ? equals + 1 : "";
+        if (strcmp(argv[i], "cgroup") == 0) {
+            print_of_cgroup(argument);
+            continue;
+        }
         errno = 0;
-        int result = attempt(argv[i], argument);
+        int result = strcmp(argv[i], "foreign") == 0 ? call_of_other_architecture()
+                                                     : attempt(argv[i], argument);
         const char *name = result >= 0 ? "done" : strerrorname_np(errno);
         printf("%s\n", name ? name : "?");
         fflush(stdout);

@@ -8,8 +8,9 @@ public enum AcceptedConnections {
     /// that is established. (A TCP connection that its client has closed is not. A connection of
     /// AF_UNIX is until the process closes it.)
     ///
-    /// - Parameter listeners: sockets of the network namespace of this process. The kernel lists
-    ///   accepted connections with the address that the listening socket was bound to.
+    /// - Parameter listeners: sockets of the network namespace of process 1, or of this process if
+    ///   that one's tables cannot be read. The kernel lists accepted connections with the address
+    ///   that the listening socket was bound to.
     public static func exist(
         in processes: [pid_t], acceptedOn listeners: [FileDescriptor]
     ) -> Bool {
@@ -67,13 +68,20 @@ public enum AcceptedConnections {
         }
     }
 
+    /// A table of the machine's network: this process may be in an empty one (`PrivateNetwork=`),
+    /// while its sockets were made outside.
+    private static func machineLines(of table: String) -> [Substring] {
+        let lines = ListeningProcess.lines(of: "/proc/1/net/\(table)")
+        return lines.isEmpty ? ListeningProcess.lines(of: "/proc/self/net/\(table)") : lines
+    }
+
     /// Columns: sl local_address rem_address st … inode. TCP_ESTABLISHED is 1.
     private static func hasInternetConnection(
         _ sockets: Set<String>, _ ports: Set<Substring>
     ) -> Bool {
         guard !ports.isEmpty, !sockets.isEmpty else { return false }
         return ["tcp", "tcp6"].contains { table in
-            ListeningProcess.lines(of: "/proc/self/net/\(table)").contains { line in
+            machineLines(of: table).contains { line in
                 let fields = line.split(separator: " ", maxSplits: 10)
                 return fields.count > 9 && fields[3] == "01"
                     && ports.contains(fields[1].suffix(4)) && sockets.contains(String(fields[9]))

@@ -10,8 +10,12 @@ public enum SocketAddress: Hashable, Sendable {
     case internet([UInt8], port: UInt16)
     /// A port on every address of this machine, IPv4 and IPv6.
     case port(UInt16)
+    /// A port of the machine's hosts and guests (vsock(7)); a nil `cid` is every address of this
+    /// machine.
+    case virtual(cid: UInt32?, port: UInt32)
 
-    /// `/path`, `@name`, `port`, `IPv4:port` or `[IPv6]:port`; nil for anything else.
+    /// `/path`, `@name`, `port`, `IPv4:port`, `[IPv6]:port` or `vsock:CID:port`; nil for anything
+    /// else.
     public init?(_ text: String) {
         if text.hasPrefix("/") || text.hasPrefix("@") {
             let name = String(text.dropFirst(text.hasPrefix("@") ? 1 : 0))
@@ -24,6 +28,16 @@ public enum SocketAddress: Hashable, Sendable {
         }
         if let port = Self.port(text[...]) {
             self = .port(port)
+            return
+        }
+        if text.hasPrefix("vsock:") {
+            let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+            guard parts.count == 3, let port = Self.number(parts[2]), port != .max else {
+                return nil
+            }
+            let cid = Self.number(parts[1])
+            guard cid != nil || parts[1].isEmpty else { return nil }
+            self = .virtual(cid: cid, port: port)
             return
         }
         guard let colon = text.lastIndex(of: ":"),
@@ -42,8 +56,12 @@ public enum SocketAddress: Hashable, Sendable {
     public var isUnix: Bool {
         switch self {
         case .path, .abstract: true
-        case .internet, .port: false
+        case .internet, .port, .virtual: false
         }
+    }
+
+    private static func number(_ text: Substring) -> UInt32? {
+        text.utf8.allSatisfy { (48...57).contains($0) } ? UInt32(text) : nil
     }
 
     private static func port(_ text: Substring) -> UInt16? {
@@ -108,6 +126,9 @@ public struct ListeningSocket: Sendable {
             try prepareInternet(socket, isSixOnly: bytes.count == 16)
             try bind(socket, to: internetAddress(bytes, port), "port \(port)")
         case .port(let port): socket = try openAnywhere(port, kind)
+        case .virtual(let cid, let port):
+            socket = try make(AF_VSOCK, kind)
+            try bind(socket, to: virtualAddress(cid, port), "vsock port \(port)")
         }
         if kind != .datagram {
             try systemCall("listen") { listen(socket.rawValue, backlog) }
@@ -248,6 +269,17 @@ public struct ListeningSocket: Sendable {
             + [UInt8(port >> 8), UInt8(truncatingIfNeeded: port)]
         let zeros = [UInt8](repeating: 0, count: bytes.count == 4 ? 8 : 4)
         return bytes.count == 4 ? head + bytes + zeros : head + zeros + bytes + zeros
+    }
+
+    /// A struct sockaddr_vm (vsock(7)), in the machine's byte order.
+    private static func virtualAddress(_ cid: UInt32?, _ port: UInt32) -> [UInt8] {
+        let anyAddress = UInt32.max
+        return family(AF_VSOCK) + [0, 0] + bytes(of: port) + bytes(of: cid ?? anyAddress)
+            + bytes(of: 0)
+    }
+
+    private static func bytes(of value: UInt32) -> [UInt8] {
+        unsafe withUnsafeBytes(of: value) { unsafe Array($0) }
     }
 
     private static func family(_ number: CInt) -> [UInt8] {

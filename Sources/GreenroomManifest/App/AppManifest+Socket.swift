@@ -97,14 +97,34 @@ extension AppManifest {
             }
             return text.hasPrefix("/") ? try Names.path(text) : text
         }
+        if text.hasPrefix("vsock:") { return try virtualAddress(text, kind) }
         guard kind != .sequentialPacket else {
-            throw ValueError(message: "'\(Names.cut(text))' must be a path or an @name")
+            throw ValueError(
+                message: "'\(Names.cut(text))' must be a path, an @name or vsock:CID:port")
         }
         let port = text.split(separator: ":", omittingEmptySubsequences: false).last ?? ""
         guard UInt16(port).map({ $0 > 0 }) == true else {
             throw ValueError(
                 message: "'\(Names.cut(text))' is not a socket address: /path, @name, port, "
-                    + "IPv4:port or [IPv6]:port")
+                    + "IPv4:port, [IPv6]:port or vsock:CID:port")
+        }
+        return text
+    }
+
+    /// `vsock:CID:port`, without a CID for every address of this machine.
+    private static func virtualAddress(
+        _ text: String, _ kind: SocketSettings.Kind
+    ) throws(ValueError) -> String {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        // The largest number means any address, and any port.
+        func isNumber(_ text: Substring) -> Bool { UInt32(text).map { $0 < .max } ?? false }
+        guard parts.count == 3, parts[1].isEmpty || isNumber(parts[1]), isNumber(parts[2]) else {
+            throw ValueError(
+                message: "'\(Names.cut(text))' is not vsock:CID:port; vsock::port means every "
+                    + "address of this machine")
+        }
+        guard kind != .datagram else {
+            throw ValueError(message: "'\(Names.cut(text))': vsock has no datagrams")
         }
         return text
     }

@@ -49,7 +49,7 @@ struct Spawns {
         case .kill(let instance), .freeze(let instance), .thaw(let instance),
             .release(let instance):
             number = instance
-        case .hello, .spawn, .shutDown, .keep, .drop, .reconciled, .unguard:
+        case .hello, .spawn, .shutDown, .keep, .drop, .reconciled, .unguard, .listen:
             return nil
         }
         return pending[number].flatMap { $0.isAnswered ? nil : $0 }

@@ -7,7 +7,7 @@ public import GreenroomLinux
 /// the first descriptor, a sealed memfd.
 struct Packet: Sendable {
     static let magic: UInt32 = 0x3153_5247
-    static let version: UInt16 = 5
+    static let version: UInt16 = 6
     static let headerByteCount = 12
     static let bodyInDescriptor: UInt32 = 1
 

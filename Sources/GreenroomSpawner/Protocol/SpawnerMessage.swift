@@ -33,6 +33,10 @@ public enum SpawnerMessage: Sendable {
     /// The guarded instance executed a program that loads no preload library. Nothing of that has
     /// run, and the instance is being killed: `exited` follows.
     case executedSecurely(instance: UInt64)
+    /// The socket of that name, which was ordered.
+    case listening(name: String, FileDescriptor)
+    /// Why the socket of that name could not be opened.
+    case cannotListen(name: String, SystemError)
 }
 
 /// The spawner's answer to the first message of a supervisor.
@@ -75,7 +79,7 @@ extension SpawnerMessage {
     private enum Kind: UInt16 {
         case welcome = 129
         case instance, spawned, spawnFailed, exited, emptied, failed, kept, ending, stopped,
-            unguarded, misfired, cannotGuard, executedSecurely
+            unguarded, misfired, cannotGuard, executedSecurely, listening, cannotListen
     }
 
     func packet() -> Packet {
@@ -130,6 +134,16 @@ extension SpawnerMessage {
         case .executedSecurely(let instance):
             kind = .executedSecurely
             writer.put(instance)
+        case .listening(let name, let descriptor):
+            kind = .listening
+            writer.put(name)
+            descriptors = [descriptor]
+        case .cannotListen(let name, let error):
+            kind = .cannotListen
+            writer.put(name)
+            writer.put(error.code)
+            writer.put(error.call)
+            writer.put(error.subject)
         }
         return Packet(type: kind.rawValue, body: writer.bytes, descriptors: descriptors)
     }
@@ -165,6 +179,16 @@ extension SpawnerMessage {
                 instance: try reader.take(), program: try reader.takeOptionalString())
         case .cannotGuard: self = .cannotGuard(code: try reader.take())
         case .executedSecurely: self = .executedSecurely(instance: try reader.take())
+        case .listening:
+            let name = try reader.takeString()
+            guard let descriptor = descriptors.popFirst() else { throw .badDescriptors }
+            self = .listening(name: name, descriptor)
+        case .cannotListen:
+            self = .cannotListen(
+                name: try reader.takeString(),
+                SystemError(
+                    code: try reader.take(), call: try reader.takeString(),
+                    subject: try reader.takeOptionalString()))
         }
         try reader.finish()
         if !descriptors.isEmpty { throw .badDescriptors }

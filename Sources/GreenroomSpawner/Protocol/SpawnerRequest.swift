@@ -30,13 +30,15 @@ public enum SpawnerRequest: Sendable {
     /// Every record has been compared with the table: anything else that a former spawner left may
     /// be removed.
     case reconciled
+    /// Opens a socket of a network. Answered by `listening` or `cannotListen`.
+    case listen(SocketOrder)
 }
 
 extension SpawnerRequest {
     private enum Kind: UInt16 {
         case hello = 1
         case spawn, kill, freeze, thaw, release, shutDown, keep, drop, reconciled,
-            unguard
+            unguard, listen
     }
 
     func packet() -> Packet {
@@ -78,6 +80,9 @@ extension SpawnerRequest {
         case .unguard(let instance):
             kind = .unguard
             writer.put(instance)
+        case .listen(let order):
+            kind = .listen
+            order.encode(into: &writer)
         }
         return Packet(type: kind.rawValue, body: writer.bytes, descriptors: descriptors)
     }
@@ -101,6 +106,7 @@ extension SpawnerRequest {
         case .drop: self = .drop(name: try reader.takeString())
         case .reconciled: self = .reconciled
         case .unguard: self = .unguard(instance: try reader.take())
+        case .listen: self = .listen(try SocketOrder(&reader))
         }
         try reader.finish()
     }

@@ -1,6 +1,7 @@
 internal import Glibc
 internal import GreenroomLinux
 internal import GreenroomManifest
+internal import GreenroomSpawner
 
 /// A socket that the daemon listens on for an app, with users and groups resolved.
 struct SocketSpecification: Hashable, Sendable {
@@ -13,6 +14,15 @@ struct SocketSpecification: Hashable, Sendable {
     var group: UInt32?
     var backlog: Int?
     var removesOnStop: Bool
+
+    /// Whether the spawner has to open it.
+    var isOfNetwork: Bool { SocketAddress(address).map { !$0.isUnix } ?? false }
+
+    func order(_ name: String, isKept: Bool) -> SocketOrder {
+        SocketOrder(
+            name: name, kind: ListeningSocket.Kind(kind), address: address,
+            backlog: backlog.map { CInt(clamping: $0) } ?? .max, isKept: isKept)
+    }
 
     func open() throws(SystemError) -> FileDescriptor {
         guard let address = SocketAddress(address) else {

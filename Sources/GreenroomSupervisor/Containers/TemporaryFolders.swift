@@ -85,7 +85,7 @@ final class TemporaryFolders {
             running[number] = nil
             spawner.send(.release(instance: SpawnNumber.cleaning(number).rawValue))
         case .welcome, .instance, .spawned, .exited, .failed, .kept, .ending, .stopped, .unguarded,
-            .misfired, .cannotGuard, .executedSecurely:
+            .misfired, .cannotGuard, .executedSecurely, .listening, .cannotListen:
             break
         }
     }

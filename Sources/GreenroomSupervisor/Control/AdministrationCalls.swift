@@ -14,7 +14,7 @@ struct AdministrationCalls {
         _ drafts: [Control.ManifestDraft], _ connection: ControlConnection
     ) throws(ControlError) {
         try authorization.require(.administer, owner: nil, connection.peer)
-        connection.reply(ControlReply.verified(checking.faults(of: drafts)))
+        checking.check(drafts) { connection.reply(ControlReply.verified($0)) }
     }
 
     func reload(_ connection: ControlConnection) throws(ControlError) {

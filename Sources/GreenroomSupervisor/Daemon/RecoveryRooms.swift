@@ -16,7 +16,8 @@ struct RecoveryRooms {
             core: core, instances: instances, spawner: spawner, freezer: memory.freezer,
             launcher: launching.launcher, appLaunches: launching.appLaunches,
             channels: conversation.channels, ends: memory.reclaimer.ends,
-            temporaryFolders: shared.temporaryFolders, degradations: shared.degradations)
+            temporaryFolders: shared.temporaryFolders, sockets: launching.sockets,
+            degradations: shared.degradations)
         recovery = Recovery(
             core: core, catalog: shared.catalog, instances: instances, spawner: spawner,
             freezer: memory.freezer, launcher: launching.launcher,

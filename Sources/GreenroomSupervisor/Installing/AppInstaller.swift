@@ -59,7 +59,9 @@ final class AppInstaller {
         turns.end()
         forgetUnused()
         let former = catalog.unsortedApps
-        let report = take(loader.load(former: former, log: log), former: former)
+        let result = loader.load(former: former, log: log)
+        sockets.prepareAtOnce(for: result.apps + result.unchanged)
+        let report = take(result, former: former)
         let served = waiters + laterWaiters
         (waiters, laterWaiters) = ([], [])
         for waiter in served { waiter(report) }
@@ -98,6 +100,14 @@ final class AppInstaller {
             reading.proceed()
             if MonotonicClock.nanoseconds >= end { return turns.ask() }
         }
+        sockets.prepare(for: reading.result.apps, beside: reading.result.unchanged) {
+            [unowned self] in
+            // Another reading may have taken this one's place.
+            if self.reading === reading { conclude(reading) }
+        }
+    }
+
+    private func conclude(_ reading: ManifestReading) {
         self.reading = nil
         let report = take(reading.result, former: reading.former)
         let served = waiters
@@ -121,6 +131,7 @@ final class AppInstaller {
         for app in result.unchanged where sockets.lacks(app) {
             faults += sockets.update(app)
         }
+        sockets.dropUntaken()
         updateTriggers()
         staleness.awaitReturn(of: result.missingPrograms)
         // A program may have come back before its folder was watched.

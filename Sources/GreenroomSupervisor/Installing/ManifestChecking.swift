@@ -13,7 +13,10 @@ struct ManifestChecking {
     let sockets: ListeningSockets
     let log: Log
 
-    func faults(of drafts: [Control.ManifestDraft]) -> [Control.ManifestFault] {
+    /// - Parameter report: may be called before this returns.
+    func check(
+        _ drafts: [Control.ManifestDraft], _ report: @escaping ([Control.ManifestFault]) -> Void
+    ) {
         let lookups = loader.begin(log)
         var faults: [Control.ManifestFault] = []
         var manifests: [AppManifest] = []
@@ -35,21 +38,23 @@ struct ManifestChecking {
         let (kept, circles) = AppManifest.withoutCircles(
             unique, beside: others.map { ($0.identifier.rawValue, $0.dependencyNames) })
         faults += duplicates.errors + circles.errors
-        for manifest in kept { faults += self.faults(of: manifest, lookups) }
-        return faults
+        var apps: [InstalledApp] = []
+        for manifest in kept {
+            do throws(LoadFailure) {
+                let app = try loader.maker(lookups).make(of: manifest, isDesktopOnly: false)
+                app.map { apps.append($0) }
+            } catch {
+                faults.append(
+                    .init(file: manifest.file, line: 0, column: 0, message: error.message))
+            }
+        }
+        sockets.prepareTrial(of: apps) { [faults, apps, sockets] in
+            report(faults + apps.flatMap { sockets.objections(to: $0) })
+        }
     }
 
     /// The installed apps that the drafts do not replace. Several drafts may replace each other's.
     private func others(than names: Set<String>) -> [InstalledApp] {
         catalog.unsortedApps.filter { !names.contains($0.fileName) }
-    }
-
-    private func faults(of manifest: AppManifest, _ lookups: Lookups) -> [Control.ManifestFault] {
-        do throws(LoadFailure) {
-            let app = try loader.maker(lookups).make(of: manifest, isDesktopOnly: false)
-            return app.map { sockets.objections(to: $0) } ?? []
-        } catch {
-            return [.init(file: manifest.file, line: 0, column: 0, message: error.message)]
-        }
     }
 }

@@ -16,6 +16,7 @@ struct SpawnerEvents {
     let channels: ChannelEvents
     let ends: MemoryEnds
     let temporaryFolders: TemporaryFolders
+    let sockets: ListeningSockets
     let degradations: Degradations
 
     func handle(_ message: SpawnerMessage) {
@@ -45,6 +46,8 @@ struct SpawnerEvents {
         case .executedSecurely(let number):
             core.handle(.misfired(InstanceIdentifier(number), .secureExecution))
         case .cannotGuard(let code): noteUnguarded(code)
+        case .listening(let name, let socket): sockets.opened(name, .success(socket))
+        case .cannotListen(let name, let error): sockets.opened(name, .failure(error))
         case .welcome, .instance, .kept, .ending: break
         }
     }

@@ -18,6 +18,7 @@ struct SpawnerUsers {
         spawner.use(link)
         temporaryFolders.forget()
         priorities.controllersMayDiffer()
+        sockets.spawnerIsAnother()
         instances.use(cgroups: greeting.welcome.cgroup.map(Cgroup.init(directory:)))
         sockets.watchAgain()
         degradations.forgetSpawners()
@@ -34,5 +35,6 @@ struct SpawnerUsers {
         degradations.note(
             Control.Note(code: "no_spawner", text: "reaching the spawner: \(error)"))
         spawner.useNone()
+        sockets.spawnerIsAnother()
     }
 }

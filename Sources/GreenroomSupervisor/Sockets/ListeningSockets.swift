@@ -9,7 +9,8 @@ internal import Systemd
 /// (sd_listen_fds(3)).
 ///
 /// The spawner keeps a duplicate of each, so that connections that wait in a socket are not lost
-/// while another supervisor takes over. All instances of an app have the same sockets; a paused
+/// while another supervisor takes over. It also opens those of networks (`NetworkSockets`): the
+/// supervisor's unit forbids it to have any. All instances of an app have the same sockets; a paused
 /// instance has them from its birth, at the numbers where main will look for them.
 @LoopActor
 final class ListeningSockets {
@@ -18,6 +19,7 @@ final class ListeningSockets {
     private let log: Log
     /// Keeps a socket beyond this supervisor's end, until it is told to drop it.
     private let spawner: CurrentSpawner
+    private let networks: NetworkSockets
     private var table: [AppIdentifier: [Held]] = [:]
     /// Apps whose sockets are watched: with no source while there is no spawner to launch them.
     private var sources: [AppIdentifier: [EventSource]] = [:]
@@ -41,6 +43,7 @@ final class ListeningSockets {
         self.instances = instances
         self.spawner = spawner
         self.log = log
+        networks = NetworkSockets(spawner: spawner)
     }
 
     // MARK: Coming and going
@@ -68,6 +71,8 @@ final class ListeningSockets {
                 } else if let kept = inherited.removeValue(forKey: name) {
                     descriptor = kept
                     try socket.adjust(descriptor)
+                } else if socket.isOfNetwork {
+                    descriptor = try networks.take(name, socket)
                 } else {
                     descriptor = try socket.open()
                     spawner.send(.keep(name: name, descriptor))
@@ -85,15 +90,87 @@ final class ListeningSockets {
         return faults
     }
 
+    // MARK: Sockets of networks
+
+    /// Has the spawner open the sockets of networks that these apps, which are about to be
+    /// installed, do not have.
+    ///
+    /// - Parameters:
+    ///   - installed: apps that stay installed. Whatever no app has any more is closed first,
+    ///     because its address may be another's now.
+    ///   - then: called when the spawner has answered for all; at once if there are none.
+    func prepare(
+        for apps: [InstalledApp], beside installed: [InstalledApp], then: @escaping () -> Void
+    ) {
+        networks.order(missing(for: apps, beside: installed), then: then)
+    }
+
+    /// The same at the start of the daemon, when the loop does not run yet.
+    func prepareAtOnce(for apps: [InstalledApp]) {
+        networks.orderAtOnce(missing(for: apps, beside: []))
+    }
+
+    /// After the apps have taken theirs: sockets that no app has taken are closed.
+    func dropUntaken() { networks.dropUntaken() }
+
+    func opened(_ name: String, _ result: Result<FileDescriptor, SystemError>) {
+        networks.answered(name, result)
+    }
+
+    /// The former spawner answers nothing any more.
+    func spawnerIsAnother() { networks.giveUp() }
+
+    private func missing(
+        for apps: [InstalledApp], beside installed: [InstalledApp]
+    ) -> [SocketOrder] {
+        let all = apps + installed
+        let wanted = Set(all.flatMap { app in app.sockets.map { Self.name(of: $0, app) } })
+        for (app, held) in table {
+            let left = held.filter { !$0.socket.isOfNetwork || wanted.contains($0.name) }
+            guard left.count < held.count else { continue }
+            for former in held where !left.contains(where: { $0.name == former.name }) {
+                close(former)
+            }
+            table[app] = left.isEmpty ? nil : left
+            if sources[app] != nil { watch(app) }
+        }
+        return all.flatMap { orders(for: $0) }
+    }
+
+    /// The orders for the sockets of networks that the app does not have.
+    private func orders(for app: InstalledApp, isTrial: Bool = false) -> [SocketOrder] {
+        let own = Set((table[app.identifier] ?? []).map(\.name))
+        var orders: [SocketOrder] = []
+        for socket in app.sockets where socket.isOfNetwork {
+            let name = Self.name(of: socket, app)
+            guard !own.contains(name), inherited[name] == nil else { continue }
+            orders.append(socket.order(isTrial ? Self.trial(name) : name, isKept: !isTrial))
+        }
+        return orders
+    }
+
+    /// The names of sockets that are opened only to see whether they can be.
+    private static func trial(_ name: String) -> String { "trial of " + name }
+
+    /// Has the spawner try the sockets of networks of apps that are not installed.
+    func prepareTrial(of apps: [InstalledApp], then: @escaping () -> Void) {
+        networks.order(apps.flatMap { orders(for: $0, isTrial: true) }, then: then)
+    }
+
     /// Why sockets of an app that is not installed yet could not be made. Makes each that the app
-    /// does not have, and closes it again.
+    /// does not have, and closes it again; of those of networks, it knows by `prepareTrial`.
     func objections(to app: InstalledApp) -> [Control.ManifestFault] {
         let own = Set((table[app.identifier] ?? []).map(\.name))
         return app.sockets.compactMap { socket in
-            if own.contains(Self.name(of: socket, app)) { return nil }
+            let name = Self.name(of: socket, app)
+            if own.contains(name) { return nil }
             do throws(SystemError) {
-                _ = try socket.open()
-                socket.remove()
+                if socket.isOfNetwork {
+                    _ = try networks.take(Self.trial(name), socket)
+                } else {
+                    _ = try socket.open()
+                    socket.remove()
+                }
                 return nil
             } catch {
                 return Self.fault(of: socket, app, error)

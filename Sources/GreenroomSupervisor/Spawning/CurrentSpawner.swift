@@ -1,5 +1,6 @@
 internal import Glibc
 internal import GreenroomLifecycle
+internal import GreenroomLinux
 internal import GreenroomSpawner
 internal import Systemd
 
@@ -30,6 +31,11 @@ final class CurrentSpawner {
     func send(_ request: SpawnerRequest) -> Bool {
         guard let link, !link.isLost else { return false }
         return link.send(request)
+    }
+
+    /// Opens sockets and waits for them, at the start of the daemon alone.
+    func listenAtOnce(_ orders: [SocketOrder]) -> [String: Result<FileDescriptor, SystemError>] {
+        link?.listenAtOnce(orders) ?? [:]
     }
 
     /// Returns false if no spawner can be told to start the instance, now or soon.

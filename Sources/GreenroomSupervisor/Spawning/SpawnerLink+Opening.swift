@@ -181,11 +181,41 @@ extension SpawnerLink {
                 case .instance(let entry): greeting?.instances.append(entry)
                 case .kept(let name, let descriptor): kept[name] = descriptor
                 case .spawned, .spawnFailed, .exited, .emptied, .failed, .ending, .stopped,
-                    .unguarded, .misfired, .cannotGuard, .executedSecurely:
+                    .unguarded, .misfired, .cannotGuard, .executedSecurely, .listening,
+                    .cannotListen:
                     early.append(message)
                 }
             }
         }
         return greeting!
+    }
+
+    /// Has sockets opened, and waits for them, before the loop runs.
+    ///
+    /// - Returns: the sockets that the spawner answered for in time, by their names. None once the
+    ///   loop hands out messages: then nothing may wait.
+    func listenAtOnce(_ orders: [SocketOrder]) -> [String: Result<FileDescriptor, SystemError>] {
+        var results: [String: Result<FileDescriptor, SystemError>] = [:]
+        guard !isActive else { return results }
+        do {
+            for order in orders { try connection.send(.listen(order)) }
+            while results.count < Set(orders.map(\.name)).count {
+                guard
+                    try PollEntry.wait(
+                        for: connection.fileDescriptor, CInt(POLLIN),
+                        milliseconds: Self.shortPatience)
+                else { break }
+                for message in try connection.receive() {
+                    switch message {
+                    case .listening(let name, let socket): results[name] = .success(socket)
+                    case .cannotListen(let name, let error): results[name] = .failure(error)
+                    default: early.append(message)
+                    }
+                }
+            }
+        } catch {
+            // The loop finds out that the spawner is gone.
+        }
+        return results
     }
 }

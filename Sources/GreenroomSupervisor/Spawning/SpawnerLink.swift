@@ -71,6 +71,9 @@ final class SpawnerLink {
     /// Sets the listener. Whoever sends a message before that may find that the spawner is gone.
     func tell(_ listener: any SpawnerListener) { self.listener = listener }
 
+    /// Whether the loop hands out messages.
+    var isActive: Bool { source != nil }
+
     /// Hands out messages by the loop from now on.
     func activate() throws(SystemdError) {
         source = try LoopActor.io(
@@ -146,7 +149,7 @@ final class SpawnerLink {
             answered = openOrders.removeValue(forKey: entry.instance)
         case .spawnFailed(let instance, _): openOrders[instance] = nil
         case .welcome, .instance, .exited, .emptied, .failed, .kept, .ending, .stopped,
-            .unguarded, .misfired, .cannotGuard, .executedSecurely:
+            .unguarded, .misfired, .cannotGuard, .executedSecurely, .listening, .cannotListen:
             break
         }
         listener?.received(message)

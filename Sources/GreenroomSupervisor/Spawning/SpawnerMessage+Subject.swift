@@ -9,7 +9,7 @@ extension SpawnerMessage {
             .failed(let number, _), .stopped(let number), .unguarded(let number),
             .misfired(let number, _), .executedSecurely(let number):
             SpawnNumber(number)
-        case .welcome, .kept, .ending, .cannotGuard: nil
+        case .welcome, .kept, .ending, .cannotGuard, .listening, .cannotListen: nil
         }
     }
 }

@@ -23,6 +23,7 @@ import Testing
                 four.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
                 bytes.storeBytes(of: four, as: sockaddr_in.self)
                 return MemoryLayout<sockaddr_in>.size
+            case .virtual: return 0
             }
         }
         let result = withUnsafePointer(to: &storage) {

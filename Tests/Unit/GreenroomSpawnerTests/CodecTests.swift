@@ -81,6 +81,23 @@ import Testing
         #expect(describe(try SpawnerMessage(message.packet())) == describe(message))
     }
 
+    @Test func `an order for a socket is for one of a network`() throws {
+        func read(_ address: String) throws -> SocketOrder? {
+            let order = SocketOrder(
+                name: "a", kind: .stream, address: address, backlog: 7, isKept: true)
+            guard case .listen(let read) = try SpawnerRequest(SpawnerRequest.listen(order).packet())
+            else { return nil }
+            #expect(read == order)
+            return read
+        }
+        for address in ["80", "127.0.0.1:80", "[::1]:80", "vsock:2:80", "vsock::80"] {
+            #expect(try read(address) != nil)
+        }
+        for address in ["/etc/passwd", "@name", "", "vsock:x:80", "localhost:80"] {
+            #expect(throws: SpawnerWireError.badValue) { try read(address) }
+        }
+    }
+
     @Test func `a specification that is too large for the spawner is recognized`() throws {
         func isRead(_ value: SpawnSpecification) -> Bool {
             (try? SpawnerRequest(SpawnerRequest.spawn(value).packet())) != nil
@@ -118,7 +135,8 @@ import Testing
             .failed(instance: 4, code: EACCES),
             .stopped(instance: 5), .unguarded(instance: 6), .cannotGuard(code: EPERM),
             .misfired(instance: 7, program: "/usr/bin/x"), .misfired(instance: 8, program: nil),
-            .executedSecurely(instance: 9),
+            .executedSecurely(instance: 9), .listening(name: "a 80", file),
+            .cannotListen(name: "a 80", SystemError(code: EACCES, call: "bind", subject: "80")),
         ]
         for message in messages {
             let read = try SpawnerMessage(message.packet())
@@ -225,6 +243,8 @@ import Testing
         case .misfired(let instance, let program): "misfired \(instance) \(program ?? "-")"
         case .cannotGuard(let code): "cannotGuard \(code)"
         case .executedSecurely(let instance): "executedSecurely \(instance)"
+        case .listening(let name, let descriptor): "listening \(name) \(descriptor.rawValue)"
+        case .cannotListen(let name, let error): "cannotListen \(name) \(error)"
         }
     }
 }
