@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -83,6 +84,11 @@ char *launch_take_variable(const char *name) {
     char *copy = value ? strdup(value) : NULL;
     unsetenv(name);
     return copy;
+}
+
+bool launch_read_memory(const void *at, void *into, size_t size) {
+    struct iovec local = {into, size}, remote = {(void *)at, size};
+    return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)size;
 }
 
 int launch_exchange_file(int descriptor, const char *path) {

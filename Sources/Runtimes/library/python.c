@@ -3,15 +3,11 @@
 /// The stable ABI has no function that exchanges the program which the interpreter is about to run.
 /// Its name is in the interpreter's PyConfig, whose layout changes with each minor version, so it is
 /// found by content: `run_filename` points to the placeholder's name, `run_module` and `run_command`
-/// are in the two words before it, and `argv` is the list of one item that is the same name. Memory
-/// that may not be there is read with process_vm_readv(2).
-#define _GNU_SOURCE
+/// are in the two words before it, and `argv` is the list of one item that is the same name.
 #include "runtime.h"
 
 #include <stdint.h>
 #include <string.h>
-#include <sys/uio.h>
-#include <unistd.h>
 #include <wchar.h>
 
 typedef struct object object;
@@ -43,24 +39,19 @@ static struct {
     wchar_t ***arguments; // the items of argv
 } place;
 
-static bool read_safely(const void *at, void *into, size_t size) {
-    struct iovec local = {into, size}, remote = {(void *)at, size};
-    return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)size;
-}
-
 static bool points_to(uintptr_t address, const wchar_t *text) {
     static wchar_t copy[NAME_LIMIT];
     size_t size = (wcslen(text) + 1) * sizeof *text;
-    return size <= sizeof copy && read_safely((void *)address, copy, size)
+    return size <= sizeof copy && launch_read_memory((void *)address, copy, size)
         && memcmp(copy, text, size) == 0;
 }
 
 static void search(char *start, size_t size, const wchar_t *name) {
     for (size_t i = 0; i + 2 * sizeof(void *) <= size; i += sizeof(void *)) {
         uintptr_t words[2], item;
-        if (!read_safely(start + i, words, sizeof words)) return;
+        if (!launch_read_memory(start + i, words, sizeof words)) return;
         if (!place.filename && points_to(words[0], name)) place.filename = (void *)(start + i);
-        if (!place.arguments && words[0] == 1 && read_safely((void *)words[1], &item, sizeof item)
+        if (!place.arguments && words[0] == 1 && launch_read_memory((void *)words[1], &item, sizeof item)
             && points_to(item, name))
             place.arguments = (void *)(start + i + sizeof words[0]);
     }

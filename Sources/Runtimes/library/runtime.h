@@ -40,6 +40,9 @@ _Noreturn void launch_start_anew(enum gr_anew_reason reason);
 /// Returns a copy of its value, or null if it is not there.
 char *launch_take_variable(const char *name);
 
+/// Reads memory that may not be there. Returns false if it is not.
+bool launch_read_memory(const void *at, void *into, size_t size);
+
 /// Makes the file that is open on `descriptor` another: a program that the interpreter has opened
 /// and not read. Returns 0 or an errno.
 int launch_exchange_file(int descriptor, const char *path);

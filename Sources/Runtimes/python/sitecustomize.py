@@ -336,9 +336,10 @@ def _names_in_archive(path):
     import zipimport
 
     try:
-        files = zipimport.zipimporter(path)._files
+        archive = zipimport.zipimporter(path)
     except ImportError:
         return None
+    files = archive._get_files() if hasattr(archive, "_get_files") else archive._files  # from 3.13 on
     return {name.partition("/")[0].partition(".")[0] for name in files}
 
 

@@ -1,10 +1,12 @@
 """Python: unmodified scripts, modules, commands, folders, archives, options; and every reason to start anew."""
+import glob
 import os
-import time
+import subprocess
 import zipfile
 
+import results
 from comparing import ENVIRONMENT, Language
-from instance import CHANGED, HIDDEN, OPTIONS, PROGRAM, RUNTIMES
+from instance import CHANGED, HIDDEN, OPTIONS, PROGRAM, RUNTIMES, SIGNALS
 from instance import ENVIRONMENT as VARIABLE
 
 IMPORTS = ("json argparse subprocess logging random tempfile datetime typing collections asyncio urllib.request "
@@ -200,6 +202,27 @@ def variables(python):
     same("an empty PYTHONPATH", "search path", {"PYTHONPATH": ""}, prewarm=ENVIRONMENT)
 
 
+def terminal(python):
+    """On a terminal, interactively too."""
+    python.write("s_terminal.py", """import sys, os
+for f in (sys.stdin, sys.stdout, sys.stderr): print(f.isatty(), f.line_buffering, f.buffer.raw._blksize)
+print(os.get_terminal_size(), os.tcgetpgrp(0) == os.getpgrp(), os.getsid(0) == os.getpid())
+print(input('? '))
+import time
+print('sleeping', flush=True)
+time.sleep(100)
+""")
+    python.same_on_terminal("streams and an interrupt", ["s_terminal.py"], [(rb"\? ", b"hello\n"), (rb"sleeping\r\n", b"\x03")],
+                            imports=IMPORTS)
+    basic = dict(ENVIRONMENT, PYTHON_BASIC_REPL="1")
+    for name, environment in (("interactive", ENVIRONMENT), ("interactive, basic", basic)):
+        python.same_on_terminal(name, [], [(rb">>> ", b"1+1\n"), (rb"2\r\n.*>>> ", b"import sys; sys.argv, sys.ps1\n"),
+                                           (rb"'\)\r\n.*>>> ", b"1/0\n"), (rb"ZeroDivisionError: .*\r\n.*>>> ", b"exit()\n")],
+                                environment=environment)
+    python.same_on_terminal("interactive after a script", ["s_arguments.py"], [(rb">>> ", b"__name__\n"), (rb"__'\r\n.*>>> ", b"exit()\n")],
+                            options=["-i"], environment=basic)
+
+
 def anew(python):
     """Where a difference could be seen, the interpreter starts anew."""
     python.write("hidden/random.py", "print('mine')\n")
@@ -231,21 +254,45 @@ def anew(python):
     python.same("another locale", [script], prewarm=ENVIRONMENT, environment=dict(ENVIRONMENT, LC_ALL="C"), anew=VARIABLE)
     python.same("another home", [script], prewarm=ENVIRONMENT, environment=dict(ENVIRONMENT, HOME="/nowhere"), anew=VARIABLE)
 
+    python.same("a signal that the caller ignores", [script], direct=["/bin/sh", "-c", "trap '' INT; exec \"$@\"", "sh", python.interpreter, script],
+                launch=[python.interpreter, script], change=lambda paused: paused.ignore([2]), anew=SIGNALS)
+    python.same("a signal that Python ignores", [script], change=lambda paused: paused.ignore([13]))
+
     module = python.folder + "/library/freshly.py"
     own = dict(ENVIRONMENT, PYTHONPATH=python.folder + "/library")
 
-    def edit():
+    def edit(paused):
         with open(module, "w") as file:
             file.write("x = 2222\n")
 
     python.same("a module that was edited", ["fresh.py"], environment=own, imports=["freshly"], change=edit, anew=CHANGED)
     python.same("a module beside that appeared", ["fresh.py"], environment=own, imports=["json"], anew=CHANGED,
-                change=lambda: python.write("library/json.py", "x = 1\n"))
+                change=lambda paused: python.write("library/json.py", "x = 1\n"))
     os.remove(python.folder + "/library/json.py")
 
 
-def run(interpreter="/usr/bin/python3"):
-    python = language(interpreter)
-    for part in (scripts, programs, options, variables, anew):
-        part(python)
-    python.end()
+def interpreters():
+    """The machine's, and one of each other version, by version: (3, 11), ..."""
+    places = os.environ.get("PATH", "").split(":") + sorted(glob.glob("/root/.pyenv/versions/3.*/bin"))
+    found = {}
+    for path in ["/usr/bin/python3", *(f"{place}/python3.{minor}" for place in places for minor in range(8, 14))]:
+        if not os.path.exists(path) or "/shims/" in path:
+            continue
+        version = subprocess.run([path, "-c", "import sys; print(*sys.version_info[:2])"], capture_output=True,
+                                 text=True).stdout
+        found.setdefault(tuple(map(int, version.split())), path)
+    found.pop((), None)
+    wanted = os.environ.get("PYTHONS")
+    return {version: path for version, path in found.items() if not wanted or "{}.{}".format(*version) in wanted.split()}
+
+
+def run():
+    found = interpreters()
+    for minor in range(8, 14):
+        if (3, minor) not in found:
+            results.skip(f"python3.{minor}", "there is none")
+    for version, path in found.items():
+        python = language(path, "python{}.{}".format(*version))
+        for part in (scripts, programs, options, variables, terminal, anew):
+            part(python)
+        python.end()

@@ -22,7 +22,6 @@ class Language:
     def __init__(self, name, interpreter, prepare):
         self.name, self.interpreter, self.prepare = name, interpreter, prepare
         self.folder = os.path.realpath(tempfile.mkdtemp(prefix=f"greenroom-{name}-"))
-        self.count = 0
 
     def write(self, path, text, mode=0o644):
         path = os.path.join(self.folder, path)
@@ -43,10 +42,26 @@ class Language:
         direct run, and `launch` those of the launch, where they are others. `prewarm`: the environment of the
         pause, if it is another. `anew`: the reason for which it must start anew. `change` is called between the
         pause and the launch."""
-        self.count += 1
+        def run(paused, words, launch, environment):
+            folder = os.path.join(self.folder, directory)
+            return (instance.run_directly(words, environment, folder, given, mask),
+                    instance.run_prewarmed(paused, launch, environment, folder, given, mask))
+
+        self._compare(name, words, run, options, imports, environment, prewarm, anew, hides, direct, launch, change)
+
+    def same_on_terminal(self, name, words, dialogue, options=(), imports=(), environment=None, directory="",
+                         hides=(), direct=None, launch=None):
+        """A case on a terminal of its own. `dialogue`: a pattern to wait for, and what to type then, in turns."""
+        def run(paused, words, launch, environment):
+            folder = os.path.join(self.folder, directory)
+            return (instance.talk_directly(words, environment, folder, dialogue),
+                    instance.talk_prewarmed(paused, launch, environment, folder, dialogue))
+
+        self._compare(name + ", terminal", words, run, options, imports, environment, None, 0, hides, direct, launch, None)
+
+    def _compare(self, name, words, run, options, imports, environment, prewarm, anew, hides, direct, launch, change):
         environment = dict(ENVIRONMENT if environment is None else environment)
         direct = direct or [self.interpreter, *options, *words]
-        directory = os.path.join(self.folder, directory)
         title = f"{self.name}: {name}"
         try:
             paused = self.pause(options, imports, prewarm if prewarm is not None else environment)
@@ -54,9 +69,8 @@ class Language:
             return results.report(title, False, str(refusal))
         try:
             if change:
-                change()
-            expected = instance.run_directly(direct, environment, directory, given, mask)
-            found = instance.run_prewarmed(paused, launch or direct, environment, directory, given, mask)
+                change(paused)
+            expected, found = run(paused, direct, launch or direct, environment)
         except instance.Refused as refusal:
             return results.report(title, False, str(refusal))
         finally:

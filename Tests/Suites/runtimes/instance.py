@@ -1,11 +1,16 @@
 """A program run directly, and the same program paused by the preload library and launched: what the daemon does, by
 hand, so that a test sees each message."""
 import array
+import fcntl
 import os
+import pty
+import re
 import select
 import signal
 import socket
+import struct
 import subprocess
+import termios
 import time
 
 import appchannel
@@ -17,6 +22,7 @@ SET_COMMAND_LINE, NEW_SESSION, CONTROLLING_TERMINAL = 1, 2, 4
 # Why a launch was started anew: enum gr_anew_reason.
 OPTIONS, PROGRAM, HIDDEN, CHANGED, ENVIRONMENT, SIGNALS, FAILED = range(1, 8)
 CHANNEL = 1023
+INHERIT, INHERITED_SIZE = 19, 424
 
 
 class Refused(Exception):
@@ -74,6 +80,14 @@ class Instance:
         os.close(folder)
         return start
 
+    def ignore(self, numbers):
+        """The launch inherits from its caller that it ignores these signals (struct gr_inherited)."""
+        ignored = sum(1 << (number - 1) for number in numbers)
+        state = struct.pack("<IIIiIIQQ", 0, 0, 0, 0, 0, 0, ignored, 0).ljust(INHERITED_SIZE, b"\0")
+        header = appchannel.HEADER.pack(appchannel.MAGIC, appchannel.VERSION, INHERIT, 0, 0, 0, len(state), 0, 0, 0, 0, 0,
+                                        *[0] * 28)
+        self.channel.sendmsg([header, state])
+
     def await_start(self):
         """Waits for the answer to the launch. Afterwards `anew` is 0, or the reason for starting anew."""
         message = self._receive()
@@ -99,42 +113,90 @@ class Outcome:
 
 def run_directly(words, environment, directory, given=b"", mask=0o022):
     def start(streams):
-        here = os.open(".", os.O_PATH)
-        old = os.umask(mask)
-        os.chdir(directory)
-        try:
-            begin = time.monotonic_ns()
-            actions = [(os.POSIX_SPAWN_DUP2, stream, number) for number, stream in enumerate(streams)]
-            pid = os.posix_spawnp(words[0], words, environment, file_actions=actions, setsid=True,
-                                  setsigdef=[signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT])
-        finally:
-            os.fchdir(here)
-            os.close(here)
-            os.umask(old)
-        return begin, pid
+        begin = time.monotonic_ns()
+        return begin, subprocess.Popen(words, env=environment, cwd=directory, umask=mask, start_new_session=True,
+                                       stdin=streams[0], stdout=streams[1], stderr=streams[2])
 
-    return _collect(start, lambda pid: os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), given)
+    return _collect(start, given)
 
 
 def run_prewarmed(instance, words, environment, directory, given=b"", mask=0o022):
     def start(streams):
         begin = instance.launch(words, environment, directory, streams, mask)
-        return begin, instance.process.pid
+        return begin, instance.process
 
-    def wait(pid):
-        return instance.process.wait(DEADLINE)
-
-    outcome = _collect(start, wait, given)
+    outcome = _collect(start, given)
     instance.await_start()
     return outcome
 
 
-def _collect(start, wait, given):
+def talk_directly(words, environment, directory, dialogue):
+    """As `run_directly`, on a terminal. `dialogue`: a pattern to wait for, and what to type then, in turns."""
+    def start(terminal):
+        pid = os.fork()
+        if pid == 0:
+            try:
+                os.login_tty(terminal) if hasattr(os, "login_tty") else _take_terminal(terminal)
+                for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+                    signal.signal(number, signal.SIG_DFL)
+                os.chdir(directory)
+                os.execve(words[0], words, environment)
+            finally:
+                os._exit(127)
+        return lambda: os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+    return _talk(start, dialogue)
+
+
+def _take_terminal(terminal):
+    os.setsid()
+    fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
+    for number in range(3):
+        os.dup2(terminal, number)
+
+
+def talk_prewarmed(instance, words, environment, directory, dialogue):
+    def start(terminal):
+        instance.launch(words, environment, directory, (terminal,) * 3, 0o022, NEW_SESSION | CONTROLLING_TERMINAL)
+        return lambda: instance.process.wait(DEADLINE)
+
+    outcome = _talk(start, dialogue)
+    instance.await_start()
+    return outcome
+
+
+def _talk(start, dialogue):
+    master, slave = pty.openpty()
+    os.set_inheritable(master, False)
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    begin = time.monotonic_ns()
+    wait = start(slave)
+    os.close(slave)
+    seen, unread, first, turns = b"", b"", None, list(dialogue)
+    while True:
+        if turns and (match := re.search(turns[0][0], unread)):
+            unread = unread[match.end():]
+            os.write(master, turns.pop(0)[1])
+            continue
+        if not select.select([master], [], [], DEADLINE)[0]:
+            break
+        try:
+            data = os.read(master, 65536)
+        except OSError:
+            break
+        first = first or time.monotonic_ns()
+        seen, unread = seen + data, unread + data
+    os.close(master)
+    status = wait()
+    return Outcome(status, seen, b"", (first or begin) - begin, time.monotonic_ns() - begin)
+
+
+def _collect(start, given):
     assert len(given) < 65536
     sources, sinks = [os.pipe() for _ in range(3)], {}
     os.write(sources[0][1], given)
     os.close(sources[0][1])
-    begin, pid = start((sources[0][0], sources[1][1], sources[2][1]))
+    begin, process = start((sources[0][0], sources[1][1], sources[2][1]))
     for end in (sources[0][0], sources[1][1], sources[2][1]):
         os.close(end)
     first = None
@@ -144,7 +206,7 @@ def _collect(start, wait, given):
     while open_ends:
         ready = select.select(open_ends, [], [], max(0, limit - time.monotonic()))[0]
         if not ready:
-            os.kill(pid, signal.SIGKILL)
+            process.kill()
             break
         for reader in ready:
             data = os.read(reader, 65536)
@@ -152,7 +214,7 @@ def _collect(start, wait, given):
             sinks[reader] += data
             if not data:
                 open_ends.remove(reader)
-    status = wait(pid)
+    status = process.wait()
     end = time.monotonic_ns()
     for reader in sinks:
         os.close(reader)

@@ -1,0 +1,148 @@
+package Greenroom;
+
+# Pauses Perl before its program, for Greenroom.
+#
+# The daemon runs `perl [OPTIONS] -IFOLDER -MGreenroom PLACEHOLDER`. Perl has opened PLACEHOLDER and read nothing of it
+# when it loads this file. The file loads what GREENROOM_IMPORTS lists (as %INC spells it: Getopt/Long.pm), waits for a
+# launch, and opens the launch's program in the place of the other. Where the program could find a difference from a
+# direct run, Perl is executed anew with the launch's words in the same process. Before the pause, any doubt ends the
+# process; the daemon then starts the program directly.
+#
+# Nothing is used here that would remain in %INC.
+
+our ($words, $variables, $reason, $name, $placeholder);
+
+# Why a launch is started anew: enum gr_anew_reason of wire.h.
+sub OPTIONS () { 1 }
+sub PROGRAM () { 2 }
+sub CHANGED () { 4 }
+sub ENVIRONMENT () { 5 }
+sub FAILED () { 7 }
+
+sub contents {
+    open my $file, '<', $_[0] or return;
+    local $/;
+    return scalar <$file>;
+}
+
+# The functions of perl.c leave a mark on Perl's stack, which the end of a subroutine removes.
+sub refuse { native_refuse(); return }
+sub await { native_wait(); return }
+sub anew { $reason = $_[0]; native_start_anew(); return }
+sub become { native_become(); return }
+
+# When each folder was changed of which something was loaded or looked for.
+sub modified {
+    my %seen;
+    $seen{$_} = (stat $_)[9] for grep { !ref && m{^/} } @INC;
+    for my $path (grep { defined && m{^/} } values %INC) {
+        my $folder = $path =~ s{/[^/]*\z}{}r;
+        $seen{$folder} = (stat $folder)[9] // '';
+        # An installer replaces files as a whole, others edit them.
+        $seen{$path} = (stat $path)[9] // '' if $path !~ m{^/usr/(?:share|lib)/};
+    }
+    return \%seen;
+}
+
+# What the start of Perl has read.
+sub is_read { $_[0] =~ /^(?:PERL|LC_|LANG\z|LD_LIBRARY_PATH\z)/ }
+
+sub record {
+    my ($path, $owner, $initial, @places) = @_;
+    return if $$ != $owner;
+    my @names;
+    for my $name (sort { ($a =~ /^[a-z]/ ? 0 : 1) <=> ($b =~ /^[a-z]/ ? 0 : 1) or $a cmp $b } keys %INC) {
+        next if $initial->{$name} || $name =~ /\n/ || !defined $INC{$name} || ref $INC{$name};
+        if (grep { $INC{$name} eq "$_/$name" } @places) { push @names, $name }
+        # The program has its own of a name that is installed: what is loaded by the others may be the wrong one.
+        elsif (grep { -e "$_/$name" } @places) { @names = (); last }
+    }
+    open my $file, '>', "$path.new" or return;
+    print $file map { "$_\n" } @names;
+    close $file and rename "$path.new", $path;
+}
+
+sub prepare {
+    my $here = __FILE__ =~ s{/[^/]*\z}{}r;
+    @INC = grep { $_ ne $here } @INC;
+    delete $INC{'Greenroom.pm'};
+    DynaLoader::boot_DynaLoader('DynaLoader') if !defined &DynaLoader::dl_load_file;
+    my $library = DynaLoader::dl_load_file($here =~ s{/[^/]*\z}{}r . '/libgreenroom-runtime.so', 0) or kill KILL => $$;
+    for my $function (qw(refuse wait start_anew become)) {
+        DynaLoader::dl_install_xsub("Greenroom::native_$function", DynaLoader::dl_find_symbol($library, "greenroom_perl_$function"));
+    }
+    $placeholder = $0;
+    my @options = split /\0/, contents('/proc/self/cmdline'), -1;
+    splice @options, -4;    # -IFOLDER -MGreenroom PLACEHOLDER, and what follows the last NUL
+    # Others change how the program is read.
+    refuse() if grep { !/^-(?:[wWX]+|[IMm].+|C\d*)\z/ } @options[1 .. $#options];
+    return @options;
+}
+
+sub load {
+    my %before = %ENV;
+    for my $name (split /\n/, $_[0]) {
+        local $_;
+        # What it has half defined stays, so nothing may run here any more.
+        refuse() if !eval { require $name; 1 };
+    }
+    refuse() if join("\0", map { "$_=$before{$_}" } sort keys %before) ne join("\0", map { "$_=$ENV{$_}" } sort keys %ENV);
+}
+
+sub compare {
+    my ($key, $files) = @_;
+    my %launch;
+    for (split /\0/, $variables) { my ($name, $value) = /^([^=]*)=(.*)\z/s or next; $launch{$name} //= $value }
+    for my $name (grep { is_read($_) } keys %$key, keys %launch) {
+        anew(ENVIRONMENT) if ($key->{$name} // '') ne ($launch{$name} // '');
+    }
+    for my $path (keys %$files) { anew(CHANGED) if ($files->{$path} // '') ne ((stat $path)[9] // '') }
+    return \%launch;
+}
+
+sub program {
+    my @options = @_;
+    my @launch = split /\0/, $words, -1;
+    pop @launch;
+    anew(OPTIONS) if @launch < @options || grep { $launch[$_] ne $options[$_] } 0 .. $#options;
+    my ($script, @arguments) = @launch[@options .. $#launch];
+    anew(PROGRAM) if !defined $script || $script eq '' || $script =~ /["\n]/;
+    anew(OPTIONS) if $script =~ /^-/;
+    open my $file, '<', $script or anew(PROGRAM);
+    anew(PROGRAM) if !-f $file;
+    my $line = <$file> // '';
+    # Perl would execute another interpreter, or check again what was on the command line.
+    anew(PROGRAM) if $line =~ /^#!/ && $line !~ /perl[^\s]*(?:\s+-[wWX]+)?\s*$/;
+    anew(PROGRAM) if $line =~ /^(?:\xEF\xBB\xBF|\xFE\xFF|\xFF\xFE)/;
+    return $script, @arguments;
+}
+
+# Called after this file is loaded: until then, the lines that Perl reads next are this file's.
+sub import {
+    local $^W = 0;    # -w is for the program
+    my $imports = delete $ENV{GREENROOM_IMPORTS} // '';
+    my $record = delete $ENV{GREENROOM_RECORD};
+    my @options = prepare();
+    my @places = grep { !ref } @INC;
+    my %initial = %INC;
+    my %key = %ENV;
+    load($imports);
+    my $files = modified();
+    await();
+    my $launch = compare(\%key, $files);
+    ($name, my @arguments) = program(@options);
+    delete @ENV{ grep { !exists $launch->{$_} } keys %ENV };
+    $ENV{$_} = $launch->{$_} for keys %$launch;
+    @ARGV = @arguments;
+    $^T = time;
+    if (defined $record) {
+        my $owner = $$;
+        our $end = sub { local ($?, $!, $@, $_); record($record, $owner, \%initial, @places) };
+        eval 'END { $Greenroom::end->() } 1' or anew(FAILED);
+    }
+    become();
+    delete $main::{'Greenroom::'} if !defined $record;
+    $! = 0;
+}
+
+1;

@@ -1,0 +1,121 @@
+"""Perl: unmodified scripts."""
+import os
+
+import results
+from comparing import ENVIRONMENT, Language
+from instance import CHANGED, OPTIONS, PROGRAM, RUNTIMES, SIGNALS
+from instance import ENVIRONMENT as VARIABLE
+
+PERL = "/usr/bin/perl"
+IMPORTS = ["Getopt/Long.pm", "File/Spec.pm", "POSIX.pm", "Data/Dumper.pm"]
+
+# Each prints all that a program can observe of one subject.
+SCRIPTS = {
+    "arguments": 'print "$0 @ARGV|", __FILE__, __LINE__, " $^X ", scalar(@ARGV), "\\n"; print `cat /proc/$$/comm`;',
+    "environment": 'print "$_=$ENV{$_}\\n" for sort keys %ENV; $ENV{NEW}=1; delete $ENV{Z}; system "env | grep -v ^_=";',
+    "process files": 'for (qw(environ cmdline)) { open F, "/proc/self/$_"; print <F>, "\\n" }',
+    "working directory": 'use Cwd; print cwd(), " ", umask, -e "s_working_directory.pl" ? 1 : 0;',
+    "death": 'sub f { die "boom" } f();',
+    "death by an object": "die { a => 1 };",
+    "exit": 'END { print "end\\n" } exit 3;',
+    "warnings by the first line": '#!/usr/bin/perl -w\nmy $x; print "a" . $x . "\\n"; warn "w";',
+    "strictness": "use strict; $y = 1;",
+    "syntax error": 'print "a"\nprint "b";\n)',
+    "missing module": "use Nosuch::Module;\n",
+    "data": 'while (<DATA>) { print "$.:$_" } print tell(DATA);\n__DATA__\na\nb',
+    "own source": 'seek DATA, 0, 0; print <DATA>;\n__END__\nx',
+    "standard input": 'print <STDIN>; print -t STDIN ? 1 : 0, -t STDOUT ? 1 : 0, $|; print STDERR "e";',
+    "files of arguments": '@ARGV = ("s_death.pl"); while (<>) { print "$ARGV $. $_" }',
+    "callers": 'use Carp qw(cluck confess); sub g { cluck "c"; print join ",", map { $_ // "u" } caller(0) } g(1); print caller() ? 1 : 0;',
+    "search path": 'print join "\\n", @INC;',
+    "loaded files": 'print join "\\n", map { "$_ $INC{$_}" } sort keys %INC;',
+    "time": 'print time - $^T < 2 ? "ok" : "old"; print scalar localtime(0);',
+    "interrupt": '$SIG{INT} = sub { print "int\\n"; exit 4 }; kill INT => $$; sleep 1;',
+    "termination": "kill TERM => $$; sleep 1;",
+    "folder of the script": 'use FindBin; print "$FindBin::Bin $FindBin::Script";',
+    "seeded random": "srand 1; print int rand 1000;",
+    "random": "print rand() < 1;",
+    "locale": 'use POSIX; print setlocale(LC_ALL, ""), strftime("%Y", gmtime 0);',
+    "fork": 'if (my $p = fork) { waitpid $p, 0; print $? >> 8 } else { exit 5 }',
+    "variables": 'print join ",", map { defined $_ ? $_ : "u" } $_, $@, $!+0, $/, $\\, $, , $;, $^W, ${^TAINT}, $^H, $?, $), $<;',
+    "children": 'print `$^X -e "print qq(@ARGV $ENV{FOO})" x`;',
+    "descriptors": 'opendir D, "/proc/self/fd"; print join " ", sort { $a <=> $b } grep { /\\d/ } readdir D;',
+    "encodings": 'use utf8; use open qw(:std :utf8); print "äöü", length "äöü";',
+    "string evaluation": 'eval "die"; print $@; eval "1 +* 2"; print $@; print __LINE__;',
+    "line numbers": '\n\n# three\nwarn "four"; print __LINE__;\nwarn "five";',
+    "pod": '=pod\n\nx\n\n=cut\n\nprint __LINE__; warn "x";',
+    "options of modules": 'use Getopt::Long; GetOptions("x" => \\my $x) or die; print $x // "u", "@ARGV";',
+    "dumping": 'use Data::Dumper; $Data::Dumper::Sortkeys = 1; print Dumper({ a => [1, 2] });',
+    "begin": 'BEGIN { print "begin $0 ", __LINE__, (caller(0))[3], "\\n" } print "run";',
+    "signals": 'print join ",", map { $_ . ($SIG{$_} // "") } sort keys %SIG; open F, "/proc/self/status"; print grep { /^Sig/ } <F>;',
+    "no newline at the end": "print 1",
+    "threads": 'use threads; print threads->create(sub { "in a thread" })->join;',
+    "large output": 'print "x" x 300000;',
+}
+
+
+def language():
+    def prepare(options, imports, environment):
+        if imports:
+            environment["GREENROOM_IMPORTS"] = "\n".join(imports)
+        folder = RUNTIMES + "/perl"
+        return [PERL, *options, "-I" + folder, "-MGreenroom", folder + "/placeholder"], environment
+    return Language("perl", PERL, prepare)
+
+
+def file_of(name):
+    return "s_" + name.replace(" ", "_") + ".pl"
+
+
+def scripts(perl):
+    perl.write("library/Freshly.pm", "package Freshly; $x = 1; 1;\n")
+    for name, text in SCRIPTS.items():
+        perl.write(file_of(name), text + ("" if name.startswith("no newline") else "\n"))
+        # Loaded files and the evaluations in them are counted.
+        imports = [] if name in ("loaded files", "string evaluation") else IMPORTS
+        perl.same(name, [file_of(name), "a b", "", "ü"], imports=imports)
+        if name in ("environment", "data", "syntax error"):
+            perl.same(name + ", booted", [file_of(name), "a b"])
+
+
+def programs(perl):
+    script = perl.folder + "/s_arguments.pl"
+    perl.same("an absolute name", [script], directory="/", imports=IMPORTS)
+    perl.same("a name in another folder", ["../s_arguments.pl"], directory="library")
+    perl.same("-w", [file_of("warnings by the first line")], options=["-w"])
+    perl.same("-I", [file_of("search path")], options=["-Ilibrary"])
+    perl.same("-M", ["s_death.pl"], options=["-MFile::Spec", "-Mstrict"])
+    perl.same("PERL5LIB", [file_of("search path")], environment=dict(ENVIRONMENT, PERL5LIB=perl.folder + "/library"))
+    perl.same("a time zone", [file_of("time")], environment=dict(ENVIRONMENT, TZ="America/New_York"), prewarm=ENVIRONMENT)
+    perl.same("a large environment", [file_of("environment")], environment=dict(ENVIRONMENT, LARGE="x" * 30000), prewarm=ENVIRONMENT)
+    perl.write("s_terminal.pl", '$| = 1; print -t STDIN, -t STDOUT, "? "; print "<", scalar <STDIN>, ">"; print "sleeping\\n"; sleep 100;\n')
+    perl.same_on_terminal("input and an interrupt", ["s_terminal.pl"], [(rb"\? ", b"hello\n"), (rb"sleeping\r\n", b"\x03")])
+
+
+def anew(perl):
+    script = "s_signals.pl"
+    perl.write("taint.pl", "#!/usr/bin/perl -T\nprint 1;\n")
+    perl.write("shell.pl", "#!/bin/sh\necho shell $1\n")
+    perl.write("loader.pl", 'use lib "library"; use Freshly; print $Freshly::x;\n')
+    perl.same("a taint check in the first line", ["taint.pl"], anew=PROGRAM)
+    perl.same("a script of another interpreter", ["shell.pl", "x"], anew=PROGRAM)
+    perl.same("a missing script", ["nosuch.pl"], anew=PROGRAM)
+    perl.same("a folder", ["library"], anew=PROGRAM)
+    perl.same("a command", ["-e", "print qq(@ARGV)", "x"], anew=OPTIONS)
+    perl.same("standard input", [], given=b"print 1;\n", anew=PROGRAM)
+    perl.same("another locale", [script], prewarm=ENVIRONMENT, environment=dict(ENVIRONMENT, LC_ALL="C"), anew=VARIABLE)
+    perl.same("options in a variable", [script], prewarm=ENVIRONMENT, environment=dict(ENVIRONMENT, PERL5OPT="-w"), anew=VARIABLE)
+    own = dict(ENVIRONMENT, PERL5LIB=perl.folder + "/library")
+    perl.same("a module that appeared", ["loader.pl"], environment=own, imports=["Freshly.pm"], anew=CHANGED,
+              change=lambda paused: perl.write("library/Another.pm", "1;\n"))
+    perl.same("a signal that the caller ignores, handled by nobody", [script], change=lambda paused: paused.ignore([13]),
+              direct=["/bin/sh", "-c", "trap '' PIPE; exec \"$@\"", "sh", PERL, script], launch=[PERL, script])
+
+
+def run():
+    if not os.path.exists(PERL):
+        return results.skip("perl", "there is none")
+    perl = language()
+    for part in (scripts, programs, anew):
+        part(perl)
+    perl.end()
