@@ -70,10 +70,14 @@ void launch_resume(void) {
     greenroom_prewarm_started(0);
 }
 
-_Noreturn void launch_start_anew(enum gr_anew_reason reason) {
-    const char *path = interpreter();
+void launch_report_anew(enum gr_anew_reason reason) {
     let_exec_close_own_descriptors();
     greenroom_prewarm_started(reason);
+}
+
+_Noreturn void launch_start_anew(enum gr_anew_reason reason) {
+    const char *path = interpreter();
+    launch_report_anew(reason);
     if (path) execve(path, launch_argv, launch_environment);
     dprintf(2, "%s: %s\n", launch_argv[0], strerror(errno));
     _exit(errno == ENOENT ? 127 : 126);

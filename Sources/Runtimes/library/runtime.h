@@ -36,6 +36,10 @@ void launch_resume(void);
 /// this process runs, with the launch's words and environment. Does not return.
 _Noreturn void launch_start_anew(enum gr_anew_reason reason);
 
+/// Does all of `launch_start_anew` but the execve(2), which must follow: for a hook that knows better
+/// which program it is.
+void launch_report_anew(enum gr_anew_reason reason);
+
 /// Takes a variable of the daemon's (GREENROOM_IMPORTS, GREENROOM_RECORD) out of the environment.
 /// Returns a copy of its value, or null if it is not there.
 char *launch_take_variable(const char *name);

@@ -21,6 +21,7 @@ class Language:
 
     def __init__(self, name, interpreter, prepare):
         self.name, self.interpreter, self.prepare = name, interpreter, prepare
+        self.executable = None  # the program that pauses, where the interpreter executes others first
         self.folder = os.path.realpath(tempfile.mkdtemp(prefix=f"greenroom-{name}-"))
 
     def write(self, path, text, mode=0o644):
@@ -34,7 +35,7 @@ class Language:
     def pause(self, options=(), imports=(), environment=None, **more):
         words, variables = self.prepare(list(options), list(imports),
                                         dict(ENVIRONMENT if environment is None else environment))
-        return instance.Instance(words, variables, **more)
+        return instance.Instance(words, variables, self.executable, **more)
 
     def same(self, name, words, options=(), imports=(), environment=None, prewarm=None, directory="",
              given=b"one\ntwo\n", mask=0o027, anew=0, hides=(), direct=None, launch=None, change=None):

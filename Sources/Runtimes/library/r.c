@@ -1,0 +1,100 @@
+/// The functions of r/Rprofile.R, which .Call calls.
+#define _GNU_SOURCE
+#include "runtime.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct value value;
+enum { STRINGS = 16, LOGICALS = 10 }; // STRSXP, LGLSXP
+
+WEAK value *Rf_allocVector(unsigned type, ptrdiff_t count);
+WEAK void SET_STRING_ELT(value *strings, ptrdiff_t index, value *string);
+WEAK value *STRING_ELT(value *strings, ptrdiff_t index);
+WEAK value *Rf_mkChar(const char *text);
+WEAK const char *R_CHAR(value *string);
+WEAK int LENGTH(value *vector);
+WEAK int Rf_asInteger(value *number);
+WEAK value *Rf_protect(value *value);
+WEAK void Rf_unprotect(int count);
+WEAK void R_set_command_line_arguments(int argc, char **argv);
+WEAK extern value *R_NilValue;
+
+extern char **environ;
+
+static value *vector_of(char **strings) {
+    ptrdiff_t count = 0;
+    while (strings[count]) count++;
+    value *vector = Rf_protect(Rf_allocVector(STRINGS, count));
+    for (ptrdiff_t i = 0; i < count; i++) SET_STRING_ELT(vector, i, Rf_mkChar(strings[i]));
+    Rf_unprotect(1);
+    return vector;
+}
+
+static char **strings_of(value *vector) {
+    int count = LENGTH(vector);
+    char **strings = calloc((size_t)count + 1, sizeof *strings);
+    if (!strings) return NULL;
+    for (int i = 0; i < count; i++) strings[i] = strdup(R_CHAR(STRING_ELT(vector, i)));
+    return strings;
+}
+
+/// Waits for a launch, and returns its words. `placeholder` is the program that R has opened.
+EXPORT value *greenroom_r_wait(value *placeholder);
+EXPORT value *greenroom_r_wait(value *placeholder) {
+    bool is_known = R_set_command_line_arguments
+        && launch_find_file(R_CHAR(STRING_ELT(placeholder, 0))) >= 0;
+    if (!is_known || !launch_wait()) _exit(70);
+    return vector_of(launch_argv);
+}
+
+/// The variables of the launch, and those that R has added to the environment since its start.
+EXPORT value *greenroom_r_variables(void);
+EXPORT value *greenroom_r_variables(void) {
+    return vector_of(launch_environment);
+}
+
+/// Executes R's front end anew: the launch's first word, as a shell finds it. If it is the program
+/// behind the front end, it needs `exported`, which the front end has exported.
+EXPORT value *greenroom_r_start_anew(value *reason, value *exported);
+EXPORT value *greenroom_r_start_anew(value *reason, value *exported) {
+    const char *name = launch_argv[0], *end = strstr(name, "/bin/exec/R");
+    launch_report_anew((enum gr_anew_reason)Rf_asInteger(reason));
+    environ = launch_environment;
+    if (!end || end[strlen("/bin/exec/R")]) {
+        execvp(name, launch_argv);
+    } else {
+        for (char **variable = strings_of(exported); variable && *variable; variable++) {
+            char *equals = strchr(*variable, '=');
+            if (!equals) continue;
+            *equals = 0;
+            setenv(*variable, equals + 1, 0);
+        }
+        execv(name, launch_argv);
+    }
+    dprintf(2, "%s: %s\n", name, strerror(errno));
+    _exit(errno == ENOENT ? 127 : 126);
+}
+
+/// Makes the file the program in place of the placeholder, and goes on as the launch with the words
+/// that R would have.
+EXPORT value *greenroom_r_become(value *placeholder, value *file, value *words);
+EXPORT value *greenroom_r_become(value *placeholder, value *file, value *words) {
+    int descriptor = launch_find_file(R_CHAR(STRING_ELT(placeholder, 0)));
+    char **strings = strings_of(words);
+    bool is_exchanged = descriptor >= 0 && strings
+        && launch_exchange_file(descriptor, R_CHAR(STRING_ELT(file, 0))) == 0;
+    if (!is_exchanged) return Rf_allocVector(LOGICALS, 0);
+    R_set_command_line_arguments(LENGTH(words), strings);
+    launch_resume();
+    return R_NilValue;
+}
+
+/// Ends this process before its pause.
+EXPORT value *greenroom_r_refuse(void);
+EXPORT value *greenroom_r_refuse(void) {
+    _exit(70);
+}
