@@ -7,7 +7,8 @@ RUNTIMES_AGENT := $(RUNTIMES)/libgreenroom-jvm.so
 RUNTIMES_FILES := $(sort $(filter-out %.c %.h,$(wildcard $(addprefix $(RUNTIMES_SOURCES)/, \
     python/* perl/* r/* ruby/* node/* jvm/* emacs/*))))
 RUNTIMES_AGENT_SOURCES := $(wildcard $(RUNTIMES_SOURCES)/jvm/*.c)
-RUNTIMES_PRODUCTS := $(RUNTIMES_LIBRARY) $(if $(RUNTIMES_AGENT_SOURCES),$(RUNTIMES_AGENT))
+RUNTIMES_INSPECT := $(RUNTIMES)/libgreenroom-inspect.so
+RUNTIMES_PRODUCTS := $(RUNTIMES_LIBRARY) $(RUNTIMES_INSPECT) $(if $(RUNTIMES_AGENT_SOURCES),$(RUNTIMES_AGENT))
 RUNTIMES_CFLAGS := -std=gnu17 -O2 -g -fPIC -fvisibility=hidden -Wall -Wextra -Werror
 # Lazy: an interpreter has the functions of its own language only.
 RUNTIMES_LDFLAGS := -shared -fuse-ld=lld -Wl,-z,relro,-z,lazy,-z,noexecstack -Wl,--build-id=sha1
@@ -23,6 +24,11 @@ $(RUNTIMES_LIBRARY): $(wildcard $(RUNTIMES_SOURCES)/library/*.[ch]) Sources/CPre
 	@mv -f $@.new $@
 $(RUNTIMES_AGENT): $(RUNTIMES_AGENT_SOURCES) $(wildcard $(RUNTIMES_SOURCES)/library/launch.c \
     $(RUNTIMES_SOURCES)/library/runtime.h) Sources/CPrewarm/wire.h
+	@mkdir -p $(@D)
+	@$(RUNTIMES_CC) $(RUNTIMES_CFLAGS) $(RUNTIMES_LDFLAGS) -Wl,-soname,$(@F) -o $@.new $(filter %.c,$^)
+	@mv -f $@.new $@
+
+$(RUNTIMES_INSPECT): $(wildcard $(RUNTIMES_SOURCES)/inspect/*.c)
 	@mkdir -p $(@D)
 	@$(RUNTIMES_CC) $(RUNTIMES_CFLAGS) $(RUNTIMES_LDFLAGS) -Wl,-soname,$(@F) -o $@.new $(filter %.c,$^)
 	@mv -f $@.new $@

@@ -84,11 +84,10 @@ EXPORT value *greenroom_r_start_anew(value *reason, value *exported) {
 EXPORT value *greenroom_r_become(value *placeholder, value *file, value *words);
 EXPORT value *greenroom_r_become(value *placeholder, value *file, value *words) {
     int descriptor = launch_find_file(R_CHAR(STRING_ELT(placeholder, 0)));
-    char **strings = strings_of(words);
-    bool is_exchanged = descriptor >= 0 && strings
-        && launch_exchange_file(descriptor, R_CHAR(STRING_ELT(file, 0))) == 0;
-    if (!is_exchanged) return Rf_allocVector(LOGICALS, 0);
-    R_set_command_line_arguments(LENGTH(words), strings);
+    if (descriptor < 0 || launch_exchange_file(descriptor, R_CHAR(STRING_ELT(file, 0))) != 0)
+        return Rf_allocVector(LOGICALS, 0);
+    // R keeps copies of the words.
+    R_set_command_line_arguments(LENGTH(words), strings_of(words));
     launch_resume();
     return R_NilValue;
 }

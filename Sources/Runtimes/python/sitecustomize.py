@@ -385,12 +385,14 @@ def _record_at_exit(path, at_start):
     import atexit
 
     owner = os.getpid()
+    order = _log_imports()
+    places = list(sys.path)  # the program's folder is not among them yet
 
     def write():
         if os.getpid() != owner:
             return
         try:
-            text = "".join(name + "\n" for name in _recorded(at_start))
+            text = "".join(name + "\n" for name in _recorded(at_start, order, places))
             file = os.open(path + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
             with open(file, "w") as stream:
                 stream.write(text)
@@ -401,20 +403,47 @@ def _record_at_exit(path, at_start):
     atexit.register(write)
 
 
-def _recorded(at_start):
+def _log_imports():
+    """A list to which the name of each module is appended when its import begins. `sys.modules` has the order in
+    which imports end, and a circular import may fail if it begins in another module."""
+    importer = sys.meta_path[0]  # of builtin modules, which is asked first
+    find, order = importer.find_spec, []
+
+    def find_spec(name, path=None, target=None):
+        order.append(name)
+        return find(name, path, target)
+
+    importer.find_spec = staticmethod(find_spec)
+    return order
+
+
+def _recorded(at_start, order, places):
     """The names of modules that can be imported by these names at another start: those of the standard
-    library, and installed ones. A name that the program has of its own is marked."""
-    for name, module in list(sys.modules.items()):
-        if name in at_start or name == "__main__" or "\n" in name:
+    library, and installed ones. None, if the program has a module of its own whose name is installed, too:
+    another module that needs the name would get the wrong one."""
+    names, own = [], set()
+    for name in dict.fromkeys(order):
+        module = sys.modules.get(name)
+        if module is None or name in at_start or name == "__main__" or "\n" in name:
             continue
         spec = getattr(module, "__spec__", None)
         if spec is None or spec.name != name:
             continue
         path = getattr(module, "__file__", None)
         if path is None and spec.origin in ("built-in", "frozen"):
-            yield name
-        elif isinstance(path, str):
-            yield name if _is_installed(path) else "# own " + name
+            names.append(name)
+        elif all(_is_installed(path) for path in ([path] if isinstance(path, str) else _places_of(module))):
+            names.append(name)
+        else:
+            own.add(name.partition(".")[0])
+    if any(own & _importable_names(place, own) for place in places if place.startswith("/")):
+        return []
+    return names
+
+
+def _places_of(module):
+    """The folders of a package without a file of its own; that of no module, if it was made up."""
+    return [str(path) for path in getattr(module, "__path__", ())] or ["-packages/"]
 
 
 def _leave_no_module(names):
@@ -423,7 +452,8 @@ def _leave_no_module(names):
 
 
 def _pause():
-    helpers = {"time", "stat", "zipimport", "atexit", "_imp"} - set(sys.modules)
+    # Not atexit: its functions would be lost with it.
+    helpers = {"time", "stat", "zipimport", "_imp"} - set(sys.modules)
     try:
         prewarm = Prewarm()
         launch = prewarm.native.wait()

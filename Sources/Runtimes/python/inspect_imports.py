@@ -1,0 +1,445 @@
+"""Finds out what imports do besides defining things, for Greenroom, in a process of its own.
+
+    INTERPRETER [OPTIONS] -S inspect_imports.py LIST [LIBRARY]
+
+LIST has a name of a module on each line, as the hook records it. LIBRARY is libgreenroom-inspect.so, which also
+sees what extension modules read. The output has a line for each finding, with tabs:
+
+    import   NAME                    may be imported before the pause; in the order of the list
+    refused  NAME  REASON  MODULE    may not: MODULE, which NAME is or imports, keeps or does what only a launch may
+    reads    VARIABLE                a kept module, or the start of the interpreter, reads this variable
+
+Reasons: arguments, directory, terminal, variables (all are read), environment (changed), locale, signals, time, opens,
+writes, runs, network, thread, descriptor, state (of the interpreter, which all modules share), fails, known.
+Refused with a module is every module that imports it, because it would import something else without it.
+"""
+import _thread
+import builtins
+import importlib
+import io
+import os
+import signal
+import sys
+import threading
+import time
+
+# What they keep is set anew at the launch (sitecustomize.py).
+MENDED = {"logging", "multiprocessing.process"}
+# What they do cannot be seen from here: they take the terminal, or change other modules.
+KNOWN = {"readline", "rlcompleter", "tty", "pty", "gevent.monkey", "eventlet", "dotenv.main", "antigravity",
+         "this"}
+# What ctypes.util.find_library and platform ask.
+FINDERS = {"ldconfig", "gcc", "cc", "clang", "ld", "objdump", "uname"}
+# Files that describe the machine, not the user.
+MACHINE = ("/usr/", "/lib", "/sys/devices/system/", "/proc/cpuinfo", "/proc/meminfo", "/dev/null", "/dev/urandom")
+# Without a refused module, others may fail that were importable with it, and again others without these.
+ROUND_LIMIT = 8
+
+EVENTS = {"os.chdir": "directory", "os.fchdir": "directory", "os.umask": "state", "_thread.start_new_thread": "thread", "os.fork": "runs", "os.forkpty": "runs",
+          "os.exec": "runs", "os.posix_spawn": "runs", "os.system": "runs", "os.kill": "runs", "pty.spawn": "runs",
+          "os.remove": "writes", "os.mkdir": "writes", "os.rename": "writes", "os.link": "writes", "os.symlink": "writes",
+          "os.rmdir": "writes", "os.chmod": "writes", "os.chown": "writes", "os.utime": "writes", "os.truncate": "writes",
+          "tempfile.mkstemp": "writes", "tempfile.mkdtemp": "writes", "resource.setrlimit": "state",
+          "sys.settrace": "state", "sys.setprofile": "state", "sys.addaudithook": "state", "sqlite3.connect": "opens"}
+PREFIXES = (("socket.", "network"), ("urllib.", "network"), ("ftplib.", "network"), ("smtplib.", "network"),
+            ("http.", "network"), ("imaplib.", "network"), ("poplib.", "network"), ("syslog.", "writes"),
+            ("shutil.", "writes"), ("fcntl.", "state"))
+HARMLESS = {"socket.__new__", "socket.gethostname"}
+
+
+class Findings:
+    def __init__(self):
+        self.refused = {}  # (reason, module): for each module with a cause of its own
+        self.variables = {}  # name: the modules that read it
+        self.importers = {}  # module: those that import it
+        self.pending = {}  # reason: modules
+        self.is_quiet = False
+
+    def modules_in_progress(self):
+        """The modules that are being imported, the innermost first."""
+        frame, found = sys._getframe(2), []
+        while frame:
+            name = frame.f_globals.get("__name__") or ""
+            if frame.f_code.co_name == "<module>" and not name.startswith("importlib") and name != "__main__":
+                found.append(name)
+            frame = frame.f_back
+        return found
+
+    def note(self, reason):
+        if self.is_quiet:
+            return
+        self.is_quiet = True
+        names = self.modules_in_progress()
+        if names and names[0] not in MENDED:
+            self.refused.setdefault(names[0], reason)
+        for importer, name in zip(names[1:], names):
+            self.importers.setdefault(name, set()).add(importer)
+        self.is_quiet = False
+
+    def note_if_it_lasts(self, reason):
+        """A change that may be undone before the end of the import."""
+        names = self.modules_in_progress()
+        if names and not self.is_quiet:
+            self.pending.setdefault(reason, set()).add(names[0])
+
+    def settle(self, reason, has_changed):
+        for name in self.pending.pop(reason, ()):
+            if has_changed:
+                self.refused.setdefault(name, reason)
+
+    def read(self, variable):
+        if not self.is_quiet:
+            self.variables.setdefault(variable, set()).update(self.modules_in_progress()[:1])
+
+    def imports(self, importer, name):
+        if importer != name:
+            self.importers.setdefault(name, set()).add(importer)
+
+
+findings = Findings()
+
+
+def on_event(event, arguments):
+    if findings.is_quiet:
+        return
+    if event == "open":
+        on_open(*arguments)
+    elif event == "subprocess.Popen":
+        program = arguments[0] or (arguments[1] and arguments[1][0])
+        if os.path.basename(os.fsdecode(program)) not in FINDERS:
+            findings.note("runs")
+    elif event == "socket.bind" and is_loopback(arguments[1]):
+        pass  # asks whether the machine has IPv6
+    elif event in EVENTS:
+        # find_library starts its programs by one of these, after the event above.
+        if event not in ("os.posix_spawn", "os.fork") or not is_called_by("subprocess"):
+            findings.note(EVENTS[event])
+    elif event not in HARMLESS:
+        for prefix, reason in PREFIXES:
+            if event.startswith(prefix):
+                findings.note(reason)
+
+
+def is_loopback(address):
+    return isinstance(address, tuple) and address[0] in ("::1", "127.0.0.1") and address[1] == 0
+
+
+def is_called_by(module):
+    frame = sys._getframe(2)
+    while frame:
+        if frame.f_globals.get("__name__") == module:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def on_open(path, mode, flags):
+    if not isinstance(path, (str, bytes)):
+        return
+    path = os.fsdecode(path)
+    is_written = any(letter in mode for letter in "wax+") if mode else (flags or 0) & os.O_ACCMODE != os.O_RDONLY
+    if path == "/dev/null" or path.endswith((".py", ".pyc", ".so")) and not is_written:
+        return
+    if is_written:
+        findings.note("writes")
+    elif not path.startswith(MACHINE) and not path.startswith(tuple(set(installed_places))):
+        findings.note("opens")
+
+
+class WatchedVariables(dict):
+    """The dictionary within os.environ."""
+
+    def __getitem__(self, key):
+        findings.read(os.fsdecode(key))
+        return dict.__getitem__(self, key)
+
+    def __contains__(self, key):
+        findings.read(os.fsdecode(key))
+        return dict.__contains__(self, key)
+
+    def __iter__(self):
+        findings.note("variables")
+        return dict.__iter__(self)
+
+    def __setitem__(self, key, value):
+        findings.note_if_it_lasts("environment")
+        dict.__setitem__(self, key, value)
+
+    def __delitem__(self, key):
+        findings.note_if_it_lasts("environment")
+        dict.__delitem__(self, key)
+
+
+class WatchedWords(list):
+    def __getitem__(self, index):
+        findings.note("arguments")
+        return list.__getitem__(self, index)
+
+    def __iter__(self):
+        findings.note("arguments")
+        return list.__iter__(self)
+
+    def __len__(self):
+        findings.note("arguments")
+        return list.__len__(self)
+
+
+class WatchedStream(io.TextIOWrapper):
+    def isatty(self):
+        findings.note("terminal")
+        return io.TextIOWrapper.isatty(self)
+
+
+def watch(owner, name, reason, matters=lambda *arguments: True):
+    plain = getattr(owner, name, None)
+    if plain is None:
+        return
+
+    def watched(*arguments, **named):
+        if matters(*arguments):
+            findings.note(reason)
+        return plain(*arguments, **named)
+
+    setattr(owner, name, watched)
+
+
+def watch_imports():
+    plain, by_name = builtins.__import__, importlib.import_module
+
+    def import_(name, globals=None, locals=None, fromlist=(), level=0):
+        result = plain(name, globals, locals, fromlist, level)
+        importer = (globals or {}).get("__name__")
+        if importer:
+            if level:
+                package = (globals.get("__package__") or importer).rsplit(".", level - 1)[0]
+                name = package + ("." + name if name else "")
+            findings.imports(importer, name)
+            for one in fromlist or ():
+                if name + "." + str(one) in sys.modules:
+                    findings.imports(importer, name + "." + one)
+        return result
+
+    def import_module(name, package=None):
+        result = by_name(name, package)
+        importer = sys._getframe(1).f_globals.get("__name__")
+        if importer:
+            findings.imports(importer, result.__name__)
+        return result
+
+    builtins.__import__, importlib.import_module = import_, import_module
+
+
+def watch_all():
+    os.environ._data = os.environb._data = WatchedVariables(os.environ._data)
+    sys.argv = WatchedWords([""])
+    if hasattr(sys, "orig_argv"):
+        sys.orig_argv = WatchedWords([""])
+    for name in ("stdin", "stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is not None:
+            stream = WatchedStream(stream.detach(), stream_encoding[name], "backslashreplace")
+        setattr(sys, name, stream)
+        setattr(sys, "__{}__".format(name), stream)
+    for name in ("getcwd", "getcwdb"):
+        watch(os, name, "directory")
+    for name in ("isatty", "get_blocking", "ttyname", "get_terminal_size", "tcgetpgrp", "ctermid"):
+        watch(os, name, "terminal")
+    watch(os, "umask", "state")
+    watch(threading, "_start_new_thread", "thread")
+    watch(threading, "_start_joinable_thread", "thread")  # from 3.13 on
+    watch(_thread, "start_new_thread", "thread")
+    watch(signal, "signal", "signals")
+    watch(signal, "pthread_sigmask", "signals")
+    watch(signal, "set_wakeup_fd", "signals")
+    for name in ("time", "time_ns"):
+        watch(time, name, "time")
+    import _locale
+
+    plain = _locale.setlocale
+
+    def setlocale(category, locale=None):
+        if locale is not None:
+            findings.note_if_it_lasts("locale")
+        return plain(category, locale)
+
+    _locale.setlocale = setlocale
+    watch_imports()
+    sys.addaudithook(on_event)
+
+
+def state():
+    """What modules share, apart from what only adds to what was there."""
+    return {"excepthook": sys.excepthook, "displayhook": sys.displayhook, "unraisablehook": sys.unraisablehook,
+            "thread": threading.excepthook, "path": list(sys.path), "builtins": set(dir(builtins)),
+            "recursion": sys.getrecursionlimit(), "switch": sys.getswitchinterval(), "path_hooks": list(sys.path_hooks),
+            "streams": [sys.stdin, sys.stdout, sys.stderr], "descriptors": descriptors(), "print": builtins.print,
+            "open": builtins.open}
+
+
+def passing_state():
+    import _locale
+
+    findings.is_quiet = True
+    now = {"environment": dict(dict.items(os.environ._data)), "locale": _locale.setlocale(_locale.LC_ALL)}
+    findings.is_quiet = False
+    return now
+
+
+def descriptors():
+    names = {}
+    for number in os.listdir("/proc/self/fd"):
+        try:
+            names[number] = os.readlink("/proc/self/fd/" + number)
+        except OSError:
+            pass  # that of the listing
+    return names
+
+
+def import_all(names):
+    for name in names:
+        findings.is_quiet = True
+        before, known, passing = state(), set(sys.modules), passing_state()
+        findings.is_quiet = False
+        try:
+            __import__(name)
+        except BaseException:
+            findings.refused[name] = "fails"
+        for reason, value in passing_state().items():
+            findings.settle(reason, value != passing[reason])
+        findings.is_quiet = True
+        after = state()
+        changed = [key for key in before if before[key] != after[key]]
+        if changed:
+            reason = "descriptor" if changed == ["descriptors"] else "state"
+            # Which of those that were imported with it did so is not known.
+            for new in (set(sys.modules) - known) | {name}:
+                findings.refused.setdefault(new, reason)
+        findings.is_quiet = False
+
+
+def refuse_importers(names):
+    """Adds to `refused` whatever imports a refused module. Returns the cause of each."""
+    cause = {name: name for name in findings.refused}
+    children = {}
+    for name in set(names) | set(sys.modules):
+        children.setdefault(name.rpartition(".")[0], set()).add(name)
+    queue = list(cause)
+    while queue:
+        name = queue.pop()
+        # What fails by itself only cannot be imported by its name.
+        users = set() if findings.refused.get(name) == "fails" and cause[name] == name else findings.importers.get(name, set())
+        for user in users | children.get(name, set()):
+            if user not in cause:
+                cause[user] = cause[name]
+                queue.append(user)
+    return cause
+
+
+def variables_of_extensions(path):
+    """What the interposed getenv(3) has written since the start of the inspection."""
+    with open(path, "rb") as file:
+        return {os.fsdecode(line) for line in file.read().split(b"\n") if line}
+
+
+def inspect(names, log):
+    """Imports the names, in a process that has imported nothing yet, and reports."""
+    findings.is_quiet = True
+    if log:
+        open(log, "wb").close()  # what the start of the interpreter has read is known
+    watch_all()
+    findings.is_quiet = False
+    import site
+
+    site.main()  # -S has kept it from running; it reads variables, too
+    at_start = set(findings.variables)
+    installed_places.extend(site.getsitepackages() + [site.getusersitepackages(), os.path.dirname(os.__file__)])
+    findings.refused.update({name: "known" for name in KNOWN if name in names})
+    import_all([name for name in names if name not in KNOWN])
+    findings.is_quiet = True
+    for name in KNOWN & set(sys.modules):
+        findings.refused.setdefault(name, "known")
+    cause = refuse_importers(names)
+    for name in names:
+        if name in cause:
+            say("refused", name, findings.refused[cause[name]], cause[name])
+        else:
+            say("import", name)
+    read = {name for name, modules in findings.variables.items() if name in at_start or not modules <= set(cause)}
+    if log:
+        read |= variables_of_extensions(log) - {"TZ"}  # which the hook applies
+    for name in sorted(read):
+        say("reads", name)
+
+
+def say(*fields):
+    report.append("\t".join(fields) + "\n")
+
+
+def write_all(descriptor, text):
+    data = text.encode(errors="surrogateescape")
+    while data:
+        data = data[os.write(descriptor, data):]
+
+
+def inspect_in_child(names, log):
+    """The lines of the report."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            inspect(names, log)
+            write_all(writer, "".join(report))
+            status = 0
+        except BaseException:
+            sys.excepthook(*sys.exc_info())
+        finally:
+            os._exit(status)  # nothing that was imported has a say in this
+    os.close(writer)
+    with open(reader, encoding="utf-8", errors="surrogateescape") as file:
+        lines = file.read().split("\n")[:-1]
+    if os.waitpid(child, 0)[1]:
+        sys.exit(1)
+    return lines
+
+
+def main():
+    with open(words[1]) as file:
+        names = [line for line in file.read().split("\n") if line and not line.startswith("#")]
+    log = os.environ.pop("GREENROOM_INSPECT", None)
+    if log:
+        os.set_inheritable(int(os.path.basename(log)), False)
+    refused = []
+    for _ in range(ROUND_LIMIT):
+        lines = inspect_in_child(names, log)
+        newly = [line for line in lines if line.startswith("refused\t")]
+        refused += newly
+        if not newly:
+            break
+        names = [line.split("\t")[1] for line in lines if line.startswith("import\t")]
+    else:
+        lines = []
+    write_all(result, "".join(line + "\n" for line in refused + lines))
+
+
+def start_with_library():
+    """Executes itself with the library preloaded, which sees every getenv(3)."""
+    file = os.memfd_create("greenroom-inspect")
+    os.set_inheritable(file, True)
+    os.environ["GREENROOM_INSPECT"] = "/proc/self/fd/{}".format(file)
+    own = os.environ.get("LD_PRELOAD")
+    os.environ["LD_PRELOAD"] = words[2] + (":" + own if own else "")
+    command = getattr(sys, "orig_argv", None) or open("/proc/self/cmdline").read().split("\0")[:-1]
+    os.execv(sys.executable, command)
+
+
+words = list(sys.argv)
+installed_places, report = [], []
+stream_encoding = {name: getattr(getattr(sys, name), "encoding", "utf-8") for name in ("stdin", "stdout", "stderr")}
+result = os.dup(1)
+sys.dont_write_bytecode = True
+# This file's folder has the hook.
+sys.path[:] = [entry for entry in sys.path if os.path.realpath(entry) != os.path.dirname(os.path.realpath(__file__))]
+if len(words) > 2 and "GREENROOM_INSPECT" not in os.environ:
+    start_with_library()
+main()

@@ -1,0 +1,113 @@
+"""Python: what a launch records, and what the inspection of a list finds."""
+import os
+import stat
+
+import cases_python
+import results
+from comparing import ENVIRONMENT
+from learning import imports, inspect, lines, record
+
+# Installed modules that do one thing at import each, and what the inspection says of them.
+MODULES = {
+    "g_plain": ("import collections", "import"),
+    "g_arguments": ("import sys; name = sys.argv[0]", "arguments"),
+    "g_words": ("import sys; count = len(sys.argv)", "arguments"),
+    "g_directory": ("import os; here = os.getcwd()", "directory"),
+    "g_absolute": ("import os; here = os.path.abspath('x')", "directory"),
+    "g_moves": ("import os; os.chdir('/')", "directory"),
+    "g_terminal": ("import os; colour = os.isatty(1)", "terminal"),
+    "g_stream": ("import sys; colour = sys.stdout.isatty()", "terminal"),
+    "g_variable": ("import os; x = os.environ.get('G_ONE')", "import"),
+    "g_getenv": ("import os; x = os.getenv('G_TWO', '')", "import"),
+    "g_bytes": ("import os; x = b'G_THREE' in os.environb", "import"),
+    "g_all": ("import os; x = dict(os.environ)", "variables"),
+    "g_sets": ("import os; os.environ['G_SET'] = '1'", "environment"),
+    "g_sets_and_resets": ("import os; os.environ['G_RESET'] = '1'; del os.environ['G_RESET']", "import"),
+    "g_puts": ("import os; os.environ.setdefault('G_PUT', '1')", "environment"),
+    "g_locale": ("import locale; locale.setlocale(locale.LC_ALL, '')", "locale"),
+    "g_signal": ("import signal; signal.signal(signal.SIGUSR1, signal.SIG_IGN)", "signals"),
+    "g_time": ("import time; start = time.time()", "time"),
+    "g_opens": ("text = open('/etc/passwd').read()", "opens"),
+    "g_data": ("import os; text = open(os.__file__).read()", "import"),
+    "g_keeps": ("import os; file = open('/dev/null')", "descriptor"),
+    "g_writes": ("import os; os.mkdir('/tmp/greenroom-never/x') if os.path.exists('/tmp/greenroom-never') else open('/tmp/greenroom-g', 'w')", "writes"),
+    "g_runs": ("import subprocess; subprocess.run(['/bin/true'])", "runs"),
+    "g_system": ("import os; os.system('true')", "runs"),
+    "g_connects": ("import socket\ntry: socket.create_connection(('127.0.0.1', 1), 1)\nexcept OSError: pass", "network"),
+    "g_asks": ("import socket\nwith socket.socket(socket.AF_INET) as s: s.bind(('127.0.0.1', 0))", "import"),
+    "g_thread": ("import threading; threading.Thread(target=print, daemon=True).start()", "thread"),
+    "g_path": ("import sys; sys.path.append('/nowhere')", "state"),
+    "g_hook": ("import sys; sys.excepthook = lambda *a: None", "state"),
+    "g_builtin": ("import builtins; builtins._ = str", "state"),
+    "g_fails": ("raise RuntimeError('no')", "fails"),
+    "g_imports": ("import g_arguments", "arguments"),
+    "g_imports_from": ("try:\n  from g_imports import x\nexcept ImportError: x = 1", "arguments"),
+    "g_by_name": ("import importlib; importlib.import_module('g_terminal')", "terminal"),
+    "g_lazily": ("def f():\n  import g_arguments", "import"),
+    "g_package": ("from . import inner", "directory"),
+    "g_log": ("import logging", "import"),
+}
+
+
+def findings_of(python, version):
+    places = python.folder + "/site-packages"
+    for name, (text, _) in MODULES.items():
+        file = name + "/__init__.py" if name == "g_package" else name + ".py"
+        python.write("site-packages/" + file, text + "\n")
+    python.write("site-packages/g_package/inner.py", "import os; here = os.getcwdb()\n")
+    python.write("site-packages/g_package/other.py", "x = 1\n")
+    names = [*MODULES, "g_package.inner", "g_package.other", "readline", "logging", "multiprocessing.process"]
+    path = python.write("names", "\n".join(names) + "\n")
+    environment = dict(ENVIRONMENT, PYTHONPATH=places)
+    findings = inspect(python.interpreter, path, environment)
+    found = {finding[1]: finding[2] if finding[0] == "refused" else "import" for finding in findings if finding[0] != "reads"}
+    expected = {name: reason for name, (_, reason) in MODULES.items()}
+    expected.update({"g_package.inner": "directory", "g_package.other": "directory", "readline": "known",
+                     "logging": "import", "multiprocessing.process": "import"})
+    for name, reason in expected.items():
+        results.report(f"{version}: inspection: {name}: {reason}", found.get(name) == reason, f"found {found.get(name)}")
+    order = [name for name in names if expected[name] == "import"]
+    results.report(f"{version}: inspection: the order is that of the list", imports(findings) == order, str(imports(findings)))
+    read = {finding[1] for finding in findings if finding[0] == "reads"}
+    results.report(f"{version}: inspection: the variables that are read are named", {"G_ONE", "G_TWO", "G_THREE"} <= read
+                   and not {"G_SET", "G_PUT", "FOO", "TERM"} & read, str(read))
+    causes = {finding[1]: finding[3] for finding in findings if finding[0] == "refused"}
+    results.report(f"{version}: inspection: the cause is named", causes.get("g_imports_from") == "g_arguments", str(causes))
+
+
+def records(python, version):
+    python.write("beside/own.py", "import decimal\n")
+    python.write("beside/script.py", "import json, own, g_plain, sys; print(sys.argv, sorted(globals()))\n")
+    python.write("hiding/g_plain.py", "x = 1\n")
+    python.write("hiding/script.py", "import json, g_plain\n")
+    python.write("ends.py", "import json, os; os.fork() or os._exit(0); os.wait(); raise SystemExit(3)\n")
+    environment = dict(ENVIRONMENT, PYTHONPATH=python.folder + "/site-packages")
+    path = python.folder + "/recorded"
+    names = record(python, ["beside/script.py", "x"], environment, python.folder, path)
+    results.report(f"{version}: recording: installed modules, not those beside the program",
+                   {"json", "decimal", "g_plain"} <= set(names) and not {"own", "__main__", "os"} & set(names), str(names))
+    results.report(f"{version}: recording: in the order in which the imports began",
+                   names.index("json") < names.index("json.decoder") < names.index("decimal") < names.index("g_plain"), str(names))
+    results.report(f"{version}: recording: nobody else may read it", stat.S_IMODE(os.stat(path).st_mode) == 0o600)
+    os.remove(path)
+    names = record(python, ["hiding/script.py"], environment, python.folder, path)
+    results.report(f"{version}: recording: nothing, where the program hides an installed module", names == [], str(names))
+    names = record(python, ["ends.py"], environment, python.folder, path)
+    results.report(f"{version}: recording: by a program that exits, and no child of it", "json" in names, str(names))
+    os.remove(path)
+    secret = python.write("secret", "kept\n")
+    os.symlink(secret, path + ".new")
+    record(python, ["ends.py"], environment, python.folder, path)
+    results.report(f"{version}: recording: follows no link", lines(secret) == ["kept"])
+    os.remove(path + ".new")
+    python.same("recording changes nothing", ["beside/script.py"], environment=environment,
+                prewarm=dict(environment, GREENROOM_RECORD=path))
+    python.same("a list that was learned", ["beside/script.py"], environment=environment, imports=["json", "decimal", "g_plain"])
+
+
+def run():
+    for version, path in cases_python.interpreters().items():
+        python = cases_python.language(path, "python{}.{}".format(*version))
+        findings_of(python, python.name)
+        records(python, python.name)
+        python.end()

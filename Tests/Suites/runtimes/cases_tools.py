@@ -1,0 +1,71 @@
+"""Programs in Python that nobody has written for this test: recorded, inspected, prewarmed with what was learned.
+
+They are looked for in PATH and in the bin folder of TOOLS=, a virtual environment.
+"""
+import os
+import shutil
+
+import cases_python
+import instance
+import learning
+import results
+from comparing import ENVIRONMENT
+
+# Each tool: what is done before, by commands of the tool itself, and the runs that are compared.
+TOOLS = {
+    "hg": ([["init", "repository"]], [["status", "-R", "repository"], ["version", "-q"], ["log", "-R", "nowhere"]]),
+    "ansible": ([], [["--version"], ["localhost", "-m", "debug", "-a", "msg=hello"]]),
+    "yt-dlp": ([], [["--version"], ["--help"], ["--simulate", "nothing://x"]]),
+    "meson": ([], [["--version"], ["setup", "nowhere"], ["introspect", "--targets", "nowhere"]]),
+    "django-admin": ([["startproject", "site1"]], [["--version"], ["help"], ["check"]]),
+    "pip": ([], [["--version"], ["list"], ["show", "nothing-such"]]),
+    "aws": ([], [["--version"], ["configure", "list"], ["s3", "nothing"]]),
+    "black": ([], [["--version"], ["--check", "ugly.py"], ["--diff", "ugly.py"]]),
+    "http": ([], [["--version"], ["--offline", "--ignore-stdin", "example.org", "a=b"]]),
+    "flask": ([], [["--version"], ["routes"]]),
+}
+# Of one run.
+HIDES = [(rb"\b\d+ms\b", b"N ms"), (rb"20\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?", b"TIME"), (rb"ansible-local-\w+", b"LOCAL")]
+
+
+def find(name):
+    places = os.environ.get("TOOLS", "") + "/bin:" + os.environ.get("PATH", "")
+    path = shutil.which(name, path=places)
+    if not path:
+        return None, "it is not installed"
+    with open(path, "rb") as file:
+        line = file.readline()
+    words = os.fsdecode(line[2:]).split()
+    if not line.startswith(b"#!") or len(words) != 1 or "python" not in words[0]:
+        return None, f"its first line is {line[:60]!r}"
+    return (words[0], path), None
+
+
+def tool(name, preparations, runs):
+    found, reason = find(name)
+    if not found:
+        return results.skip(f"tool: {name}", reason)
+    interpreter, path = found
+    python = cases_python.language(interpreter, "tool: " + name)
+    python.write("ugly.py", "x = {  'a':1 }\n")
+    environment = dict(ENVIRONMENT, HOME=python.folder, PATH=os.path.dirname(path) + ":/usr/bin:/bin")
+    for words in preparations:
+        instance.run_directly([interpreter, path, *words], environment, python.folder)
+    recorded = python.folder + "/recorded"
+    for words in runs:
+        title = f"tool: {name} {' '.join(words)}"
+        try:
+            learning.record(python, [path, *words], environment, python.folder, recorded)
+            findings = learning.inspect(interpreter, recorded, environment)
+        except (instance.Refused, OSError) as error:
+            results.report(title, False, str(error))
+            continue
+        imports = learning.imports(findings)
+        python.same(f"{' '.join(words)} ({len(imports)} of {len(learning.lines(recorded))} imports)", [path, *words],
+                    imports=imports, environment=environment, hides=HIDES)
+    python.end()
+
+
+def run():
+    for name, (preparations, runs) in TOOLS.items():
+        tool(name, preparations, runs)
