@@ -3,7 +3,7 @@ import os
 
 import results
 from comparing import ENVIRONMENT, Language
-from instance import CHANGED, OPTIONS, PROGRAM, RUNTIMES, SIGNALS
+from instance import CHANGED, OPTIONS, PROGRAM, RUNTIMES
 from instance import ENVIRONMENT as VARIABLE
 
 PERL = "/usr/bin/perl"
@@ -88,7 +88,7 @@ def programs(perl):
     perl.same("PERL5LIB", [file_of("search path")], environment=dict(ENVIRONMENT, PERL5LIB=perl.folder + "/library"))
     perl.same("a time zone", [file_of("time")], environment=dict(ENVIRONMENT, TZ="America/New_York"), prewarm=ENVIRONMENT)
     perl.same("a large environment", [file_of("environment")], environment=dict(ENVIRONMENT, LARGE="x" * 30000), prewarm=ENVIRONMENT)
-    perl.write("s_terminal.pl", '$| = 1; print -t STDIN, -t STDOUT, "? "; print "<", scalar <STDIN>, ">"; print "sleeping\\n"; sleep 100;\n')
+    perl.write("s_terminal.pl", '$| = 1; print -t STDIN, -t STDOUT, "? "; print "<", scalar <STDIN>, ">"; print "sleeping\\n"; select undef, undef, undef, 0.1 while 1;\n')
     perl.same_on_terminal("input and an interrupt", ["s_terminal.pl"], [(rb"\? ", b"hello\n"), (rb"sleeping\r\n", b"\x03")])
 
 
@@ -108,7 +108,7 @@ def anew(perl):
     own = dict(ENVIRONMENT, PERL5LIB=perl.folder + "/library")
     perl.same("a module that appeared", ["loader.pl"], environment=own, imports=["Freshly.pm"], anew=CHANGED,
               change=lambda paused: perl.write("library/Another.pm", "1;\n"))
-    perl.same("a signal that the caller ignores, handled by nobody", [script], change=lambda paused: paused.ignore([13]),
+    perl.same("a signal that the caller ignores, handled by nobody", [script], change=lambda paused: paused.inherit(ignored=[13]),
               direct=["/bin/sh", "-c", "trap '' PIPE; exec \"$@\"", "sh", PERL, script], launch=[PERL, script])
 
 

@@ -177,6 +177,30 @@ def programs(python):
             python.same(name + ", booted", words, **more)
 
 
+def surroundings(python):
+    """Other names of the interpreter, other bytes, closed streams."""
+    environment = python.folder + "/environment"
+    subprocess.run([python.interpreter, "-m", "venv", "--without-pip", environment], check=True)
+    inside = language(environment + "/bin/python3", python.name)
+    inside.folder = python.folder
+    inside.same("a virtual environment", ["s_search_path.py"], imports=IMPORTS)
+    inside.same("a virtual environment's words", ["s_arguments.py"], directory="")
+    by_name = language(os.path.basename(python.interpreter), python.name)
+    by_name.folder = python.folder
+    path = dict(ENVIRONMENT, PATH=os.path.dirname(python.interpreter) + ":/usr/bin:/bin")
+    by_name.same("a name that PATH finds", ["s_search_path.py"], imports=IMPORTS, environment=path)
+    by_name.same("another PATH", ["s_signals.py"], prewarm=path, environment=dict(path, PATH=path["PATH"] + ":/nowhere"),
+                 anew=VARIABLE)
+    name = os.fsdecode(b"s_\xff.py")
+    python.write(name, "import sys; print(ascii(sys.argv), ascii(__file__), ascii(sys.orig_argv) if hasattr(sys, 'orig_argv') else 0)\n")
+    python.same("a name that is not text", [name, os.fsdecode(b"\xfe")], imports=IMPORTS)
+    script = python.write("s_closed.py", "import os, sys; os.write(1 if sys.stdout else 2, ascii([sys.stdin, sys.stdout, sys.__stdin__]).encode())\n")
+    for number, shell in ((0, "<&-"), (1, ">&-")):
+        python.same(f"descriptor {number} closed", [script], change=lambda paused, number=number: paused.inherit(closed=[number]),
+                    direct=["/bin/sh", "-c", 'exec "$@" ' + shell, "sh", python.interpreter, script],
+                    launch=[python.interpreter, script])
+
+
 def options(python):
     for words, script in ((["-u"], "streams"), (["-O"], "search path"), (["-Werror"], "warnings"),
                           (["-X", "utf8"], "encodings"), (["-B", "-s"], "options seen"), (["-q", "-E"], None),
@@ -210,7 +234,7 @@ print(os.get_terminal_size(), os.tcgetpgrp(0) == os.getpgrp(), os.getsid(0) == o
 print(input('? '))
 import time
 print('sleeping', flush=True)
-time.sleep(100)
+while True: time.sleep(0.1)
 """)
     python.same_on_terminal("streams and an interrupt", ["s_terminal.py"], [(rb"\? ", b"hello\n"), (rb"sleeping\r\n", b"\x03")],
                             imports=IMPORTS)
@@ -255,8 +279,8 @@ def anew(python):
     python.same("another home", [script], prewarm=ENVIRONMENT, environment=dict(ENVIRONMENT, HOME="/nowhere"), anew=VARIABLE)
 
     python.same("a signal that the caller ignores", [script], direct=["/bin/sh", "-c", "trap '' INT; exec \"$@\"", "sh", python.interpreter, script],
-                launch=[python.interpreter, script], change=lambda paused: paused.ignore([2]), anew=SIGNALS)
-    python.same("a signal that Python ignores", [script], change=lambda paused: paused.ignore([13]))
+                launch=[python.interpreter, script], change=lambda paused: paused.inherit(ignored=[2]), anew=SIGNALS)
+    python.same("a signal that Python ignores", [script], change=lambda paused: paused.inherit(ignored=[13]))
 
     module = python.folder + "/library/freshly.py"
     own = dict(ENVIRONMENT, PYTHONPATH=python.folder + "/library")
@@ -293,6 +317,6 @@ def run():
             results.skip(f"python3.{minor}", "there is none")
     for version, path in found.items():
         python = language(path, "python{}.{}".format(*version))
-        for part in (scripts, programs, options, variables, terminal, anew):
+        for part in (scripts, programs, surroundings, options, variables, terminal, anew):
             part(python)
         python.end()

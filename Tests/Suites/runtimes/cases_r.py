@@ -3,7 +3,7 @@ import os
 
 import results
 from comparing import ENVIRONMENT, Language
-from instance import CHANGED, OPTIONS, PROGRAM, RUNTIMES, SIGNALS
+from instance import OPTIONS, PROGRAM, RUNTIMES
 from instance import ENVIRONMENT as VARIABLE
 
 RSCRIPT, R = "/usr/bin/Rscript", "/usr/lib/R/bin/exec/R"

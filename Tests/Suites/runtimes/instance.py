@@ -63,6 +63,7 @@ class Instance:
             self.end()
             raise Refused(f"instead of a pause: {message}, status {self.process.returncode}")
         self.anew = None
+        self.closed = ()
 
     def _receive(self):
         data = self.channel.recv(appchannel.LIMIT)
@@ -70,20 +71,23 @@ class Instance:
 
     def launch(self, words, environment, directory, streams, mask, flags=0):
         """Sends the launch. Returns the time before."""
+        roles = [number for number in range(3) if number not in self.closed]
         pairs = [os.fsencode(name) + b"=" + os.fsencode(value) for name, value in environment.items()]
         folder = os.open(directory, os.O_PATH | os.O_DIRECTORY)
         message = appchannel.encode(appchannel.GO, cookie=7, flags=SET_COMMAND_LINE | flags, words=words,
-                                    fields=pairs, umask=mask, roles=(0, 1, 2, -1))
-        sent = array.array("i", [*streams, folder])
+                                    fields=pairs, umask=mask, roles=(*roles, -1))
+        sent = array.array("i", [*(streams[number] for number in roles), folder])
         start = time.monotonic_ns()
         self.channel.sendmsg([message], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, sent)])
         os.close(folder)
         return start
 
-    def ignore(self, numbers):
-        """The launch inherits from its caller that it ignores these signals (struct gr_inherited)."""
-        ignored = sum(1 << (number - 1) for number in numbers)
-        state = struct.pack("<IIIiIIQQ", 0, 0, 0, 0, 0, 0, ignored, 0).ljust(INHERITED_SIZE, b"\0")
+    def inherit(self, ignored=(), closed=()):
+        """The launch inherits from its caller that it ignores these signals, and that these of the descriptors 0
+        to 2 are closed (struct gr_inherited)."""
+        self.closed = closed
+        state = struct.pack("<IIIiIIQQ", 0, sum(1 << number for number in closed), 0, 0, 0, 0,
+                            sum(1 << (number - 1) for number in ignored), 0).ljust(INHERITED_SIZE, b"\0")
         header = appchannel.HEADER.pack(appchannel.MAGIC, appchannel.VERSION, INHERIT, 0, 0, 0, len(state), 0, 0, 0, 0, 0,
                                         *[0] * 28)
         self.channel.sendmsg([header, state])

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +29,9 @@ static enum { CLOSED, OPEN, RECEIVED } table[NUMBERS];
 static const uint8_t *whole, *next;
 static size_t whole_size, left;
 static jmp_buf gone;
+/* What the process does with each signal: an interpreter handles some and ignores others. */
+static uintptr_t handlers[65];
+static uint64_t mask;
 
 /* At most one mapping of the inline size and some of strings in files are alive. */
 static struct { char *start; size_t size; } maps[8];
@@ -82,7 +87,7 @@ static void fill_status(long number, struct stat *status) {
 }
 
 long system_call(long number, long a, long b, long c, long d, long e, long f) {
-    (void)d, (void)e, (void)f;
+    (void)e, (void)f;
     switch (number) {
     case SYS_exit_group: longjmp(gone, 1);
     case SYS_recvmsg: REQUIRE(a == CHANNEL); return receive((struct msghdr *)b);
@@ -137,6 +142,12 @@ long system_call(long number, long a, long b, long c, long d, long e, long f) {
         return -EINVAL;
     case SYS_prlimit64: *(struct rlimit *)d = (struct rlimit){1 << 20, 1 << 20}; return 0;
     case SYS_clock_gettime: *(struct timespec *)b = (struct timespec){0, 0}; return 0;
+    case SYS_rt_sigaction:
+        REQUIRE(a >= 1 && a <= 64 && d == 8);
+        if (c) memcpy((void *)c, &handlers[a], sizeof handlers[a]);
+        if (b && a != SIGKILL && a != SIGSTOP) memcpy(&handlers[a], (void *)b, sizeof handlers[a]);
+        return 0;
+    case SYS_rt_sigprocmask: mask = *(uint64_t *)b; return 0;
     case SYS_setsid: case SYS_getsid: case SYS_getpid: return 5;
     case SYS_umask: REQUIRE((unsigned)a <= 0777); return 0;
     default: return -ENOSYS;
@@ -150,6 +161,11 @@ void *symbol_find(const char *name) {
     if (strcmp(name, "environ") == 0) return &environment;
     if (strcmp(name, "program_invocation_name") == 0) return &full_name;
     return strcmp(name, "__progname") == 0 ? &short_name : NULL;
+}
+
+static bool signals_are_ignored(void) {
+    for (int signal = 1; signal <= 64; signal++) if (handlers[signal] == (uintptr_t)SIG_IGN) return true;
+    return false;
 }
 
 static void check(struct arguments arguments, const struct launch *launch) {
@@ -171,7 +187,10 @@ void greenroom_fuzz_shim(const uint8_t *bytes, size_t size) {
         is_prepared = true;
     }
     whole = next = bytes, whole_size = left = size;
-    bool on_stack = choice() & 1;
+    unsigned way = choice();
+    bool on_stack = way & 1, by_hook = way & 2;
+    for (int signal = 1; signal <= 64; signal++) handlers[signal] = 0;
+    handlers[SIGINT] = 1000, handlers[SIGPIPE] = (uintptr_t)SIG_IGN, mask = 1;
     memset(table, 0, sizeof table);
     table[0] = table[1] = table[2] = table[CHANNEL] = OPEN;
     char *volatile stack = NULL;
@@ -179,6 +198,16 @@ void greenroom_fuzz_shim(const uint8_t *bytes, size_t size) {
         REQUIRE(channel_open(CHANNEL, INODE));
         struct launch launch = pause_until_launch(GR_PAUSED_AT_MAIN, 1);
         require_none_kept();
+        if (by_hook) {
+            check(arguments_apply(&launch, NULL), &launch);
+            bool must_start_anew = handles_ignored_signals();
+            reset_signals();
+            for (int signal = 1; signal <= 64; signal++) REQUIRE(handlers[signal] < 2);
+            REQUIRE(!must_start_anew || signals_are_ignored());
+            report_start(launch.cookie, GR_ANEW_OPTIONS);
+            REQUIRE(!is_open(CHANNEL));
+            longjmp(gone, 1);
+        }
         size_t needed = on_stack ? arguments_stack_byte_count(&launch) : 0;
         if (needed) stack = malloc(needed);
         check(launch_become(&launch, stack), &launch);
