@@ -38,6 +38,9 @@ class Prewarm:
         self._leave_no_folder()
         self.variables = dict(os.environ._data)
         self.key = _read_variables(self.words[0])
+        self.has_sitecustomize = None
+        if _is_sitecustomize_known():
+            self.has_sitecustomize = _import_sitecustomize()
         self.at_start = set(sys.modules)
         self._refuse()
         self._import_all()
@@ -64,7 +67,7 @@ class Prewarm:
         # What the start has printed would be lost.
         if sys.flags.verbose or "importtime" in getattr(sys, "_xoptions", ()):
             raise Refusal("the options make the start print")
-        if self.names and not _is_sitecustomize_known():
+        if self.names and self.has_sitecustomize is None:
             raise Refusal("the machine's sitecustomize may change what is imported")
 
     def _import_all(self):
@@ -147,8 +150,9 @@ def _names_in_path_files():
 
 
 def _is_sitecustomize_known():
-    """Whether the machine's own sitecustomize, which runs after the pause, changes nothing about imports.
-    It may be missing, or be Debian's, which installs a hook for crash reports."""
+    """Whether the machine's own sitecustomize may run before the pause: if it is missing, or Debian's, which
+    only installs a hook for crash reports. Any other runs after the pause, as it may read what the launch brings,
+    or change how modules are imported."""
     for finder in sys.meta_path:
         spec = finder.find_spec("sitecustomize", None)
         if spec is None:
@@ -156,6 +160,18 @@ def _is_sitecustomize_known():
         get_code = getattr(spec.loader, "get_code", None)
         code = get_code("sitecustomize") if get_code else None
         return code is not None and set(code.co_names) <= {"apport_python_hook", "install", "ImportError"}
+    return True
+
+
+def _import_sitecustomize():
+    """Imports the machine's own. Returns whether there is one."""
+    sys.modules.pop("sitecustomize", None)
+    try:
+        import sitecustomize  # noqa: F401
+    except ImportError as error:
+        if error.name != "sitecustomize":
+            raise
+        return False
     return True
 
 
@@ -167,18 +183,29 @@ def _imported_files(names):
             yield path
 
 
+def _is_of_root(path):
+    try:
+        return os.stat(path).st_uid == 0
+    except OSError:
+        return False
+
+
 def _is_installed(path):
-    """Whether installers replace the file as a whole, so that its folder changes."""
+    """Whether the file is of the standard library or an installed package."""
     return "-packages/" in path or path.startswith(os.path.dirname(os.__file__) + "/")
 
 
 def _files_of_modules():
     """When each folder was changed of which something was imported or looked for, and each file that may be
-    edited in place."""
+    edited in place: packages of the system are replaced as a whole."""
     paths = {entry for entry in sys.path if entry.startswith("/")}
+    is_of_system = {}
     for path in _imported_files(sys.modules):
-        paths.add(os.path.dirname(path))
-        if not _is_installed(path):
+        folder = os.path.dirname(path)
+        paths.add(folder)
+        if folder not in is_of_system:
+            is_of_system[folder] = _is_installed(path) and _is_of_root(folder)
+        if not is_of_system[folder]:
             paths.add(path)
     paths.add(os.path.dirname(os.path.dirname(sys.executable)) + "/pyvenv.cfg")
     return {path: _modified_at(path) for path in paths}
@@ -270,9 +297,11 @@ class Launch:
         imported = self.prewarm.imported
         if not imported:
             return
-        if kind == "m" and "." in value and not hasattr(sys.modules.get(value), "__path__") \
-                and value in sys.modules:
-            self.anew(HIDDEN)
+        if kind == "m":
+            module = sys.modules.get(value)
+            is_imported = "." in value and module is not None and not hasattr(module, "__path__")
+            if is_imported or value + ".__main__" in sys.modules:
+                self.anew(HIDDEN)
         if getattr(sys.flags, "safe_path", False):
             return
         tops = {name.partition(".")[0] for name in imported}
@@ -470,14 +499,11 @@ def _pause():
     except BaseException:
         prewarm.native.start_anew(FAILED)
     _leave_no_module(helpers - set(prewarm.imported))
+    return prewarm.has_sitecustomize
 
 
-_pause()
-# The machine's own.
-del sys.modules["sitecustomize"]
-try:
-    import sitecustomize  # noqa: F401
-except ImportError as error:
-    if error.name == "sitecustomize":
-        raise ImportError("No module named 'sitecustomize'", name="sitecustomize") from None
-    raise
+_has_sitecustomize = _pause()
+if _has_sitecustomize is None:
+    _has_sitecustomize = _import_sitecustomize()
+if not _has_sitecustomize:
+    raise ImportError("No module named 'sitecustomize'", name="sitecustomize")

@@ -132,6 +132,10 @@ def scripts(python):
     # Written first: what changes while it is imported is not used.
     python.write("library/freshly.py", "x = 1\n")
     python.write("fresh.py", "import freshly; print(freshly.x)\n")
+    installed = os.path.dirname(python.write("site-packages/ofuser.py", "x = 1\n"))
+    os.getuid() or os.chown(installed, 65534, 65534)
+    python.write("library/g_exits.py", "raise SystemExit(0)\n")
+    python.write("library/g_changes.py", "import os; os.environ['FOO'] = 'other'\n")
     for name, text in SCRIPTS.items():
         file = file_of(name)
         python.write(file, dedent(text))
@@ -191,6 +195,17 @@ def surroundings(python):
     by_name.same("a name that PATH finds", ["s_search_path.py"], imports=IMPORTS, environment=path)
     by_name.same("another PATH", ["s_signals.py"], prewarm=path, environment=dict(path, PATH=path["PATH"] + ":/nowhere"),
                  anew=VARIABLE)
+    own = python.write("sites/sitecustomize.py", "import os, sys; print('mine', sys.argv, os.environ['FOO'], __file__)\n")
+    own = dict(ENVIRONMENT, PYTHONPATH=os.path.dirname(own))
+    python.same("a sitecustomize of the user's", ["s_site.py", "x"], environment=own)
+    python.refused("a sitecustomize of the user's, with imports", imports=IMPORTS, environment=own)
+    python.refused("an import that fails", imports=["json", "nosuchmod"])
+    python.refused("an import that exits", imports=["g_exits"], environment=dict(ENVIRONMENT, PYTHONPATH=python.folder + "/library"))
+    python.refused("an import that changes a variable", imports=["g_changes"],
+                   environment=dict(ENVIRONMENT, PYTHONPATH=python.folder + "/library"))
+    python.refused("options that print", options=["-X", "importtime"])
+    python.refused("a relative entry in PYTHONPATH", environment=dict(ENVIRONMENT, PYTHONPATH="/nowhere:"))
+    python.refused("isolation", options=["-I"])
     name = os.fsdecode(b"s_\xff.py")
     python.write(name, "import sys; print(ascii(sys.argv), ascii(__file__), ascii(sys.orig_argv) if hasattr(sys, 'orig_argv') else 0)\n")
     python.same("a name that is not text", [name, os.fsdecode(b"\xfe")], imports=IMPORTS)
@@ -233,8 +248,11 @@ for f in (sys.stdin, sys.stdout, sys.stderr): print(f.isatty(), f.line_buffering
 print(os.get_terminal_size(), os.tcgetpgrp(0) == os.getpgrp(), os.getsid(0) == os.getpid())
 print(input('? '))
 import time
-print('sleeping', flush=True)
-while True: time.sleep(0.1)
+try:
+    print('sleeping', flush=True)
+    while True: time.sleep(0.1)
+except KeyboardInterrupt:
+    print('interrupted')
 """)
     python.same_on_terminal("streams and an interrupt", ["s_terminal.py"], [(rb"\? ", b"hello\n"), (rb"sleeping\r\n", b"\x03")],
                             imports=IMPORTS)
@@ -268,6 +286,9 @@ def anew(python):
                 imports=IMPORTS, anew=HIDDEN)
     python.same("a module that is imported is run", ["-m", "json.tool"], given=b"[1]", imports=["json.tool"], anew=HIDDEN)
 
+    python.same("a package whose program is imported is run", ["-m", "pkg"], imports=["pkg.__main__"],
+                environment=dict(ENVIRONMENT, PYTHONPATH=python.folder), anew=HIDDEN)
+
     script = python.write("s_signals.py", dedent(SCRIPTS["signals"]))
     python.same("other options", ["-B", script], anew=OPTIONS)
     python.same("an option that ends Python", ["--version"], anew=OPTIONS)
@@ -290,6 +311,14 @@ def anew(python):
             file.write("x = 2222\n")
 
     python.same("a module that was edited", ["fresh.py"], environment=own, imports=["freshly"], change=edit, anew=CHANGED)
+    installed = python.folder + "/site-packages/ofuser.py"
+
+    def edit_installed(paused):
+        with open(installed, "w") as file:
+            file.write("x = 2222\n")
+
+    python.same("an installed module that its user edited", ["-c", "import ofuser; print(ofuser.x)"], imports=["ofuser"],
+                environment=dict(ENVIRONMENT, PYTHONPATH=os.path.dirname(installed)), change=edit_installed, anew=CHANGED)
     python.same("a module beside that appeared", ["fresh.py"], environment=own, imports=["json"], anew=CHANGED,
                 change=lambda paused: python.write("library/json.py", "x = 1\n"))
     os.remove(python.folder + "/library/json.py")

@@ -37,6 +37,15 @@ class Language:
                                         dict(ENVIRONMENT if environment is None else environment))
         return instance.Instance(words, variables, self.executable, **more)
 
+    def refused(self, name, options=(), imports=(), environment=None):
+        """A case that must not pause: what cannot be repeated at the launch has happened before."""
+        try:
+            paused = self.pause(options, imports, environment)
+        except instance.Refused:
+            return results.report(f"{self.name}: {name}: does not pause", True)
+        paused.end()
+        return results.report(f"{self.name}: {name}: does not pause", False, "it has paused")
+
     def same(self, name, words, options=(), imports=(), environment=None, prewarm=None, directory="",
              given=b"one\ntwo\n", mask=0o027, anew=0, hides=(), direct=None, launch=None, change=None):
         """A case. `words` follow the interpreter and the options of the pause; `direct` are the whole words of the
