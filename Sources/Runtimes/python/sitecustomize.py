@@ -16,7 +16,8 @@ import sys
 OPTIONS, PROGRAM, HIDDEN, CHANGED, ENVIRONMENT, FAILED = 1, 2, 3, 4, 5, 7
 
 # Variables that the start of Python reads, in addition to PYTHON*.
-READ_AT_START = {"LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "__PYVENV_LAUNCHER__"}
+READ_AT_START = {"LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "__PYVENV_LAUNCHER__", "COVERAGE_PROCESS_START",
+                 "COVERAGE_PROCESS_CONFIG"}
 
 
 class Refusal(Exception):
@@ -64,9 +65,12 @@ class Prewarm:
     def _refuse(self):
         if not self.native.find(self.words[-1]):
             raise Refusal("the interpreter's program cannot be exchanged")
-        # What the start has printed would be lost.
-        if sys.flags.verbose or "importtime" in getattr(sys, "_xoptions", ()):
-            raise Refusal("the options make the start print")
+        # What the start has printed or counted would be lost, or be that of this file.
+        options = getattr(sys, "_xoptions", ())
+        if sys.flags.verbose or "importtime" in options or os.environ.get("PYTHONPROFILEIMPORTTIME"):
+            raise Refusal("the start prints")
+        if sys.gettrace() or sys.getprofile() or "tracemalloc" in options or os.environ.get("PYTHONTRACEMALLOC"):
+            raise Refusal("the start is traced")
         if self.names and self.has_sitecustomize is None:
             raise Refusal("the machine's sitecustomize may change what is imported")
 
@@ -192,7 +196,7 @@ def _is_of_root(path):
 
 def _is_installed(path):
     """Whether the file is of the standard library or an installed package."""
-    return "-packages/" in path or path.startswith(os.path.dirname(os.__file__) + "/")
+    return "/site-packages/" in path or "/dist-packages/" in path or path.startswith(os.path.dirname(os.__file__) + "/")
 
 
 def _files_of_modules():
@@ -458,21 +462,23 @@ def _recorded(at_start, order, places):
         spec = getattr(module, "__spec__", None)
         if spec is None or spec.name != name:
             continue
-        path = getattr(module, "__file__", None)
-        if path is None and spec.origin in ("built-in", "frozen"):
-            names.append(name)
-        elif all(_is_installed(path) for path in ([path] if isinstance(path, str) else _places_of(module))):
+        path, top = getattr(module, "__file__", None), name.partition(".")[0]
+        # A package without a file of its own has folders, and what was made up at run time has neither.
+        paths = [path] if isinstance(path, str) else [str(path) for path in getattr(module, "__path__", ())]
+        if all(_is_installed(path) and _is_found(path, top, places) for path in paths):
             names.append(name)
         else:
-            own.add(name.partition(".")[0])
+            own.add(top)
     if any(own & _importable_names(place, own) for place in places if place.startswith("/")):
         return []
     return names
 
 
-def _places_of(module):
-    """The folders of a package without a file of its own; that of no module, if it was made up."""
-    return [str(path) for path in getattr(module, "__path__", ())] or ["-packages/"]
+def _is_found(path, top, places):
+    """Whether a module of that name is found in one of the folders: one beside a program that lies in a package
+    is not."""
+    return any(path.startswith(place + "/" + top) and path[len(place) + 1 + len(top):][:1] in ("", ".", "/")
+               for place in places)
 
 
 def _leave_no_module(names):

@@ -80,6 +80,7 @@ def records(python, version):
     python.write("beside/script.py", "import json, own, g_plain, sys; print(sys.argv, sorted(globals()))\n")
     python.write("hiding/g_plain.py", "x = 1\n")
     python.write("hiding/script.py", "import json, g_plain\n")
+    python.write("site-packages/g_package/program.py", "import other, json; print(other.x)\n")
     python.write("ends.py", "import json, os; os.fork() or os._exit(0); os.wait(); raise SystemExit(3)\n")
     environment = dict(ENVIRONMENT, PYTHONPATH=python.folder + "/site-packages")
     path = python.folder + "/recorded"
@@ -92,6 +93,9 @@ def records(python, version):
     os.remove(path)
     names = record(python, ["hiding/script.py"], environment, python.folder, path)
     results.report(f"{version}: recording: nothing, where the program hides an installed module", names == [], str(names))
+    names = record(python, ["site-packages/g_package/program.py"], environment, python.folder, path)
+    results.report(f"{version}: recording: not those beside a program that is installed", "json" in names and "other" not in names,
+                   str(names))
     names = record(python, ["ends.py"], environment, python.folder, path)
     results.report(f"{version}: recording: by a program that exits, and no child of it", "json" in names, str(names))
     os.remove(path)

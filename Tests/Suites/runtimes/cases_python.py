@@ -204,6 +204,8 @@ def surroundings(python):
     python.refused("an import that changes a variable", imports=["g_changes"],
                    environment=dict(ENVIRONMENT, PYTHONPATH=python.folder + "/library"))
     python.refused("options that print", options=["-X", "importtime"])
+    python.refused("a variable that prints", environment=dict(ENVIRONMENT, PYTHONPROFILEIMPORTTIME="1"))
+    python.refused("traced memory", options=["-X", "tracemalloc"])
     python.refused("a relative entry in PYTHONPATH", environment=dict(ENVIRONMENT, PYTHONPATH="/nowhere:"))
     python.refused("isolation", options=["-I"])
     name = os.fsdecode(b"s_\xff.py")
