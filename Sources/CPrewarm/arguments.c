@@ -107,7 +107,18 @@ static uint64_t hash_of_name(const char *variable) {
     return hash_of(variable, '=');
 }
 
-void arguments_prepare(char **environment, const ElfW(auxv_t) * auxv) {
+/// The prewarm's arguments: the vector that main got, and the memory of the words.
+static char **own_vector;
+static int own_count;
+static size_t own_byte_count;
+
+void arguments_prepare(int argc, char **argv, const ElfW(auxv_t) * auxv) {
+    char **environment = argv + argc + 1;
+    if (argc > 0) {
+        own_vector = argv;
+        own_count = argc;
+        own_byte_count = (size_t)(argv[argc - 1] - argv[0]) + text_length(argv[argc - 1]) + 1;
+    }
     for (; environment[given_name_count]; given_name_count++)
         if (given_name_count < GIVEN_NAME_LIMIT) {
             given_names[given_name_count] = hash_of_name(environment[given_name_count]);
@@ -219,6 +230,25 @@ static void tell_kernel(char *arguments, char *environment, char *end) {
     layout.arg_end = layout.env_start = (uint64_t)environment;
     layout.env_end = (uint64_t)end;
     sys_prctl(PR_SET_MM, PR_SET_MM_MAP, (long)&layout, sizeof layout);
+}
+
+void arguments_show_in_place(const struct arguments *arguments) {
+    const char *last = arguments->argv[arguments->argc - 1];
+    size_t size = (size_t)(last - arguments->argv[0]) + text_length(last) + 1;
+    bool is_shown = layout.arg_start == (uint64_t)arguments->argv[0];
+    // With an empty word for each word that the prewarm had more.
+    int surplus = own_count > arguments->argc ? own_count - arguments->argc : 0;
+    if (!layout_is_known || !is_shown || size + (size_t)surplus > own_byte_count) return;
+    char *words = own_vector[0];
+    memcpy(words, arguments->argv[0], size);
+    memset(words + size, 0, own_byte_count - size);
+    layout.arg_start = (uint64_t)words;
+    layout.arg_end = (uint64_t)words + size;
+    sys_prctl(PR_SET_MM, PR_SET_MM_MAP, (long)&layout, sizeof layout);
+    for (int i = 0; i < own_count; i++) {
+        own_vector[i] = words;
+        words += text_length(words) + 1;
+    }
 }
 
 /// The size of everything from argc to the end of the auxiliary vector.

@@ -28,7 +28,7 @@ bool arguments_map(struct argument_memory *memory, size_t capacity);
 
 /// Finds, before the launch, the variables in which the C library keeps arguments and environment,
 /// and the map that the kernel needs. At this time, no code of the process can have changed them.
-void arguments_prepare(char **environment, const ElfW(auxv_t) * auxv);
+void arguments_prepare(int argc, char **argv, const ElfW(auxv_t) * auxv);
 
 /// Finds the variables that libraries have added to the environment since then. The launch keeps
 /// them, unless it has variables of the same names. Called once, at the pause. Returns false if a
@@ -56,5 +56,10 @@ size_t arguments_stack_byte_count(const struct launch *launch);
 /// launch asks for that. The block is built on the stack, where the kernel puts it and Swift's
 /// runtime looks for it; if `stack` is null, it is built in the memory of the received strings.
 struct arguments arguments_apply(struct launch *launch, char *stack);
+
+/// Puts the launch's words where the prewarm's words are, if they fit there, for the kernel and in
+/// the vector that main got. An interpreter has noted both at its start, and changes the title of
+/// the process by writing to that memory.
+void arguments_show_in_place(const struct arguments *arguments);
 
 #endif

@@ -52,7 +52,7 @@ static void prepare(int argc, char **argv) {
     if (traces.channel < 0 || !traces_name_this_executable(&traces)) return;
     if (!channel_open(traces.channel, traces.channel_inode)) return;
     traces_scrub(environment, symbols_own_path(), traces.pauses_by_call);
-    arguments_prepare(environment, auxv);
+    arguments_prepare(argc, argv, auxv);
     surroundings_remember();
     is_waiting = true;
     pauses_by_call = traces.pauses_by_call;
@@ -113,6 +113,7 @@ EXPORT int greenroom_prewarm_wait(int *argc, char ***argv, char ***envp) {
     if (!is_waiting) return 0;
     struct launch launch = wait_for_launch(GR_PAUSED_BY_CALL);
     struct arguments arguments = arguments_apply(&launch, NULL);
+    arguments_show_in_place(&arguments);
     applied.is_there = true;
     applied.cookie = launch.cookie;
     applied.own_environment_end = arguments.envp + launch.envc;

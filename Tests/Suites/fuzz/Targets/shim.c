@@ -155,7 +155,7 @@ long system_call(long number, long a, long b, long c, long d, long e, long f) {
 }
 
 /* The C library's, of which the shim tells the launch's. */
-static char *given[] = {"GIVEN=1", "PATH=/bin", NULL}, *now[] = {"GIVEN=1", "PATH=/bin", "OWN=yes", "PATH_OWN=2", NULL};
+static char *given[] = {NULL, "GIVEN=1", "PATH=/bin", NULL}, *now[] = {"GIVEN=1", "PATH=/bin", "OWN=yes", "PATH_OWN=2", NULL};
 static char **environment = now, *full_name, *short_name;
 void *symbol_find(const char *name) {
     if (strcmp(name, "environ") == 0) return &environment;
@@ -182,7 +182,7 @@ void greenroom_fuzz_shim(const uint8_t *bytes, size_t size) {
     static bool is_prepared;
     static const ElfW(auxv_t) auxiliary[2];
     if (!is_prepared) {
-        arguments_prepare(given, auxiliary);
+        arguments_prepare(0, given, auxiliary);
         arguments_find_own_variables();
         is_prepared = true;
     }
