@@ -66,6 +66,12 @@ bool launch_wait(void) {
     return result == 1;
 }
 
+bool launch_has_streams(void) {
+    for (int number = 0; number <= 2; number++)
+        if (fcntl(number, F_GETFD) < 0) return false;
+    return true;
+}
+
 void launch_resume(void) {
     greenroom_prewarm_started(0);
 }

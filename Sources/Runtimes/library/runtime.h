@@ -29,6 +29,10 @@ bool launch_is_possible(void);
 /// anew. Returns false at once if this process is not prewarmed.
 bool launch_wait(void);
 
+/// Whether the launch has descriptors 0, 1 and 2. An interpreter that gives itself those which are
+/// missing does so at its start, so it must start anew.
+bool launch_has_streams(void);
+
 /// Reports that the process goes on as the launch. Nothing of the user's may have run before.
 void launch_resume(void);
 

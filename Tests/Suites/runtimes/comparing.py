@@ -59,15 +59,21 @@ class Language:
 
         self._compare(name, words, run, options, imports, environment, prewarm, anew, hides, direct, launch, change)
 
-    def same_on_terminal(self, name, words, dialogue, options=(), imports=(), environment=None, directory="",
-                         hides=(), direct=None, launch=None):
-        """A case on a terminal of its own. `dialogue`: a pattern to wait for, and what to type then, in turns."""
+    def same_on_both(self, name, words, given=b"one\ntwo\n", **more):
+        """A case on pipes and, with the same input typed ahead, on a terminal."""
+        self.same(name, words, given=given, **more)
+        self.same_on_terminal(name, words, [], typed=given + b"\x04", **more)
+
+    def same_on_terminal(self, name, words, dialogue, options=(), imports=(), environment=None, prewarm=None, directory="",
+                         anew=0, hides=(), direct=None, launch=None, typed=b""):
+        """A case on a terminal of its own. `dialogue`: a pattern to wait for, and what to type then, in turns. `typed` is
+        typed before the start."""
         def run(paused, words, launch, environment):
             folder = os.path.join(self.folder, directory)
-            return (instance.talk_directly(words, environment, folder, dialogue),
-                    instance.talk_prewarmed(paused, launch, environment, folder, dialogue))
+            return (instance.talk_directly(words, environment, folder, dialogue, typed),
+                    instance.talk_prewarmed(paused, launch, environment, folder, dialogue, typed))
 
-        self._compare(name + ", terminal", words, run, options, imports, environment, None, 0, hides, direct, launch, None)
+        self._compare(name + ", terminal", words, run, options, imports, environment, prewarm, anew, hides, direct, launch, None)
 
     def _compare(self, name, words, run, options, imports, environment, prewarm, anew, hides, direct, launch, change):
         environment = dict(ENVIRONMENT if environment is None else environment)

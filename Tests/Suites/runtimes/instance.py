@@ -134,8 +134,9 @@ def run_prewarmed(instance, words, environment, directory, given=b"", mask=0o022
     return outcome
 
 
-def talk_directly(words, environment, directory, dialogue):
-    """As `run_directly`, on a terminal. `dialogue`: a pattern to wait for, and what to type then, in turns."""
+def talk_directly(words, environment, directory, dialogue, typed=b""):
+    """As `run_directly`, on a terminal. `dialogue`: a pattern to wait for, and what to type then, in turns. `typed` is
+    there before the program starts."""
     def start(terminal):
         pid = os.fork()
         if pid == 0:
@@ -149,7 +150,7 @@ def talk_directly(words, environment, directory, dialogue):
                 os._exit(127)
         return lambda: os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
-    return _talk(start, dialogue)
+    return _talk(start, dialogue, typed)
 
 
 def _take_terminal(terminal):
@@ -159,20 +160,25 @@ def _take_terminal(terminal):
         os.dup2(terminal, number)
 
 
-def talk_prewarmed(instance, words, environment, directory, dialogue):
+def talk_prewarmed(instance, words, environment, directory, dialogue, typed=b""):
     def start(terminal):
         instance.launch(words, environment, directory, (terminal,) * 3, 0o022, NEW_SESSION | CONTROLLING_TERMINAL)
         return lambda: instance.process.wait(DEADLINE)
 
-    outcome = _talk(start, dialogue)
+    outcome = _talk(start, dialogue, typed)
     instance.await_start()
     return outcome
 
 
-def _talk(start, dialogue):
+def _talk(start, dialogue, typed):
     master, slave = pty.openpty()
     os.set_inheritable(master, False)
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    if typed:  # with the echo, whose place in the output is left to chance, switched off
+        modes = termios.tcgetattr(slave)
+        modes[3] &= ~termios.ECHO
+        termios.tcsetattr(slave, termios.TCSANOW, modes)
+        os.write(master, typed)
     begin = time.monotonic_ns()
     wait = start(slave)
     os.close(slave)

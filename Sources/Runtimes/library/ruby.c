@@ -1,0 +1,102 @@
+/// The extension of ruby/greenroom.rb, for CRuby. It uses functions of the C API only, no macros and
+/// no data, so one library serves every version.
+#define _GNU_SOURCE
+#include "files.h"
+#include "runtime.h"
+#include "variables.h"
+
+typedef unsigned long VALUE;
+typedef VALUE (*method)(); // as Ruby declares it: the number of parameters is given beside it
+
+WEAK VALUE rb_define_module(const char *name);
+WEAK void rb_define_module_function(VALUE module, const char *name, method body, int arguments);
+WEAK VALUE rb_ary_new(void);
+WEAK VALUE rb_ary_push(VALUE array, VALUE item);
+WEAK VALUE rb_external_str_new_cstr(const char *text);
+WEAK VALUE rb_str_replace(VALUE text, VALUE other);
+WEAK char *rb_string_value_cstr(volatile VALUE *text);
+WEAK int rb_num2int(VALUE number);
+WEAK VALUE rb_equal(VALUE one, VALUE other);
+
+static const VALUE ruby_false = 0; // RUBY_Qfalse, in every version
+
+/// RUBY_Qtrue, whose value depends on how Ruby was built.
+static VALUE ruby_true(void) {
+    return rb_equal(ruby_false, ruby_false);
+}
+
+/// wait -> the launch's words, or false if this process is not prewarmed
+static VALUE wait_for_launch(VALUE module) {
+    (void)module;
+    if (!launch_wait()) return ruby_false;
+    if (!launch_has_streams()) launch_start_anew(GR_ANEW_FAILED);
+    VALUE words = rb_ary_new();
+    for (int i = 0; i < launch_argc; i++)
+        rb_ary_push(words, rb_external_str_new_cstr(launch_argv[i]));
+    return words;
+}
+
+static VALUE resume(VALUE module) {
+    (void)module;
+    launch_resume();
+    return ruby_true();
+}
+
+/// start_anew(reason) does not return.
+static VALUE start_anew(VALUE module, VALUE reason) {
+    (void)module;
+    launch_start_anew((enum gr_anew_reason)rb_num2int(reason));
+}
+
+/// take(name) -> the value of a variable of the daemon's, or false
+static VALUE take(VALUE module, VALUE name) {
+    (void)module;
+    char *value = launch_take_variable(rb_string_value_cstr(&name));
+    return value ? rb_external_str_new_cstr(value) : ruby_false;
+}
+
+static VALUE watch(VALUE module, VALUE path) {
+    (void)module;
+    files_watch(rb_string_value_cstr(&path));
+    return ruby_true();
+}
+
+static VALUE are_unchanged(VALUE module) {
+    (void)module;
+    return files_are_unchanged() ? ruby_true() : ruby_false;
+}
+
+/// variables_equal?(names): see variables.h
+static VALUE have_equal_variables(VALUE module, VALUE names) {
+    (void)module;
+    return variables_are_equal(rb_string_value_cstr(&names)) ? ruby_true() : ruby_false;
+}
+
+/// Bits in the first word of a String (include/ruby/internal/fl_type.h, string.c): it is frozen; its
+/// memory is not its own, so that Ruby does not free it.
+enum { FROZEN = 1 << 11, NOT_OWNED = 1 << 30 };
+
+/// rename(text, other): gives a frozen string another content. Ruby keeps the program's name in such
+/// strings. Their old memory stays, because Ruby keeps a pointer into it, and other strings share it.
+static VALUE rename_string(VALUE module, VALUE text, VALUE other) {
+    (void)module;
+    VALUE *flags = (VALUE *)text, frozen = *flags & FROZEN;
+    *flags = (*flags & ~(VALUE)FROZEN) | NOT_OWNED;
+    rb_str_replace(text, other);
+    *flags |= frozen;
+    return text;
+}
+
+/// Ruby calls this when it requires the library.
+EXPORT void start_ruby(void) __asm__("Init_libgreenroom-runtime");
+void start_ruby(void) {
+    VALUE module = rb_define_module("GreenroomRuntime");
+    rb_define_module_function(module, "wait", (method)wait_for_launch, 0);
+    rb_define_module_function(module, "resume", (method)resume, 0);
+    rb_define_module_function(module, "start_anew", (method)start_anew, 1);
+    rb_define_module_function(module, "take", (method)take, 1);
+    rb_define_module_function(module, "watch", (method)watch, 1);
+    rb_define_module_function(module, "unchanged?", (method)are_unchanged, 0);
+    rb_define_module_function(module, "variables_equal?", (method)have_equal_variables, 1);
+    rb_define_module_function(module, "rename", (method)rename_string, 2);
+}

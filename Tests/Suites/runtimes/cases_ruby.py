@@ -1,0 +1,280 @@
+"""Ruby: unmodified scripts, the ways to name one, options, and every reason to start anew."""
+import os
+import shutil
+import subprocess
+
+import results
+from comparing import ENVIRONMENT, Language
+from instance import CHANGED, FAILED, OPTIONS, PROGRAM, RUNTIMES, SIGNALS
+from instance import ENVIRONMENT as VARIABLE
+
+RUBY = "/usr/bin/ruby"
+IMPORTS = ["set", "json", "net/http", "yaml", "csv", "openssl", "time"]
+
+# Each prints all that a program can observe of one subject.
+SCRIPTS = {
+    "arguments": r'''
+p $0, __FILE__, ARGV, ARGV.map { [_1.encoding, _1.frozen?] }, __dir__, $PROGRAM_NAME, __FILE__ == $0, ARGF.argv, Process.argv0, File.read("/proc/self/comm"), $0.frozen?, $0.encoding, __FILE__.encoding
+puts File.read("/proc/self/cmdline")''',
+    "environment": 'p ENV.to_h; ENV["NEW"]="1"; ENV.delete("Z"); system("env | grep -v ^_="); puts File.read("/proc/self/environ")',
+    "working directory": 'p Dir.pwd, File.umask.to_s(8), File.exist?("cwd.rb"), File.expand_path("x")',
+    "exception": r'''
+def f; raise "boom"; end
+f''',
+    "cause": 'begin; Integer("x"); rescue => e; raise TypeError, "b"; end',
+    "no method": r'''
+x = nil
+x.foo''',
+    "suggestion": r'''
+foo = [1]
+foo.frist''',
+    "syntax error": r'''
+def x
+  ((''',
+    "functions at the end": 'at_exit { puts "bye"; at_exit { puts "nested" } }; exit 3',
+    "exit without functions": 'at_exit { puts "bye" }; print "a"; $stdout.flush; exit! 4',
+    "abort": 'abort "no"',
+    "throw": 'throw :x',
+    "streams": r'''
+p STDIN.read, $stdin.tty?, $stdout.tty?, $stdout.sync, $stderr.sync, STDIN.external_encoding, $stdin.lineno, STDIN.inspect, STDOUT.inspect, STDERR.fileno, $stdout.external_encoding
+$stderr.puts "e"''',
+    "buffering": 'print "a"; $stderr.print "b"; puts "c"; $stderr.print "d"; print "e"; $stderr.print "f"',
+    "window size": 'require "io/console"; p $stdin.winsize rescue p $!; p IO.console&.winsize',
+    "lines": 'ARGV.clear; p gets, $., gets',
+    "files of arguments": 'ARGV.replace(["exit.rb"]); p ARGF.read, ARGF.filename',
+    "data after the program": r'''
+p DATA.read, DATA.pos, DATA.path, __LINE__, DATA.class, DATA.singleton_methods, DATA.inspect, DATA.external_encoding, DATA.close_on_exec?
+DATA.rewind; p DATA.gets
+__END__
+x
+y''',
+    "encodings": r'''
+# encoding: iso-8859-1
+p __ENCODING__, Encoding.default_external, Encoding.default_internal, Encoding.find("locale"), Encoding.find("filesystem"), "x".encoding''',
+    "frozen strings": r'''
+# frozen_string_literal: true
+p "x".frozen?, __LINE__, binding.local_variables, self, self.class''',
+    "loaded files": 'puts $LOADED_FEATURES; puts $LOAD_PATH',
+    "constants and methods": 'p Object.constants.sort, Object.private_instance_methods(false).sort, Kernel.private_instance_methods(false).sort, Kernel.methods(false).sort, global_variables.sort, Module.constants.size',
+    "signals": 'p TracePoint.stat.size; puts Signal.list.keys.map { |s| [s, (trap(s, "DEFAULT") rescue $!.message)].inspect }',
+    "stack": r'''
+def f
+puts caller, caller_locations(0).inspect
+end
+f
+p binding.source_location, TOPLEVEL_BINDING.local_variables, method(:f).source_location, RubyVM::InstructionSequence.of(method(:f)).absolute_path''',
+    "relative files": 'require_relative "other"; p X; load "other.rb"; require "./other"',
+    "trapped interrupt": 'trap("INT") { puts "int"; exit 4 }; Process.kill("INT", $$); sleep 1',
+    "interrupt": 'Process.kill("INT", $$); sleep 1',
+    "termination": 'puts "x"; Process.kill("TERM", $$); sleep 1',
+    "kill": 'puts "x"; $stdout.flush; Process.kill("KILL", $$)',
+    "threads": 'p Thread.list.size, Thread.current, Thread.main.name; Thread.new { puts "t"; raise "in thread" }.join',
+    "forks": 'at_exit { puts "end #{$$ == MAIN}" }; MAIN = $$; pid = fork { puts "c"; exit 5 }; Process.wait pid; p $?.exitstatus; pid = fork { exit! 6 }; Process.wait pid; p $?.exitstatus',
+    "seeded random": 'srand 1; p rand(100); p Random.new_seed != Random.new_seed, [1,2,3,4,5,6].shuffle(random: Random.new(3))',
+    "time zone": 'p Time.at(0).to_s, Time.now.zone',
+    "children": 'puts IO.popen([RbConfig.ruby, "-e", "p ARGV, ENV[%q(FOO)], $0", "q"]).read; puts `echo $0 $FOO $PWD`',
+    "descriptors": r'''
+d = Dir.children("/proc/self/fd").map(&:to_i).sort.map { |f| [f, (File.readlink("/proc/self/fd/#{f}") rescue "-")] }.reject { |f, l| f <= 2 || l =~ %r{/proc/} }
+p d.map { |f, l| l.sub(/:\[\d+\]/, "") }
+system "ls -l /proc/self/fd | wc -l"''',
+    "gems": r'''
+p defined?(Gem), defined?(DidYouMean), defined?(ErrorHighlight), $VERBOSE, $DEBUG, $;, RUBY_VERSION, Gem.loaded_specs.keys, Gem::Specification.find_by_name("json").name
+gem "json"
+p Gem.loaded_specs.keys''',
+    "backtrace": 'begin; 1/0; rescue => e; p e.backtrace, e.full_message(highlight: false), e.backtrace_locations.map(&:absolute_path); end',
+    "deep recursion": r'''
+def f(n) = f(n + 1)
+begin; f(0); rescue SystemStackError => e; p e.message, e.backtrace.last; end''',
+    "evaluated text": 'eval("raise %q(x)", binding, "ev", 7) rescue p $!.backtrace; p eval("__FILE__") , eval("__LINE__")',
+    "blocks at begin and end": r'''
+END { puts "END" }
+BEGIN { puts "BEGIN" }
+puts "mid"''',
+    "warnings": 'warn "w", uplevel: 0; $VERBOSE = true; x = 1; def q; end; def q; end',
+    "title": r'$0 = "nom"; puts File.read("/proc/self/cmdline").delete("\0"); Process.setproctitle("title"); puts `ps -o args= -p #{$$}`; p $0',
+    "main": 'if __FILE__ == $0 then puts "main" end; if $PROGRAM_NAME == __FILE__ then puts "m2" end; p __method__, self.inspect, TOPLEVEL_BINDING.receiver',
+    "library": r'''
+require "json"
+require "optparse"
+require "fileutils"
+require "time"
+puts JSON.generate(a: [1, nil, "ü"])
+OptionParser.new { |o| o.banner = "x"
+o.on("-a") {}
+puts o.help
+p o.program_name }
+p Time.iso8601("2020-01-01T00:00:00Z")''',
+    "fibers and ractors": 'p Fiber.new { Fiber.yield 1 }.resume; p Ractor.new { 3 }.take; e = [1,2].each; p e.next',
+    "exec": 'exec("echo", "done") if ARGV.size == 3',
+    "autoload": 'autoload :Zed, "./zed.rb"; p Zed',
+    "limits": 'p Process.getrlimit(:NOFILE), Process.getpgrp == $$, Process.getsid == $$, Process.getpriority(Process::PRIO_PROCESS, 0)',
+    "large environment": 'p ENV["BIG"]&.size; p ARGV.size',
+    "lines that end in CR": 'puts 1\r\nputs "x"\r\n',
+    "nothing": '',
+    "required by itself": 'require_relative "require_main" if defined?(Q).nil? && (Q = 1); puts "loaded #{__FILE__}"',
+
+}
+# What is by design other after imports.
+ONLY_BOOTED = ("loaded files", "constants and methods", "gems")
+
+
+def language():
+    def prepare(options, imports, environment):
+        if imports:
+            environment["GREENROOM_IMPORTS"] = "\n".join(imports)
+        return [RUBY, *options, "-r", RUNTIMES + "/ruby/greenroom.rb", RUNTIMES + "/ruby/placeholder"], environment
+    return Language("ruby", RUBY, prepare)
+
+
+def file_of(name):
+    return name.replace(" ", "_") + ".rb"
+
+
+def scripts(ruby):
+    ruby.write("other.rb", "X = 1 unless defined? X; p __FILE__, __dir__\n")
+    ruby.write("zed.rb", "Zed = 26\n")
+    for name, text in SCRIPTS.items():
+        ruby.write(file_of(name), text.lstrip("\n") + "\n")
+    for name in SCRIPTS:
+        # Ruby knows the memory of as many words as the prewarm had.
+        words = [file_of(name), "a b"] if name == "title" else [file_of(name), "a b", "", "ü"]
+        ruby.same_on_both(name, words)
+        if name not in ONLY_BOOTED:
+            ruby.same(name + ", with imports", words, imports=IMPORTS)
+
+
+def programs(ruby):
+    """Each way to name a program."""
+    arguments = file_of("arguments")
+    os.mkdir(ruby.folder + "/sub")
+    os.symlink("../" + arguments, ruby.folder + "/sub/link.rb")
+    ruby.write("ünïcode name.rb", "p __FILE__, $0\n")
+    ruby.write("exe", "#!/usr/bin/env ruby\n# frozen_string_literal: true\np 'x'.frozen?, __LINE__, $0, __FILE__\nraise 'x'\n", 0o755)
+    ruby.write("warned", "#!/usr/bin/ruby -w\nx = 1\np $VERBOSE, __LINE__, $0\n", 0o755)
+    ruby.write("split", "#!/usr/bin/env -S ruby -w\np $VERBOSE\n", 0o755)
+    ruby.write("shell", "#!/bin/sh\nexec ruby -x \"$0\"\n#!ruby\np 1\n", 0o755)
+    ruby.write("marked", "\ufeffp 1, __ENCODING__\n")
+    for name, words, more in (
+            ("an absolute name", [ruby.folder + "/" + arguments], {"directory": "/"}),
+            ("a name with a dot", ["./" + arguments], {}),
+            ("a name with two dots", ["../" + arguments], {"directory": "sub"}),
+            ("a link", ["sub/link.rb"], {}),
+            ("a name that is not ASCII", ["ünïcode name.rb"], {}),
+            ("a script for env", ["exe", "q"], {}),
+            ("a script with an option", ["./warned"], {"anew": PROGRAM}),
+            ("a script with an option for env", ["./split"], {"anew": PROGRAM}),
+            ("a script of a shell", ["shell"], {"anew": PROGRAM}),
+            ("a byte order mark", ["marked"], {"anew": PROGRAM}),
+            ("a missing script", ["nosuch.rb"], {"anew": PROGRAM}),
+            ("a folder", ["sub"], {"anew": PROGRAM}),
+            ("an empty name", [""], {"anew": PROGRAM}),
+            ("a command", ["-e", "p ARGV, $0, __FILE__", "x"], {"anew": PROGRAM}),
+            ("standard input", ["-", "x"], {"anew": PROGRAM, "given": b"p ARGV, $0\n__END__\nrest\n"}),
+            ("no word", [], {"anew": PROGRAM, "given": b"p ARGV, $0, __FILE__\n"}),
+            ("two dashes", ["--", arguments], {"anew": PROGRAM})):
+        ruby.same_on_both(name, words, **more)
+    ruby.same("a large environment and many words", [file_of("large environment"), *["x" * 100] * 200],
+              environment=dict(ENVIRONMENT, BIG="x" * 30000))
+
+
+def options(ruby):
+    for words, script in ((["-w"], "warnings"), (["--disable=gems"], "loaded files"), (["-W0", "-Eiso-8859-1:utf-8"], "encodings"),
+                          (["-W0", "-Eiso-8859-1:utf-8"], "arguments"), (["--enable=frozen-string-literal"], "main"),
+                          (["-I/nowhere"], "loaded files"), (["--encoding=ascii"], "encodings")):
+        ruby.same(" ".join(words) + ", " + script, [file_of(script), "ü"], options=words)
+    ruby.same("an option too many", ["-w", file_of("warnings")], anew=PROGRAM)
+    ruby.same("an option too few", [file_of("warnings")], options=["-w"], direct=[RUBY, file_of("warnings")], anew=OPTIONS)
+
+
+def variables(ruby):
+    zone, arguments = [file_of("time zone")], [file_of("arguments"), "ü"]
+    tokyo = dict(ENVIRONMENT, TZ="Asia/Tokyo")
+    ruby.same("a time zone", zone, environment=tokyo, prewarm=ENVIRONMENT)
+    ruby.same("a time zone that is gone", zone, prewarm=tokyo)
+    for name in ("encodings", "arguments", "streams"):
+        ruby.same(f"the C locale, {name}", [file_of(name), "ü"], environment=dict(ENVIRONMENT, LC_ALL="POSIX"))
+    ruby.same("another locale", arguments, environment=dict(ENVIRONMENT, LC_ALL="POSIX"), prewarm=ENVIRONMENT, anew=VARIABLE)
+    ruby.same("RUBYOPT", [file_of("warnings")], environment=dict(ENVIRONMENT, RUBYOPT="-w -rset"))
+    ruby.same("another RUBYOPT", [file_of("warnings")], environment=dict(ENVIRONMENT, RUBYOPT="-w"), prewarm=ENVIRONMENT,
+              anew=VARIABLE)
+    ruby.same("RUBYOPT that is gone", [file_of("warnings")], prewarm=dict(ENVIRONMENT, RUBYOPT="-w"), anew=VARIABLE)
+    ruby.same("a signal that the caller ignores", [file_of("main")], anew=SIGNALS, change=lambda paused: paused.inherit(ignored=[1]))
+    for number in range(3):
+        ruby.same(f"descriptor {number} closed", [file_of("streams")], anew=FAILED,
+                  change=lambda paused, number=number: paused.inherit(closed=[number]),
+                  direct=["/bin/sh", "-c", f"exec \"$@\" {number}>&-", "sh", ruby.interpreter, file_of("streams")],
+                  launch=[ruby.interpreter, file_of("streams")])
+
+
+def files(ruby):
+    """What was imported must be what a direct run would import."""
+    os.mkdir(ruby.folder + "/library")
+    own = dict(ENVIRONMENT, RUBYLIB=ruby.folder + "/library")
+    # Written before the pause with a program that ends: what changes while it is imported is not used.
+    ruby.write("library/fresh.rb", "Fresh = 1\n")
+    ruby.write("fresh.rb", "require 'fresh'; p Fresh\n")
+    subprocess.run([RUBY, "-e", "exit"], check=True)
+
+    def replace(paused):
+        ruby.write("library/new", "Fresh = 2\n")
+        os.rename(ruby.folder + "/library/new", ruby.folder + "/library/fresh.rb")
+
+    ruby.same("an import of one's own", ["fresh.rb"], environment=own, imports=["fresh"])
+    ruby.same("an import that was edited", ["fresh.rb"], environment=own, imports=["fresh"], anew=CHANGED,
+              change=lambda paused: ruby.write("library/fresh.rb", "Fresh = 11\n"))
+    ruby.same("an import that was replaced", ["fresh.rb"], environment=own, imports=["fresh"], anew=CHANGED, change=replace)
+    ruby.same("a file that hides an import", ["fresh.rb"], environment=own, imports=["set"], anew=CHANGED,
+              change=lambda paused: ruby.write("library/set.rb", "p :mine\n"))
+    shutil.rmtree(ruby.folder + "/library")
+    ruby.same("a folder of imports that appears", [file_of("main")], environment=own, anew=CHANGED,
+              change=lambda paused: os.mkdir(ruby.folder + "/library"))
+    for name, text in (("a missing import", "nosuch"), ("an import that fails", ruby.write("fails.rb", "raise 'no'\n"))):
+        refuses(ruby, name, [text])
+
+
+def refuses(language, name, imports):
+    """A process whose imports fail ends before the pause."""
+    from instance import Refused
+    try:
+        language.pause(imports=imports).end()
+        results.report(f"{language.name}: {name} ends the process", False, "it paused")
+    except Refused as refusal:
+        results.report(f"{language.name}: {name} ends the process", "status 72" in str(refusal), str(refusal))
+
+
+def recording(ruby):
+    """A list is recorded at the end of a launch, in the order of beginning, and can be replayed."""
+    script = ruby.write("records.rb", "require 'net/http'; require 'set'; require_relative 'other'; p $0, ARGV; exit 3\n")
+    path = ruby.folder + "/list"
+    ruby.same("a launch that is recorded", [script, "x"], prewarm=dict(ENVIRONMENT, GREENROOM_RECORD=path))
+    with open(path) as file:
+        names = file.read().splitlines()
+    order = [os.path.basename(name) for name in names]
+    results.report("ruby: the list is in the order of beginning, without the program's folder",
+                   "http.rb" in order and order.index("http.rb") < order.index("protocol.rb") and "other.rb" not in order,
+                   str(order))
+    ruby.same("a recorded list", [script, "x"], imports=names)
+
+
+def tools(ruby):
+    """Tools as they are."""
+    ruby.write("Gemfile", "source 'https://rubygems.org'\n")
+    ruby.write("text.adoc", "= Title\n\nSome *text*.\n\n[source,ruby]\n----\nputs 1\n----\n")
+    for name, words in (("gem", ["env", "version"]), ("gem", ["list", "--local"]), ("gem", ["help", "install"]),
+                        ("bundle", ["--version"]), ("bundle", ["list"]), ("bundle", ["exec", "ruby", "-e", "p 1"]),
+                        ("erb", ["--version"]), ("rake", ["--version"]), ("irb", ["--version"]), ("rdoc", ["--version"]),
+                        ("asciidoctor", ["-o", "-", "-a", "reproducible", "text.adoc"]), ("asciidoctor", ["--version"])):
+        tool = shutil.which(name, path=ENVIRONMENT["PATH"])
+        if not tool:
+            results.skip(f"ruby: {name} {' '.join(words)}", f"there is no {name}")
+            continue
+        ruby.same(f"{name} {' '.join(words)}", [tool, *words])
+
+
+def run():
+    if not os.path.exists(RUBY):
+        return results.skip("ruby", "there is no ruby")
+    ruby = language()
+    for part in (scripts, programs, options, variables, files, recording, tools):
+        part(ruby)
+    ruby.end()
