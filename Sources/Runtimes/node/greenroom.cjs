@@ -1,0 +1,154 @@
+// Pauses Node between its start and its program, for Greenroom.
+//
+// The daemon runs `node [OPTIONS] -r THIS_FILE PLACEHOLDER`. Node loads this file before its program.
+// This file loads what GREENROOM_IMPORTS lists: names of builtin modules ("node:fs") and paths. Then
+// Node asks for Module.runMain, in order to run its program. There it waits for a launch, and hands
+// the launch's program to runMain: what follows is Node's own. Where a launch could differ from a
+// direct call, Node is executed anew with the launch's words in the same process.
+'use strict';
+const Module = module.constructor;
+const fs = require('fs');
+const path = require('path');
+
+// Why Node starts anew (enum gr_anew_reason in CPrewarm/wire.h).
+const otherOptions = 1, otherProgram = 2, changed = 4, otherVariables = 5, failed = 7;
+// What Node reads at its start. NODE_PATH and HOME take effect anew.
+const variables = 'NODE_CHANNEL_* NODE_CLUSTER_* NODE_COMPILE_* NODE_DEBUG* NODE_DISABLE_* NODE_EXTRA_* NODE_ICU_* ' +
+  'NODE_NO_* NODE_OPTIONS NODE_PENDING_* NODE_PRESERVE_* NODE_REDIRECT_* NODE_REPL_* NODE_SKIP_* NODE_TLS_* ' +
+  'NODE_UNIQUE_ID NODE_USE_* NODE_V8_* FORCE_COLOR NO_COLOR OPENSSL_* SSL_CERT_* UV_* WATCH_* LANG LANGUAGE LC_* LD_*';
+
+delete require.cache[__filename];
+if (process.argv[1] === path.join(__dirname, 'placeholder')) {
+  prepare();
+} else {
+  // A worker thread, which inherits the options of the process.
+  process.execArgv = optionsOf(process.execArgv);
+}
+
+function optionsOf(words) {
+  const hook = words.findIndex((word, i) => word === '-r' && words[i + 1] === __filename);
+  return hook < 0 ? words : [...words.slice(0, hook), ...words.slice(hook + 2)];
+}
+
+// A process that was not prepared as the daemon prepares it must not run anything.
+function giveUp(message) {
+  fs.writeSync(2, `greenroom: ${message}\n`);
+  process.reallyExit(72);
+}
+
+function prepare() {
+  const addon = { exports: {} };
+  process.dlopen(addon, path.join(__dirname, '../libgreenroom-runtime.so'));
+  const runtime = addon.exports;
+  const imports = runtime.take('GREENROOM_IMPORTS') ?? '';
+  const record = runtime.take('GREENROOM_RECORD');
+  if (!runtime.findStreams()) giveUp('this Node keeps its streams elsewhere');
+
+  for (const name of imports.split('\n').filter((line) => line !== '')) {
+    try {
+      if (name.startsWith('node:')) require(name);
+      else Module._load(name, null, false);
+    } catch (error) {
+      giveUp(`${name}: ${error?.message}`); // Half-loaded modules stay, so the process is of no use.
+    }
+  }
+  if (process._getActiveHandles().length + process._getActiveRequests().length > 0) {
+    giveUp('what was imported waits for events');
+  }
+
+  const runMain = Object.getOwnPropertyDescriptor(Module, 'runMain');
+  const settle = (value) => Object.defineProperty(Module, 'runMain', { ...runMain, value });
+  Object.defineProperty(Module, 'runMain', {
+    configurable: true,
+    enumerable: true,
+    get() {
+      settle(runMain.value);
+      watchFiles(runtime);
+      const words = runtime.wait();
+      if (!words) giveUp('nobody waits for this process');
+      try {
+        become(runtime, words);
+        if (record) recordImports(record);
+      } catch {
+        runtime.startAnew(failed);
+      }
+      runtime.resume();
+      /^/.exec(''); // Node resets RegExp's memory of the last match before it runs a program.
+      // A bound function adds no frame to stack traces. Recent versions remember the program's name
+      // from before this file, and pass that.
+      return runMain.value.bind(Module, process.argv[1]);
+    },
+    set: settle,
+  });
+}
+
+// Watches the loaded files, their folders, and those above them up to the package, whose package.json
+// Node has read.
+function watchFiles(runtime) {
+  const watched = new Set();
+  for (const file of Object.keys(require.cache)) {
+    watched.add(file);
+    for (let folder = path.dirname(file); ; folder = path.dirname(folder)) {
+      watched.add(folder);
+      const description = path.join(folder, 'package.json');
+      if (fs.existsSync(description)) watched.add(description);
+      else if (folder !== '/' && path.basename(path.dirname(folder)) !== 'node_modules') continue;
+      break;
+    }
+  }
+  for (const file of watched) runtime.watch(file);
+}
+
+const zone = process.env.TZ;
+
+// Makes this process the launch, or starts anew.
+function become(runtime, words) {
+  const options = optionsOf(process.execArgv);
+  const [name, ...rest] = words.slice(1 + options.length);
+  if (options.some((word, i) => word !== words[1 + i])) runtime.startAnew(otherOptions);
+  // "inspect" is a command of Node's.
+  if (!name || name.startsWith('-') || name === 'inspect') runtime.startAnew(otherProgram);
+  if (!runtime.haveEqualVariables(variables)) runtime.startAnew(otherVariables);
+  if (!runtime.areUnchanged()) runtime.startAnew(changed);
+
+  process.chdir('.'); // Node forgets the name of the working directory.
+  Module._initPaths(); // NODE_PATH and HOME
+  if (process.env.TZ !== zone) {
+    // V8 and ICU read TZ again when it is set or deleted.
+    const current = process.env.TZ;
+    process.env.TZ = current ?? '';
+    if (current === undefined) delete process.env.TZ;
+  }
+  const argv0 = Object.getOwnPropertyDescriptor(process, 'argv0');
+  Object.defineProperty(process, 'argv0', { ...argv0, value: words[0] });
+  process.execArgv.splice(0, Infinity, ...options);
+  process.argv.splice(1, Infinity, path.resolve(name), ...rest);
+}
+
+// Writes, when the program ends, what it has loaded outside its own package.
+function recordImports(record) {
+  const { pid } = process;
+  process.on('exit', () => {
+    if (process.pid !== pid) return;
+    try {
+      const own = `${packageOf(fs.realpathSync(process.argv[1]))}/`;
+      const builtins = process.moduleLoadList
+        .filter((entry) => entry.startsWith('NativeModule '))
+        .map((entry) => entry.slice('NativeModule '.length))
+        .filter((name) => Module.builtinModules.includes(name) && !name.startsWith('internal/'))
+        .map((name) => `node:${name}`);
+      const files = Object.keys(require.cache)
+        .filter((file) => !file.startsWith(own) || file.startsWith(`${own}node_modules/`));
+      fs.writeFileSync(record, [...builtins, ...files].map((name) => `${name}\n`).join(''));
+    } catch {
+      // The daemon finds no list.
+    }
+  });
+}
+
+function packageOf(file) {
+  for (let folder = path.dirname(file); folder !== '/'; folder = path.dirname(folder)) {
+    if (fs.existsSync(path.join(folder, 'package.json'))) return folder;
+  }
+  return path.dirname(file);
+}
