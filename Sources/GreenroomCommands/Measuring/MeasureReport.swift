@@ -1,0 +1,107 @@
+import GreenroomControl
+import GreenroomManifest
+import Varlink
+
+/// What a measurement has shown, for people and for programs.
+struct MeasureReport {
+    private let contenders: [Contender]
+    private let verdict: Verdict
+    private let rounds: Int
+    private let words: [String]
+
+    init(_ contenders: [Contender], _ verdict: Verdict, rounds: Int, words: [String]) {
+        self.contenders = contenders
+        self.verdict = verdict
+        self.rounds = rounds
+        self.words = words
+    }
+
+    private static let histogramWidth = 24
+
+    func text(_ appearance: Appearance) -> String {
+        let base = contenders[0]
+        let times = contenders.flatMap { $0.firstOutputs ?? $0.ends }
+        let histogram = Histogram(of: times, width: Self.histogramWidth)
+        var table = Table(
+            "STARTED", "OUTPUT", "RATIO", "END", "RATIO", "P90", "MEMORY", "PREPARED", "TIMES")
+        for contender in contenders {
+            if let objection = contender.objection {
+                table.add([contender.name, objection], styles: [:])
+                continue
+            }
+            table.add(
+                [
+                    contender.name, Self.milliseconds(contender.firstOutputs?.median),
+                    Self.ratio(contender.firstOutputs?.median, base.firstOutputs?.median),
+                    Self.milliseconds(contender.ends.median),
+                    Self.ratio(contender.ends.median, base.ends.median),
+                    Self.milliseconds(contender.ends.quantile(0.9)),
+                    contender.byteCount.map(Phrase.bytes) ?? "-",
+                    Self.milliseconds(contender.preparations.median),
+                    histogram.line(contender.firstOutputs ?? contender.ends),
+                ], styles: [:])
+        }
+        return table.text(appearance)
+            + "Medians of \(rounds) runs of each kind, in turns, on this machine now; the curves go from "
+            + "\(Self.milliseconds(times.min())) to \(Self.milliseconds(times.max())).\n"
+            + "Verdict: \(sentence).\n"
+    }
+
+    private var sentence: String {
+        switch verdict.choice {
+        case .depth(let depth): "Depth=\(depth.rawValue): \(verdict.reason)"
+        case .none: "it need not be prewarmed: \(verdict.reason)"
+        }
+    }
+
+    private static func milliseconds(_ nanoseconds: UInt64?) -> String {
+        nanoseconds.map { Phrase.duration(uSec: Int64(clamping: $0 / 1000)) } ?? "-"
+    }
+
+    /// In hundredths.
+    private static func ratio(_ time: UInt64?, _ base: UInt64?) -> String {
+        guard let time, let base, base > 0 else { return "-" }
+        let hundredths = (time * 100 + base / 2) / base
+        let rest = hundredths % 100
+        return "\(hundredths / 100).\(rest < 10 ? "0" : "")\(rest)"
+    }
+}
+
+extension MeasureReport: ParametersEncodable {
+    func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("rounds", rounds)
+        writer.member("command", words)
+        writer.name("results")
+        writer.beginArray()
+        for contender in contenders {
+            writer.beginObject()
+            contender.encodeMembers(to: &writer)
+            writer.endObject()
+        }
+        writer.endArray()
+        switch verdict.choice {
+        case .depth(let depth): writer.member("depth", depth.rawValue)
+        case .none: writer.member("depth", AppManifest.Depth.none.rawValue)
+        }
+        writer.member("reason", verdict.reason)
+    }
+}
+
+extension Contender: ParametersEncodable {
+    func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("started", name)
+        writer.member("objection", ifPresent: objection)
+        if let firstOutputs { Self.encode("firstOutputUSec", firstOutputs, to: &writer) }
+        Self.encode("endUSec", ends, to: &writer)
+        Self.encode("preparedUSec", preparations, to: &writer)
+        writer.member("byteCount", ifPresent: byteCount)
+        writer.member("missCount", missCount)
+    }
+
+    private static func encode(_ name: String, _ times: [UInt64], to writer: inout JSONWriter) {
+        writer.name(name)
+        writer.beginArray()
+        for time in times { writer.value(Int64(clamping: time / 1000)) }
+        writer.endArray()
+    }
+}

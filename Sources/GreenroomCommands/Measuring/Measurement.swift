@@ -1,0 +1,145 @@
+import Glibc
+import GreenroomControl
+import GreenroomLinux
+import GreenroomManifest
+import UnitFile
+
+/// Starts a program again and again in several ways, in turns, so that what else the machine does
+/// touches all of them alike.
+///
+/// The daemon that launches it is a private one. So the machine's daemon and its pools are left alone,
+/// and each way has an app of its own, with a manifest that says nothing but the program, its
+/// environment and the depth. Sockets, limits and the sandbox of the app's manifest are not measured.
+struct Measurement {
+    let words: [String]
+    let rounds: Int
+    private(set) var contenders: [Contender]
+    private let daemon: PrivateDaemon
+    private let client: ControlClient
+    private let clock: SampleClock
+    private let environment: [String]
+
+    init(
+        _ program: MeasuredProgram, rounds: Int, clock: SampleClock
+    ) throws(Failure) {
+        words = program.words
+        environment = program.environment
+        self.rounds = rounds
+        self.clock = clock
+        contenders =
+            [Contender("direct"), Contender("cold", app: "measure.cold")]
+            + Self.depths.map { Contender($0.rawValue, app: "measure.\($0.rawValue)", depth: $0) }
+        daemon = try PrivateDaemon(
+            contenders.compactMap { contender in
+                contender.app.map { ($0, Self.manifest(program, contender.depth)) }
+            })
+        client = try ControlClient(path: daemon.socket)
+    }
+
+    /// The depths that a program's manifest may name, the least deep first.
+    static let depths: [AppManifest.Depth] = [.main]
+
+    private static func manifest(_ program: MeasuredProgram, _ depth: AppManifest.Depth?) -> String
+    {
+        let lines =
+            ["[App]", "Exec=" + UnitFile.quoted(program.words[0])] + program.settings.app
+            + ["[Prewarm]", "Depth=\((depth ?? .none).rawValue)", "When=demand", "Count=0"]
+            + (depth == nil ? [] : program.settings.prewarm)
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// Does all rounds.
+    /// - Parameter progress: called after each round with its number.
+    mutating func run(_ progress: (Int) -> Void) throws(Failure) {
+        for index in contenders.indices { try learn(index) }
+        for round in 1...rounds {
+            // Whoever comes after another finds that one's traces in the caches, so the order turns.
+            for step in contenders.indices {
+                let index = (step + round) % contenders.count
+                if contenders[index].objection == nil {
+                    contenders[index].samples.append(try sample(index))
+                }
+            }
+            progress(round)
+        }
+    }
+
+    /// The first run of each way is not counted: it reads the program's files, and shows the daemon the
+    /// caller's environment.
+    private mutating func learn(_ index: Int) throws(Failure) {
+        if let app = contenders[index].app, contenders[index].depth != nil {
+            contenders[index].objection = try objection(to: app)
+        }
+        if contenders[index].objection == nil { _ = try sample(index, counts: false) }
+    }
+
+    /// Why the app is not prewarmed to the depth that its manifest names.
+    private func objection(to app: String) throws(Failure) -> String? {
+        guard case .explained(let explanation) = try client.call(.explain(app: app)) else {
+            return "the daemon does not explain it"
+        }
+        return explanation.isEligible ? nil : explanation.reasons.first?.text ?? "not eligible"
+    }
+
+    private mutating func sample(_ index: Int, counts: Bool = true) throws(Failure) -> Sample {
+        guard let app = contenders[index].app else { return try direct() }
+        let isPrewarmed = contenders[index].depth != nil
+        if isPrewarmed { try prepare(index, app, counts: counts) }
+        let pipe = try Self.system { () throws(SystemError) in try FileDescriptor.pipe() }
+        let null = try Self.system { () throws(SystemError) in
+            try FileDescriptor.open("/dev/null", O_RDWR)
+        }
+        var call = Control.LaunchCall(app: app)
+        call.isAttached = true
+        call.arguments = words.dropFirst().map(ByteString.text)
+        call.callerEnvironment = environment.map(ByteString.text)
+        (call.standardInput, call.standardOutput, call.standardError) = (0, 1, 0)
+        clock.begin()
+        let reply = try client.call(
+            .launch(call), descriptors: [null.rawValue, pipe.writing.rawValue])
+        guard case .launched(let launched) = reply else { throw .unknown("another question") }
+        let (first, output) = try clock.read(pipe.reading, closing: pipe.writing)
+        guard case .exited(let exited) = try client.call(.wait(.instance(launched.instance)))
+        else { throw .unknown("another question") }
+        if counts, isPrewarmed, launched.kind.known != .prewarmed {
+            contenders[index].missCount += 1
+        }
+        return Sample(
+            firstOutput: first, end: clock.elapsed, output: output, exit: Ending(exited.exit))
+    }
+
+    /// Has an instance paused for the next launch.
+    private mutating func prepare(
+        _ index: Int, _ app: String, counts: Bool
+    ) throws(Failure) {
+        let start = MonotonicClock.nanoseconds
+        _ = try client.call(.prewarm(app: app, count: 1))
+        let time = MonotonicClock.nanoseconds - start
+        guard counts, case .status(let instances) = try client.call(.status(.app(app))) else {
+            return
+        }
+        contenders[index].preparations.append(time)
+        let paused = instances.first { $0.state == .prewarmed }
+        contenders[index].byteCount = paused?.byteCount ?? contenders[index].byteCount
+    }
+
+    private func direct() throws(Failure) -> Sample {
+        let pipe = try Self.system { () throws(SystemError) in try FileDescriptor.pipe() }
+        clock.begin()
+        let process = try Self.system { () throws(SystemError) in
+            try MeasuredProcess.spawn(
+                words[0], words, environment: environment, pipe: pipe.writing.rawValue)
+        }
+        let (first, output) = try clock.read(pipe.reading, closing: pipe.writing)
+        var status: CInt = 0
+        while unsafe waitpid(process, &status, 0) < 0, errno == EINTR {}
+        // WIFEXITED and WEXITSTATUS (wait(2)) are macros.
+        let exit: Ending =
+            status & 0x7f == 0 ? .status((status >> 8) & 0xff) : .signal(status & 0x7f)
+        return Sample(firstOutput: first, end: clock.elapsed, output: output, exit: exit)
+    }
+
+    private static func system<T>(_ work: () throws(SystemError) -> T) throws(Failure) -> T {
+        do throws(SystemError) { return try work() } catch { throw .system(error) }
+    }
+}

@@ -1,0 +1,83 @@
+import Glibc
+import GreenroomControl
+import GreenroomLinux
+
+/// One run of a program, measured by its caller.
+struct Sample {
+    /// From the request to the first byte on standard output, and to the end of the process and of
+    /// its output, in nanoseconds. A program that prints nothing has no first byte.
+    var firstOutput: UInt64?
+    var end: UInt64
+    /// What it printed, up to ``outputLimit``, and how it ended.
+    var output: [UInt8]
+    var exit: Ending
+
+    /// The output that is kept to be compared.
+    static let outputLimit = 1 << 20
+}
+
+/// Takes the times of runs. Signals that would end this process end the measurement instead, so that
+/// nothing is left behind.
+final class SampleClock {
+    /// A run may take this long.
+    static let deadline: UInt64 = 120_000_000_000
+
+    private let signals: SignalDescriptor
+    private(set) var start: UInt64 = 0
+
+    init() throws(Failure) {
+        do throws(SystemError) {
+            signals = try SignalDescriptor([SIGINT, SIGTERM, SIGHUP])
+        } catch {
+            throw .system(error)
+        }
+    }
+
+    func begin() { start = MonotonicClock.nanoseconds }
+
+    var elapsed: UInt64 { MonotonicClock.nanoseconds - start }
+
+    /// Reads a pipe to its end, which comes when nobody holds the other end any more.
+    /// - Parameter writeEnd: this process's own.
+    func read(
+        _ pipe: FileDescriptor, closing writeEnd: FileDescriptor
+    ) throws(Failure) -> (first: UInt64?, output: [UInt8]) {
+        close(writeEnd.release())
+        var first: UInt64?
+        var output: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 64 << 10)
+        while true {
+            try wait(for: pipe.rawValue)
+            let count = unsafe buffer.withUnsafeMutableBytes {
+                unsafe Glibc.read(pipe.rawValue, $0.baseAddress, $0.count)
+            }
+            guard count > 0 else {
+                if count < 0 && errno == EINTR { continue }
+                return (first, output)
+            }
+            if first == nil { first = elapsed }
+            output += buffer[..<min(count, max(0, Sample.outputLimit - output.count))]
+        }
+    }
+
+    /// The signal that ended the measurement.
+    private(set) var interruption: CInt?
+
+    /// Waits until the descriptor can be read.
+    private func wait(for descriptor: CInt) throws(Failure) {
+        let rest = Self.deadline - min(Self.deadline, elapsed)
+        var entries = [
+            PollEntry(descriptor, POLLIN), PollEntry(signals.descriptor.rawValue, POLLIN),
+        ]
+        do throws(SystemError) {
+            let count = try PollEntry.wait(&entries, milliseconds: CInt(rest / 1_000_000))
+            if entries[1].isReady, let signal = try signals.next() {
+                interruption = signal
+                throw SystemError(code: EINTR, call: "measuring")
+            }
+            if count == 0 { throw SystemError(code: ETIMEDOUT, call: "waiting for the program") }
+        } catch {
+            throw .system(error)
+        }
+    }
+}

@@ -1,0 +1,116 @@
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import GreenroomLinux
+import TestSupport
+import Testing
+import Varlink
+
+/// `greenroomctl measure`: a program is started in several ways by a daemon of its own.
+@Suite struct MeasureTests {
+    private static let app = "org.example.slow"
+    private let folder: TemporaryDirectory
+    init() throws { folder = try TemporaryDirectory() }
+
+    private static func program() throws -> String {
+        try compileWithLibrary(source: "\(packageRoot)/Tests/Probes/slow-library.c")
+    }
+
+    /// With everything that a daemon gives its apps: other variables would make each launch cold.
+    private var environment: [String] {
+        ["PATH=/usr/bin:/bin", "TMPDIR=\(folder.path)", "HOME=/root", "LANG=C.UTF-8"]
+    }
+
+    private func measure(
+        _ daemon: TestDaemon, _ words: [String], input: Int32? = nil
+    ) throws -> (exit: ChildProcess.Exit, text: String) {
+        let client = try Programs.client
+        let call = [client, "measure", Self.app, "--socket", daemon.socketPath]
+        var request = ChildRequest(client, arguments: call + words, environment: environment)
+        if let input { request.descriptors[0] = input }
+        let (exit, output) = try run(request, mergingErrors: true)
+        return (exit, String(decoding: output, as: UTF8.self))
+    }
+
+    private var leftFolders: [String] {
+        get throws { try FolderContents.names(in: folder.path) }
+    }
+
+    @Test func `a program whose libraries take long is to be paused before main`() throws {
+        let daemon = try TestDaemon(TestApp(Self.app, exec: try Self.program()))
+        let (exit, text) = try measure(daemon, ["--rounds", "3", "--json", "--", "a", "b c"])
+        try #require(exit == .status(0), "\(text)")
+        let report = try JSONValue(parsing: text)
+        #expect(report["depth"] == .string("main"), "\(text)")
+        #expect(report["rounds"] == .integer(3))
+        guard case .array(let results) = report["results"] else {
+            throw TestError("no results: \(text)")
+        }
+        #expect(
+            results.prefix(3).map { $0["started"] }
+                == [.string("direct"), .string("cold"), .string("main")])
+        for result in results where result["objection"] == nil {
+            for name in ["endUSec", "firstOutputUSec"] {
+                guard case .array(let times) = result[name] else {
+                    throw TestError("no \(name): \(text)")
+                }
+                #expect(times.count == 3)
+            }
+            #expect(result["missCount"] == .integer(0))
+        }
+        // The machine's own daemon was not asked to start anything, and the private one has ended.
+        #expect(try daemon.client().instances().isEmpty)
+        #expect(try leftFolders.isEmpty)
+        for process in Processes.mentioning(folder.path) { try Processes.awaitEnd(of: process) }
+    }
+
+    @Test func `what pays is written into a drop-in, and takes effect`() throws {
+        let daemon = try TestDaemon(TestApp(Self.app, exec: try Self.program()))
+        let (exit, text) = try measure(daemon, ["--rounds", "3", "--apply", "--", "a"])
+        try #require(exit == .status(0), "\(text)")
+        #expect(text.contains("Verdict: Depth=main: main saves"))
+        let path = "\(daemon.appDirectory)/\(Self.app).app.d/measured.conf"
+        let written = String(decoding: try readFile(path), as: UTF8.self)
+        #expect(written.contains("[Prewarm]\nDepth=main\n"), "\(written)")
+        #expect(try daemon.client().explain(Self.app).isEligible)
+    }
+
+    @Test func `nothing is run of which nobody said how, without a terminal`() throws {
+        let daemon = try TestDaemon(TestApp(Self.app, exec: try Self.program()))
+        let null = open("/dev/null", O_RDONLY | O_CLOEXEC)
+        defer { close(null) }
+        let (exit, text) = try measure(daemon, [], input: null)
+        #expect(exit == .status(1))
+        #expect(text.contains("give its arguments after \"--\", or --yes"), "\(text)")
+        #expect(try leftFolders.isEmpty)
+    }
+
+    @Test func `a program that cannot be paused is measured cold, with the reason`() throws {
+        let program = try compileProbe(
+            "behave.c", with: ProbeCompiler("clang", ["-static"]), output: "static")
+        let daemon = try TestDaemon(TestApp(Self.app, exec: program))
+        let (exit, text) = try measure(daemon, ["--rounds", "3", "--", "exit", "3"])
+        #expect(exit == .status(0))
+        #expect(text.contains("statically linked"), "\(text)")
+        #expect(text.contains("Verdict: it need not be prewarmed"), "\(text)")
+    }
+
+    @Test func `an interrupted measurement leaves nothing behind`() throws {
+        let daemon = try TestDaemon(TestApp(Self.app, exec: try Self.program()))
+        let client = try Programs.client
+        let changes = try Inotify()
+        _ = try changes.watch(folder.path, for: UInt32(IN_CREATE))
+        let process = try ChildProcess(
+            ChildRequest(
+                client,
+                arguments: [
+                    client, "measure", Self.app, "--socket", daemon.socketPath, "--rounds", "1000",
+                    "--", "a",
+                ], environment: environment))
+        #expect(try changes.descriptor.waitUntilReadable(milliseconds: Processes.deadline))
+        process.kill(SIGINT)
+        #expect(try process.waitForExit() == .signal(SIGINT))
+        #expect(try leftFolders.isEmpty)
+        for process in Processes.mentioning(folder.path) { try Processes.awaitEnd(of: process) }
+    }
+}

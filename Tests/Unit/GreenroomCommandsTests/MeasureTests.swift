@@ -1,0 +1,78 @@
+import GreenroomManifest
+import Testing
+import UnitFile
+
+@testable import GreenroomCommands
+
+/// What a measurement concludes, and how it shows times.
+@Suite struct MeasureTests {
+    private func contender(
+        _ depth: AppManifest.Depth?, milliseconds: [UInt64], output: String = "same",
+        status: Int32 = 0, misses: Int = 0
+    ) -> Contender {
+        var contender = Contender(depth?.rawValue ?? "direct", app: nil, depth: depth)
+        contender.samples = milliseconds.map {
+            Sample(
+                firstOutput: $0 * 1_000_000, end: $0 * 1_000_000, output: Array(output.utf8),
+                exit: .status(status))
+        }
+        contender.missCount = misses
+        return contender
+    }
+
+    private func choice(
+        direct: [UInt64] = [100, 100, 100], _ others: Contender...
+    ) -> Verdict.Choice {
+        Verdict(direct: contender(nil, milliseconds: direct), others).choice
+    }
+
+    @Test func `the depth with the shortest time is chosen`() {
+        #expect(choice(contender(.main, milliseconds: [50, 50, 50])) == .depth(.main))
+    }
+
+    @Test(arguments: [
+        (100 as UInt64, 91 as UInt64, true), (100, 96, false), (20, 19, false), (8, 7, true),
+        (200, 195, true),
+    ])
+    func `a depth must save a tenth of the time or 5 ms`(
+        direct: UInt64, prewarmed: UInt64, pays: Bool
+    ) {
+        let result = choice(
+            direct: [direct, direct, direct],
+            contender(.main, milliseconds: [prewarmed, prewarmed, prewarmed]))
+        #expect(result == (pays ? .depth(.main) : .none))
+    }
+
+    @Test func `a depth at which the program prints or ends otherwise is not chosen`() {
+        #expect(choice(contender(.main, milliseconds: [1, 1, 1], output: "other")) == .none)
+        #expect(choice(contender(.main, milliseconds: [1, 1, 1], status: 1)) == .none)
+    }
+
+    @Test func `a program that never prints the same is not compared`() {
+        var direct = contender(nil, milliseconds: [100, 100, 100])
+        direct.samples[1].output = [1]
+        let other = contender(.main, milliseconds: [1, 1, 1], output: "other")
+        #expect(Verdict(direct: direct, [other]).choice == .depth(.main))
+    }
+
+    @Test func `launches that were not prewarmed speak against a depth`() {
+        #expect(choice(contender(.main, milliseconds: [1, 1, 1], misses: 1)) == .none)
+    }
+
+    @Test func `quantiles are values that were measured`() {
+        let values: [UInt64] = [5, 1, 4, 2, 3]
+        #expect(values.median == 3)
+        #expect(values.quantile(0) == 1)
+        #expect(values.quantile(1) == 5)
+        #expect(values.quantile(0.9) == 5)
+        #expect([UInt64]().median == nil)
+        #expect([UInt64](arrayLiteral: 7).median == 7)
+    }
+
+    @Test func `a curve is dark where most values are`() {
+        let values: [UInt64] = [100, 100, 100, 800]
+        let line = Histogram(of: values, width: 10).line(values)
+        #expect(line.count == 10)
+        #expect(line.first == "█" && line.last == "▂" && line.filter { $0 != " " }.count == 2)
+    }
+}
