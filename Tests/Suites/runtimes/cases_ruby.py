@@ -5,7 +5,7 @@ import subprocess
 
 import results
 from comparing import ENVIRONMENT, Language
-from instance import CHANGED, FAILED, OPTIONS, PROGRAM, RUNTIMES, SIGNALS
+from instance import CHANGED, FAILED, OPTIONS, PROGRAM, Refused, RUNTIMES, SIGNALS
 from instance import ENVIRONMENT as VARIABLE
 
 RUBY = "/usr/bin/ruby"
@@ -234,7 +234,6 @@ def files(ruby):
 
 def refuses(language, name, imports):
     """A process whose imports fail ends before the pause."""
-    from instance import Refused
     try:
         language.pause(imports=imports).end()
         results.report(f"{language.name}: {name} ends the process", False, "it paused")
