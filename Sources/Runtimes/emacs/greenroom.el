@@ -1,0 +1,176 @@
+;;; greenroom.el --- pause Emacs before its program, for Greenroom  -*- lexical-binding: t -*-
+
+;;; Commentary:
+
+;; The daemon runs `emacs -Q -batch -l THIS_FILE PLACEHOLDER'.  Emacs works through the words of its
+;; command line in `command-line-args-left'.  This file requires what GREENROOM_IMPORTS lists, and
+;; puts a form there in place of the placeholder.  When Emacs evaluates the form, it has left this
+;; file.  There it waits for a launch, and the launch's words take the place of its own: what follows
+;; is Emacs's own.  Where a launch could differ from a direct call, Emacs is executed anew with the
+;; launch's words in the same process.
+
+;;; Code:
+
+(module-load (expand-file-name "../libgreenroom-runtime.so" (file-name-directory load-file-name)))
+
+(let* ((functions (symbol-plist 'greenroom-functions))
+       (native (lambda (name &rest arguments) (apply (plist-get functions name) arguments)))
+       (file load-file-name)
+       ;; Why Emacs starts anew (enum gr_anew_reason in CPrewarm/wire.h).
+       (other-options 1) (other-program 2) (changed 4) (other-variables 5) (failed 7)
+       ;; What Emacs reads at its start.
+       (names (concat "EMACS* HOME USER LOGNAME NAME SHELL ESHELL TMPDIR TMP TEMP XDG_* LANG LANGUAGE LC_* LD_* "
+                      "PATH DISPLAY WAYLAND_DISPLAY TERM COLORTERM MAIL EMAIL INFOPATH ORGANIZATION HOSTNAME"))
+       (give-up
+        (lambda (message)
+          (princ (format "greenroom: %s\n" message) #'external-debugging-output)
+          (let ((kill-emacs-hook nil)) (kill-emacs 72))))
+       (imports (split-string (or (funcall native 'take "GREENROOM_IMPORTS") "") "\n" t))
+       (record (funcall native 'take "GREENROOM_RECORD"))
+       (own-name
+        (with-temp-buffer
+          (insert-file-contents-literally "/proc/self/cmdline")
+          (car (split-string (buffer-string) "\0"))))
+       ;; The strings of the launch, as bytes.
+       (strings
+        (lambda (which)
+          (butlast (split-string (apply #'unibyte-string (append (funcall native which) nil)) "\0"))))
+       ;; Emacs decodes the words of its command line by the locale, and takes a variable for UTF-8
+       ;; if it may be UTF-8.
+       (decode-word (lambda (bytes) (decode-coding-string bytes locale-coding-system t)))
+       (decode-variable
+        (lambda (bytes)
+          (let ((text (with-no-warnings (string-as-multibyte bytes))))
+            (if (and (/= (length text) (length bytes)) (= (string-bytes text) (length bytes))) text bytes))))
+       ;; Options that Emacs obeys before it works through the other words, each in one form.
+       (first-option
+        (lambda (word)
+          (cond ((member word '("-Q" "-quick" "--quick")) "-Q")
+                ((member word '("-batch" "--batch")) "-batch"))))
+       ;; Those that are obeyed in turn, with a word that follows.
+       (options '("-l" "-load" "--load" "-f" "-funcall" "--funcall" "-e" "-eval" "--eval" "-execute" "--execute"
+                  "-L" "-directory" "--directory" "-insert" "--insert"))
+       ;; What Emacs leaves of the words of a launch when it begins to work through them, in a list;
+       ;; nil if a word is not known here, or if the first options are not those of this process.
+       (rest-of
+        (lambda (words)
+          (let ((seen nil) (rest nil) (is-known t))
+            (while (funcall first-option (car words))
+              (push (funcall first-option (pop words)) seen))
+            (when (member (car words) '("-script" "--script"))
+              (pop words)
+              (push "-batch" seen)
+              (push "-scriptload" rest)
+              (if words (push (pop words) rest) (setq is-known nil)))
+            (while words
+              (let ((word (pop words)))
+                (push word rest)
+                (cond ((member word options)
+                       (if words (push (pop words) rest) (setq is-known nil)))
+                      ((and (string-prefix-p "-" word) (not (member word '("-kill" "--kill"))))
+                       (setq is-known nil)))))
+            (and is-known (member "-Q" seen) (member "-batch" seen) (list (nreverse rest))))))
+       ;; PWD names the working directory where it is right, as when Emacs starts.
+       (set-directory
+        (lambda ()
+          (let* ((real (file-symlink-p "/proc/self/cwd"))
+                 (variable (getenv-internal "PWD" process-environment))
+                 (is-right (and variable (string-prefix-p "/" variable) (file-equal-p variable real)))
+                 (directory (file-name-as-directory (if is-right variable real))))
+            (unless (file-directory-p directory) (funcall native 'start-anew failed))
+            (setq command-line-default-directory directory)
+            (dolist (buffer (buffer-list))
+              (with-current-buffer buffer (setq default-directory directory)))
+            (when (and variable (not is-right))
+              (setq process-environment (delete (concat "PWD=" variable) process-environment))))))
+       ;; Emacs has noted the umask, which only proc_pid_status(5) tells.
+       (read-mask
+        (lambda ()
+          (with-temp-buffer
+            (insert-file-contents-literally "/proc/self/status")
+            (re-search-forward "^Umask:\t\\([0-7]+\\)")
+            (string-to-number (match-string 1) 8))))
+       ;; Emacs has noted the directory of files to visit, so their names become absolute.
+       (visit-here
+        (lambda (files)
+          (let ((normalize (symbol-function 'command-line-normalize-file-name)))
+            (fset 'command-line-normalize-file-name
+                  (lambda (name)
+                    (if (memq name files)
+                        (expand-file-name (funcall normalize name) command-line-default-directory)
+                      (funcall normalize name)))))))
+       (files-of
+        (lambda (words)
+          (let ((files nil))
+            (while words
+              (let ((word (pop words)))
+                (cond ((or (member word options) (equal word "-scriptload")) (pop words))
+                      ((not (string-prefix-p "-" word)) (push word files)))))
+            files)))
+       (record-imports
+        (lambda (program)
+          (let ((known features)
+                (folder (and program (file-name-directory (expand-file-name program)))))
+            (add-hook
+             'kill-emacs-hook
+             (lambda ()
+               (let ((names nil))
+                 (dolist (feature features) ; the last one first
+                   (let ((source (symbol-file feature 'provide)))
+                     (when (and source (not (memq feature known))
+                                (equal (file-name-base source) (symbol-name feature)) ; `require' finds it
+                                (not (and folder (string-prefix-p folder source))))
+                       (push (concat (symbol-name feature) "\n") names))))
+                 (ignore-errors (write-region (apply #'concat names) nil record nil 'quiet))))
+             t))))
+       (become
+        (lambda ()
+          (let* ((words (funcall strings 'words))
+                 (rest (funcall rest-of (cdr words))))
+            (unless (equal (car words) own-name) (funcall native 'start-anew other-options))
+            (unless rest (funcall native 'start-anew other-program))
+            (unless (funcall native 'variables-equal names) (funcall native 'start-anew other-variables))
+            (unless (funcall native 'unchanged) (funcall native 'start-anew changed))
+            (setq process-environment (nreverse (mapcar decode-variable (funcall strings 'variables)))
+                  initial-environment (copy-sequence process-environment))
+            (setenv "TZ" (getenv "TZ")) ; Emacs reads it again
+            (setq process-environment (copy-sequence initial-environment))
+            (funcall set-directory)
+            (set-default-file-modes (logand #o777 (lognot (funcall read-mask))))
+            (setq rest (mapcar decode-word (car rest)))
+            (if rest
+                ;; Emacs has called the function that it is in with this list, which backtraces show.
+                (let ((list (cdr command-line-args)))
+                  (setcar list (car rest))
+                  (setcdr list (cdr rest))
+                  (setq command-line-args-left list))
+              (setcdr command-line-args nil)
+              (setq command-line-args-left nil))
+            (when (funcall files-of rest) (funcall visit-here (funcall files-of rest)))
+            (setq before-init-time (current-time)
+                  after-init-time (current-time))
+            (when record (funcall record-imports (cadr rest)))
+            (funcall native 'resume))))
+       (pause
+        (lambda ()
+          (unintern "greenroom-functions" obarray)
+          (setq load-history (delq (assoc file load-history) load-history))
+          ;; The files of Emacs itself are replaced, never edited, so their folders are enough.
+          (let ((installed (file-name-directory (locate-library "simple"))))
+            (dolist (entry load-history)
+              (when (and (stringp (car entry)) (not (string-prefix-p installed (car entry))))
+                (funcall native 'watch (car entry)))))
+          (dolist (folder load-path)
+            (funcall native 'watch (directory-file-name folder)))
+          (unless (funcall native 'wait) (funcall give-up "nobody waits for this process"))
+          (condition-case nil
+              (funcall become)
+            (error (funcall native 'start-anew failed))))))
+  (dolist (name imports)
+    (condition-case error
+        (require (intern name))
+      (error (funcall give-up (format "%s: %s" name (error-message-string error))))))
+  (setplist 'greenroom-functions (list 'pause pause))
+  (setq command-line-args-left (list "--eval" "(funcall (get 'greenroom-functions 'pause))")))
+
+;;; greenroom.el ends here

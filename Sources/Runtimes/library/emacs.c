@@ -1,0 +1,157 @@
+/// The module of emacs/greenroom.el, for Emacs's module interface (emacs-module.h).
+#define _GNU_SOURCE
+#include "files.h"
+#include "runtime.h"
+#include "variables.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct value *value;
+typedef struct environment environment;
+typedef value (*callback)(environment *, ptrdiff_t count, value *arguments, void *data);
+
+/// struct emacs_env, whose beginning is the same in every version from 25 on.
+struct environment {
+    ptrdiff_t size;
+    void *unused_private;
+    void *unused_references[2];
+    void *unused_exits[5];
+    value (*make_function)(environment *, ptrdiff_t least, ptrdiff_t most, callback, const char *text,
+                           void *data);
+    value (*funcall)(environment *, value function, ptrdiff_t count, value *arguments);
+    value (*intern)(environment *, const char *name);
+    void *unused_types[3];
+    intmax_t (*extract_integer)(environment *, value);
+    void *unused_numbers[3];
+    bool (*copy_string_contents)(environment *, value, char *buffer, ptrdiff_t *size);
+    value (*make_string)(environment *, const char *text, ptrdiff_t size);
+};
+/// struct emacs_runtime
+struct runtime {
+    ptrdiff_t size;
+    void *unused_private;
+    environment *(*get_environment)(struct runtime *);
+};
+
+static value truth(environment *env, bool is_true) {
+    return env->intern(env, is_true ? "t" : "nil");
+}
+
+/// The text of a Lisp string; empty if it is too long.
+static const char *text_of(environment *env, value string) {
+    static char text[4096];
+    ptrdiff_t size = sizeof text;
+    if (!env->copy_string_contents(env, string, text, &size)) text[0] = 0;
+    return text;
+}
+
+/// A Lisp string with a character from 0 to 255 for each byte of the strings, each with its NUL:
+/// Emacs takes only valid UTF-8.
+static value bytes_of(environment *env, const char *strings, size_t size) {
+    char *text = malloc(2 * size + 1);
+    size_t used = 0;
+    if (!text) launch_start_anew(GR_ANEW_FAILED);
+    for (size_t i = 0; i < size; i++) {
+        unsigned char byte = (unsigned char)strings[i];
+        if (byte >= 0x80) text[used++] = (char)(0xc0 | byte >> 6);
+        text[used++] = (char)(byte >= 0x80 ? 0x80 | (byte & 0x3f) : byte);
+    }
+    value result = env->make_string(env, text, (ptrdiff_t)used);
+    free(text);
+    return result;
+}
+
+/// The byte count of those of the strings that follow the first one in memory. The launch's strings
+/// do; variables that this process has set, which the launch keeps, are elsewhere.
+static size_t byte_count(char **strings) {
+    size_t size = 0;
+    for (char **string = strings; *string && *string == *strings + size; string++)
+        size += strlen(*string) + 1;
+    return size;
+}
+
+/// (wait) -> whether a launch has come
+static value wait_for_launch(environment *env, ptrdiff_t count, value *arguments, void *data) {
+    (void)count, (void)arguments, (void)data;
+    bool is_launched = launch_wait();
+    if (is_launched && !launch_has_streams()) launch_start_anew(GR_ANEW_FAILED);
+    return truth(env, is_launched);
+}
+
+static value words(environment *env, ptrdiff_t count, value *arguments, void *data) {
+    (void)count, (void)arguments, (void)data;
+    return bytes_of(env, *launch_argv, byte_count(launch_argv));
+}
+
+static value variables(environment *env, ptrdiff_t count, value *arguments, void *data) {
+    (void)count, (void)arguments, (void)data;
+    return bytes_of(env, *launch_environment, byte_count(launch_environment));
+}
+
+static value resume(environment *env, ptrdiff_t count, value *arguments, void *data) {
+    (void)count, (void)arguments, (void)data;
+    launch_resume();
+    return truth(env, true);
+}
+
+/// (start-anew REASON) does not return.
+static value start_anew(environment *env, ptrdiff_t count, value *arguments, void *data) {
+    (void)count, (void)data;
+    launch_start_anew((enum gr_anew_reason)env->extract_integer(env, arguments[0]));
+}
+
+/// (take NAME) -> the value of a variable of the daemon's, or nil
+static value take(environment *env, ptrdiff_t count, value *arguments, void *data) {
+    (void)count, (void)data;
+    char *text = launch_take_variable(text_of(env, arguments[0]));
+    return text ? env->make_string(env, text, (ptrdiff_t)strlen(text)) : truth(env, false);
+}
+
+static value watch(environment *env, ptrdiff_t count, value *arguments, void *data) {
+    (void)count, (void)data;
+    files_watch(text_of(env, arguments[0]));
+    return truth(env, true);
+}
+
+static value are_unchanged(environment *env, ptrdiff_t count, value *arguments, void *data) {
+    (void)count, (void)arguments, (void)data;
+    return truth(env, files_are_unchanged());
+}
+
+/// (variables-equal NAMES): see variables.h
+static value have_equal_variables(environment *env, ptrdiff_t count, value *arguments, void *data) {
+    (void)count, (void)data;
+    return truth(env, variables_are_equal(text_of(env, arguments[0])));
+}
+
+/// What Emacs requires of a module. Apache License 2.0 is compatible with version 3 of the GPL.
+EXPORT extern const int plugin_is_GPL_compatible;
+const int plugin_is_GPL_compatible = 1;
+
+/// Emacs calls this when it loads the library. The functions go to the symbol `greenroom-functions`,
+/// as properties, so that they have no names.
+EXPORT int emacs_module_init(struct runtime *runtime);
+EXPORT int emacs_module_init(struct runtime *runtime) {
+    static const struct {
+        const char *name;
+        ptrdiff_t count;
+        callback body;
+    } functions[] = {
+        {"wait", 0, wait_for_launch}, {"words", 0, words},
+        {"variables", 0, variables},  {"resume", 0, resume},
+        {"start-anew", 1, start_anew}, {"take", 1, take},
+        {"watch", 1, watch},          {"unchanged", 0, are_unchanged},
+        {"variables-equal", 1, have_equal_variables},
+    };
+    environment *env = runtime->get_environment(runtime);
+    value put = env->intern(env, "put"), holder = env->intern(env, "greenroom-functions");
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
+        value function = env->make_function(env, functions[i].count, functions[i].count,
+                                            functions[i].body, "", NULL);
+        env->funcall(env, put, 3,
+                     (value[]){holder, env->intern(env, functions[i].name), function});
+    }
+    return 0;
+}
