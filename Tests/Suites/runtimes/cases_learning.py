@@ -46,6 +46,9 @@ MODULES = {
     "g_lazily": ("def f():\n  import g_arguments", "import"),
     "g_package": ("from . import inner", "directory"),
     "g_log": ("import logging", "import"),
+    # The second is there only after the first, which is refused.
+    "g_makes": ("import sys, types; name = sys.argv[0]; sys.modules['g_made'] = types.ModuleType('g_made')", "arguments"),
+    "g_made": ("raise ImportError", "fails"),
 }
 
 
@@ -82,6 +85,7 @@ def records(python, version):
     python.write("hiding/script.py", "import json, g_plain\n")
     python.write("site-packages/g_package/program.py", "import other, json; print(other.x)\n")
     python.write("ends.py", "import json, os; os.fork() or os._exit(0); os.wait(); raise SystemExit(3)\n")
+    python.write("forks.py", "import os, json, sys\nif os.fork() == 0: sys.exit(0)\nos.wait(); os._exit(0)\n")
     environment = dict(ENVIRONMENT, PYTHONPATH=python.folder + "/site-packages")
     path = python.folder + "/recorded"
     names = record(python, ["beside/script.py", "x"], environment, python.folder, path)
@@ -97,13 +101,14 @@ def records(python, version):
     results.report(f"{version}: recording: not those beside a program that is installed", "json" in names and "other" not in names,
                    str(names))
     names = record(python, ["ends.py"], environment, python.folder, path)
-    results.report(f"{version}: recording: by a program that exits, and no child of it", "json" in names, str(names))
+    results.report(f"{version}: recording: by a program that exits", "json" in names, str(names))
     os.remove(path)
+    names = record(python, ["forks.py"], environment, python.folder, path)
+    results.report(f"{version}: recording: by no child", names is None, str(names))
     secret = python.write("secret", "kept\n")
     os.symlink(secret, path + ".new")
     record(python, ["ends.py"], environment, python.folder, path)
     results.report(f"{version}: recording: follows no link", lines(secret) == ["kept"])
-    os.remove(path + ".new")
     python.same("recording changes nothing", ["beside/script.py"], environment=environment,
                 prewarm=dict(environment, GREENROOM_RECORD=path))
     python.same("a list that was learned", ["beside/script.py"], environment=environment, imports=["json", "decimal", "g_plain"])

@@ -1,5 +1,6 @@
 """Perl: unmodified scripts."""
 import os
+import time
 
 import results
 from comparing import ENVIRONMENT, Language
@@ -47,7 +48,7 @@ SCRIPTS = {
     "options of modules": 'use Getopt::Long; GetOptions("x" => \\my $x) or die; print $x // "u", "@ARGV";',
     "dumping": 'use Data::Dumper; $Data::Dumper::Sortkeys = 1; print Dumper({ a => [1, 2] });',
     "begin": 'BEGIN { print "begin $0 ", __LINE__, (caller(0))[3], "\\n" } print "run";',
-    "signals": 'print join ",", map { $_ . ($SIG{$_} // "") } sort keys %SIG; open F, "/proc/self/status"; print grep { /^Sig/ } <F>;',
+    "signals": 'print join ",", map { $_ . ($SIG{$_} // "") } sort keys %SIG; open F, "/proc/self/status"; print grep { /^Sig[^Q]/ } <F>;',
     "no newline at the end": "print 1",
     "threads": 'use threads; print threads->create(sub { "in a thread" })->join;',
     "large output": 'print "x" x 300000;',
@@ -87,6 +88,17 @@ def programs(perl):
     perl.same("-M", ["s_death.pl"], options=["-MFile::Spec", "-Mstrict"])
     perl.same("PERL5LIB", [file_of("search path")], environment=dict(ENVIRONMENT, PERL5LIB=perl.folder + "/library"))
     perl.same("a time zone", [file_of("time")], environment=dict(ENVIRONMENT, TZ="America/New_York"), prewarm=ENVIRONMENT)
+    other = dict(reversed(ENVIRONMENT.items()), GONE="1", A="other")
+    perl.same("another caller's environment", [file_of("environment")], prewarm=other)
+
+    def await_another_second(paused):
+        start = int(time.time())
+        while time.time() < start + 1.05:  # a coarse clock is behind
+            os.sched_yield()
+        perl.write("launched", str(start + 1))
+
+    perl.write("s_age.pl", 'open F, "launched"; print $^T >= <F> ? 1 : 0;\n')
+    perl.same("time of the start", ["s_age.pl"], change=await_another_second)
     perl.same("a large environment", [file_of("environment")], environment=dict(ENVIRONMENT, LARGE="x" * 30000), prewarm=ENVIRONMENT)
     perl.write("s_terminal.pl", '$| = 1; print -t STDIN, -t STDOUT, "? "; print "<", scalar <STDIN>, ">"; print "sleeping\\n"; select undef, undef, undef, 0.1 while 1;\n')
     perl.same_on_terminal("input and an interrupt", ["s_terminal.pl"], [(rb"\? ", b"hello\n"), (rb"sleeping\r\n", b"\x03")])

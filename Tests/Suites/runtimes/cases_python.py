@@ -2,6 +2,7 @@
 import glob
 import os
 import subprocess
+import time
 import zipfile
 
 import results
@@ -77,7 +78,10 @@ SCRIPTS = {
     "input": "print(input('name? ')); print(input())\nimport sys; print(sys.stdin.readline())",
     "seeded random": "import random; random.seed(1); print(random.random()); import hashlib; print(hashlib.md5(b'x').hexdigest())",
     "warnings": "import warnings; warnings.warn('careful'); print(warnings.filters)",
-    "age of a log": "import logging, time; print(0 <= time.time() - logging._startTime % 1e18 / (1 if logging._startTime < 1e12 else 1e9) < 1)",
+    "age of a log": """
+        import logging
+        start = logging._startTime
+        print((start / 1e9 if isinstance(start, int) else start) >= float(open('launched').read()))""",
     "children": """
         import subprocess, sys
         print(subprocess.run([sys.executable, '-c', 'import sys, os; print(sys.argv, os.environ.get("FOO"), sys.path)', 'q'],
@@ -136,11 +140,14 @@ def scripts(python):
     os.getuid() or os.chown(installed, 65534, 65534)
     python.write("library/g_exits.py", "raise SystemExit(0)\n")
     python.write("library/g_changes.py", "import os; os.environ['FOO'] = 'other'\n")
+    def note_the_time(paused):
+        python.write("launched", str(time.time()))
+
     for name, text in SCRIPTS.items():
         file = file_of(name)
         python.write(file, dedent(text))
         words = [file, "a b", "", "ü"]
-        python.same(name, words, imports=[] if "modules" in name else IMPORTS)
+        python.same(name, words, imports=[] if "modules" in name else IMPORTS, change=note_the_time)
         if name in ("streams", "environment", "exception"):
             python.same(name + ", booted", words)
 
@@ -239,6 +246,9 @@ def variables(python):
                                              "PYTHONDONTWRITEBYTECODE": "1", "PYTHONNOUSERSITE": "1"}, imports=IMPORTS)
     same("PYTHONUNBUFFERED", "streams", {"PYTHONUNBUFFERED": "1"}, imports=IMPORTS)
     same("a time zone", "time zone", {"TZ": "America/New_York"}, imports=IMPORTS, prewarm=ENVIRONMENT)
+    other = dict(reversed(ENVIRONMENT.items()), GONE="1", A="other")
+    same("another caller's environment", "environment", {}, prewarm=other)
+    same("another caller's environment, with imports", "environment", {}, prewarm=other, imports=IMPORTS)
     same("a large environment", "environment", {"LARGE": "x" * 30000}, prewarm=ENVIRONMENT)
     same("an empty PYTHONPATH", "search path", {"PYTHONPATH": ""}, prewarm=ENVIRONMENT)
 
@@ -293,6 +303,7 @@ def anew(python):
 
     script = python.write("s_signals.py", dedent(SCRIPTS["signals"]))
     python.same("other options", ["-B", script], anew=OPTIONS)
+    python.same("fewer options", [], options=["-B"], direct=[python.interpreter, script], anew=OPTIONS)
     python.same("an option that ends Python", ["--version"], anew=OPTIONS)
     python.same("a command in one word", ["-cprint(1)"], anew=OPTIONS)
     python.same("an empty name", [""], anew=PROGRAM)
@@ -323,7 +334,6 @@ def anew(python):
                 environment=dict(ENVIRONMENT, PYTHONPATH=os.path.dirname(installed)), change=edit_installed, anew=CHANGED)
     python.same("a module beside that appeared", ["fresh.py"], environment=own, imports=["json"], anew=CHANGED,
                 change=lambda paused: python.write("library/json.py", "x = 1\n"))
-    os.remove(python.folder + "/library/json.py")
 
 
 def interpreters():

@@ -73,9 +73,9 @@ def scripts(r):
     r.same("an absolute name", [r.folder + "/s_arguments.R"], directory="/")
     r.same("a large environment", ["s_environment.R"], environment=dict(ENVIRONMENT, LARGE="x" * 3000), prewarm=ENVIRONMENT,
            hides=OWN)
-    folders = [name for name in os.listdir("/tmp") if name.startswith("Rtmp")]
-    r.pause().end()
-    kept = [name for name in os.listdir("/tmp") if name.startswith("Rtmp") and name not in folders]
+    os.mkdir(r.folder + "/temporary")
+    r.pause(environment=dict(ENVIRONMENT, TMPDIR=r.folder + "/temporary")).end()
+    kept = os.listdir(r.folder + "/temporary")
     results.report("r: a process that is not launched leaves no folder", not kept, f"{kept}")
     r.same("a folder of temporary files", ["s_temporary.R"], hides=OWN)
     r.same("a pager", ["s_home.R"], environment=dict(ENVIRONMENT, PAGER="less"), prewarm=ENVIRONMENT)
