@@ -51,6 +51,10 @@ static const char *interpreter(void) {
     ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
     if (length <= 0) return name;
     path[length] = 0;
+    // The file was replaced since; a direct call executes the new one.
+    static const char deleted[] = " (deleted)";
+    size_t end = sizeof deleted - 1;
+    if ((size_t)length > end && !strcmp(path + length - end, deleted)) path[length - (ssize_t)end] = 0;
     return path;
 }
 

@@ -30,7 +30,6 @@ class Prewarm:
     def __init__(self):
         self.began = _now()
         self.here = os.path.dirname(os.path.abspath(__file__))
-        self.folder = "/"
         self.native = _native_module(os.path.dirname(self.here) + "/libgreenroom-runtime.so")
         self.words = _own_words()
         self.options = self.words[:-1]  # the interpreter's name is the first

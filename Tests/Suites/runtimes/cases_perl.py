@@ -1,5 +1,6 @@
 """Perl: unmodified scripts."""
 import os
+import shutil
 import time
 
 import results
@@ -117,6 +118,12 @@ def anew(perl):
     perl.same("standard input", [], given=b"print 1;\n", anew=PROGRAM)
     perl.same("another locale", [script], prewarm=ENVIRONMENT, environment=dict(ENVIRONMENT, LC_ALL="C"), anew=VARIABLE)
     perl.same("options in a variable", [script], prewarm=ENVIRONMENT, environment=dict(ENVIRONMENT, PERL5OPT="-w"), anew=VARIABLE)
+    copy = Language("perl", perl.folder + "/perl", lambda *given: ([copy.interpreter, *perl.prepare(*given)[0][1:]], given[2]))
+    shutil.copy(PERL, copy.interpreter)
+    shutil.copy(PERL, copy.interpreter + ".new")
+    copy.same("an interpreter that was replaced", ["-e", "print qq(@ARGV)", "x"], anew=OPTIONS,
+              change=lambda paused: os.rename(copy.interpreter + ".new", copy.interpreter))
+    copy.end()
     own = dict(ENVIRONMENT, PERL5LIB=perl.folder + "/library")
     perl.same("a module that appeared", ["loader.pl"], environment=own, imports=["Freshly.pm"], anew=CHANGED,
               change=lambda paused: perl.write("library/Another.pm", "1;\n"))
