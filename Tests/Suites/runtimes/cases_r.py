@@ -3,7 +3,7 @@ import os
 
 import results
 from comparing import ENVIRONMENT, Language
-from instance import OPTIONS, PROGRAM, RUNTIMES
+from instance import CHANGED, OPTIONS, PROGRAM, RUNTIMES
 from instance import ENVIRONMENT as VARIABLE
 
 RSCRIPT, R = "/usr/bin/Rscript", "/usr/lib/R/bin/exec/R"
@@ -102,6 +102,9 @@ def anew(r):
     r.same("another locale", [script], prewarm=ENVIRONMENT, environment=dict(ENVIRONMENT, LC_ALL="C"), anew=VARIABLE)
     r.same("another time zone", ["s_time_zone.R"], prewarm=ENVIRONMENT, environment=dict(ENVIRONMENT, TZ="America/New_York"),
            anew=VARIABLE)
+    os.mkdir(r.folder + "/library")
+    r.same("a package that appeared", [script], environment=dict(ENVIRONMENT, R_LIBS=r.folder + "/library"), anew=CHANGED,
+           change=lambda paused: os.mkdir(r.folder + "/library/newly"))
     r.same("a profile in a variable", [script], prewarm=ENVIRONMENT,
            environment=dict(ENVIRONMENT, R_PROFILE_USER=r.folder + "/own/.Rprofile"), anew=VARIABLE)
 
