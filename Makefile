@@ -260,7 +260,13 @@ install-dev: $(APP_LIBRARY)
 	@install -D -m 644 -t $(DESTDIR)$(MANDIR)/man3 $(MANUAL_DEV)
 	@[ -n "$(DESTDIR)" ] || ldconfig || echo "install-dev: as root, run ldconfig, so that programs find the library" >&2
 
+# Links of enabled units would be left, to units that are gone.
 uninstall:
+	@[ -n "$(DESTDIR)" ] || ! command -v systemctl >/dev/null || { \
+	    [ ! -d /run/systemd/system ] || \
+	        systemctl stop greenroomd.socket greenroomd.service greenroom-apps.service 2>/dev/null || true; \
+	    systemctl --quiet disable greenroomd.socket greenroomd.service 2>/dev/null || true; \
+	    systemctl --quiet --global disable greenroomd.socket greenroomd.service 2>/dev/null || true; }
 	@rm -f $(addprefix $(DESTDIR)$(PREFIX)/include/greenroom-,prewarm.h app.h) \
 	    $(DESTDIR)$(PREFIX)/lib/libgreenroom-app.* \
 	    $(addprefix $(DESTDIR)$(PREFIX)/lib/pkgconfig/greenroom-,prewarm.pc app.pc) \
@@ -279,6 +285,7 @@ uninstall:
 deb: samples
 	@mkdir -p .build/packages
 	@config/debian/build $(VERSION) $(abspath .build/packages)
+	@config/debian/source-package $(VERSION) $(abspath .build/packages)
 
 clean:
 	@rm -rf .build
