@@ -113,27 +113,38 @@ def alone(command, **environment):
             process.wait()
 
 
-def glib(folder):
-    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "glib-2.0"], capture_output=True, text=True)
+def build(folder, example, package, what, debian):
+    """Builds an example in C with a library."""
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", package], capture_output=True, text=True)
     if flags.returncode:
-        raise Missing("no GLib to build with: apt-get install libglib2.0-dev")
-    program = folder + "/glib-loop"
+        raise Missing(f"no {what} to build with: apt-get install {debian}")
+    program = folder + "/" + example.removesuffix(".c")
     built = subprocess.run(
-        [os.environ.get("CLANG", "clang"), "-std=c17", "-Wall", "-Wextra", "-Werror", EXAMPLES + "/glib_loop.c",
+        [os.environ.get("CLANG", "clang"), "-std=c17", "-Wall", "-Wextra", "-Werror", f"{EXAMPLES}/{example}",
          "-I", ROOT + "/Sources/CGreenroomApp/include", "-o", program, ROOT + "/.build/app/libgreenroom-app.a",
          *flags.stdout.split()], capture_output=True, text=True)
     if built.returncode:
         raise Wrong(built.stderr)
+    return program
+
+
+def python_with(module):
+    """A Python that has this module of Qt's."""
+    for one in (sys.executable, "/usr/bin/python3"):
+        if subprocess.run([one, "-c", f"import {module}"], capture_output=True).returncode == 0:
+            return one
+    raise Missing("no Qt for Python: apt-get install python3-pyqt5")
+
+
+def glib(folder):
+    program = build(folder, "glib_loop.c", "glib-2.0", "GLib", "libglib2.0-dev")
     life(program, False)
     alone(program)
     through_daemon(program, True)
 
 
 def qt(folder):
-    python = next((one for one in (sys.executable, "/usr/bin/python3") if subprocess.run(
-        [one, "-c", "import PyQt5.QtWidgets"], capture_output=True).returncode == 0), None)
-    if python is None:
-        raise Missing("no Qt for Python: apt-get install python3-pyqt5")
+    python = python_with("PyQt5.QtWidgets")
     environment = {"QT_QPA_PLATFORM": "offscreen", "PYTHONPATH": ROOT + "/Sources/Python", "XDG_RUNTIME_DIR": folder,
                    "PYTHONDONTWRITEBYTECODE": "1"}
     command = f"{python} {EXAMPLES}/qt_loop.py"
