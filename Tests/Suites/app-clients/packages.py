@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 
+import greenroomd
 from channel import Wrong
 from loops import Missing
 from places import PRODUCT, ROOT
@@ -42,19 +43,36 @@ def library(folder):
 
 
 def getting_started(folder):
-    """The article alone makes an app outside, which says what the article promises when it is run by hand."""
+    """The article alone makes an app outside, from nothing to prewarmed, which says what the article promises. Its
+    commands are run as they are, but for logs: there is no journal, and the lines are where the article says they are."""
     if shutil.which("swift") is None:
         raise Missing("swift is not installed")
     with open(ROOT + "/Sources/ApplicationKit/ApplicationKit.docc/GettingStarted.md") as file:
-        package, program = re.findall(r"```swift\n(.*?)\n```", file.read(), re.S)
-    sources = folder + "/hello/Sources/Hello"
-    os.makedirs(sources)
+        article = file.read()
+    package, program = re.findall(r"```swift\n(.*?)\n```", article, re.S)
+    make, build, install, prewarm, launch, end = re.findall(r"```sh\n(.*?)\n```", article, re.S)
     os.symlink(ROOT, folder + "/greenroom")
-    for path, text in ((folder + "/hello/Package.swift", package), (sources + "/Hello.swift", program)):
-        with open(path, "w") as file:
+    daemon = greenroomd.Daemon(environment={**os.environ, "SWIFT_BACKTRACE": "enable=no"})
+    home = folder + "/home"
+    os.makedirs(home + "/.config/greenroom")
+    os.symlink(daemon.apps, home + "/.config/greenroom/apps")
+    os.mkdir(folder + "/bin")
+    with open(os.open(folder + "/bin/greenroomctl", os.O_CREAT | os.O_WRONLY, 0o755), "w") as file:
+        file.write(f'#!/bin/sh\nverb=$1; shift\nexec {PRODUCT}/greenroomctl "$verb" --socket {daemon.socket} "$@"\n')
+    # (The compiler finds its own folder in the caller's home.)
+    environment = {**os.environ, "PATH": f"{folder}/bin:{os.environ['PATH']}"}
+
+    def shell(commands, where="/hello", **more):
+        commands = "\n".join(line for line in commands.split("\n") if " logs " not in line)
+        return run("bash", "-e", "-c", commands, cwd=folder + where, env={**environment, **more})
+
+    shell(make, "")
+    for path, text in (("/hello/Package.swift", package), ("/hello/Sources/Hello/Hello.swift", program)):
+        with open(folder + path, "w") as file:
             file.write(text + "\n")
-    run("swift", "build", cwd=folder + "/hello")
-    app = subprocess.Popen([folder + "/hello/.build/debug/Hello"], stdout=subprocess.PIPE, text=True)
+    by_hand = build.split("\n")[-1]
+    shell(build.removesuffix(by_hand))
+    app = subprocess.Popen([folder + "/hello/" + by_hand], stdout=subprocess.PIPE, text=True)
     try:
         said = [app.stdout.readline() for _ in range(3)]
     finally:
@@ -62,6 +80,20 @@ def getting_started(folder):
         app.wait()
     if [said[0], said[2]] != ["Launched, prewarmed: false\n", "Active\n"]:
         raise Wrong(f"it says {said}")
+    try:
+        daemon.start()
+        shell(install, HOME=home)
+        status = shell(prewarm)
+        if "prewarmed" not in status:
+            raise Wrong(f"the status says {status}")
+        launched = shell(launch)
+        if "prewarmed" not in launched:
+            raise Wrong(f"launch says {launched}")
+        shell(end)
+        for line in ("Launched, prewarmed: true", "Active", "In the background", "Goodbye"):
+            daemon.await_fact(line, lambda line=line: line in daemon.said().split("\n"))
+    finally:
+        daemon.stop()
 
 
 def near_misses(folder):
