@@ -96,8 +96,9 @@
     func applicationDidReceiveMemoryWarning(_ application: Application)
     /// The clock was set, a new day began, or the time zone changed.
     func applicationSignificantTimeChange(_ application: Application)
-    /// The device is about to be locked. Protected data can still be read until this method
-    /// returns.
+    /// Protected data will become unavailable, because the device is locked. It can be read until
+    /// this method returns, for at most 5 seconds. An app that is suspended at the lock gets no such
+    /// call; its ``Application/isProtectedDataAvailable`` is false when it runs again.
     func applicationProtectedDataWillBecomeUnavailable(_ application: Application)
     /// The device was unlocked: protected data can be read again
     /// (``Application/credential(named:)``).

@@ -27,14 +27,19 @@ public enum ProtectedDataError: Error, Hashable, Sendable, CustomStringConvertib
 
 /// The credentials that the daemon handed over, in a file that nobody can change any more.
 struct Credentials {
-    /// The file's descriptor, which stays open until the process ends; -1 if there is none.
+    /// The file's descriptor, which stays open until the device is locked; -1 if there is none.
     private(set) var file: CInt = -1
 
     var areThere: Bool { file >= 0 }
 
     mutating func replace(with descriptor: CInt) {
-        if file >= 0 { close(file) }
+        drop()
         file = descriptor
+    }
+
+    mutating func drop() {
+        if file >= 0 { close(file) }
+        file = -1
     }
 
     /// - Returns: nil if there is no credential of that name.
@@ -72,8 +77,8 @@ extension Application {
     ///   ``ProtectedDataError/unavailable``, whether or not the credential exists.
     public func credential(named name: String) throws(ProtectedDataError) -> [UInt8]? {
         guard protectedDataIsAvailable else { throw .unavailable }
-        // (An app that was launched while the device was locked gets the credentials before it is
-        // told that the device is unlocked.)
+        // (After a lock, the app gets the credentials before it is told that the device is
+        // unlocked.)
         if credentials.areThere { return try credentials.read(name) }
         // The daemon could not read the credentials. It tries again when the device is next
         // unlocked.

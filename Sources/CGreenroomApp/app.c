@@ -46,6 +46,7 @@ static void handle_event(struct greenroom_app *app, int event, uint64_t cookie) 
         [GREENROOM_WILL_ENTER_FOREGROUND] = GREENROOM_INACTIVE, [GREENROOM_DID_BECOME_ACTIVE] = GREENROOM_ACTIVE,
         [GREENROOM_WILL_RESIGN_ACTIVE] = GREENROOM_INACTIVE, [GREENROOM_DID_ENTER_BACKGROUND] = GREENROOM_BACKGROUND,
     };
+    if (event == PROTECTED_DATA_IS_UNAVAILABLE) protected_data_was_taken(app);
     if (event < GREENROOM_WILL_ENTER_FOREGROUND || event > GREENROOM_PROTECTED_DATA_DID_BECOME_AVAILABLE) return;
     if (is_state && has_scenes) return; /* each scene is told its own states */
     bool tells = event == GREENROOM_DID_BECOME_ACTIVE || event == GREENROOM_DID_ENTER_BACKGROUND;
@@ -61,7 +62,7 @@ static void handle_event(struct greenroom_app *app, int event, uint64_t cookie) 
     if (is_state) app->state = states[event];
     if (was_in_front && event == GREENROOM_DID_ENTER_BACKGROUND) save_state(app);
     if (tells) report_first(app, event == GREENROOM_DID_BECOME_ACTIVE ? STEP_ACTIVE : STEP_BACKGROUND, NULL);
-    if (event == GREENROOM_PROTECTED_DATA_WILL_BECOME_UNAVAILABLE) app->is_unlocked = false;
+    if (event == GREENROOM_PROTECTED_DATA_WILL_BECOME_UNAVAILABLE) protected_data_was_taken(app);
     if (event == GREENROOM_WILL_TERMINATE) {
         acknowledge(app, cookie, true);
         end(app);

@@ -189,6 +189,7 @@ bool deliver_to_app(struct greenroom_app *app, const struct greenroom_content *c
 
 /* Takes the credentials that came with a message. */
 void take_credentials(struct greenroom_app *app, struct message *message);
+void protected_data_was_taken(struct greenroom_app *app);
 
 /* --- state.c */
 

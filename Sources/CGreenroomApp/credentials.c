@@ -31,6 +31,12 @@ void take_credentials(struct greenroom_app *app, struct message *message) {
     close(file);
 }
 
+/* The daemon hands the credentials over again after the unlock. They stay mapped, as above. */
+void protected_data_was_taken(struct greenroom_app *app) {
+    app->is_unlocked = false;
+    app->credentials = NULL;
+}
+
 /* The next netstring; NULL if it is malformed. */
 static const char *next_string(const char **rest, const char *end, size_t *size) {
     const char *at = *rest;

@@ -43,6 +43,7 @@ enum {
     PAUSED_AT_APPLICATION_MAIN = 2, /* a reason, beside enum gr_pause_reason */
     ROLE_CREDENTIALS = -4,          /* of a descriptor, beside enum gr_descriptor_role */
 };
+enum { PROTECTED_DATA_IS_UNAVAILABLE = 10 }; /* a status of MESSAGE_LIFECYCLE, beside enum greenroom_event */
 /* Flags of MESSAGE_LAUNCH. */
 enum {
     LAUNCH_FOREGROUND = 1,

@@ -1,6 +1,6 @@
 internal import GreenroomControl
 
-/// Translates the three calls to calls of greenroomd. Each returns when the app has got what it was
+/// Translates the calls to calls of greenroomd. Each returns when the app has got what it was
 /// launched for.
 struct ApplicationRequests {
     let app: String
@@ -30,6 +30,11 @@ struct ApplicationRequests {
 
     func activate(platform: [String: String]) throws(DaemonFailure) {
         try launch(platform) { _ in }
+    }
+
+    /// Changes the state of the app's most recently used instance.
+    func change(_ transition: Control.Transition) throws(DaemonFailure) {
+        _ = try daemon.call(.transition(transition, .app(app)))
     }
 
     func open(_ urls: [String], platform: [String: String]) throws(DaemonFailure) {

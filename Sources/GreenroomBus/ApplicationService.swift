@@ -10,12 +10,16 @@ internal import GreenroomControl
 ///     Activate      Launch                 Launch
 ///     Open          Open, with the app     Launch with the files
 ///     ActivateAction  PerformAction        Launch with the action
+///     Interrupt,      the calls of         (has its own service)
+///     EndInterruption the same name
 ///
 /// A program that owns its bus name takes it when it runs. So this program gives the name up before
 /// the launch, and never takes it while an instance is running.
 public struct ApplicationService {
     private enum Name {
         static let application = "org.freedesktop.Application"
+        /// For the shell of a desktop: nothing of the sort is in freedesktop.org's interface.
+        static let own = "io.greenroom.Application"
         static let introspectable = "org.freedesktop.DBus.Introspectable"
         static let error = "org.freedesktop.DBus.Error."
     }
@@ -63,7 +67,7 @@ public struct ApplicationService {
             return try call.fail(
                 Name.error + "UnknownObject", "\(app) has one object, \(objectPath)")
         }
-        guard call.interface == Name.application || call.interface.isEmpty else {
+        guard [Name.application, Name.own, ""].contains(call.interface) else {
             return try call.fail(
                 Name.error + "UnknownInterface", "\(app) has no interface \(call.interface)")
         }
@@ -82,6 +86,11 @@ public struct ApplicationService {
     /// Returns false if the call is not a method of the interface.
     private func perform(_ call: BusCall) throws(DaemonFailure) -> Bool {
         switch (call.member, call.signature) {
+        case ("Interrupt", "") where call.interface != Name.application:
+            try requests.change(.interrupt)
+        case ("EndInterruption", "") where call.interface != Name.application:
+            try requests.change(.endInterruption)
+        case _ where call.interface == Name.own: return false
         case ("Activate", "a{sv}"):
             try requests.activate(platform: call.stringValues())
         case ("Open", "asa{sv}"):
@@ -125,6 +134,10 @@ public struct ApplicationService {
                <arg type="a{sv}" name="platform_data" direction="in"/>
               </method>
              </interface>
+             <interface name="io.greenroom.Application">
+              <method name="Interrupt"/>
+              <method name="EndInterruption"/>
+             </interface>
             </node>
             """
     }
@@ -141,7 +154,8 @@ extension ApplicationService {
         do throws(SystemdError) {
             try call.fail(
                 Name.error + "UnknownMethod",
-                "org.freedesktop.Application has no \(call.member)(\(call.signature))")
+                "\(call.interface.isEmpty ? Name.application : call.interface) has no "
+                    + "\(call.member)(\(call.signature))")
         } catch { throw .unreachable("\(error)") }
     }
 

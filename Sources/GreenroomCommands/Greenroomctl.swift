@@ -34,8 +34,8 @@ public struct Greenroomctl: ParsableCommand {
             CommandGroup(
                 name: "States",
                 subcommands: [
-                    Foreground.self, Background.self, Suspend.self, Resume.self, Scene.self,
-                    Lock.self, Unlock.self,
+                    Foreground.self, Background.self, Suspend.self, Resume.self, Interrupt.self,
+                    EndInterruption.self, Scene.self, Lock.self, Unlock.self,
                 ]),
             CommandGroup(
                 name: "Asking apps",

@@ -17,7 +17,11 @@ extension Lifecycle {
         discardUnwanted(description)
         reviseSuspension(description)
         wantRefill(of: app)
-        if isRestored { considerAutostart(CollectionOfOne(app), mayStart: false) }
+        if isRestored {
+            // The app may belong to another user now.
+            reviewInterruptions(of: app)
+            considerAutostart(CollectionOfOne(app), mayStart: false)
+        }
         reviewSocket(of: app)
     }
 

@@ -68,6 +68,9 @@ public enum Transition: Hashable, Sendable {
     case background
     case suspend
     case resume
+    /// The instance stays in front and becomes inactive (`Interruptions`).
+    case interrupt
+    case endInterruption
     /// SIGTERM, then SIGKILL after the grace.
     case terminate
     /// SIGKILL at once, because the user force-quits the app.

@@ -778,6 +778,7 @@ _LIFECYCLE_NAMES = {
     5: "will_terminate", 6: "did_receive_memory_warning", 7: "significant_time_change",
     8: "protected_data_will_become_unavailable", 9: "protected_data_did_become_available",
 }
+_PROTECTED_DATA_IS_UNAVAILABLE = 10
 _STATES = {1: ApplicationState.INACTIVE, 2: ApplicationState.ACTIVE, 3: ApplicationState.INACTIVE,
            4: ApplicationState.BACKGROUND}
 _ACTIVATIONS = {1: ActivationState.FOREGROUND_INACTIVE, 2: ActivationState.FOREGROUND_ACTIVE,
@@ -1067,8 +1068,7 @@ class Application:
         elif message.type == _EVENTS:
             self._handle_events(message)
         elif message.type == _CREDENTIALS:
-            if self._credentials is not None:
-                os.close(self._credentials)
+            self._drop_credentials()
             self._credentials = message.descriptors.pop() if message.descriptors else None
         elif message.type == _RESTORE:
             handled = self._restore_late(message)
@@ -1123,6 +1123,8 @@ class Application:
     }
 
     def _lifecycle(self, message):
+        if message.status == _PROTECTED_DATA_IS_UNAVAILABLE:
+            return self._protected_data_was_taken()
         name = _LIFECYCLE_NAMES.get(message.status)
         is_state = message.status in _STATES
         if name is None or (is_state and self._uses_scenes):
@@ -1144,13 +1146,23 @@ class Application:
             self._state = _STATES[message.status]
             self._report_first(_ACTIVE if message.status == 2 else _BACKGROUND if message.status == 4 else None)
         elif message.status == 8:
-            self.is_protected_data_available = False
+            self._protected_data_was_taken()
         elif message.status == 5:
             self._acknowledge(message.cookie)
             sys.stdout.flush()
             if self._channel:
                 self._channel.drain()
             raise SystemExit(0)
+
+    def _drop_credentials(self):
+        if self._credentials is not None:
+            os.close(self._credentials)
+        self._credentials = None
+
+    def _protected_data_was_taken(self):
+        self.is_protected_data_available = False
+        # The daemon hands them over again after the unlock.
+        self._drop_credentials()
 
     def _connect(self, message):
         session = message.words[0]

@@ -32,5 +32,5 @@ struct Check: Sendable {
     /// A check's number never changes: new checks come at the end.
     static let all: [Check] =
         pausing + launching + living + refusing + restoring + background + credentials
-        + returning
+        + returning + locking
 }

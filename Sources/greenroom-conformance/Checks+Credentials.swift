@@ -21,6 +21,29 @@ extension Check {
         }
     ]
 
+    /// More about credentials; later than the checks before, whose numbers stay.
+    static let locking: [Check] = [
+        .init("the app gives its credentials up when protected data becomes unavailable") {
+            (bench) throws(Fault) in
+            for event in [
+                AppEvent.Lifecycle.protectedDataWillBecomeUnavailable, .protectedDataIsUnavailable,
+            ] {
+                let client = try bench.launched(.cold, [.foreground, .namesCredentials])
+                try client.tell(.didBecomeActive)
+                let before = entries(client.file("fd")).count
+                let cookie = client.cookie()
+                try client.send(
+                    .event(.credentials(cookie: cookie)), descriptors: [try file(with: "word")])
+                try client.awaitAcknowledgement(of: cookie)
+                try client.tell(.protectedDataDidBecomeAvailable)
+                try client.tell(event)
+                try client.settle()
+                let after = entries(client.file("fd")).count
+                try require(after <= before, "it keeps its credentials after \(event)")
+            }
+        }
+    ]
+
     private static func file(with word: String) throws(Fault) -> FileDescriptor {
         let bytes = CredentialFile.bytes(of: [("conformance", Array(word.utf8))])
         do throws(SystemError) {

@@ -73,7 +73,8 @@ extension Application {
                 delegate.applicationProtectedDataWillBecomeUnavailable(self)
             }
             post(Self.protectedDataWillBecomeUnavailableNotification)
-            protectedDataIsAvailable = false
+            protectedDataWasTaken()
+        case .protectedDataIsUnavailable: protectedDataWasTaken()
         case .protectedDataDidBecomeAvailable:
             protectedDataIsAvailable = true
             call("applicationProtectedDataDidBecomeAvailable") {
@@ -82,6 +83,12 @@ extension Application {
             post(Self.protectedDataDidBecomeAvailableNotification)
         }
         acknowledge(cookie)
+    }
+
+    private func protectedDataWasTaken() {
+        protectedDataIsAvailable = false
+        // The daemon hands them over again after the unlock.
+        credentials.drop()
     }
 
     /// Moves an app without scenes to another state. A callback that announces a change ("will") is
@@ -109,7 +116,8 @@ extension Application {
             post(Self.willEnterForegroundNotification)
             ownState = .inactive
         case .willTerminate, .didReceiveMemoryWarning, .significantTimeChange,
-            .protectedDataWillBecomeUnavailable, .protectedDataDidBecomeAvailable:
+            .protectedDataWillBecomeUnavailable, .protectedDataDidBecomeAvailable,
+            .protectedDataIsUnavailable:
             break
         }
     }

@@ -48,6 +48,8 @@ public enum AppEvent: Equatable, Sendable {
         case significantTimeChange = 7
         case protectedDataWillBecomeUnavailable = 8
         case protectedDataDidBecomeAvailable = 9
+        /// Protected data became unavailable while the app was suspended. No callback.
+        case protectedDataIsUnavailable = 10
     }
 
     /// UIKit's events of the scene delegate, except the connection.

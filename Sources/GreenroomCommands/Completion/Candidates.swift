@@ -75,6 +75,8 @@ enum Candidates {
             case "background": return running.subtracting([.background])
             case "suspend", "freeze": return running.subtracting([.suspended])
             case "resume", "thaw": return [.suspended]
+            case "interrupt": return [.launching, .active]
+            case "end-interruption": return [.inactive]
             case "terminate", "stop", "restart": return running
             case "kill": return running.union([.terminating, .prewarmed, .prewarming])
             case _: continue

@@ -78,6 +78,26 @@ struct Resume: TransitionVerb {
     @OptionGroup var daemon: DaemonOptions
 }
 
+struct Interrupt: TransitionVerb {
+    static let configuration = CommandConfiguration(
+        commandName: "interrupt",
+        abstract: "Say that something covers an app, which becomes inactive.")
+    static let transition = Control.Transition.interrupt
+    @OptionGroup var target: TargetOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var daemon: DaemonOptions
+}
+
+struct EndInterruption: TransitionVerb {
+    static let configuration = CommandConfiguration(
+        commandName: "end-interruption",
+        abstract: "Say that nothing covers an app any more.")
+    static let transition = Control.Transition.endInterruption
+    @OptionGroup var target: TargetOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var daemon: DaemonOptions
+}
+
 struct Terminate: TransitionVerb {
     static let configuration = CommandConfiguration(
         commandName: "terminate",

@@ -32,7 +32,8 @@ extension Control {
           prewarmed,
           # It was launched and is not ready yet.
           launching,
-          # It is on its way into or out of the foreground.
+          # It is in the foreground and covered by something (a locked screen, Interrupt), or on its
+          # way into or out of the foreground.
           inactive,
           # It is in the foreground.
           active,
@@ -562,6 +563,18 @@ extension Control {
 
         # Thaws an instance, which then is in the background.
         method Resume(app: ?string, instance: ?int) -> (instance: int, state: ExecutionState)
+
+        # Says that something covers an instance that is in the foreground: a call, a dialog of the
+        # system, the app switcher. The instance becomes inactive until EndInterruption, or until it
+        # goes to the background or is asked to come to the foreground.
+        method Interrupt(app: ?string, instance: ?int) -> (instance: int, state: ExecutionState)
+
+        # Says that nothing covers the instance any more. It becomes active again, unless the session
+        # of its user is locked.
+        method EndInterruption(app: ?string, instance: ?int) -> (
+          instance: int,
+          state: ExecutionState
+        )
 
         # Asks an instance to end, and kills it if it does not.
         method Terminate(app: ?string, instance: ?int) -> (instance: int, state: ExecutionState)

@@ -111,6 +111,8 @@ extension Control {
         case background = "Background"
         case suspend = "Suspend"
         case resume = "Resume"
+        case interrupt = "Interrupt"
+        case endInterruption = "EndInterruption"
         case terminate = "Terminate"
         case kill = "Kill"
     }

@@ -78,6 +78,7 @@ extension Lifecycle {
         leaveFront(self[id].record)
         update(id) { record in
             record.inBackground = true
+            record.isInterrupted = false
             for index in record.conversation!.scenes.indices
             where record.conversation!.scenes[index].goal == .foreground {
                 record.conversation!.scenes[index].goal = .background
@@ -94,7 +95,8 @@ extension Lifecycle {
         guard let conversation = record.conversation, conversation.pending == nil,
             record.state.isRunning, record.state != .suspended
         else { return }
-        guard let (scene, step) = conversation.next else { return settled(id) }
+        guard let (scene, step) = conversation.next(isInterrupted: isInterrupted(id))
+        else { return settled(id) }
         tell(id, step, scene)
     }
 
@@ -115,6 +117,8 @@ extension Lifecycle {
     /// Every scene has reached its goal.
     private mutating func settled(_ id: InstanceIdentifier) {
         let record = self[id].record
+        // At the end of its launch it moves first (`followScenes`).
+        guard record.state != .launching else { return }
         trialIsOver(for: id)
         answerGoal(of: id, .done(id, record.state))
         if record.state == .background { settleInBackground(id) }

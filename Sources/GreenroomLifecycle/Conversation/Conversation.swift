@@ -109,16 +109,17 @@ public struct Conversation: Hashable, Sendable {
 //   background          → foregroundInactive, unattached (disconnected)
 
 extension SceneRecord {
-    /// The next step towards the scene's goal; nil if the scene has reached it.
-    var nextStep: LifecycleStep? {
+    /// The next step towards the scene's goal; nil if the scene has reached it. During an
+    /// interruption of the app, scenes in front are inactive.
+    func nextStep(isInterrupted: Bool) -> LifecycleStep? {
         switch (goal, isConnected, activation) {
         case (.disconnected, false, _): nil
         case (.foreground, false, _): .connect
         case (.background, false, _): .connectInBackground
         case (.foreground, true, .unattached), (.foreground, true, .background):
             .willEnterForeground
-        case (.foreground, true, .foregroundInactive): .didBecomeActive
-        case (.foreground, true, .foregroundActive): nil
+        case (.foreground, true, .foregroundInactive): isInterrupted ? nil : .didBecomeActive
+        case (.foreground, true, .foregroundActive): isInterrupted ? .willResignActive : nil
         case (.background, true, .foregroundActive), (.disconnected, true, .foregroundActive):
             .willResignActive
         case (.background, true, .foregroundInactive), (.background, true, .unattached),
@@ -149,12 +150,12 @@ extension SceneRecord {
 
 extension Conversation {
     /// The next step. A scene that leaves the front comes before one that enters it.
-    var next: (scene: SceneIdentifier, step: LifecycleStep)? {
-        let leaving = scenes.first { $0.goal != .foreground && $0.nextStep != nil }
-        guard let scene = leaving ?? scenes.first(where: { $0.nextStep != nil }),
-            let step = scene.nextStep
-        else { return nil }
-        return (scene.scene, step)
+    func next(isInterrupted: Bool) -> (scene: SceneIdentifier, step: LifecycleStep)? {
+        let nextSteps = scenes.compactMap { scene in
+            scene.nextStep(isInterrupted: isInterrupted).map { (scene, $0) }
+        }
+        let leaving = nextSteps.first { $0.0.goal != .foreground }
+        return (leaving ?? nextSteps.first).map { ($0.0.scene, $0.1) }
     }
 
     /// Whether the scene used last is coming to the foreground and has not been told

@@ -7,6 +7,9 @@ public enum Notice: Hashable, Sendable {
     /// The clock was set, midnight has passed, or the time zone changed.
     case significantTimeChange
     case protectedDataWillBecomeUnavailable
+    /// It became unavailable while the app was suspended. The app learns it before all else, and
+    /// hears of no coming lock.
+    case protectedDataIsUnavailable
     case protectedDataDidBecomeAvailable
     case discardedSessions([SceneIdentifier])
     /// The instance was suspended, and runs again because somebody connects to a socket of its app.
@@ -17,7 +20,7 @@ public enum Notice: Hashable, Sendable {
 struct MissedNotices: OptionSet, Hashable, Sendable {
     let rawValue: UInt8
     static let timeChange = MissedNotices(rawValue: 1)
-    /// The session lock differs from what the app was last told.
+    /// The session was locked or unlocked.
     static let protectedData = MissedNotices(rawValue: 2)
 }
 
@@ -31,24 +34,31 @@ extension Lifecycle {
         let isNew =
             isLocked ? lockedUsers.insert(user).inserted : lockedUsers.remove(user) != nil
         guard isNew else { return }
+        // An app resigns before its data goes, and is active again after its data has come back.
+        if isLocked { reviewInterruptions(ofUser: user) }
         for id in listeners() where userOfApp(of: id) == user {
             if self[id].record.state == .suspended {
-                self[id].missed.formSymmetricDifference(.protectedData)
+                self[id].missed.insert(.protectedData)
+            } else if isLocked {
+                effects.append(.notify(id, .protectedDataWillBecomeUnavailable))
             } else {
-                notifyOfProtectedData(id, isLocked: isLocked)
+                notifyOfUnlock(id)
             }
         }
+        if !isLocked { reviewInterruptions(ofUser: user) }
     }
 
-    private mutating func notifyOfProtectedData(_ id: InstanceIdentifier, isLocked: Bool) {
-        effects.append(
-            .notify(
-                id,
-                isLocked ? .protectedDataWillBecomeUnavailable : .protectedDataDidBecomeAvailable))
-        if !isLocked { handOverWithheld(to: id) }
+    private mutating func reviewInterruptions(ofUser user: UInt32) {
+        let apps = directory.filter { $0.value.description?.user == user }.keys
+        for app in apps.sorted() { reviewInterruptions(of: app) }
     }
 
-    private func userOfApp(of id: InstanceIdentifier) -> UInt32? {
+    private mutating func notifyOfUnlock(_ id: InstanceIdentifier) {
+        effects.append(.notify(id, .protectedDataDidBecomeAvailable))
+        handOverWithheld(to: id)
+    }
+
+    func userOfApp(of id: InstanceIdentifier) -> UInt32? {
         directory[self[id].record.app]?.description?.user
     }
 
@@ -80,7 +90,11 @@ extension Lifecycle {
         let missed = self[id].missed
         self[id].missed = []
         if missed.contains(.protectedData), let user = userOfApp(of: id) {
-            notifyOfProtectedData(id, isLocked: lockedUsers.contains(user))
+            if lockedUsers.contains(user) {
+                effects.append(.notify(id, .protectedDataIsUnavailable))
+            } else {
+                notifyOfUnlock(id)
+            }
         }
         if missed.contains(.timeChange) { effects.append(.notify(id, .significantTimeChange)) }
         if self[id].record.manner == .acknowledging { tellDiscarded(id) }

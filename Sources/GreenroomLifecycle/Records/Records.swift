@@ -41,6 +41,8 @@ public struct InstanceRecord: Hashable, Sendable {
     public var showsLaunchScreen = false
     /// The kernel killed it, and it had reached a memory limit of its own.
     public var wasOverOwnLimit = false
+    /// A client has said that something covers the instance (`Interruptions`).
+    public var isInterrupted = false
     /// What the threads besides the paused one did when it was last paused.
     public var otherThreads = OtherThreads.none
     /// The instance's user, if its processes may not use the control socket. The rule applies to it

@@ -79,6 +79,7 @@ extension Lifecycle {
         for id in table.keys.sorted() where self[id].record.manner == .acknowledging {
             tellStepAgain(id)
         }
+        for app in directory.keys.sorted() { reviewInterruptions(of: app) }
         considerAutostart(directory.keys.sorted(), mayStart: true)
         for app in directory.keys { reviewSocket(of: app) }
         restoreSchedule()

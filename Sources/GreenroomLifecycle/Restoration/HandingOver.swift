@@ -121,8 +121,11 @@ extension Lifecycle {
 
     mutating func completeTrial(of scene: SceneIdentifier, for id: InstanceIdentifier) {
         guard self[id].restoration[scene] == .extended else { return }
-        let conversation = self[id].record.conversation
-        let isThere = conversation.map { $0.pending == nil && $0.next == nil } ?? false
+        let isInterrupted = isInterrupted(id)
+        let isThere =
+            self[id].record.conversation.map {
+                $0.pending == nil && $0.next(isInterrupted: isInterrupted) == nil
+            } ?? false
         self[id].restoration[scene] = isThere ? .restored : .onTrial
     }
 

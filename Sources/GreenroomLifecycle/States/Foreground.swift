@@ -18,14 +18,17 @@ extension Lifecycle {
         update(id) { $0.inBackground = false }
         if self[id].record.state != .active {
             if self[id].record.state != .inactive { move(id, to: .inactive) }
-            move(id, to: .active)
+            if !isInterrupted(id) { move(id, to: .active) }
         }
         update(id) { [now] in $0.lastUsed = now }
     }
 
     mutating func moveToBackground(_ id: InstanceIdentifier) {
         if self[id].record.state == .active { move(id, to: .inactive) }
-        update(id) { $0.inBackground = true }
+        update(id) {
+            $0.inBackground = true
+            $0.isInterrupted = false
+        }
         move(id, to: .background, deadline: suspensionDeadline(of: self[id].record))
     }
 

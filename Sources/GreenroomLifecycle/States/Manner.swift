@@ -133,6 +133,9 @@ extension Lifecycle {
     /// Brings a running instance to the front. A suspended one must have been thawed.
     mutating func activate(_ id: InstanceIdentifier) {
         displace(for: id)
+        if self[id].record.isInterrupted, self[id].record.state != .launching {
+            update(id) { $0.isInterrupted = false }
+        }
         switch self[id].record.manner {
         case .program: moveToFront(id)
         case .acknowledging: bringForward(id)

@@ -23,6 +23,11 @@ extension Lifecycle {
             if isForced, self[id].record.lastState?.isRunning == true {
                 noteForceQuit(of: self[id].record.app)
             }
+        case .interrupt, .endInterruption:
+            guard state.isRunning else {
+                return refuse(request, .illegalTransition(id, from: state, transition))
+            }
+            interruptionRequested(request, transition, id)
         case .foreground, .background, .suspend, .resume:
             guard state.isRunning, state != .launching || transition != .suspend else {
                 return refuse(request, .illegalTransition(id, from: state, transition))

@@ -53,6 +53,8 @@
 //   background    --  --  .   .   .   bg  bg  .   bg  bg  --  --  --
 //   suspend       --  --  --  --  --  fr  fr  fr  .   .   --  --  --
 //   resume        --  --  .   .   .   .   .   .   bg  bg  --  --  --
+//   interrupt     --  --  .   .   .   .   in  --  --  --  --  --  --
+//   endInterrupt  --  --  .   .   .   ac  .   .   .   .   --  --  --
 //   terminate     en  en  en  en  en  en  en  en  en  en  .   .   --
 //   forceQuit     en  en  en  en  en  en  en  en  en  en  .   .   --
 //
@@ -83,6 +85,8 @@
 //   background    --  --  .   .   .   .   .   .   .   bg  bg  --  --  --
 //   suspend       --  --  --  --  --  --  .   .   fr  .   .   --  --  --
 //   resume        --  --  .   .   .   .   .   .   .   bg  bg  --  --  --
+//   interrupt     --  --  .   .   .   .   .   .   --  --  --  --  --  --
+//   endInterrupt  --  --  .   .   .   .   .   .   .   .   .   --  --  --
 //   terminate     en  en  en  en  en  en  en  en  en  en  en  .   .   --
 //   forceQuit     en  en  en  en  en  en  en  en  en  en  en  .   .   --
 //

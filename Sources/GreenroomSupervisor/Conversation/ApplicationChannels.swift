@@ -86,6 +86,8 @@ final class ApplicationChannels {
         case .significantTimeChange:
             messenger.send(.lifecycle(.significantTimeChange, cookie: cookie), to: instance)
         case .protectedDataWillBecomeUnavailable: appLaunches.tellLock(false, to: instance)
+        case .protectedDataIsUnavailable:
+            messenger.send(.lifecycle(.protectedDataIsUnavailable, cookie: cookie), to: instance)
         case .protectedDataDidBecomeAvailable: appLaunches.tellLock(true, to: instance)
         case .discardedSessions(let sessions):
             messenger.send(

@@ -49,8 +49,10 @@ struct ApplicationReports {
         case .launch:
             appLaunches.tellLockChange(to: instance)
             core.handle(.becameReady(identifier))
-        // A delivery of metrics, or a notice, after which nobody asks.
-        case .free: _ = deliveries.acknowledged(cookie, handled: handled, by: identifier)
+        // A delivery of metrics, the notice of a lock, or a message after which nobody asks.
+        case .free:
+            if deliveries.acknowledged(cookie, handled: handled, by: identifier) { return }
+            appLaunches.acknowledgedLock(cookie, by: identifier)
         case .step: core.handle(.acknowledged(identifier, cookie: cookie))
         }
     }

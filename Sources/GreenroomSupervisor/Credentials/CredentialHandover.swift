@@ -34,8 +34,54 @@ final class CredentialHandover {
 
     /// Takes the credentials away from the instance.
     func withdraw(from instance: InstanceIdentifier) {
+        if let withdrawal = instances.known(Withdrawal.self, of: instance) {
+            withdrawal.cookie = nil
+            withdrawal.timer = nil
+        }
         instances.known(SealedCredentials.self, of: instance)?.file = nil
         directories.remove(instance)
+    }
+
+    // MARK: Locks
+
+    private final class Withdrawal: InstancePart {
+        /// Of the message by which the app was told that the credentials will go.
+        var cookie: UInt64?
+        var timer: EventSource?
+    }
+
+    /// The app was told that its protected data will become unavailable. The credentials go when the
+    /// app's callbacks have returned, and at the latest when the time of a step is over.
+    func withdraw(from instance: InstanceIdentifier, afterAcknowledgement cookie: UInt64) {
+        guard directories.has(instance), let part = instances.part(Withdrawal.self, of: instance)
+        else { return }
+        do throws(SystemdError) {
+            let timer = try LoopActor.timer { [unowned self] in withdraw(from: instance) }
+            try timer.setDeadline(after: core.lifecycle.policy.stepDeadline)
+            part.timer = timer
+            part.cookie = cookie
+        } catch {
+            withdraw(from: instance)
+        }
+    }
+
+    func acknowledged(_ cookie: UInt64, by instance: InstanceIdentifier) {
+        guard instances.known(Withdrawal.self, of: instance)?.cookie == cookie else { return }
+        withdraw(from: instance)
+    }
+
+    /// The user's session was locked. Programs, and apps that are suspended, lose their credentials at
+    /// once, because they are told nothing. An app that is launching is told after its launch.
+    func becameLocked(_ user: UInt32) {
+        for app in catalog.unsortedApps
+        where !app.credentials.isEmpty && app.account.user == user {
+            for record in core.lifecycle.instances(of: app.identifier)
+            where directories.has(record.instance) {
+                let isLaunching = app.kind != .program && record.state == .launching
+                let isTold = instances.known(Withdrawal.self, of: record.instance)?.cookie != nil
+                if !isLaunching, !isTold { withdraw(from: record.instance) }
+            }
+        }
     }
 
     /// Provides the credentials before a launch, unless the user's session is locked.
@@ -67,8 +113,13 @@ final class CredentialHandover {
         instances.known(SealedCredentials.self, of: instance)?.take()
     }
 
-    /// Hands the credentials to an instance launched while the login session was locked.
+    /// Hands the credentials to an instance that was launched while the login session was locked, or
+    /// that lost them at the lock.
     func handOver(to instance: InstanceIdentifier) {
+        // An app that was told that they will go has given them up.
+        if instances.known(Withdrawal.self, of: instance)?.cookie != nil {
+            withdraw(from: instance)
+        }
         guard let name = instances[instance]?.app, let app = catalog[name],
             !app.credentials.isEmpty, !directories.has(instance)
         else { return }

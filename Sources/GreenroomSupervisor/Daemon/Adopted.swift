@@ -60,6 +60,7 @@ struct Adopted: ~Copyable {
         rooms.recovery.recovery.reconcile(records, with: inheritance.greeting.instances)
         for user in records.compactMap(\.confinedUser) { shared.catalog.noteConfined(user) }
         rooms.launching.directories.removeAll { shared.instances[$0] != nil }
+        rooms.machine.locks.withdrawCredentials()
     }
 
     /// Begins what goes on while the daemon runs: automatic starts, metrics, and looking at the

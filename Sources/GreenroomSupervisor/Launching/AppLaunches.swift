@@ -171,7 +171,7 @@ final class AppLaunches {
         tellLock(isAvailable, to: instance.identifier)
     }
 
-    /// Tells an app that protected data can be read, or that it cannot any more.
+    /// Tells an app that protected data can be read, or that it will be taken away.
     func tellLock(_ isAvailable: Bool, to instance: InstanceIdentifier) {
         let cookie = messenger.freeCookie()
         noteTold(instance, isAvailable: isAvailable)
@@ -182,6 +182,11 @@ final class AppLaunches {
         } else {
             messenger.send(
                 .lifecycle(.protectedDataWillBecomeUnavailable, cookie: cookie), to: instance)
+            handover.withdraw(from: instance, afterAcknowledgement: cookie)
         }
+    }
+
+    func acknowledgedLock(_ cookie: UInt64, by instance: InstanceIdentifier) {
+        handover.acknowledged(cookie, by: instance)
     }
 }

@@ -3,8 +3,7 @@ internal import GreenroomLinux
 internal import Systemd
 
 /// Follows the locks of users' sessions: tells the core, keeps them on record for the next
-/// supervisor, and hands apps that were launched under a lock the credentials that were withheld
-/// from them.
+/// supervisor, and takes the credentials of apps away until the unlock.
 @LoopActor
 final class SessionLocks {
     private let core: Core
@@ -25,11 +24,15 @@ final class SessionLocks {
         for user in users.users { core.handle(.sessionLockChanged(user: user, isLocked: true)) }
     }
 
+    /// After a restart, once the instances are known: a former supervisor may have ended before it had
+    /// taken the credentials away.
+    func withdrawCredentials() { for user in users.users { handover.becameLocked(user) } }
+
     func note(_ user: UInt32, isLocked: Bool) {
         core.handle(.sessionLockChanged(user: user, isLocked: isLocked))
         do throws(SystemError) { try users.note(user, isLocked: isLocked) } catch {
             log.say(.error, "recording which users are locked: \(error)")
         }
-        if !isLocked { handover.becameUnlocked(user) }
+        if isLocked { handover.becameLocked(user) } else { handover.becameUnlocked(user) }
     }
 }

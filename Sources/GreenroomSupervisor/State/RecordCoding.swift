@@ -47,7 +47,7 @@ extension InstanceRecord {
         conversation.encode(into: &writer)
         background.encode(into: &writer)
         writer.put(optional: confinedUser.map(UInt64.init))
-        writer.put(otherThreads.rawValue)
+        writer.put(otherThreads.rawValue | (isInterrupted ? 128 : 0))
     }
 
     init?(from reader: inout RecordReader) {
@@ -90,7 +90,10 @@ extension InstanceRecord {
             confinedUser = reader.optional { $0.word().map { UInt32(truncatingIfNeeded: $0) } }
         }
         if version > 4 {
-            otherThreads = reader.byte().flatMap(OtherThreads.init(rawValue:)) ?? OtherThreads.none
+            // A former daemon never set the highest bit.
+            let byte = reader.byte() ?? 0
+            otherThreads = OtherThreads(rawValue: byte & 127) ?? OtherThreads.none
+            isInterrupted = byte & 128 != 0
         }
         guard !reader.failed else { return nil }
     }

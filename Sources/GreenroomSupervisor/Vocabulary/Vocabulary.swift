@@ -127,6 +127,8 @@ extension Transition {
         case .background: self = .background
         case .suspend: self = .suspend
         case .resume: self = .resume
+        case .interrupt: self = .interrupt
+        case .endInterruption: self = .endInterruption
         case .terminate: self = .terminate
         case .kill: self = .forceQuit
         }
@@ -135,7 +137,8 @@ extension Transition {
     /// The state that the transition leads to, for the message about an illegal one.
     var destination: Control.ExecutionState {
         switch self {
-        case .foreground: .active
+        case .foreground, .endInterruption: .active
+        case .interrupt: .inactive
         case .background, .resume: .background
         case .suspend: .suspended
         case .terminate, .forceQuit: .terminating

@@ -138,7 +138,7 @@ class App:
             if cookie <= self.last:
                 return self.send(64, cookie)
             self.last = cookie
-        if number == 33:
+        if number == 33 and message.status <= len(NAMES):
             say(NAMES[message.status - 1])
         if number in (33, 35) and message.status in (2, 4):
             self.step(10 if message.status == 2 else 11)

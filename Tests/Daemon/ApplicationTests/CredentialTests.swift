@@ -57,7 +57,7 @@ import Testing
         let client = try daemon.client()
         _ = try client.ask(.lock(user: nil))
         let instance = try client.launch(Self.app).instance
-        try daemon.awaitState(.active, of: instance)
+        try daemon.awaitState(.inactive, of: instance)
         #expect(access(directory(daemon, instance), F_OK) != 0)
         // The session stays locked after the daemon's end.
         try daemon.kill()
@@ -71,10 +71,11 @@ import Testing
         try next.change(.background, instance)
         #expect(
             probe.told(in: daemon).prefix(3) == [
-                "launch user foreground locked", "didBecomeActive", "credentials token secret",
+                "launch user foreground locked", "credentials token secret",
+                "protectedDataDidBecomeAvailable",
             ])
         #expect(access(directory(daemon, instance), F_OK) == 0)
-        // The secrets that were handed over survive another lock.
+        // The secrets that were handed over survive a restart.
         try daemon.kill()
         try daemon.start()
         #expect(access(directory(daemon, instance), F_OK) == 0)
@@ -124,8 +125,9 @@ import Testing
         close(open(gate, O_WRONLY))
         _ = try client.ask(isLocked ? .unlock(user: nil) : .lock(user: nil))
         close(open(gate + "2", O_WRONLY))
+        let state: Control.ExecutionState = isLocked ? .active : .inactive
         let instance = try daemon.await("the launch") { client in
-            try client.instances(of: Self.app).first { $0.state == .active }?.instance
+            try client.instances(of: Self.app).first { $0.state == .known(state) }?.instance
         }
         // No other message follows.
         try client.change(.background, instance)
@@ -139,8 +141,7 @@ import Testing
         #expect(
             try changeLock(from: false, prewarm) == [
                 "launch user foreground unlocked token secret",
-                "protectedDataWillBecomeUnavailable token secret", "didBecomeActive",
-                "willResignActive", "didEnterBackground",
+                "protectedDataWillBecomeUnavailable token secret", "didEnterBackground",
             ])
         #expect(
             try changeLock(from: true, prewarm) == [
@@ -169,7 +170,7 @@ import Testing
         let instance = try order(daemon)
         _ = try client.ask(lockedBefore ? .unlock(user: nil) : .lock(user: nil))
         kill(spawner, SIGCONT)
-        try daemon.awaitState(.active, of: instance)
+        try daemon.awaitState(lockedBefore ? .active : .inactive, of: instance)
         return (daemon, probe, instance)
     }
 
@@ -177,12 +178,12 @@ import Testing
         throws
     {
         let (daemon, probe, instance) = try launchLate(lockedBefore: false)
-        #expect(probe.told(in: daemon) == ["launch user foreground locked", "didBecomeActive"])
+        #expect(probe.told(in: daemon) == ["launch user foreground locked"])
         #expect(access(directory(daemon, instance), F_OK) != 0)
         let client = try daemon.client()
         _ = try client.ask(.unlock(user: nil))
         try client.change(.background, instance)
-        #expect(probe.told(in: daemon)[2] == "credentials token secret")
+        #expect(probe.told(in: daemon)[1] == "credentials token secret")
     }
 
     @Test func `a launch brings its secrets if the session is unlocked before the process exists`()
@@ -213,7 +214,7 @@ import Testing
         }
         _ = try client.ask(isLocked ? .unlock(user: nil) : .lock(user: nil))
         kill(pid, SIGCONT)
-        try daemon.awaitState(.active, of: paused.instance)
+        try daemon.awaitState(isLocked ? .active : .inactive, of: paused.instance)
         #expect(
             probe.told(in: daemon)
                 == (isLocked
@@ -223,7 +224,7 @@ import Testing
                     ]
                     : [
                         "launch user foreground unlocked token secret",
-                        "protectedDataWillBecomeUnavailable token secret", "didBecomeActive",
+                        "protectedDataWillBecomeUnavailable token secret",
                     ]))
     }
 
@@ -234,7 +235,7 @@ import Testing
         try daemon.kill()
         try daemon.start()
         let instance = try daemon.client().launch(Self.app).instance
-        try daemon.awaitState(.active, of: instance)
+        try daemon.awaitState(.inactive, of: instance)
         #expect(probe.told(in: daemon).first == "launch user foreground locked")
         _ = try daemon.client().ask(.unlock(user: nil))
         try daemon.kill()

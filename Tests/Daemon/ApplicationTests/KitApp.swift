@@ -101,10 +101,18 @@ final class KitDaemon {
 
     /// Launches it plainly, and waits for its first state.
     func launch(inBackground: Bool = false) throws {
+        try launch(until: inBackground ? .background : .active, inBackground: inBackground)
+    }
+
+    func launch(until state: Control.ExecutionState, inBackground: Bool = false) throws {
         let launched = try daemon.client().launch(app.identifier) {
             $0.isBackground = inBackground
         }
-        try note(launched, inBackground ? .background : .active)
+        try note(launched, state)
+    }
+
+    func awaitState(_ state: Control.ExecutionState) throws {
+        try daemon.awaitState(state, of: instance)
     }
 
     /// Asks for something, and waits for the state that follows.

@@ -71,14 +71,17 @@ import Testing
         prewarm: Int
     ) throws {
         let kit = try KitDaemon(KitApp(prewarm: prewarm), isLocked: true)
-        try kit.launch()
+        try kit.launch(until: .inactive)
         let client = try kit.daemon.client()
         _ = try client.ask(.unlock(user: nil))
+        try kit.awaitState(.active)
         _ = try client.ask(.lock(user: nil))
+        try kit.awaitState(.inactive)
         let said = try kit.end()
         #expect(
-            said.dropFirst(6) == [
-                "protectedDataDidBecomeAvailable token=nil, absent=nil",
+            said.dropFirst(5) == [
+                "protectedDataDidBecomeAvailable token=nil, absent=nil", "didBecomeActive active",
+                "willResignActive active",
                 "protectedDataWillBecomeUnavailable token=nil, absent=nil", "willTerminate",
             ])
     }
@@ -103,14 +106,22 @@ import Testing
             let environment = try readFile("/proc/\(pid)/environ")
             #expect(!String(decoding: environment, as: UTF8.self).contains("CREDENTIALS"))
         }
-        try kit.launch()
+        try kit.launch(until: .inactive)
         #expect(!Self.hasCredentials(kit.pid))
         _ = try client.ask(.unlock(user: nil))
+        try kit.awaitState(.active)
+        #expect(Self.hasCredentials(kit.pid))
         _ = try client.ask(.lock(user: nil))
+        try kit.awaitState(.inactive)
+        // A later message has been answered, too.
+        try kit.change(.background)
+        #expect(!Self.hasCredentials(kit.pid))
         #expect(
-            try kit.end().dropFirst(6) == [
+            try kit.end().dropFirst(5) == [
                 "protectedDataDidBecomeAvailable token=s3cret, absent=nil",
-                "protectedDataWillBecomeUnavailable token=s3cret, absent=nil", "willTerminate",
+                "didBecomeActive active", "willResignActive active",
+                "protectedDataWillBecomeUnavailable token=s3cret, absent=nil",
+                "didEnterBackground background", "willTerminate",
             ])
         // An app that is launched unlocked has the secret from the start.
         _ = try client.ask(.unlock(user: nil))
@@ -119,7 +130,7 @@ import Testing
         #expect(Self.hasCredentials(kit.pid))
         _ = try client.ask(.lock(user: nil))
         #expect(
-            try kit.end().dropFirst(6).first
+            try kit.end().dropFirst(7).first
                 == "protectedDataWillBecomeUnavailable token=s3cret, absent=nil")
     }
 
@@ -131,17 +142,21 @@ import Testing
         app.lines = ["LoadCredential=token:\(folder.path)/token"]
         let kit = try KitDaemon(app, isLocked: true)
         let client = try kit.daemon.client()
-        try kit.launch()
+        try kit.launch(until: .inactive)
         _ = try client.ask(.unlock(user: nil))
+        try kit.awaitState(.active)
         _ = try client.ask(.lock(user: nil))
+        try kit.awaitState(.inactive)
         try folder.write("s3cret", to: "token", mode: 0o600)
         _ = try client.ask(.unlock(user: nil))
+        try kit.awaitState(.active)
         let missing = "token: unavailable, absent: unavailable"
         #expect(
-            try kit.end().dropFirst(6) == [
-                "protectedDataDidBecomeAvailable \(missing)",
-                "protectedDataWillBecomeUnavailable \(missing)",
-                "protectedDataDidBecomeAvailable token=s3cret, absent=nil", "willTerminate",
+            try kit.end().dropFirst(5) == [
+                "protectedDataDidBecomeAvailable \(missing)", "didBecomeActive active",
+                "willResignActive active", "protectedDataWillBecomeUnavailable \(missing)",
+                "protectedDataDidBecomeAvailable token=s3cret, absent=nil",
+                "didBecomeActive active", "willTerminate",
             ])
         #expect(kit.daemon.log.contains("the credentials of \(app.identifier): "))
     }
@@ -177,8 +192,8 @@ import Testing
         _ = try kit.daemon.client().ask(.lock(user: nil))
         let said = try kit.end().dropFirst(before.count)
         let place = delegate == "both" ? "" : "1 "
-        let ending = delegate == "both" ? 1 : 3  // a scene ends first
-        #expect(said.count == 5 + ending)
+        let ending = delegate == "both" ? 1 : 2  // a scene ends first
+        #expect(said.count == 6 + ending)
         #expect(said.first?.hasPrefix("\(place)willResignActive") == true)
         #expect(said.dropFirst(3).first?.hasPrefix("\(place)didBecomeActive") == true)
         let told = said.suffix(ending + 1).first

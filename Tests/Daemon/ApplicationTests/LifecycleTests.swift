@@ -192,7 +192,7 @@ import Testing
         try daemon.awaitState(.active, of: instance)
         _ = try client.ask(.lock(user: nil))
         let next = try client.launch(Self.other).instance
-        try daemon.awaitState(.active, of: next)
+        try daemon.awaitState(.inactive, of: next)
         // It was told about the lock before, and has acknowledged this.
         try daemon.awaitState(.background, of: instance)
         _ = try client.ask(.unlock(user: nil))
@@ -200,8 +200,8 @@ import Testing
         #expect(probe.told(in: daemon).contains("protectedDataWillBecomeUnavailable"))
         #expect(
             second.told(in: daemon).prefix(3) == [
-                "launch user foreground locked", "didBecomeActive",
-                "protectedDataDidBecomeAvailable",
+                "launch user foreground locked", "protectedDataDidBecomeAvailable",
+                "didBecomeActive",
             ])
     }
 

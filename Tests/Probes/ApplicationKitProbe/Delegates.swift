@@ -29,25 +29,32 @@ extension Talkative {
         say("loadInterface \(name)")
     }
     func applicationDidBecomeActive(_ application: Application) {
-        say("didBecomeActive \(application.applicationState)")
+        say("didBecomeActive \(application.applicationState)\(data(application))")
     }
     func applicationWillResignActive(_ application: Application) {
-        say("willResignActive \(application.applicationState)")
+        say("willResignActive \(application.applicationState)\(data(application))")
     }
     func applicationDidEnterBackground(_ application: Application) {
-        say("didEnterBackground \(application.applicationState)")
+        say("didEnterBackground \(application.applicationState)\(data(application))")
     }
     func applicationWillEnterForeground(_ application: Application) {
-        say("willEnterForeground \(application.applicationState)")
+        say("willEnterForeground \(application.applicationState)\(data(application))")
     }
     func applicationWillTerminate(_ application: Application) { say("willTerminate") }
     func applicationDidReceiveMemoryWarning(_ application: Application) { say("memoryWarning") }
     func applicationSignificantTimeChange(_ application: Application) { say("timeChange") }
     func applicationProtectedDataWillBecomeUnavailable(_ application: Application) {
-        say("protectedDataWillBecomeUnavailable \(secret(application))")
+        say("protectedDataWillBecomeUnavailable \(secret(application))\(data(application))")
     }
     func applicationProtectedDataDidBecomeAvailable(_ application: Application) {
-        say("protectedDataDidBecomeAvailable \(secret(application))")
+        say("protectedDataDidBecomeAvailable \(secret(application))\(data(application))")
+    }
+    /// If it is asked for: whether protected data can be read, by the library and by the directory.
+    private func data(_ application: Application) -> String {
+        guard variable("PROBE_DATA") != nil else { return "" }
+        let path = variable("CREDENTIALS_DIRECTORY") ?? "-"
+        let isThere = access(path + "/token", R_OK) == 0
+        return " data \(application.isProtectedDataAvailable) directory \(isThere)"
     }
     private func secret(_ application: Application) -> String {
         ["token", "absent"].map { name in

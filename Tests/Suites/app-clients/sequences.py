@@ -392,9 +392,9 @@ def credentials(start):
         client.launch(FOREGROUND)
         client.forget()
         says("unavailable")
-        client.acknowledged(client.event(CREDENTIALS, descriptors=[file], roles=[-4]))
-        says("unavailable")
         for _ in range(2):
+            client.acknowledged(client.event(CREDENTIALS, descriptors=[file], roles=[-4]))
+            says("unavailable")
             client.move(AVAILABLE)
             client.expect("protected_data_did_become_available ACTIVE s3cret")
             says("s3cret")

@@ -32,6 +32,7 @@ import Testing
         try app.tell(.protectedDataDidBecomeAvailable)
         try app.tell(.protectedDataWillBecomeUnavailable)
         try app.tell(.deliver(Self.ask, session: nil, cookie: 3))
+        try app.tell(.credentials(cookie: 4), descriptors: [file])
         try app.tell(.protectedDataDidBecomeAvailable)
         let lines = try app.end().filter { $0.contains("token") }
         let available = "protectedDataDidBecomeAvailable token=s3cret, absent=nil"

@@ -6,7 +6,7 @@ import VarlinkTestSupport
 @Suite struct `The control interface` {
     @Test func `the control interface is described in Varlink's language`() {
         #expect(Control.interface.name == Control.interfaceName)
-        #expect(Control.interface.methods.count == 33)
+        #expect(Control.interface.methods.count == 35)
         #expect(Control.interface.errors.count == 11)
     }
 

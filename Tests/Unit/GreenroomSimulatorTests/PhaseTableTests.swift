@@ -77,6 +77,8 @@ enum Player: Sendable {
             ("background", ask(.background)),
             ("suspend", ask(.suspend)),
             ("resume", ask(.resume)),
+            ("interrupt", ask(.interrupt)),
+            ("endInterrupt", ask(.endInterruption)),
             ("terminate", ask(.terminate)),
             ("forceQuit", ask(.forceQuit)),
         ]
@@ -183,7 +185,10 @@ enum Player: Sendable {
             record.state = .launching
             record.progress = .toldToGo
         case .starting, .arriving: record.state = .launching
-        case .inactive: record.state = .inactive
+        case .inactive:
+            record.state = .inactive
+            // Otherwise a program is inactive only for the length of an event.
+            record.isInterrupted = self == .program
         case .active: record.state = .active
         case .background:
             record.state = .background

@@ -215,6 +215,7 @@ extension Checker {
             try require(reclaimed.contains(id), "\(id) was reclaimed without a record")
         }
         try checkConversation(record, nextDeadline)
+        try checkInterruption(record)
         try checkScreen(record)
         if let deadline = record.deadline, record.state != .notRunning {
             try require(

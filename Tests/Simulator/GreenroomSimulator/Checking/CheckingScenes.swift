@@ -36,6 +36,10 @@ extension Checker {
             try require(record.endReason != nil, "\(id) is told its end but is not being ended")
         case .connect, .willEnterForeground, .didBecomeActive:
             try require(record.state.isRunning, "told \(id) in \(record.state)")
+            // Told again after a restart, as below.
+            try require(
+                step.step != .didBecomeActive || !isCovered(record) || step.cookie <= told[id] ?? 0,
+                "told interrupted \(id) to become active")
             // A step that was under way when the goal changed is told again after a restart. A step
             // that lets a blocked launch continue may itself be displaced by that launch.
             try require(
@@ -69,6 +73,27 @@ extension Checker {
         try require(
             legal[from]!.contains(to) || isLaunch, "scene \(scene) of \(id): \(from) to \(to)")
         scenes[id, default: [:]][scene] = to
+    }
+
+    /// Whether something covers the instance, as far as is known of its user.
+    private func isCovered(_ record: InstanceRecord) -> Bool {
+        let user = installed[record.app]?.user
+        return record.isInterrupted || user.map { locked.contains($0) } ?? false
+    }
+
+    /// Checks that an instance in front is active if and only if nothing covers it.
+    func checkInterruption(_ record: InstanceRecord) throws(Violation) {
+        // The user of an app that was removed is not known.
+        guard !isRestoring, record.state.isForeground, installed[record.app] != nil else { return }
+        let isCovered = isCovered(record)
+        guard let conversation = record.conversation else {
+            return try require(
+                (record.state == .active) != isCovered,
+                "program \(record.instance) is \(record.state), covered: \(isCovered)")
+        }
+        guard conversation.pending == nil else { return }
+        try require(
+            record.state != .active || !isCovered, "\(record.instance) is active, and covered")
     }
 
     /// Checks that the state of an app follows from its scenes.

@@ -33,6 +33,8 @@ public struct PhaseTable: Sendable {
         background    --  --  .   .   .   bg  bg  .   bg  bg  --  --  --
         suspend       --  --  --  --  --  fr  fr  fr  .   .   --  --  --
         resume        --  --  .   .   .   .   .   .   bg  bg  --  --  --
+        interrupt     --  --  .   .   .   .   in  --  --  --  --  --  --
+        endInterrupt  --  --  .   .   .   ac  .   .   .   .   --  --  --
         terminate     en  en  en  en  en  en  en  en  en  en  .   .   --
         forceQuit     en  en  en  en  en  en  en  en  en  en  .   .   --
         """)
@@ -63,6 +65,8 @@ public struct PhaseTable: Sendable {
         background    --  --  .   .   .   .   .   .   .   bg  bg  --  --  --
         suspend       --  --  --  --  --  --  .   .   fr  .   .   --  --  --
         resume        --  --  .   .   .   .   .   .   .   bg  bg  --  --  --
+        interrupt     --  --  .   .   .   .   .   .   --  --  --  --  --  --
+        endInterrupt  --  --  .   .   .   .   .   .   .   .   .   --  --  --
         terminate     en  en  en  en  en  en  en  en  en  en  en  .   .   --
         forceQuit     en  en  en  en  en  en  en  en  en  en  en  .   .   --
         """)

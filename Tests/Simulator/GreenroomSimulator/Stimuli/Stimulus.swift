@@ -122,7 +122,8 @@ extension Stimulus {
 
     private static func randomTransition(_ dice: inout Dice) -> Transition {
         let all: [Transition] = [
-            .foreground, .background, .suspend, .resume, .terminate, .forceQuit,
+            .foreground, .background, .suspend, .resume, .terminate, .forceQuit, .interrupt,
+            .endInterruption,
         ]
         return all[dice.below(all.count)]
     }

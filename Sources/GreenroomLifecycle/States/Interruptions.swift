@@ -1,0 +1,58 @@
+// Interruptions. The user cannot reach the app that is in front, because something covers it: the
+// lock screen, a call, a dialog of the system, the app switcher. The app stays in front and is
+// inactive until the interruption is over (applicationWillResignActive(_:)).
+//
+//   begins                                    ends
+//   the user's session is locked              it is unlocked
+//   a client says so, of one instance         a client says so; the instance goes to the background;
+//   (`Transition.interrupt`)                  or somebody asks for the instance to come to the front
+//
+// An app that comes to the front during the lock is inactive there.
+
+extension Lifecycle {
+    func isInterrupted(_ id: InstanceIdentifier) -> Bool {
+        if self[id].record.isInterrupted { return true }
+        return !lockedUsers.isEmpty && userOfApp(of: id).map(lockedUsers.contains) ?? false
+    }
+
+    mutating func interruptionRequested(
+        _ request: RequestIdentifier, _ transition: Transition, _ id: InstanceIdentifier
+    ) {
+        let record = self[id].record
+        if transition == .interrupt {
+            let isInFront = record.state.isForeground
+            guard isInFront || record.state == .launching && !record.inBackground else {
+                return refuse(request, .illegalTransition(id, from: record.state, transition))
+            }
+            update(id) { $0.isInterrupted = true }
+        } else if record.isInterrupted {
+            update(id) { $0.isInterrupted = false }
+        }
+        if record.state == .background || record.state == .suspended {
+            return answer(request, .done(id, record.state))
+        }
+        waitForGoal(request, of: id)
+        reviewInterruption(of: id)
+        if record.manner == .program, record.state != .launching {
+            answerGoal(of: id, .done(id, self[id].record.state))
+        }
+    }
+
+    /// An interruption of the instance may have begun or ended.
+    mutating func reviewInterruption(of id: InstanceIdentifier) {
+        switch (self[id].record.manner, self[id].record.state) {
+        case (.acknowledging, .active), (.acknowledging, .inactive): proceed(id)
+        case (.program, .active): if isInterrupted(id) { move(id, to: .inactive) }
+        case (.program, .inactive): if !isInterrupted(id) { move(id, to: .active) }
+        case (_, _): break
+        }
+    }
+
+    mutating func reviewInterruptions(of app: AppIdentifier) {
+        // Nobody knows whose an app is whose manifest is gone.
+        guard self[app].description != nil else { return }
+        for id in self[app].running.union(self[app].attached).sorted() {
+            reviewInterruption(of: id)
+        }
+    }
+}
