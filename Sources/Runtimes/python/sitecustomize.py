@@ -468,6 +468,8 @@ def _recorded(at_start, order, places):
             names.append(name)
         else:
             own.add(top)
+    # An installed package may add to itself from elsewhere.
+    own -= {name.partition(".")[0] for name in names}
     if any(own & _importable_names(place, own) for place in places if place.startswith("/")):
         return []
     return names

@@ -84,6 +84,9 @@ def records(python, version):
     python.write("hiding/g_plain.py", "x = 1\n")
     python.write("hiding/script.py", "import json, g_plain\n")
     python.write("site-packages/g_package/program.py", "import other, json; print(other.x)\n")
+    python.write("elsewhere/g_extended/part.py", "x = 1\n")
+    python.write("site-packages/g_extended/__init__.py", f"__path__.append({python.folder!r} + '/elsewhere/g_extended')\n")
+    python.write("extends.py", "import g_extended.part, json\n")
     python.write("ends.py", "import json, os; os.fork() or os._exit(0); os.wait(); raise SystemExit(3)\n")
     python.write("forks.py", "import os, json, sys\nif os.fork() == 0: sys.exit(0)\nos.wait(); os._exit(0)\n")
     environment = dict(ENVIRONMENT, PYTHONPATH=python.folder + "/site-packages")
@@ -100,6 +103,9 @@ def records(python, version):
     names = record(python, ["site-packages/g_package/program.py"], environment, python.folder, path)
     results.report(f"{version}: recording: not those beside a program that is installed", "json" in names and "other" not in names,
                    str(names))
+    names = record(python, ["extends.py"], environment, python.folder, path)
+    results.report(f"{version}: recording: a package that adds to itself, without what it adds",
+                   "g_extended" in names and "json" in names and "g_extended.part" not in names, str(names))
     names = record(python, ["ends.py"], environment, python.folder, path)
     results.report(f"{version}: recording: by a program that exits", "json" in names, str(names))
     os.remove(path)
