@@ -16,6 +16,25 @@ class Missing(Exception):
     """What the machine lacks for it."""
 
 
+class Printed:
+    """What the apps print from now on."""
+
+    def __init__(self, daemon):
+        self.daemon, self.count = daemon, len(daemon.printed())
+
+    def next_lines(self):
+        return self.daemon.printed()[self.count:]
+
+    def await_lines(self, *lines):
+        """The next lines, in any order."""
+        self.daemon.await_fact(
+            f"{lines}, but {self.next_lines()}", lambda: len(self.next_lines()) >= len(lines))
+        got = self.next_lines()
+        self.count += len(lines)
+        if sorted(got) != sorted(lines):
+            raise Wrong(f"{got} instead of {lines}")
+
+
 def through_daemon(command, keeps_state, environment=""):
     """The same for the user of a real daemon: shown, hidden and frozen, shown again, ended."""
     daemon = Daemon(command, {"loop": ("BackgroundGraceSec=100ms\n", "")}, environment)
@@ -27,14 +46,7 @@ def through_daemon(command, keeps_state, environment=""):
 
 
 def through_life(daemon, app, keeps_state):
-    said = len(daemon.printed())
-
-    def await_lines(*lines):
-        nonlocal said
-        daemon.await_fact(f"{lines}, but {daemon.printed()[said:]}", lambda: len(daemon.printed()) >= said + len(lines))
-        got, said = daemon.printed()[said:], said + len(lines)
-        if sorted(got) != sorted(lines):
-            raise Wrong(f"{got} instead of {lines}")
+    await_lines = Printed(daemon).await_lines
 
     def launch(visit):
         ready(daemon, app)

@@ -7,7 +7,7 @@ import time
 
 from channel import Wrong
 from daemon import Daemon, ready, temperature
-from loops import EXAMPLES, Missing, build, python_with
+from loops import EXAMPLES, Missing, Printed, build, python_with
 from places import DEADLINE, ROOT
 
 
@@ -72,15 +72,7 @@ def seen(command, environment, folder):
 
 def visit(daemon, screen, app):
     """Launches, hides, freezes, shows and ends the app. Returns what it shows."""
-    said = len(daemon.printed())
-
-    def await_lines(*lines):
-        nonlocal said
-        daemon.await_fact(f"{lines}, but {daemon.printed()[said:]}", lambda: len(daemon.printed()) >= said + len(lines))
-        got, said = daemon.printed()[said:], said + len(lines)
-        if sorted(got) != sorted(lines):
-            raise Wrong(f"{got} instead of {lines}")
-
+    await_lines = Printed(daemon).await_lines
     ready(daemon, app)
     screen.await_picture("the background alone, before the launch", lambda picture: picture == screen.empty)
     daemon.ctl("launch", app)
