@@ -13,6 +13,7 @@
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/mount.h>
+#include <linux/openat2.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <net/if.h>
@@ -27,6 +28,7 @@ CHILD_HALF_BEGIN
 enum { TREE_RECURSIVE = 0x8000 /* AT_RECURSIVE, which fcntl.h may lack */ };
 /* Values besides descriptors and -errno: */
 enum { NO_TREE = -10000, SKIPPED = -10001 };
+enum { PATH_LIMIT = 4096 }; /* PATH_MAX */
 
 /* ---- namespaces ---- */
 
@@ -81,13 +83,35 @@ void gr_enter_namespaces(struct job *job) {
 
 /* ---- mounts ---- (each of these functions returns -errno on failure) */
 
-static int status_of(const char *path, struct stat *status) {
-    return (int)call(SYS_newfstatat, AT_FDCWD, path, status, 0);
+/* Opens what a mount is about: its source or its target. Whoever owns a folder on the way could have
+ * put a link there since the path was checked. */
+static int open_path(const struct gr_mount *m, const char *path) {
+    if (!m->no_links) return call_open(path, O_PATH);
+    struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS };
+    return (int)call(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
 }
 
-static int open_tree_of(const char *path) {
-    return (int)call(SYS_open_tree, AT_FDCWD, path,
-                     OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | TREE_RECURSIVE);
+/* Whether the target is a directory; -errno if it cannot be found. */
+static int is_directory(const struct gr_mount *m) {
+    struct stat status = { 0 }; /* analyzers do not see what the kernel writes */
+    int fd = open_path(m, m->target);
+    if (fd < 0) return fd;
+    int result = (int)call(SYS_newfstatat, fd, "", &status, AT_EMPTY_PATH);
+    call_close(fd);
+    return result < 0 ? result : S_ISDIR(status.st_mode);
+}
+
+static int clone_tree(int dir, const char *path) {
+    return (int)call(SYS_open_tree, dir, path,
+                     OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | TREE_RECURSIVE | AT_EMPTY_PATH);
+}
+
+static int clone_source(const struct gr_mount *m) {
+    int fd = open_path(m, m->source);
+    if (fd < 0) return fd;
+    int tree = clone_tree(fd, "");
+    call_close(fd);
+    return tree;
 }
 
 static int set_attributes(int dir, const char *path, int flags, uint64_t set, uint64_t propagation) {
@@ -95,13 +119,64 @@ static int set_attributes(int dir, const char *path, int flags, uint64_t set, ui
     return (int)call(SYS_mount_setattr, dir, path, flags, &attr, sizeof attr);
 }
 
-static int attach(int tree, const char *target) {
-    return (int)call(SYS_move_mount, tree, "", AT_FDCWD, target,
-                     MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_SYMLINKS);
+static int attach(const struct gr_mount *m, int tree) {
+    int fd = open_path(m, m->target);
+    if (fd < 0) return fd;
+    int result = (int)call(SYS_move_mount, tree, "", fd, "",
+                           MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
+    call_close(fd);
+    return result;
 }
 
-static int make_directory(const char *path) {
-    return (int)call(SYS_mkdirat, AT_FDCWD, path, 0755);
+static int set_target_attributes(const struct gr_mount *m) {
+    int fd = open_path(m, m->target);
+    if (fd < 0) return fd;
+    int flags = AT_EMPTY_PATH | (m->late ? 0 : TREE_RECURSIVE);
+    int result = set_attributes(fd, "", flags, m->attributes, 0);
+    call_close(fd);
+    return result;
+}
+
+/* Opens the folder of the target. */
+static int open_folder(const struct gr_mount *m, const char **name) {
+    char folder[PATH_LIMIT];
+    int length = 0, slash = 0;
+    for (; m->target[length]; length++) {
+        if (length == PATH_LIMIT - 1) return -ENAMETOOLONG;
+        if (m->target[length] == '/') slash = length;
+        folder[length] = m->target[length];
+    }
+    folder[slash == 0 ? 1 : slash] = '\0';
+    *name = m->target + slash + 1;
+    return open_path(m, folder);
+}
+
+static int make_directory(const struct gr_mount *m) {
+    const char *name;
+    int folder = open_folder(m, &name);
+    if (folder < 0) return folder;
+    int result = (int)call(SYS_mkdirat, folder, name, 0755);
+    call_close(folder);
+    return result;
+}
+
+static int make_link(const struct gr_mount *m) {
+    const char *name;
+    int folder = open_folder(m, &name);
+    if (folder < 0) return folder;
+    int result = (int)call(SYS_symlinkat, m->source, folder, name);
+    call_close(folder);
+    return result;
+}
+
+static int make_file(const struct gr_mount *m) {
+    const char *name;
+    int folder = open_folder(m, &name);
+    if (folder < 0) return folder;
+    int fd = (int)call(SYS_openat, folder, name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0444);
+    if (fd >= 0) call_close(fd);
+    call_close(folder);
+    return fd;
 }
 
 /* Makes a tmpfs that is not attached anywhere yet. `mode` is octal. */
@@ -117,18 +192,17 @@ static int new_tmpfs(const char *mode, uint64_t attributes) {
 
 /* Clones the part of a mount that must be taken from the tree as it is outside. */
 static int prepare_mount(const struct gr_mount *m) {
-    struct stat status = { 0 }; /* analyzers do not see what the kernel writes */
     int result;
     switch (m->kind) {
-    case GR_MOUNT_BIND: return m->late ? NO_TREE : open_tree_of(m->source);
+    case GR_MOUNT_BIND: return m->late ? NO_TREE : clone_source(m);
     case GR_MOUNT_HIDE:
         if (m->late) return NO_TREE;
-        if ((result = status_of(m->target, &status)) < 0) return result;
+        if ((result = is_directory(m)) < 0) return result;
         /* A device that nobody can open, because of its mount's options: EACCES, for root too. */
-        return S_ISDIR(status.st_mode) ? NO_TREE : open_tree_of("/dev/null");
+        return result ? NO_TREE : clone_tree(AT_FDCWD, "/dev/null");
     case GR_MOUNT_ATTRIBUTES:
     case GR_MOUNT_TMPFS:
-        result = m->optional ? (int)call(SYS_faccessat, AT_FDCWD, m->target, F_OK) : 0;
+        result = m->optional ? is_directory(m) : 0;
         return result < 0 ? result : NO_TREE;
     default: return NO_TREE;
     }
@@ -138,30 +212,25 @@ static int make_target(const struct gr_mount *m, int tree) {
     struct stat status = { 0 };
     int result = (int)call(SYS_fstat, tree, &status);
     if (result < 0) return result;
-    if (S_ISDIR(status.st_mode)) return make_directory(m->target);
-    int fd = (int)call(SYS_openat, AT_FDCWD, m->target, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC,
-                       0444);
-    if (fd >= 0) call_close(fd);
-    return fd;
+    return S_ISDIR(status.st_mode) ? make_directory(m) : make_file(m);
 }
 
 /* The tree to mount: the prepared one, or one that is made now. */
 static int tree_of(const struct gr_mount *m, int prepared) {
     static const uint64_t nothing =
         MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
-    struct stat status = { 0 };
-    int tree = prepared, result;
+    int tree = prepared, result = 0;
     switch (m->kind) {
     case GR_MOUNT_TMPFS: return new_tmpfs(m->source, m->attributes);
     case GR_MOUNT_HIDE:
-        if (m->late && (result = status_of(m->target, &status)) < 0) return result;
-        if (m->late && !S_ISDIR(status.st_mode)) tree = open_tree_of("/dev/null");
+        if (m->late && (result = is_directory(m)) < 0) return result;
+        if (m->late && !result) tree = clone_tree(AT_FDCWD, "/dev/null");
         if (tree == NO_TREE) return new_tmpfs("000", nothing);
         if (tree < 0) return tree;
         result = set_attributes(tree, "", AT_EMPTY_PATH, nothing, 0);
         return result < 0 ? result : tree;
     default: /* GR_MOUNT_BIND */
-        if (m->late) tree = open_tree_of(m->source);
+        if (m->late) tree = clone_source(m);
         if (tree < 0 || m->attributes == 0) return tree;
         int flags = AT_EMPTY_PATH | TREE_RECURSIVE;
         result = set_attributes(tree, "", flags, m->attributes, 0);
@@ -172,16 +241,15 @@ static int tree_of(const struct gr_mount *m, int prepared) {
 static int place_mount(const struct gr_mount *m, int prepared) {
     int result = 0;
     switch (m->kind) {
-    case GR_MOUNT_ATTRIBUTES:
-        return set_attributes(AT_FDCWD, m->target, m->late ? 0 : TREE_RECURSIVE, m->attributes, 0);
-    case GR_MOUNT_SYMLINK: return (int)call(SYS_symlinkat, m->source, AT_FDCWD, m->target);
-    case GR_MOUNT_DIRECTORY: return make_directory(m->target);
+    case GR_MOUNT_ATTRIBUTES: return set_target_attributes(m);
+    case GR_MOUNT_SYMLINK: return make_link(m);
+    case GR_MOUNT_DIRECTORY: return make_directory(m);
     default: break;
     }
     int tree = tree_of(m, prepared);
     if (tree < 0) return tree;
     if (m->makes_target) result = make_target(m, tree);
-    if (result >= 0) result = attach(tree, m->target);
+    if (result >= 0) result = attach(m, tree);
     if (result >= 0) call_close(tree);
     return result < 0 ? result : 0;
 }

@@ -62,6 +62,7 @@ struct gr_mount {
     bool late;                               /* BIND, HIDE: looks the path up inside, among the
                                                 mounts made before; ATTRIBUTES: not recursive */
     bool makes_target;                       /* BIND: makes the target, in a tmpfs made before */
+    bool no_links;                           /* follows no symbolic link on the way to either path */
     uint64_t attributes;                     /* MOUNT_ATTR_*, set and never cleared */
     const char *target;
     const char *source;

@@ -107,8 +107,38 @@ public struct PathOwners: Sendable {
     ///   nobody else can change what the path leads to.
     func folder(of path: String) throws(Objection) -> FileDescriptor? {
         let parent = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path[..<$0] } ?? ""
-        let (descriptor, status) = try walk(String(parent), strangers: true, makesFolders: true)
-        return trusted.contains(status.owner) ? nil : descriptor
+        let end = try walk(String(parent), strangers: true, makesFolders: true)
+        return trusted.contains(end.status.owner) ? nil : end.descriptor
+    }
+
+    /// Where a path leads to.
+    public struct Destination: Equatable, Sendable {
+        /// The path without links, as far as it exists; the rest of it as it was.
+        public var path: String
+        /// Whether somebody else can change what the path leads to.
+        public var isStrangers: Bool
+    }
+
+    /// Finds out where a path leads to that may be in a stranger's folder. From there on everything
+    /// must belong to that stranger alone, without any link. The path need not exist.
+    public func destination(of path: String) throws(Objection) -> Destination {
+        let end = try walk(path, strangers: true, mayBeMissing: true)
+        let place: String
+        do throws(SystemError) { place = try end.descriptor.path() } catch { throw .failed(error) }
+        let rest = end.missing.map { "/" + $0 }.joined()
+        let isOurs = trusted.contains(end.status.owner)
+        // Whoever may make names there can make the rest of the path.
+        let isOpen = !end.missing.isEmpty && end.status.mode & 0o2 != 0
+        return Destination(
+            path: (place == "/" && !rest.isEmpty ? "" : place) + rest,
+            isStrangers: !isOurs || isOpen)
+    }
+
+    /// The same for a path that is mounted with the rights of this process. Rights that an ordinary
+    /// user has lead nobody anywhere, so for such a user every link counts as the user's own.
+    public static func mountDestination(of path: String) throws(Objection) -> Destination {
+        if geteuid() == 0 { return try PathOwners().destination(of: path) }
+        return Destination(path: realPath(of: path) ?? path, isStrangers: false)
     }
 
     // MARK: Looking without asking strangers
@@ -145,6 +175,13 @@ public struct PathOwners: Sendable {
         return found
     }
 
+    /// The path without links (realpath(3)), found as ``look(_:)`` finds it; nil if nothing can be
+    /// seen there.
+    public static func realPath(of path: String) -> String? {
+        guard let file = try? look(path) else { return nil }
+        return try? file.path()
+    }
+
     /// stat(2) of what ``look(_:)`` opens; nil if nothing can be seen at the path.
     public static func status(of path: String) -> stat? {
         var status = stat()
@@ -166,6 +203,13 @@ public struct PathOwners: Sendable {
         var isSticky: Bool { kind == S_IFDIR && mode & 0o1002 == 0o1002 }
     }
 
+    /// The end of a path, and the names after it that do not exist.
+    private struct End {
+        var descriptor: FileDescriptor
+        var status: Status
+        var missing: [String] = []
+    }
+
     /// What the path leads to.
     ///
     /// - Parameters:
@@ -173,9 +217,11 @@ public struct PathOwners: Sendable {
     ///     folders of that stranger, without any link and on one file system.
     ///   - makesFolders: missing folders are made where no stranger has a say.
     ///   - owners: whether it matters who owns the folders and links on the way.
+    ///   - mayBeMissing: the way ends before the first name that does not exist.
     private func walk(
-        _ path: String, strangers: Bool = false, makesFolders: Bool = false, owners: Bool = true
-    ) throws(Objection) -> (descriptor: FileDescriptor, status: Status) {
+        _ path: String, strangers: Bool = false, makesFolders: Bool = false, owners: Bool = true,
+        mayBeMissing: Bool = false
+    ) throws(Objection) -> End {
         var rest = Self.components(of: path)
         var links = 0
         var (place, folder, current) = try Self.root()
@@ -184,7 +230,12 @@ public struct PathOwners: Sendable {
             if makesFolders, trusted.contains(current.owner) {
                 _ = unsafe mkdirat(folder.rawValue, name, 0o755)
             }
-            let next = try Self.open(folder, name, path)
+            let next: FileDescriptor
+            do throws(Objection) { next = try Self.open(folder, name, path) } catch {
+                guard mayBeMissing, error.isAbsence else { throw error }
+                return End(
+                    descriptor: folder, status: current, missing: [name] + rest.reversed())
+            }
             guard let status = Self.status(of: next, "") else { throw Self.failure(path) }
             if status.mount != current.mount { try checkServer(of: status.mount, path) }
             guard owners else {
@@ -201,7 +252,7 @@ public struct PathOwners: Sendable {
             }
             try follow(status, next, path)
         }
-        return (folder, current)
+        return End(descriptor: folder, status: current)
 
         func follow(_ status: Status, _ next: FileDescriptor, _ path: String) throws(Objection) {
             guard status.kind == S_IFLNK else {

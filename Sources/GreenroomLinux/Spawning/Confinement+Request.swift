@@ -16,7 +16,8 @@ extension Confinement {
                 unsafe gr_mount(
                     kind: CInt(mount.kind.rawValue), optional: mount.isOptional,
                     late: mount.isLate, makes_target: mount.makesTarget,
-                    attributes: mount.attributes.rawValue, target: pointers[2 * index],
+                    no_links: mount.followsNoLinks, attributes: mount.attributes.rawValue,
+                    target: pointers[2 * index],
                     source: pointers[2 * index + 1])
             }
             return unsafe steps.withUnsafeBufferPointer { steps in

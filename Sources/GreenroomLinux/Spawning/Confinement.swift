@@ -56,6 +56,10 @@ public struct Confinement: Hashable, Sendable {
         public var isLate = false
         /// Whether to make the target of a bind, in a file system made before.
         public var makesTarget = false
+        /// Whether a symbolic link on the way to either path fails the mount. Both paths had no
+        /// links when they were checked, and somebody whom the app must not serve as a way to more
+        /// rights could put one there.
+        public var followsNoLinks = false
 
         public init(
             _ kind: Kind, at target: String, source: String = "",

@@ -17,6 +17,9 @@ extension SpawnSpecification {
 }
 
 extension WireWriter {
+    /// A bit in the byte of a mount's kind.
+    fileprivate static let withoutLinks: UInt8 = 0x80
+
     mutating func put(_ setting: SpawnSpecification.CgroupSetting) {
         put(setting.file)
         put(setting.value)
@@ -28,7 +31,7 @@ extension WireWriter {
         put(confinement.namespaces.rawValue)
         put(UInt32(confinement.mounts.count))
         for mount in confinement.mounts {
-            put(mount.kind.rawValue)
+            put(mount.kind.rawValue | (mount.followsNoLinks ? Self.withoutLinks : 0))
             put(mount.target)
             put(mount.source)
             put(mount.attributes.rawValue)
@@ -75,11 +78,15 @@ extension WireReader {
     }
 
     private mutating func takeMount() throws(SpawnerWireError) -> Confinement.Mount {
-        guard let kind = Confinement.Mount.Kind(rawValue: try take()) else { throw .badValue }
+        let byte: UInt8 = try take()
+        guard let kind = Confinement.Mount.Kind(rawValue: byte & ~WireWriter.withoutLinks) else {
+            throw .badValue
+        }
         var mount = Confinement.Mount(
             kind, at: try takeString(), source: try takeString(),
             attributes: .init(rawValue: try take()))
         guard mount.attributes.isSubset(of: .all) else { throw .badValue }
+        mount.followsNoLinks = byte & WireWriter.withoutLinks != 0
         mount.isOptional = try takeBool()
         mount.isLate = try takeBool()
         mount.makesTarget = try takeBool()

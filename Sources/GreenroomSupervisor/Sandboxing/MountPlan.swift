@@ -27,6 +27,9 @@ struct MountPlan {
         var isImplied = false
         /// Whether the file system in memory becomes read-only once it is furnished.
         var isSealed = false
+        /// Whether one of the two paths is in a stranger's folder, where that user can put a link
+        /// at any time.
+        var isStrangers = false
     }
 
     /// What each key says, on its own (MountPlan+Keys.swift).
@@ -45,15 +48,8 @@ struct MountPlan {
         addPaths()
         if sandbox.hasPrivateDevices { addDevices() }
         // Links are followed first, so that the names tell which path lies in which.
-        for index in entries.indices { entries[index].path = Self.resolved(entries[index].path) }
+        for index in entries.indices { try entries[index].resolve() }
         try arrange()
-    }
-
-    /// The path without links (realpath(3)); the path as it is if that cannot be found out.
-    private static func resolved(_ path: String) -> String {
-        guard let real = unsafe realpath(path, nil) else { return path }
-        defer { unsafe free(real) }
-        return unsafe String(cString: real)
     }
 
     // MARK: Order
@@ -135,15 +131,19 @@ struct MountPlan {
 
     /// Places an entry in an empty file system; the folders on the way are made first.
     private mutating func furnish(_ entry: Entry, in ground: String) {
+        let isStrangers = entry.isStrangers || self.ground(of: entry.path)?.isStrangers == true
         let parts = entry.path.dropFirst(ground.utf8.count + 1).split(separator: "/")
         var path = ground
         for part in parts.dropLast() {
             path += "/" + part
             guard !mounts.contains(where: { $0.target == path }) else { continue }
-            mounts.append(.init(.directory, at: path))
+            var folder = Confinement.Mount(.directory, at: path)
+            folder.followsNoLinks = isStrangers
+            mounts.append(folder)
         }
         var mount = mount(entry, isLate: false)
         mount.makesTarget = true
+        mount.followsNoLinks = isStrangers
         mounts.append(mount)
     }
 
@@ -161,6 +161,7 @@ struct MountPlan {
         mount.attributes.formUnion(entry.attributes)
         mount.isOptional = entry.isOptional
         mount.isLate = isLate
+        mount.followsNoLinks = entry.isStrangers
         return mount
     }
 }
@@ -176,7 +177,7 @@ extension MountPlan {
     }
 
     func view(of path: String) -> View {
-        let path = Self.resolved(path)
+        let path = Self.real(path)
         let above = entries.filter { $0.path == path || Self.isBelow(path, $0.path) }
             .filter { $0.meaning != .readOnly && $0.meaning != .readWrite }
         guard let nearest = above.max(by: { $0.path.utf8.count < $1.path.utf8.count }) else {
@@ -185,8 +186,30 @@ extension MountPlan {
         switch nearest.meaning {
         case .hidden, .temporary: return .hidden(by: nearest.path)
         case .bound:
-            return Self.resolved(nearest.source) == nearest.path ? .same : .other(by: nearest.path)
+            return Self.real(nearest.source) == nearest.path ? .same : .other(by: nearest.path)
         case .readOnly, .readWrite: return .same
+        }
+    }
+
+    /// The path without links; the path as it is if that cannot be found out.
+    private static func real(_ path: String) -> String { PathOwners.realPath(of: path) ?? path }
+}
+
+extension MountPlan.Entry {
+    /// Follows the links of both paths. The spawner mounts with all rights, so a user who can change
+    /// where a path leads could have anything mounted, or have something mounted anywhere: over
+    /// /etc, for a set-user-ID program to read.
+    fileprivate mutating func resolve() throws(MountPlan.Contradiction) {
+        do throws(PathOwners.Objection) {
+            let target = try PathOwners.mountDestination(of: path)
+            let source = source == path ? target : try PathOwners.mountDestination(of: source)
+            path = target.path
+            isStrangers = target.isStrangers || source.isStrangers
+            // Links of root's may lead elsewhere by the time of a launch.
+            if isStrangers { self.source = source.path }
+        } catch {
+            if isImplied { return }
+            throw .init(message: error.description)
         }
     }
 }

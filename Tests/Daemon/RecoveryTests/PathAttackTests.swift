@@ -149,6 +149,71 @@ import Testing
         try daemon.client().list().contains { $0.identifier == "org.example.evil" }
     }
 
+    // MARK: Mounts
+
+    /// What an app of the user's prints that sees `lines` of `[Sandbox]`; nil if it is not launched.
+    private func output(
+        of command: String, _ lines: [String], _ daemon: TestDaemon, swap: () throws -> Void = {}
+    ) throws -> String? {
+        let sandbox = ["User=\(Self.user)", "[Sandbox]", "NoNewPrivileges=no"] + lines
+        try daemon.install(program(own, "/bin/sh", sandbox))
+        _ = try daemon.client().reload()
+        try swap()
+        let pipe = try Pipe()
+        let client = try client(daemon)
+        let words = ["-c", command + "; echo"]
+        guard let launched = try? client.launch(own, words, output: pipe.writeEnd) else {
+            return nil
+        }
+        let line = try readLine(pipe.readEnd)
+        _ = try client.wait(launched.instance)
+        return line
+    }
+
+    /// Keys whose paths are below the user's folder, where `there` was a folder when the manifest
+    /// was read and is a link afterwards; each with a command that shows where the link has led.
+    private static let mounts = [
+        ("TemporaryFileSystem=THEIRS/there", "ls /etc"),
+        ("BindPaths=THEIRS/own:THEIRS/there", "ls /etc"),
+        ("InaccessiblePaths=THEIRS/there", "ls /etc 2>&1"),
+        ("ReadWritePaths=THEIRS/there", "ls THEIRS/there"),
+        ("BindPaths=THEIRS/there:/mnt", "ls /mnt"),
+        ("BindPaths=THEIRS/there/inner:/mnt", "ls /mnt"),
+    ]
+
+    /// A user who decides what lies at /etc in a process of the user's has any set-user-ID program.
+    @Test(arguments: mounts, [false, true])
+    func `a link in a user's folder leads no mount elsewhere`(
+        mount: (line: String, command: String), isEarly: Bool
+    ) throws {
+        let daemon = try daemon()
+        try lay(out: daemon)
+        let path = daemon.directory.path
+        let inner = mount.line.contains("/inner")
+        mkdir("\(path)/private/inner", 0o755)
+        try daemon.directory.write("", to: "private/inner/seen", mode: 0o644)
+        for name in ["own", "there", "there/inner"] {
+            mkdir("\(path)/theirs/\(name)", 0o755)
+            chown("\(path)/theirs/\(name)", uid_t(Self.user), gid_t(Self.user))
+        }
+        func real(_ text: String) -> String {
+            text.replacing("THEIRS", with: "\(path)/theirs")
+        }
+        func swap() {
+            rename("\(path)/theirs/there", "\(path)/theirs/was")
+            link(inner ? "\(path)/private" : "/etc", as: "\(path)/theirs/there")
+        }
+        // Without the link it works.
+        let plain = try output(of: real(mount.command), [real(mount.line)], daemon)
+        #expect(plain != nil)
+        if isEarly { swap() }
+        let line = try output(of: real(mount.command), [real(mount.line)], daemon) {
+            if !isEarly { swap() }
+        }
+        #expect(line == nil)
+        if isEarly { #expect(daemon.log.contains("\(path)/theirs belongs to user \(Self.user)")) }
+    }
+
     @Test func `a manifest that belongs to a user is not read, wherever it is`() throws {
         let daemon = try daemon()
         try lay(out: daemon)

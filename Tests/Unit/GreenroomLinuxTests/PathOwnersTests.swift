@@ -55,6 +55,31 @@ import Testing
         #expect(PathOwners(user: Self.stranger).objection(to: path + "/theirs/link") == nil)
     }
 
+    @Test func `a path may end in a stranger's folder, and no link of the stranger's is followed`()
+        throws
+    {
+        let directory = try folders()
+        let path = try #require(PathOwners.realPath(of: directory.path))
+        func destination(_ name: String) throws -> PathOwners.Destination {
+            try PathOwners().destination(of: directory.path + "/" + name)
+        }
+        symlink("../theirs", path + "/ours/link")
+        symlink("../ours", path + "/theirs/link")
+        chown(path + "/theirs/file", Self.stranger, Self.stranger)
+        for (name, end, isStrangers) in [
+            ("ours/file", "ours/file", false), ("ours/none/x", "ours/none/x", false),
+            ("theirs/file", "theirs/file", true), ("theirs/none/x", "theirs/none/x", true),
+            ("ours/link/file", "theirs/file", true),
+        ] {
+            let found = try destination(name)
+            #expect(found.path == "\(path)/\(end)" && found.isStrangers == isStrangers, "\(found)")
+        }
+        #expect(throws: PathOwners.Objection.self) { try destination("theirs/link/file") }
+        chmod(path + "/ours", 0o1777)
+        #expect(try destination("ours/none").isStrangers, "anybody can make it")
+        #expect(try destination("ours/file").isStrangers == false)
+    }
+
     @Test func `a path that everybody can change is refused, except names in a sticky folder`()
         throws
     {

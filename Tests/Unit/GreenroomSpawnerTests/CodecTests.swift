@@ -36,6 +36,7 @@ import Testing
         var mount = Confinement.Mount(.bind, at: "/a", source: "/b", attributes: .readOnly)
         mount.isOptional = true
         mount.isLate = true
+        mount.followsNoLinks = true
         mount.makesTarget = true
         value.mounts = [mount, .init(.hidden, at: "/é")]
         value.capabilityBoundingSet = 1 << 40
