@@ -62,3 +62,6 @@ void gr_install_filters(struct job *_Nonnull job);
 
 /* Writes the caller's pid into each "LISTEN_PID=0000000000" of an environment (listen_pid.c). */
 void gr_tell_listen_pid(char *_Nullable const *_Nonnull environment);
+
+/* Writes how many bytes the caller has written into "GREENROOM_WRITTEN=00000000000000000000". */
+void gr_tell_written(char *_Nullable const *_Nonnull environment);

@@ -1,6 +1,9 @@
-/* Only the child knows the value of LISTEN_PID (sd_listen_fds(3)), so it is written between clone
- * and exec, over the ten bytes that the parent has reserved. */
+/* Numbers that only the child knows are written into its environment between clone and exec, over
+ * the digits that the parent has reserved: LISTEN_PID (sd_listen_fds(3)), and for a program that is
+ * to pause the bytes that the child has written so far (proc_pid_io(5)). */
 #include "job.h"
+
+#include <fcntl.h>
 
 CHILD_HALF_BEGIN
 
@@ -9,19 +12,46 @@ static bool is_same(const char *one, const char *other) {
     return *one == *other;
 }
 
-void gr_tell_listen_pid(char *_Nullable const *environment) {
-    static const char room[] = "LISTEN_PID=0000000000";
-    enum { ROOM = 10, NAME = sizeof room - 1 - ROOM };
+/* `room`: NAME=, and as many zeros as there may be digits. Only a variable that we laid out
+ * ourselves is changed: one of the caller's may have no room. */
+static void tell(char *_Nullable const *environment, const char *room, uint64_t number) {
+    enum { DIGITS = 20 };
+    int start = 0, length = 0, count = 0;
+    char digits[DIGITS];
+    while (room[start] != '=') start++;
+    start++;
+    while (room[start + length]) length++;
+    do { digits[count++] = (char)('0' + number % 10); } while ((number /= 10) != 0);
+    if (count > length) return;
     for (; *environment; environment++) {
         char *text = *environment;
-        /* Only a variable that we laid out ourselves: one of the caller's may have no room. */
         if (!is_same(text, room)) continue;
-        char digits[ROOM];
-        int count = 0;
-        long pid = call(SYS_getpid);
-        do { digits[count++] = (char)('0' + pid % 10); } while ((pid /= 10) != 0 && count < ROOM);
-        for (int i = 0; i < count; i++) text[NAME + i] = digits[count - 1 - i];
-        text[NAME + count] = '\0';
+        for (int i = 0; i < count; i++) text[start + i] = digits[count - 1 - i];
+        text[start + count] = '\0';
+    }
+}
+
+void gr_tell_listen_pid(char *_Nullable const *environment) {
+    tell(environment, "LISTEN_PID=0000000000", (uint64_t)call(SYS_getpid));
+}
+
+/* Leaves the zeros where the kernel does not count, or /proc is not there. */
+void gr_tell_written(char *_Nullable const *environment) {
+    static const char name[] = "wchar: ";
+    enum { NAME = sizeof name - 1, SIZE = 512 };
+    char text[SIZE];
+    int fd = call_open("/proc/self/io", O_RDONLY);
+    if (fd < 0) return;
+    long size = call(SYS_read, fd, text, SIZE - 1);
+    call_close(fd);
+    for (long at = 0; at + NAME < size; at++) {
+        int same = 0;
+        while (same < NAME && text[at + same] == name[same]) same++;
+        if (same < NAME) continue;
+        uint64_t count = 0;
+        for (at += NAME; at < size && text[at] >= '0' && text[at] <= '9'; at++)
+            count = 10 * count + (uint64_t)(text[at] - '0');
+        return tell(environment, "GREENROOM_WRITTEN=00000000000000000000", count);
     }
 }
 

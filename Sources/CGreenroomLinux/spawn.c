@@ -331,6 +331,8 @@ static int child(void *argument) {
     set_limits(job, false);
     gr_bound_capabilities(job);
     gr_keep_capabilities(job);
+    /* Nothing is written from here on, and the app's user may not read the number until the exec. */
+    if (r->traced) gr_tell_written(r->envp);
     /* The caller may be in a directory that it may not enter again; then the app's user could not
      * enter it later. Entering it here gives no more access than the descriptor does. */
     bool is_there = job->cwd >= 0 && call(SYS_fchdir, job->cwd) == 0;

@@ -53,7 +53,7 @@ static void prepare(int argc, char **argv) {
     if (!channel_open(traces.channel, traces.channel_inode)) return;
     traces_scrub(environment, symbols_own_path(), traces.pauses_by_call);
     arguments_prepare(argc, argv, auxv);
-    surroundings_remember();
+    surroundings_remember(&traces);
     is_waiting = true;
     pauses_by_call = traces.pauses_by_call;
     owner = sys_getpid();

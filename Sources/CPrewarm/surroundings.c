@@ -77,11 +77,11 @@ static bool standard_output_is_used(void) {
 #endif
 }
 
-void surroundings_remember(void) {
+void surroundings_remember(const struct traces *traces) {
     before.directory = working_directory();
     for (int number = 0; number < 3; number++) before.streams[number] = stream(number);
     before.mask = current_mask();
-    before.written = written_byte_count();
+    before.written = traces->written ? traces->written : written_byte_count();
 }
 
 bool surroundings_are_unchanged(void) {

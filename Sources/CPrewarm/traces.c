@@ -22,6 +22,8 @@ struct traces traces_read(char **environment) {
             read_channel(value, &traces);
         else if ((value = text_after(*entry, PREFIX "EXECUTABLE=")))
             traces.executable = value;
+        else if ((value = text_after(*entry, PREFIX "WRITTEN=")))
+            (void)text_number(&value, &traces.written);
         else if ((value = text_after(*entry, PREFIX "PAUSE=")))
             traces.pauses_by_call = text_equals(value, "call");
     }

@@ -10,6 +10,7 @@ struct traces {
     int channel;            // GREENROOM_CHANNEL=<descriptor>:<inode>, -1 when absent or malformed
     uint64_t channel_inode;
     const char *executable; // GREENROOM_EXECUTABLE=<path>: only this executable pauses; may be null
+    uint64_t written;       // GREENROOM_WRITTEN=<bytes>: before this program was executed; 0: unknown
     bool pauses_by_call;    // GREENROOM_PAUSE=call: not before main, but in greenroom_prewarm_pause
 };
 

@@ -6,6 +6,9 @@ public enum PrewarmEnvironment {
     public static let executableName = "GREENROOM_EXECUTABLE"
     /// With the value `call`, the program itself decides when it pauses.
     public static let pauseName = "GREENROOM_PAUSE"
+    /// How many bytes the process has written before it executes the program. What it has written
+    /// beyond that at its pause, its dynamic linker or its libraries have written.
+    public static let writtenName = "GREENROOM_WRITTEN"
     public static let preloadName = "LD_PRELOAD"
 
     /// The number of the channel's descriptor. Programs rely on their first descriptor being 3, so

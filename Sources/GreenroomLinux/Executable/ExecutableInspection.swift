@@ -24,12 +24,19 @@ public enum ExecutableInspection {
         return walk.facts
     }
 
-    /// The objection to the libraries that an environment adds to every program. ld.so(8)
+    /// With one of these the dynamic linker itself prints or writes something, or runs no program.
+    private static let reports = [
+        "LD_DEBUG", "LD_PROFILE", "LD_SHOW_AUXV", "LD_TRACE_LOADED_OBJECTS",
+    ]
+
+    /// The objection to what an environment has the dynamic linker do for every program, and to the
+    /// libraries that it adds. ld.so(8)
     /// - Parameter environment: `NAME=value`.
     public static func objection(to environment: [String]) -> IneligibilityReason? {
         var libraries = NeededLibraries()
-        for variable in environment {
-            if let list = variable.value(of: "LD_PRELOAD") {
+        for variable in environment where variable.hasPrefix("LD_") {
+            if reports.contains(where: { variable.value(of: $0) != nil }) { return .changesProcess }
+            if let list = variable.value(of: "LD_PRELOAD") ?? variable.value(of: "LD_AUDIT") {
                 for name in list.split(whereSeparator: { ": ".contains($0) }) {
                     libraries.insert(String(name))
                 }

@@ -101,8 +101,8 @@ public enum IneligibilityReason: String, Equatable, Sendable, CaseIterable {
                 + "after greenroomctl reset-failed."
         case .changesProcess:
             "A library of the program writes something when it is loaded, or changes the working "
-                + "directory, the umask, a variable or descriptors 0 to 2, which a launch would lose. It is "
-                + "tried again when the program's file or the manifest changes, or after greenroomctl "
+                + "directory, the umask, a variable or descriptors 0 to 2, which a launch would lose; or the "
+                + "dynamic linker reports something, for example because of LD_DEBUG. It is tried again when the program's file or the manifest changes, or after greenroomctl "
                 + "reset-failed."
         }
     }

@@ -57,6 +57,8 @@ public struct SpawnRequest: Sendable {
     /// (sd_listen_fds(3)).
     public var tellsListenPid = false
     public static let listenPidPlaceholder = "LISTEN_PID=0000000000"
+    /// In the environment of a traced process, the child puts the bytes that it has written here.
+    public static let writtenPlaceholder = "GREENROOM_WRITTEN=00000000000000000000"
     /// Whether the parent traces the child: it stops after its exec (``Tracee``), and whenever it
     /// receives a signal.
     public var isTraced = false

@@ -143,6 +143,9 @@ struct InstanceStart {
             let inode = try apps.descriptor.identity().inode
             request.descriptors.append(.init(apps.descriptor.rawValue, at: number))
             request.environment.append("GREENROOM_CHANNEL=\(number):\(inode)")
+            if request.isTraced {
+                request.environment.append(SpawnRequest.writtenPlaceholder)
+            }
             return (ours, apps)
         } catch {
             throw SpawnError(stage: .descriptors, code: error.code)

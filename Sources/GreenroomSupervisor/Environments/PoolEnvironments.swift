@@ -1,4 +1,5 @@
 internal import GreenroomLifecycle
+internal import GreenroomLinux
 
 /// The pool environments that launches have asked for, so that the pool can be refilled with the
 /// one that is used. Each one that is forgotten costs one cold launch.
@@ -40,14 +41,16 @@ struct PoolEnvironments {
     ///   one of them gets another instead.
     init(makeKey: @escaping (PoolEnvironment, Owner) -> EnvironmentKey) { self.makeKey = makeKey }
 
-    /// Remembers the environment of a launch, and returns its key.
+    /// Remembers the environment of a launch, and returns its key; nil if no instance can be paused
+    /// with this environment, for example because it names libraries by their way from the caller's
+    /// directory.
     ///
     /// - Parameter own: the environment that instances get if their caller brings none, and its
     ///   key.
     mutating func key(
         for environment: PoolEnvironment, _ owner: Owner,
         own: (environment: PoolEnvironment, key: EnvironmentKey)
-    ) -> EnvironmentKey {
+    ) -> EnvironmentKey? {
         if environment == own.environment { return own.key }
         // Most launches are like the one before.
         if let latest = known[owner.user]?.last, latest.owner == owner,
@@ -60,6 +63,9 @@ struct PoolEnvironments {
         if let same {
             entries.append(entries.remove(at: same))
         } else {
+            guard ExecutableInspection.objection(to: environment.variables) == nil else {
+                return nil
+            }
             var key = makeKey(environment, owner)
             while key == own.key || entries.contains(where: { $0.key == key && $0.owner == owner })
             {

@@ -113,7 +113,11 @@ final class LaunchContexts {
                 context.coldReason = .environmentMismatch
             }
             let pool = PoolEnvironment(of: texts, extraNames: app.environment.extraKeyNames)
-            key = environments.key(for: pool, of: app)
+            if let known = environments.key(for: pool, of: app) {
+                key = known
+            } else {
+                context.coldReason = .environmentMismatch
+            }
             app.differingVariables = differingVariables(pool, key, app)
         } else {
             app.differingVariables = differingVariables(app.environment.pool, key, app)

@@ -58,8 +58,11 @@ final class SpawnOrders {
             environment = pool.overlaid(
                 on: app.environment.strings, extraNames: app.environment.extraKeyNames)
         }
-        // The spawner sets this variable itself.
-        environment.removeAll { $0.hasPrefix(PrewarmEnvironment.channelName + "=") }
+        // The spawner sets these variables itself.
+        environment.removeAll {
+            $0.hasPrefix(PrewarmEnvironment.channelName + "=")
+                || $0.hasPrefix(PrewarmEnvironment.writtenName + "=")
+        }
         var executions: UInt32 = 0
         if app.kind == .program {
             guard let paused = PausedProgram(of: app, environment: environment) else {

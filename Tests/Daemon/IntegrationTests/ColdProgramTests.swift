@@ -212,6 +212,24 @@ import Testing
         #expect(Array(text.utf8) == (try TestSupport.run(direct).output))
     }
 
+    /// It prints before any library is loaded that could watch it.
+    @Test func `what the dynamic linker prints is printed by each launch`() throws {
+        var app = TestApp(Self.app, exec: try compileProbe("behave.c"), prewarm: 1)
+        app.lines = ["Environment=LD_PRELOAD=libgreenroom-nowhere.so"]
+        let daemon = try TestDaemon(app)
+        let reasons = try daemon.await("the finding") {
+            let reasons = try $0.explain(Self.app).reasons.map(\.code)
+            return reasons.isEmpty ? nil : reasons
+        }
+        #expect(reasons == ["changes_process"])
+        let errors = try Output()
+        let client = try daemon.client()
+        var call = Control.LaunchCall(app: Self.app)
+        call.standardError = 0
+        _ = try client.launch(call, descriptors: [errors.number])
+        #expect(try errors.text().contains("cannot be preloaded"))
+    }
+
     @Test func `a program that defines no symbol is prewarmed`() throws {
         let program = try compileProbe(
             "first-instruction.c", with: ProbeCompiler("gcc", ["-no-pie", "-fno-pie"]))

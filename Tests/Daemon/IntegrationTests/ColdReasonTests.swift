@@ -25,6 +25,28 @@ import Testing
             refusal == .ineligible(app: Self.app, reason: explanation.reasons.first?.text))
     }
 
+    /// The dynamic linker looks for these files from its caller's directory, or prints something
+    /// itself: a paused instance could have neither.
+    @Test(arguments: [
+        "LD_LIBRARY_PATH=:/usr/lib", "LD_LIBRARY_PATH=lib", "LD_PRELOAD=./x.so",
+        "LD_AUDIT=lib/x.so", "LD_DEBUG=statistics", "LD_SHOW_AUXV=1", "LD_PROFILE=libc.so.6",
+    ])
+    func `a launch whose environment depends on its directory is cold, and the pool stays`(
+        variable: String
+    ) throws {
+        let program = try compileProbe("behave.c")
+        let daemon = try TestDaemon(TestApp(Self.app, exec: program, prewarm: 1))
+        let paused = try #require(try daemon.awaitPaused(Self.app).first)
+        let client = try daemon.client()
+        for _ in 0..<2 {
+            let (launched, _, _) = try client.run(Self.app) {
+                $0.callerEnvironment = [.text("PATH=/bin"), .text(variable)]
+            }
+            #expect(launched.kind == .cold && launched.coldReason == .environmentMismatch)
+        }
+        #expect(try client.run(Self.app).launched.instance == paused.instance)
+    }
+
     @Test func `a launch with another environment is cold, and the pool follows it`() throws {
         let program = try compileProbe("behave.c")
         let daemon = try TestDaemon(TestApp(Self.app, exec: program, prewarm: 1))

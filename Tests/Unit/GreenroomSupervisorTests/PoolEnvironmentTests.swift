@@ -75,6 +75,16 @@ struct PoolEnvironmentTests {
     }
 }
 
+extension PoolEnvironments {
+    /// The key of an environment that instances can be paused with.
+    fileprivate mutating func certainKey(
+        for environment: PoolEnvironment, _ owner: Owner,
+        own: (environment: PoolEnvironment, key: EnvironmentKey)
+    ) -> EnvironmentKey {
+        key(for: environment, owner, own: own)!
+    }
+}
+
 struct PoolEnvironmentTableTests {
     private let own = PoolEnvironment(of: ["PATH=/bin"])
     private let other = PoolEnvironment(of: ["PATH=/bin", "LD_PRELOAD=/x"])
@@ -95,8 +105,8 @@ struct PoolEnvironmentTableTests {
         var table = PoolEnvironments { _, _ in EnvironmentKey(7) }
         let own = (environment: own, key: EnvironmentKey(7))
         #expect(table.key(for: own.environment, Self.owner, own: own) == own.key)
-        let second = table.key(for: other, Self.owner, own: own)
-        let third = table.key(for: third, Self.owner, own: own)
+        let second = table.certainKey(for: other, Self.owner, own: own)
+        let third = table.certainKey(for: third, Self.owner, own: own)
         #expect(Set([own.key, second, third]).count == 3)
         #expect(table.key(for: other, Self.owner, own: own) == second)
         #expect(table[second, Self.owner] == other)
@@ -106,20 +116,28 @@ struct PoolEnvironmentTableTests {
     @Test func `an environment is found only for its user and its app`() {
         var table = PoolEnvironments { _, _ in EnvironmentKey(7) }
         let own = (environment: own, key: EnvironmentKey(1))
-        let key = table.key(for: other, Self.owner, own: own)
+        let key = table.certainKey(for: other, Self.owner, own: own)
         #expect(table[key, Self.owner] == other)
         #expect(table[key, owner { $0.user = 0 }] == nil)
         #expect(table[key, owner { $0.app = AppIdentifier("org.example.b") }] == nil)
         #expect(table[key, owner { $0.hasOwnRights = true }] == nil)
     }
 
+    @Test func `an environment that no instance can be paused with gets no key`() {
+        var table = PoolEnvironments { _, _ in EnvironmentKey(7) }
+        let own = (environment: own, key: EnvironmentKey(1))
+        let relative = PoolEnvironment(of: ["PATH=/bin", "LD_PRELOAD=./x"])
+        #expect(table.key(for: relative, Self.owner, own: own) == nil)
+        #expect(table.key(for: other, Self.owner, own: own) != nil)
+    }
+
     @Test func `the least recently used environment of the same user is forgotten`() {
         let digest = KeyedDigest(secret: (1, 2))
         var table = PoolEnvironments(digest: digest)
         let own = (environment: own, key: EnvironmentKey(1))
-        let theirs = table.key(for: other, owner { $0.user = 0 }, own: own)
-        let kept = table.key(for: other, Self.owner, own: own)
-        let first = table.key(for: third, Self.owner, own: own)
+        let theirs = table.certainKey(for: other, owner { $0.user = 0 }, own: own)
+        let kept = table.certainKey(for: other, Self.owner, own: own)
+        let first = table.certainKey(for: third, Self.owner, own: own)
         for number in 0..<PoolEnvironments.limitPerUser - 1 {
             _ = table.key(for: PoolEnvironment(of: ["TZ=\(number)"]), Self.owner, own: own)
             #expect(table.key(for: other, Self.owner, own: own) == kept)
@@ -134,7 +152,8 @@ struct PoolEnvironmentTableTests {
         let own = (environment: own, key: EnvironmentKey(1))
         let half = String(repeating: "x", count: PoolEnvironments.byteLimitPerUser / 2)
         let keys = ["a", "b", "c"].map {
-            table.key(for: PoolEnvironment(of: ["TZ=\($0)" + half]), Self.owner, own: own)
+            table.certainKey(
+                for: PoolEnvironment(of: ["TZ=\($0)" + half]), Self.owner, own: own)
         }
         #expect(keys.map { table[$0, Self.owner] != nil } == [false, false, true])
     }

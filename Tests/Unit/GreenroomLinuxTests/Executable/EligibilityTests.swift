@@ -138,6 +138,9 @@ import Testing
         ("LD_PRELOAD=lib/a.so", .relativePath), ("LD_LIBRARY_PATH=/a;b", .relativePath),
         ("LD_LIBRARY_PATH=/a:", .relativePath), ("LD_LIBRARY_PATH=", nil),
         ("LD_LIBRARY_PATH=/a:/b", nil), ("LD_PRELOAD=liba.so /b/c.so", nil),
+        ("LD_AUDIT=./a.so", .relativePath), ("LD_AUDIT=/a.so:b.so", nil),
+        ("LD_DEBUG=", .changesProcess), ("LD_TRACE_LOADED_OBJECTS=1", .changesProcess),
+        ("LD_DEBUG_OUTPUT=/x", nil), ("XLD_DEBUG=all", nil),
     ])
     func `libraries of the environment are judged like the program's own`(
         variable: String, reason: IneligibilityReason?
