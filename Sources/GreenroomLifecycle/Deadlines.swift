@@ -9,7 +9,7 @@ extension Lifecycle {
             case .step(let id): stepDeadlineReached(id)
             case .claim(let id): claimTimedOut(id)
             case .quiet: becameQuiet()
-            case .conditions: refills.machineChanged()
+            case .conditions: machineChanged()
             // Every event ends with refilling.
             case .refill: break
             case .run(let id): runDeadlineReached(id)

@@ -116,7 +116,7 @@ extension Lifecycle {
         // A new policy may judge the machine's condition differently.
         conditions = Conditions(isInspecting: conditions.isInspecting)
         deadlines.remove(.conditions)
-        refills.machineChanged()
+        machineChanged()
         guard policy != self.policy else { return }
         self.policy = policy
         for app in directory.keys.sorted() {

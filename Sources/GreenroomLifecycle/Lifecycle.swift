@@ -49,14 +49,14 @@ public struct Lifecycle: Hashable, Sendable {
     var directory: [AppIdentifier: App] = [:]
     var launchNames = LaunchNames()
     var fronts: [String: InstanceIdentifier] = [:]
-    /// The remembered ends, oldest first.
-    var ended: [InstanceIdentifier] = []
+    var ended = RememberedEnds()
     var requests: [RequestIdentifier: WaitingPlace] = [:]
     var deadlines = DeadlineQueue()
     var refills = RefillQueue()
     /// Launches whose prewarm has ended in this event.
     var lostClaims: [PendingLaunch] = []
-    var fillingCount = 0
+    /// The instances on their way to the pause.
+    var filling: Set<InstanceIdentifier> = []
     /// Apps that may have paused instances of former environments.
     var withSpares: Set<AppIdentifier> = []
     /// The number of launches that are not known to run yet, and since when there has been at least

@@ -1,7 +1,8 @@
 // The pools. An app's pool is filled while
 //   the app is eligible, its occasion has come (or a client waits), no shutdown, no sleep,
 //   no back-off or crash loop runs, memory pressure is none, the machine allows it (`Warming`),
-//   fewer than `concurrentPrewarms` instances are on their way to the pause,
+//   fewer than `concurrentPrewarms` instances are on their way to the pause (or, up to twice as
+//   many, none of the app's user),
 //   the instance limit allows it, and the byte budget has room for the expected size.
 // The condition that is not met decides what the app waits for (`Refilling`, `RefillQueue`).
 

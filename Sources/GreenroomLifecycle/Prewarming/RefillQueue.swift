@@ -1,8 +1,11 @@
 /// Apps whose pool may lack instances, by what they wait for. Each event checks only those for
 /// which something may have changed, because there may be thousands of others.
 struct RefillQueue: Hashable, Sendable {
-    /// Apps to be checked.
-    private var due = AppQueue()
+    /// Apps to be checked, by user. The users take turns, so one user's apps cannot delay those of
+    /// another.
+    private var due: [UInt32: AppQueue] = [:]
+    /// The users with such apps, the next one first.
+    private var turns: [UInt32] = []
     /// Apps that wait until the machine's condition changes.
     private var waitingForMachine = AppQueue()
     /// Apps that wait until there is more room than `barrenRoom`.
@@ -14,24 +17,36 @@ struct RefillQueue: Hashable, Sendable {
     /// No crowded app fits into this many bytes.
     private(set) var barrenRoom = UInt64.max
 
-    var isEmpty: Bool { due.count == 0 }
-    var dueCount: Int { due.count }
+    var isEmpty: Bool { turns.isEmpty }
+    var dueCount: Int { due.values.reduce(0) { $0 + $1.count } }
     var crowdedCount: Int { crowded.count }
 
-    mutating func append(_ app: AppIdentifier) { due.append(app) }
+    mutating func append(_ app: AppIdentifier, of user: UInt32) {
+        if due[user] == nil { turns.append(user) }
+        due[user, default: AppQueue()].append(app)
+    }
 
     /// Adds the app before the others.
-    mutating func prepend(_ app: AppIdentifier) { due.prepend(app) }
+    mutating func prepend(_ app: AppIdentifier, of user: UInt32) {
+        turns.removeAll { $0 == user }
+        turns.insert(user, at: 0)
+        due[user, default: AppQueue()].prepend(app)
+    }
 
-    mutating func popDue() -> AppIdentifier? { due.popFirst() }
+    /// - Parameter mayTake: whether it may be an app of this user.
+    mutating func popDue(where mayTake: (UInt32) -> Bool = { _ in true }) -> AppIdentifier? {
+        guard let index = turns.firstIndex(where: mayTake) else { return nil }
+        let user = turns.remove(at: index)
+        let app = due[user]?.popFirst()
+        if due[user]?.count == 0 { due[user] = nil } else { turns.append(user) }
+        return app
+    }
 
     // MARK: Waiting for the machine
 
     mutating func awaitMachine(_ app: AppIdentifier) { waitingForMachine.append(app) }
 
-    mutating func machineChanged() {
-        while let app = waitingForMachine.popFirst() { due.append(app) }
-    }
+    mutating func popWaitingForMachine() -> AppIdentifier? { waitingForMachine.popFirst() }
 
     // MARK: Waiting for bytes
 

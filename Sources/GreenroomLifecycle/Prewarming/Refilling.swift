@@ -13,7 +13,12 @@ extension Lifecycle {
     /// that are prewarmed from then on.
     static let refillDelay = Duration.milliseconds(500)
 
-    mutating func wantRefill(of app: AppIdentifier) { refills.append(app) }
+    mutating func wantRefill(of app: AppIdentifier) { refills.append(app, of: user(of: app)) }
+
+    /// Checks the apps that the machine's condition kept from being prewarmed.
+    mutating func machineChanged() {
+        while let app = refills.popWaitingForMachine() { wantRefill(of: app) }
+    }
 
     /// Starts the prewarms that may be started. After a launch, only a few apps are checked. During
     /// a restart, no app is checked: instances that the records call paused may be gone, and
@@ -27,7 +32,7 @@ extension Lifecycle {
         }
         var looks = effort == .little ? Self.refillsAfterLaunch : Int.max
         var due = min(looks, refills.dueCount + policy.concurrentPrewarms)
-        while due > 0, hasFreeSlot, let app = refills.popDue() {
+        while due > 0, let app = popDue() {
             due -= 1
             looks -= 1
             consider(app)
@@ -36,7 +41,17 @@ extension Lifecycle {
         reconsiderUnshared(&looks)
     }
 
-    private var hasFreeSlot: Bool { fillingCount < policy.concurrentPrewarms }
+    private var hasFreeSlot: Bool { filling.count < policy.concurrentPrewarms }
+
+    /// The next app that may be prewarmed now. If all slots are taken, a user without any prewarm
+    /// under way gets one nevertheless, until there are twice as many: programs that never pause
+    /// would keep everybody's pools empty otherwise, for as long as `pauseDeadline`.
+    private mutating func popDue() -> AppIdentifier? {
+        if hasFreeSlot { return refills.popDue() }
+        guard !refills.isEmpty, filling.count < 2 * policy.concurrentPrewarms else { return nil }
+        let busy = Set(filling.map { user(of: self[$0].record.app) })
+        return refills.popDue { !busy.contains($0) }
+    }
 
     /// The number of bytes that one more paused instance may use.
     private var room: UInt64 {

@@ -99,7 +99,7 @@ extension Lifecycle {
     }
 
     mutating func conditionsInspected(_ hold: PrewarmHold?) {
-        refills.machineChanged()
+        machineChanged()
         conditions.isInspecting = false
         conditions.hold = hold
         conditions.inspectedAt = now
@@ -130,7 +130,7 @@ extension Lifecycle {
         guard !isReady, !isShuttingDown else { return }
         self[app].hintedUntil = now.advanced(by: policy.hintLifetime)
         // Before the others, because the launch is near.
-        refills.prepend(app)
+        refills.prepend(app, of: user(of: app))
     }
 
     /// An instance that is paused only for a hint does not stay longer than the hint counts.

@@ -42,8 +42,8 @@ extension Lifecycle {
             isRestoring || prewarmedBytes <= policy.prewarmByteBudget,
             "\(prewarmedBytes) bytes are prewarmed, at most \(policy.prewarmByteBudget) may be")
         precondition(
-            liveCount >= 0 && fillingCount >= 0 && underwayCount >= 0,
-            "counted \(liveCount) instances, \(fillingCount) prewarming, \(underwayCount) launches")
+            liveCount >= 0 && underwayCount >= 0,
+            "counted \(liveCount) instances, \(underwayCount) launches")
         if event == .deadlineReached, let next = deadlines.soonest {
             precondition(next > now, "a deadline that has come was left over")
         }
@@ -56,8 +56,8 @@ extension Lifecycle {
         guard table.count <= 100 else { return nil }
         let records = table.values.map(\.record)
         if records.count(where: { $0.state != .notRunning }) != liveCount { return "liveCount" }
-        if records.count(where: { $0.state == .prewarming }) != fillingCount {
-            return "fillingCount"
+        if Set(records.filter { $0.state == .prewarming }.map(\.instance)) != filling {
+            return "filling"
         }
         if records.count(where: \.isUndecided) != underwayCount { return "underwayCount" }
         let bytes = records.filter(\.state.isPrewarm).reduce(0) { $0 + $1.byteCount }

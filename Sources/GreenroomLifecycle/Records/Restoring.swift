@@ -25,7 +25,9 @@ extension Lifecycle {
             restore(record)
         }
         let ends = instances.filter { $0.state == .notRunning }
-        ended = ends.sorted { ($0.since, $0.instance) < ($1.since, $1.instance) }.map(\.instance)
+        for end in ends.sorted(by: { ($0.since, $0.instance) < ($1.since, $1.instance) }) {
+            ended.append(end.instance, of: policy.administrator)
+        }
     }
 
     private mutating func restore(_ saved: InstanceRecord) {
@@ -48,6 +50,7 @@ extension Lifecycle {
         for app in directory.keys.sorted() where self[app].description == nil {
             appRemoved(app)
         }
+        ended = ended.regrouped { user(of: self[$0].record.app) }
         for id in table.keys.sorted() {
             let record = self[id].record
             switch record.state {

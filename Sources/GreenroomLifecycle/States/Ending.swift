@@ -196,17 +196,21 @@ extension Lifecycle {
         }
         report(.exited(record))
         effects.append(.release(id, record.app))
-        ended.append(id)
+        ended.append(id, of: user(of: record.app))
         supervise(record)
         availabilityChanged(of: record.app, because: record.endReason)
         forgetOldEnds()
     }
 
-    /// Forgets the oldest ends beyond the limit, but never the latest one, whose record must be
-    /// saved before its processes are released.
+    /// The user whose ends these are. Of an app that was removed only the administrator knows.
+    func user(of app: AppIdentifier) -> UInt32 {
+        directory[app]?.description?.user ?? policy.administrator
+    }
+
+    /// Forgets ends beyond the limit, but never the latest one, whose record must be saved before
+    /// its processes are released.
     mutating func forgetOldEnds() {
-        while ended.count > max(1, policy.rememberedExits) {
-            let id = ended.removeFirst()
+        while ended.count > max(1, policy.rememberedExits), let id = ended.popFirst() {
             let instance = table.removeValue(forKey: id)!
             let app = instance.record.app
             let names = instance.served.map(\.launchIdentifier)

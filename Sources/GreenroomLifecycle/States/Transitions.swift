@@ -250,7 +250,7 @@ extension Lifecycle {
         switch record.state {
         case .prewarming:
             self[record.app].filling.append(id)
-            fillingCount += 1
+            filling.insert(id)
             prewarmedBytes += record.byteCount
         case .prewarmed:
             self[record.app].pool.append(id)
@@ -276,7 +276,7 @@ extension Lifecycle {
         switch record.state {
         case .prewarming:
             self[record.app].filling.removeAll { $0 == id }
-            fillingCount -= 1
+            filling.remove(id)
             prewarmedBytes -= record.byteCount
         case .prewarmed:
             self[record.app].pool.removeAll { $0 == id }

@@ -39,6 +39,25 @@ import Testing
         #expect(stage.prewarms.count == 1)
     }
 
+    /// Programs that never pause would keep everybody's pools empty.
+    @Test func `serves a user of whom nothing is on its way, though others take all slots`() {
+        var policy = Policy()
+        policy.concurrentPrewarms = 2
+        let theirs = (1...4).map { AppIdentifier("org.example.theirs\($0)") }
+        var stage = Stage(policy: policy)
+        for app in theirs { stage.send(.appInstalled(.prewarmed(app) { $0.user = 1000 })) }
+        #expect(stage.core.instances.map(\.app) == Array(theirs.prefix(2)))
+        for (app, user) in [(other, 1001), (third, 1001), (Stage.app, 0)] {
+            stage.send(.appInstalled(.prewarmed(app) { $0.user = UInt32(user) }))
+        }
+        #expect(stage.core.instances.map(\.app) == Array(theirs.prefix(2)) + [other, Stage.app])
+        // The next slot is free when only one instance is on its way.
+        for (index, instance) in stage.core.instances.enumerated() where index != 1 {
+            stage.send(.paused(instance.instance, byteCount: 1))
+        }
+        #expect(stage.core.instances.last?.app == third, "users take turns")
+    }
+
     @Test func `continues with apps that did not fit as soon as there is room`() throws {
         var policy = Policy()
         policy.prewarmByteBudget = 40 << 20

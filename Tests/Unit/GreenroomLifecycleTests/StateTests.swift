@@ -216,6 +216,24 @@ import Testing
         #expect(stage.saved.count == 2)
     }
 
+    /// A launch that is repeated under its name after that was forgotten is launched twice.
+    @Test func `is remembered however many instances of another user end`() {
+        var policy = Policy()
+        policy.rememberedExits = 8
+        let other = AppIdentifier("org.example.other")
+        let apps = [AppDescription.plain { $0.user = 1000 }, .plain(other) { $0.user = 1001 }]
+        var stage = Stage(policy: policy, apps[0], apps[1])
+        let kept = stage.run(name: "mine")
+        stage.die(kept)
+        for _ in 0..<20 { stage.die(stage.run(other)) }
+        #expect(stage.core.instance(kept)?.state == .notRunning)
+        #expect(stage.core.instances(of: LaunchIdentifier("mine")).map(\.instance) == [kept])
+        #expect(stage.core.instances.count == 8)
+        stage.restart(apps[0], apps[1])
+        for _ in 0..<20 { stage.die(stage.run(other)) }
+        #expect(stage.core.instances(of: LaunchIdentifier("mine")).map(\.instance) == [kept])
+    }
+
     @Test func `of every instance begins at shutdown, and launches are refused`() {
         var stage = Stage(.prewarmed())
         stage.send(.paused(InstanceIdentifier(1), byteCount: 1))

@@ -112,6 +112,16 @@ extension Checker {
         }
     }
 
+    /// Beyond the limit, up to twice as many, each is the only one of its user.
+    private func checkConcurrency(_ app: AppIdentifier) throws(Violation) {
+        let limit = policy.concurrentPrewarms
+        if prewarmingCount <= limit { return }
+        let own = saved.values.count {
+            $0.state == .prewarming && installed[$0.app]?.user == installed[app]?.user
+        }
+        try require(prewarmingCount <= 2 * limit && own == 1, "too many prewarms at once")
+    }
+
     /// No user has more than is left free of the others' part, not counting the administrator. If
     /// one event starts several instances, each is decided after the one before it, so at the end
     /// there is one more for each.
@@ -158,7 +168,7 @@ extension Checker {
         try require(pressure == .none, "prewarmed under pressure")
         try require(!isAsleep, "prewarmed on the way to sleep")
         try checkConditions(app, now)
-        try require(prewarmingCount <= policy.concurrentPrewarms, "too many prewarms at once")
+        try checkConcurrency(app)
         try require(retryAt[app].map { $0 <= now } ?? true, "prewarmed \(app) in its back-off")
         try require(
             crashLoopUntil[app].map { $0 <= now } ?? true, "prewarmed \(app) in a crash loop")
