@@ -44,7 +44,7 @@ struct SharedRooms {
         requests = Requests(core: core, instances: instances)
         messenger = AppMessenger(instances: instances, reporter: reporter)
         contents = WaitingContents(
-            instances: instances, runtimeDirectory: options.runtimeDirectory)
+            instances: instances, reporter: reporter, runtimeDirectory: options.runtimeDirectory)
         containers = Containers(
             stateDirectory: options.stateDirectory, cacheDirectory: options.cacheDirectory)
         temporaryFolders = TemporaryFolders(

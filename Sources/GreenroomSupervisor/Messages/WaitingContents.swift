@@ -11,6 +11,7 @@ internal import Systemd
 final class WaitingContents: InstanceFiles {
     private let directory: String
     private let instances: InstanceTable
+    private let reporter: Reporter
 
     private final class Waiting: InstancePart {
         var content: AppContent?
@@ -19,8 +20,9 @@ final class WaitingContents: InstanceFiles {
     /// True if the directory exists, made by this or a former supervisor.
     private var hasDirectory: Bool
 
-    init(instances: InstanceTable, runtimeDirectory: String) {
+    init(instances: InstanceTable, reporter: Reporter, runtimeDirectory: String) {
         self.instances = instances
+        self.reporter = reporter
         directory = runtimeDirectory + "/contents"
         hasDirectory = unsafe access(directory, F_OK) == 0
         instances.add(self)
@@ -33,11 +35,27 @@ final class WaitingContents: InstanceFiles {
         if isKept, !content.isEmpty { keep(content, for: instance) }
     }
 
-    /// Adds to what waits for the instance already.
+    /// Adds to what waits for the instance already. No more waits than one message can deliver: the
+    /// oldest of it is dropped, as when a client asks again and again and no scene ever comes.
     func add(_ content: AppContent, for instance: InstanceIdentifier, isKept: Bool) {
         var whole = waitingContent(of: instance) ?? AppContent()
         whole.add(content)
+        if !Self.fits(whole), let app = instances[instance]?.app {
+            reporter.say(
+                .warning, "more waits for a scene than one message delivers; the oldest is dropped",
+                of: app, instance)
+        }
+        while !Self.fits(whole), whole.dropOldest() {}
         set(whole, for: instance, isKept: isKept)
+    }
+
+    private static func fits(_ content: AppContent) -> Bool {
+        (try? message(of: content).encoded()) != nil
+    }
+
+    /// The form in which the content is kept, and in which it would be delivered.
+    private static func message(of content: AppContent) -> DaemonMessage {
+        .event(.deliver(content, session: nil, cookie: 0))
     }
 
     private func waitingContent(of instance: InstanceIdentifier) -> AppContent? {
@@ -57,11 +75,9 @@ final class WaitingContents: InstanceFiles {
         if hasDirectory { unsafe unlink(path(of: instance)) }
     }
 
-    /// Writes the content in the form in which it would be delivered. Content that cannot be
-    /// written waits in memory only.
+    /// Content that cannot be written waits in memory only.
     private func keep(_ content: AppContent, for instance: InstanceIdentifier) {
-        let message = DaemonMessage.event(.deliver(content, session: nil, cookie: 0))
-        guard let bytes = try? message.encoded().datagram else { return }
+        guard let bytes = try? Self.message(of: content).encoded().datagram else { return }
         unsafe mkdir(directory, 0o700)
         hasDirectory = true
         try? SmallFile.replace(path(of: instance), with: bytes, mode: 0o600)
@@ -75,5 +91,18 @@ final class WaitingContents: InstanceFiles {
                 decoding: bytes.span.bytes)
         else { return nil }
         return content
+    }
+}
+
+extension AppContent {
+    /// Drops half of what there can be many of, the oldest first: dropping them one by one would
+    /// encode the rest once for each.
+    ///
+    /// - Returns: false if there is nothing to drop.
+    fileprivate mutating func dropOldest() -> Bool {
+        if urls.isEmpty, userActivities.isEmpty { return false }
+        urls.removeFirst((urls.count + 1) / 2)
+        userActivities.removeFirst((userActivities.count + 1) / 2)
+        return true
     }
 }

@@ -80,7 +80,7 @@ private struct Conversing {
                 let identifier = app.instance.identifier
                 @LoopActor func room() -> WaitingContents {
                     WaitingContents(
-                        instances: app.ground.instances,
+                        instances: app.ground.instances, reporter: app.reporter,
                         runtimeDirectory: app.ground.folder.path)
                 }
                 var content = AppContent()
@@ -97,6 +97,33 @@ private struct Conversing {
                 contents.set(content, for: identifier, isKept: true)
                 app.ground.instances.release(identifier)
                 #expect(room().take(identifier).isEmpty)
+            }
+        }
+    }
+}
+
+@Suite struct `Content that waits for a scene` {
+    /// Clients may ask as often as they like, and the scene may never come.
+    @Test func `is never more than one message delivers, and the latest of it stays`() async {
+        await #expect(processExitsWith: .exitCode(0)) {
+            try onLoop {
+                let app = try Conversing()
+                let identifier = app.instance.identifier
+                let contents = WaitingContents(
+                    instances: app.ground.instances, reporter: app.reporter,
+                    runtimeDirectory: app.ground.folder.path)
+                let padding = String(repeating: "x", count: 1000)
+                for number in 0..<400 {
+                    var content = AppContent()
+                    content.urls = [AppContent.OpenURL("notes:\(number)-" + padding)]
+                    contents.add(content, for: identifier, isKept: true)
+                }
+                let kept = contents.take(identifier)
+                #expect(kept.urls.count > 20)
+                #expect(kept.urls.last?.url == "notes:399-" + padding)
+                let delivery = AppEvent.deliver(kept, session: nil, cookie: 1)
+                app.messenger.send(delivery, to: identifier)
+                #expect(try app.received() == [delivery])
             }
         }
     }
@@ -131,7 +158,8 @@ private struct Conversing {
                 let room = AppRequests(
                     core: core, instances: instances, requests: requests,
                     messenger: app.messenger,
-                    contents: WaitingContents(instances: instances, runtimeDirectory: path),
+                    contents: WaitingContents(
+                        instances: instances, reporter: app.reporter, runtimeDirectory: path),
                     work: BackgroundWork(
                         core: core, catalog: catalog, instances: instances,
                         messenger: app.messenger,
