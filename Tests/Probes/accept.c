@@ -1,5 +1,6 @@
 // What an app with sockets does, by its first argument:
 //   serve        answers each connection with "PID LISTEN_FDS LISTEN_FDNAMES", if LISTEN_PID is its own
+//   hold         the same, and keeps each connection until its client has closed it
 //   answer       the same for each datagram
 //   leave        ends without accepting
 //   ignore       runs on without accepting
@@ -24,13 +25,15 @@ static int answer(const char *pid, const char *count, const char *names) {
     }
 }
 
-static int serve(int is_datagram) {
+static int serve(int is_datagram, int holds) {
     const char *pid = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
     const char *names = getenv("LISTEN_FDNAMES");
     if (!pid || !count || !names || atoi(pid) != getpid()) return 3;
     if (is_datagram) return answer(pid, count, names);
-    for (int number; (number = accept(3, NULL, NULL)) >= 0; close(number))
+    for (int number; (number = accept(3, NULL, NULL)) >= 0; close(number)) {
         dprintf(number, "%s %s %s\n", pid, count, names);
+        for (char byte; holds && read(number, &byte, 1) > 0;) {}
+    }
     return 4;
 }
 
@@ -49,8 +52,9 @@ static int listen_at(const char *path) {
 __attribute__((constructor)) static void keep_one(void) { open("/dev/null", O_RDWR); }
 #else
 int main(int argc, char **argv) {
-    if (argc > 1 && strcmp(argv[1], "serve") == 0) return serve(0);
-    if (argc > 1 && strcmp(argv[1], "answer") == 0) return serve(1);
+    if (argc > 1 && strcmp(argv[1], "serve") == 0) return serve(0, 0);
+    if (argc > 1 && strcmp(argv[1], "hold") == 0) return serve(0, 1);
+    if (argc > 1 && strcmp(argv[1], "answer") == 0) return serve(1, 0);
     for (; argc > 1 && strcmp(argv[1], "ignore") == 0;) pause();
     if (argc > 2 && strcmp(argv[1], "listen") == 0) return listen_at(argv[2]);
     return 0;

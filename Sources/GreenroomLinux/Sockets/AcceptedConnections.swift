@@ -61,10 +61,14 @@ public enum AcceptedConnections {
     /// state SS_CONNECTED (3); one that still waits is in SS_CONNECTING, without an inode.
     private static func hasUnixConnection(_ sockets: Set<String>, _ names: Set<Substring>) -> Bool {
         guard !names.isEmpty, !sockets.isEmpty else { return false }
-        return ListeningProcess.lines(of: "/proc/self/net/unix").contains { line in
-            let fields = line.split(separator: " ", maxSplits: 7)
-            return fields.count == 8 && fields[5] == "03" && names.contains(fields[7])
-                && sockets.contains(String(fields[6]))
+        // A connection is listed in the network of its client, and a service may have another than
+        // the machine's (`PrivateNetwork=`).
+        return ["self", "1"].contains { process in
+            ListeningProcess.lines(of: "/proc/\(process)/net/unix").contains { line in
+                let fields = line.split(separator: " ", maxSplits: 7)
+                return fields.count == 8 && fields[5] == "03" && names.contains(fields[7])
+                    && sockets.contains(String(fields[6]))
+            }
         }
     }
 

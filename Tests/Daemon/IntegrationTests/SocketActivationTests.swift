@@ -178,6 +178,28 @@ import Testing
         #expect(try daemon.client().instances(of: Self.app).count == 1)
     }
 
+    /// The second daemon has a network of its own, as a service with `PrivateNetwork=` has. Then
+    /// connections that the app has accepted belong to another network than the daemon's.
+    @Test(arguments: [[], ["/usr/bin/unshare", "--net"]])
+    func `a program is not suspended while a client is connected`(wrapper: [String]) throws {
+        try requireOrSkip(wrapper.isEmpty || getuid() == 0, "only root can make a network")
+        let directory = try TemporaryDirectory()
+        let path = directory.path + "/front"
+        let daemon = try TestDaemon(try makeSuspended(path, "hold"))
+        try daemon.kill()
+        daemon.wrapper = wrapper
+        try daemon.start()
+        let watcher = try daemon.watch()
+        let instance = try daemon.client().launch(Self.app) { $0.isBackground = true }.instance
+        try watcher.awaitState(.suspended, of: instance)
+        let client = try connect(path)
+        try watcher.awaitState(.background, of: instance)
+        #expect(throws: (any Error).self) { try watcher.next(milliseconds: 1500) }
+        #expect(try daemon.client().instance(instance).state == .background)
+        shutdown(client.descriptor.rawValue, CInt(SHUT_RDWR))
+        try watcher.awaitState(.suspended, of: instance)
+    }
+
     @Test func `a program that never accepts is woken once, and not suspended any more`() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path + "/front"
