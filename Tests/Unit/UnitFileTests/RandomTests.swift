@@ -68,16 +68,18 @@ struct Seeded: RandomNumberGenerator {
         ("kitten", "sitting", 3),
     ])
     func `the edit distance counts swaps as one`(a: String, b: String, distance: Int) {
-        for limit in distance...distance + 3 {
-            #expect(editDistance(Array(a.utf8), Array(b.utf8), atMost: limit) == distance)
-            #expect(editDistance(Array(b.utf8), Array(a.utf8), atMost: limit) == distance)
-        }
-        for limit in 0..<distance {
-            #expect(editDistance(Array(a.utf8), Array(b.utf8), atMost: limit) == nil)
-        }
+        #expect(ComparedWord(a.utf8)?.distance(to: b.utf8) == distance)
+        #expect(ComparedWord(b.utf8)?.distance(to: a.utf8) == distance)
     }
 
-    /// The distance by its definition: it tries each operation and never stops early.
+    @Test func `words of up to 64 bytes are compared`() {
+        let word = [UInt8](repeating: 97, count: 64)
+        #expect(ComparedWord(word)?.distance(to: word.dropLast() + [98, 97]) == 1)
+        #expect(ComparedWord(word)?.distance(to: []) == 64)
+        #expect(ComparedWord(word + [97]) == nil)
+    }
+
+    /// The distance by its definition: it tries each operation.
     private func plainDistance(_ a: ArraySlice<UInt8>, _ b: ArraySlice<UInt8>) -> Int {
         guard let x = a.last, let y = b.last else { return a.count + b.count }
         let (c, d) = (a.dropLast(), b.dropLast())
@@ -90,7 +92,7 @@ struct Seeded: RandomNumberGenerator {
         return best
     }
 
-    @Test func `the limit on the edit distance changes no distance up to the limit`() {
+    @Test func `the edit distance is that of the definition`() throws {
         // Every word of up to four of these letters.
         var words: [[UInt8]] = [[]]
         for length in 0..<4 {
@@ -100,11 +102,10 @@ struct Seeded: RandomNumberGenerator {
         }
         for a in words {
             for b in words {
-                let distance = plainDistance(a[...], b[...])
-                let wrong = (0...4).filter { limit in
-                    editDistance(a, b, atMost: limit) != (distance <= limit ? distance : nil)
+                let distance = try #require(ComparedWord(a)).distance(to: b)
+                if distance != plainDistance(a[...], b[...]) {
+                    Issue.record("\(a), \(b): \(distance)")
                 }
-                if !wrong.isEmpty { Issue.record("\(a), \(b): at most \(wrong)") }
             }
         }
     }
