@@ -179,6 +179,8 @@ struct launch pause_until_launch(enum gr_pause_reason reason, int argc) {
                     error = EPROTO;
                     break;
                 }
+                // Another daemon may be asking, which knows nothing of a launch that did not come.
+                inherits = false;
                 channel_send(GR_PONG, (struct gr_header){.cookie = message.header.cookie});
                 break;
             case GR_INHERIT: error = take_inherited(&message, memory.strings); break;

@@ -56,6 +56,20 @@ import Testing
         #expect(try process.child.waitForExit() == .status(5))
     }
 
+    /// The daemon may end after the first of the two messages of a launch. The next daemon asks
+    /// whether the process still waits, and may give it to another launch.
+    @Test func `what a launch that did not come was to inherit is forgotten at a ping`() throws {
+        let process = try paused()
+        var state = [UInt8](repeating: 0, count: InheritMessage.byteCount)
+        state[0] = 4  // GR_INHERITED_NO_NEW_PRIVILEGES
+        try process.send(bytes: InheritMessage.encoded(state))
+        try expectStillWaiting(process)
+        try process.send(.go(try go(["behave", "wait-forever"])))
+        #expect(try process.receive() == .started(cookie: 7))
+        let status = try readFile("/proc/\(process.child.pid)/status")
+        #expect(String(decoding: status, as: UTF8.self).contains("NoNewPrivs:\t0"))
+    }
+
     @Test func `a process told to quit exits without running main`() throws {
         let process = try paused(
             ChildRequest(try compileProbe("behave.c"), arguments: ["b", "exit", "9"]))
