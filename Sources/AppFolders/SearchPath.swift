@@ -1,24 +1,28 @@
 /// The directories of manifests, in systemd's order for units (systemd.unit(5), "Unit File Load
 /// Path"): the administrator's first, then those for files that are created at run time, then the
 /// vendor's.
+///
+/// `greenroom/apps` in the machine's folders has the apps of the system's daemon, and
+/// `greenroom/user-apps` those of every user's own daemon, as systemd has `system` and `user`: an app
+/// belongs to one kind of daemon, or each user's would start the system's services again.
 public enum SearchPath {
-    private static let vendor = [
-        "/usr/local/lib/greenroom/apps", "/usr/local/share/greenroom/apps",
-        "/usr/lib/greenroom/apps", "/usr/share/greenroom/apps",
-    ]
-    public static let system = ["/etc/greenroom/apps", "/run/greenroom/apps"] + vendor
+    private static let vendor = ["/usr/local/lib", "/usr/local/share", "/usr/lib", "/usr/share"]
+    public static let system = (["/etc", "/run"] + vendor).map { $0 + "/greenroom/apps" }
 
     public static func user(_ environment: [String: String]) -> [String] {
         let dataFolders =
             (environment["XDG_DATA_DIRS"].flatMap { $0.isEmpty ? nil : $0 })
             .map { $0.split(separator: ":").map(String.init) } ?? []
-        let own = [configurationHome(environment), "/etc", environment["XDG_RUNTIME_DIR"], "/run"]
-        let data = [dataHome(environment)] + dataFolders
+        func apps(_ folder: String?) -> [String] { folder.map { [$0 + "/greenroom/apps"] } ?? [] }
+        func userApps(_ folders: [String]) -> [String] {
+            folders.map { $0 + "/greenroom/user-apps" }
+        }
         var seen: Set<String> = []
         return
-            ((own + data).compactMap(\.self).filter { $0.hasPrefix("/") }
-            .map { $0 + "/greenroom/apps" } + vendor)
-            .filter { seen.insert($0).inserted }
+            (apps(configurationHome(environment)) + userApps(["/etc"])
+            + apps(environment["XDG_RUNTIME_DIR"]) + userApps(["/run"])
+            + apps(dataHome(environment)) + userApps(dataFolders + vendor))
+            .filter { $0.hasPrefix("/") && seen.insert($0).inserted }
     }
 
     /// The directories for root or for any other user.

@@ -59,7 +59,7 @@ struct AttachedRun: Equatable {
         let inheritance = Inheritance.own
         Caller.fillStandardDescriptors()
         do throws(Failure) {
-            let client = try ControlClient(path: SocketPath.find(option: socket))
+            let client = try ControlClient.usual(option: socket)
             return try perform(client, console, inheritance)
         } catch {
             console.complain(error.description)
@@ -83,11 +83,10 @@ struct AttachedRun: Equatable {
             throw .system(error)
         }
         let descriptors = try Caller.attach(to: &call, terminal, inheritance)
-        let following = FollowedLaunch(
-            client, call, descriptors: descriptors, signals: signals, terminal: terminal)
         defer { terminal?.restore() }
         terminal?.takeFront()
-        _ = try following.launch()
+        let (following, _) = try FollowedLaunch.begin(
+            client, call, descriptors: descriptors, signals: signals, terminal: terminal)
         let exited = try following.waitForExit()
         terminal?.finish()
         return Ending(exited.exit).take(console)

@@ -50,7 +50,26 @@ final class FollowedLaunch {
         self.signals = signals
     }
 
-    func launch() throws(Failure) -> Control.Launched {
+    /// Launches the app by the daemon that has it.
+    static func begin(
+        _ client: ControlClient, _ call: Control.LaunchCall, descriptors: [CInt],
+        signals: SignalDescriptor? = nil, terminal: AppTerminal? = nil
+    ) throws(Failure) -> (FollowedLaunch, Control.Launched) {
+        func launch(by client: ControlClient) throws(Failure) -> (FollowedLaunch, Control.Launched)
+        {
+            let following = FollowedLaunch(
+                client, call, descriptors: descriptors, signals: signals, terminal: terminal)
+            return (following, try following.launch())
+        }
+        do throws(Failure) { return try launch(by: client) } catch {
+            guard error.isOfMissingApp, let system = client.system else { throw error }
+            do throws(Failure) { return try launch(by: system) } catch let second {
+                throw second.isOfMissingApp ? error : second
+            }
+        }
+    }
+
+    private func launch() throws(Failure) -> Control.Launched {
         let reply = try insist(.launch(call), descriptors: descriptors)
         guard case .launched(let launched) = reply else { throw .unknown("another question") }
         instance = launched.instance

@@ -34,11 +34,11 @@ struct LinkedRun: Equatable {
         let inheritance = Inheritance.own
         Caller.fillStandardDescriptors()
         do throws(Failure) {
-            let client = try ControlClient(path: SocketPath.find(option: nil))
+            let client = try ControlClient.usual(option: nil)
             guard case .listed(let apps) = try client.call(.list) else {
                 throw .unknown("another question")
             }
-            let app = try Self.app(called: name, among: apps)
+            let app = try Self.app(called: name, among: apps + client.systemsApps(besides: apps))
             if let program = app.program, ProgramSearch.isOurselves(program) {
                 return executeElsewhere(
                     because:

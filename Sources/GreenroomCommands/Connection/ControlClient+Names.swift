@@ -27,8 +27,8 @@ extension ControlClient {
         meantBy word: String, where isMeant: (Control.AppSummary) -> Bool
     ) throws(Failure) -> [String] {
         guard word.contains(where: { "*?[".contains($0) }) else { return [try resolve(word)] }
-        guard case .listed(let apps) = try call(.list) else { return [] }
-        return apps.filter { app in
+        guard case .listed(let own) = try call(.list) else { return [] }
+        return (own + systemsApps(besides: own)).filter { app in
             let last = app.identifier.split(separator: ".").last.map(String.init) ?? ""
             guard isMeant(app) else { return false }
             return unsafe fnmatch(word, app.identifier, 0) == 0 || fnmatch(word, last, 0) == 0
@@ -45,6 +45,14 @@ extension ControlClient {
 
     private func identifiers() throws(Failure) -> [String] {
         guard case .listed(let apps) = try call(.list) else { return [] }
-        return apps.map(\.identifier)
+        return (apps + systemsApps(besides: apps)).map(\.identifier)
+    }
+
+    /// The apps of the system's daemon that this user may see, without those that the own daemon has,
+    /// too.
+    func systemsApps(besides own: [Control.AppSummary]) -> [Control.AppSummary] {
+        guard let system, case .listed(let apps)? = try? system.call(.list) else { return [] }
+        let names = Set(own.map(\.identifier))
+        return apps.filter { !names.contains($0.identifier) }
     }
 }

@@ -11,9 +11,13 @@ final class ControlClient {
     let path: String
     private let socket: UnixSocket
     private var connection = ClientConnection()
+    /// The socket of the system's daemon, if that has the apps that this one does not have.
+    private let secondPath: String?
 
-    init(path: String) throws(Failure) {
+    /// - Parameter secondPath: the daemon that is asked about apps that the first one does not have.
+    init(path: String, second secondPath: String? = nil) throws(Failure) {
         self.path = path
+        self.secondPath = secondPath
         do throws(SystemError) {
             socket = try UnixSocket.connect(to: path, .stream, nonblocking: false)
         } catch {
@@ -56,10 +60,38 @@ final class ControlClient {
     /// Whether a reply is due.
     var isWaiting: Bool { connection.isWaiting }
 
+    /// A connection to the user's own daemon, or to the system's if there is none. Of apps that the
+    /// own daemon does not have, the system's is asked.
+    ///
+    /// - Parameter option: the socket that the user has named, and is the only one then.
+    static func usual(option: String?, _ whose: DaemonOwner? = nil) throws(Failure) -> ControlClient
+    {
+        let path = SocketPath.find(option: option, whose)
+        let isChosen = option != nil || whose != nil
+        return try ControlClient(
+            path: path, second: isChosen ? nil : SocketPath.second(after: path))
+    }
+
+    /// The connection to the system's daemon; nil if this is the only one, or if that one does not
+    /// answer.
+    private(set) lazy var system: ControlClient? = secondPath.flatMap {
+        try? ControlClient(path: $0)
+    }
+
     /// Makes a call and waits for its only reply.
     func call(_ call: ControlCall, descriptors: [CInt] = []) throws(Failure) -> ControlReply {
-        try send(call, descriptors: descriptors)
-        return try reply(to: call)
+        do throws(Failure) {
+            try send(call, descriptors: descriptors)
+            return try reply(to: call)
+        } catch {
+            guard error.isOfMissingApp, let system else { throw error }
+            do throws(Failure) {
+                return try system.call(call, descriptors: descriptors)
+            } catch let second {
+                // The system's daemon has no such app for this user, either.
+                throw second.isOfMissingApp ? error : second
+            }
+        }
     }
 
     /// Makes a call and waits for its reply for at most `milliseconds`; nil if there is none by

@@ -64,10 +64,23 @@ extension Failure: CustomStringConvertible {
         }
     }
 
+    /// Whether the daemon does not have the app.
+    var isOfMissingApp: Bool {
+        switch self {
+        case .control(.noSuchApp): true
+        case .control(.refused(let code, _)): code == Control.Note.ofSystem
+        case .control, .unreachable, .disconnected, .service, .unknown, .system, .ambiguous,
+            .number,
+            .manifest:
+            false
+        }
+    }
+
     /// The exit status for verbs that end as the app did.
     var attachedExitStatus: ExitStatus {
         switch self {
         case .control(.noSuchApp), .ambiguous, .number: .notFound
+        case .control(.refused(Control.Note.ofSystem, _)): .notFound
         case .control(.spawnFailed(_, ENOENT, _)): .notFound
         case .control(.spawnFailed(_, EACCES, _)), .control(.spawnFailed(_, ENOEXEC, _)):
             .notExecutable

@@ -25,6 +25,16 @@ enum SocketPath {
         return candidates.first { unsafe access($0, F_OK) == 0 } ?? candidates[0]
     }
 
+    /// The socket of the system's daemon, which is asked for apps that the user's own daemon does not
+    /// have; nil if one daemon was named, or if the system's is the first to be asked anyway.
+    static func second(after first: String) -> String? {
+        guard getuid() != 0, environment("GREENROOM_SOCKET") == nil,
+            environment("GREENROOM_RUNTIME_DIRECTORY") == nil, first != system,
+            unsafe access(system, F_OK) == 0
+        else { return nil }
+        return system
+    }
+
     private static func environment(_ name: String) -> String? {
         guard let value = unsafe getenv(name), unsafe value.pointee != 0 else { return nil }
         return unsafe String(cString: value)

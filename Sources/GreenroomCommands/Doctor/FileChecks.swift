@@ -51,7 +51,9 @@ extension Patient {
         findings += duplicates.map { finding(code, $0, "greenroomctl reload") }
         // The daemon refuses manifests for more reasons than their text.
         let faulty = Set(files.flatMap { $0.manifest == nil ? $0.diagnostics.map(\.file) : [] })
-        let refused = refusedApps.filter { !faulty.contains($0.manifestFile ?? "") }
+        let refused = refusedApps.filter {
+            !faulty.contains($0.manifestFile ?? "") && $0.refusal?.code != Control.Note.ofSystem
+        }
         for app in refused { findings.append(refusalFinding(code, app)) }
         if manifests.isEmpty, findings.isEmpty {
             return [

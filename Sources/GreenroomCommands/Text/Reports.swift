@@ -1,3 +1,4 @@
+import Glibc
 import GreenroomControl
 import Varlink
 
@@ -14,24 +15,35 @@ enum Report {
     }
 
     static func apps(
-        _ apps: [Control.AppSummary], _ appearance: Appearance = .plain, ofOthers: Bool = false
+        _ own: [Control.AppSummary], ofSystem: [Control.AppSummary] = [],
+        _ appearance: Appearance = .plain, ofOthers: Bool = false
     ) -> String {
+        let apps =
+            own.filter { app in
+                // What the system's daemon shows of the app says more than the own daemon's reason.
+                app.refusal?.code != Control.Note.ofSystem
+                    || !ofSystem.contains { $0.identifier == app.identifier }
+            } + ofSystem
         if apps.isEmpty {
             return ofOthers
                 ? "No app is installed that runs as you. Only root and members of the ObserveGroups= "
                     + "of greenroom.conf see those of other users.\n"
-                : "No apps are installed. Manifests go to /etc/greenroom/apps.\n"
+                : getuid() == 0
+                    ? "No apps are installed. Manifests go to /etc/greenroom/apps.\n"
+                    : "No apps are installed. Manifests go to ~/.config/greenroom/apps.\n"
         }
-        var table = Table("APP", "NAME", "STATE", "PREWARMED", "RUNNING")
-        for app in apps {
+        let hasBoth = !ofSystem.isEmpty
+        var table = Table(
+            ["APP", "NAME", "STATE", "PREWARMED", "RUNNING"] + (hasBoth ? ["DAEMON"] : []))
+        for (index, app) in apps.enumerated() {
             let pool =
                 app.isEligible ? "\(app.prewarmedCount) of \(app.prewarmTarget)" : "ineligible"
-            let refusal = app.refusal.map { $0.code == "masked" ? "masked" : "refused" }
+            let refusal = app.refusal.map(word)
             table.add(
                 [
                     app.identifier, app.name ?? "", refusal ?? app.state.words,
                     refusal == nil ? pool : "-", String(app.runningCount),
-                ],
+                ] + (hasBoth ? [index < apps.count - ofSystem.count ? "yours" : "system's"] : []),
                 styles: [
                     2: refusal == "refused" ? Style.bad : app.state.style,
                     3: app.isEligible ? nil : Style.faint,
@@ -41,6 +53,15 @@ enum Report {
             + apps.map { app in
                 app.refusal.map { "\(app.identifier.harmless): \($0.text.harmless)\n" } ?? ""
             }.joined()
+    }
+
+    /// Why an app is not installed, in a word.
+    private static func word(_ refusal: Control.Note) -> String {
+        switch refusal.code {
+        case "masked": "masked"
+        case Control.Note.ofSystem: "system's"
+        default: "refused"
+        }
     }
 
     static func desktopApps(_ apps: [Control.AppSummary], _ appearance: Appearance) -> String {

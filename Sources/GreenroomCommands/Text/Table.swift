@@ -7,7 +7,9 @@ struct Table {
     }
     private var rows: [[Cell]]
 
-    init(_ titles: String...) {
+    init(_ titles: String...) { self.init(titles) }
+
+    init(_ titles: [String]) {
         rows = [titles.map { Cell(text: $0, style: .heading) }]
     }
 

@@ -66,8 +66,7 @@ struct Launch: Verb {
             + CommandWords.originals(
                 of: Array(words.dropFirst(files.count)),
                 among: Array(CommandWords.behindTerminator))
-        let following = FollowedLaunch(client, call, descriptors: [])
-        let launched = try following.launch()
+        let (following, launched) = try FollowedLaunch.begin(client, call, descriptors: [])
         if !wait || output.json {
             console.write(
                 output.json

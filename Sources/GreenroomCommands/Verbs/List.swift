@@ -32,7 +32,10 @@ struct List: Verb {
             console.write(Report.desktopApps(apps, appearance))
         } else {
             let ofOthers = getuid() != 0 && client.serverUser != getuid()
-            console.write(Report.apps(apps, appearance, ofOthers: ofOthers))
+            console.write(
+                Report.apps(
+                    apps, ofSystem: client.systemsApps(besides: apps), appearance,
+                    ofOthers: ofOthers))
         }
         return 0
     }

@@ -33,7 +33,7 @@ struct Restart: Verb {
             call.isBackground =
                 !running.isEmpty
                 && running.allSatisfy { $0.state.known.map(hidden.contains) ?? false }
-            let launched = try FollowedLaunch(client, call, descriptors: []).launch()
+            let (_, launched) = try FollowedLaunch.begin(client, call, descriptors: [])
             console.write(
                 output.json
                     ? Report.json(ControlReply.launched(launched))

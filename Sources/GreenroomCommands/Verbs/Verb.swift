@@ -19,7 +19,7 @@ extension Verb {
     /// Connects, performs the verb, and reports a failure.
     func execute(_ console: any Console) -> Int32 {
         do throws(Failure) {
-            let client = try ControlClient(path: daemon.path)
+            let client = try ControlClient.usual(option: daemon.socket, daemon.whose)
             return try perform(client, console)
         } catch {
             console.complain(error.description)

@@ -5,6 +5,10 @@ extension Control {
     public struct Note: Hashable, Sendable {
         public var code: String
         public var text: String
+
+        /// The code of an app that belongs to the system's daemon, in the answers of a user's.
+        public static let ofSystem = "of_system"
+
         public init(code: String, text: String) {
             self.code = code
             self.text = text

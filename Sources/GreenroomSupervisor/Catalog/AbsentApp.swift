@@ -2,14 +2,29 @@ internal import GreenroomControl
 
 /// An app that has a manifest and is not installed.
 struct AbsentApp {
+    enum Reason {
+        case masked
+        case refused(Control.ManifestFault)
+        /// The app belongs to the system's daemon, and this is a user's.
+        case isSystems
+    }
+
     /// The manifest that counts.
     let file: String
-    /// Why a reload did not install the app; nil if its manifest is masked.
-    let fault: Control.ManifestFault?
+    let reason: Reason
 
     /// The reason, for clients.
     var note: Control.Note {
-        guard let fault else { return .init(code: "masked", text: "masked by \(file)") }
-        return .init(code: "manifest_refused", text: "refused because \(fault)")
+        switch reason {
+        case .masked: .init(code: "masked", text: "masked by \(file)")
+        case .refused(let fault):
+            .init(code: "manifest_refused", text: "refused because \(fault)")
+        case .isSystems:
+            .init(
+                code: Control.Note.ofSystem,
+                text:
+                    "\(file) belongs to the system's daemon, whose socket is /run/greenroom/control"
+            )
+        }
     }
 }

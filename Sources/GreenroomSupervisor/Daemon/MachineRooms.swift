@@ -24,6 +24,7 @@ struct MachineRooms {
         paths = AppPaths(launches: launching.launches, log: log)
         loader = AppLoader(
             directories: options.appDirectories,
+            systemDirectories: options.systemAppDirectories,
             desktop: DesktopSource(
                 paths: options.desktopDirectories, makesApps: options.makesDesktopApps),
             shimPath: options.shimPath, daemonEnvironment: prepared.environment,

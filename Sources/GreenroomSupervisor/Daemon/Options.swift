@@ -11,6 +11,8 @@ public struct Options: Sendable, Equatable {
     public var cacheDirectory = ""
     /// In order of precedence: the first that has a manifest for an identifier wins.
     public var appDirectories: [String]
+    /// Where the system's daemon has its apps, for a user's daemon that has the usual directories.
+    public var systemAppDirectories: [String] = []
     /// Folders of desktop entries, and whether each entry makes an app or only those that a
     /// manifest adds to.
     public var desktopDirectories: [String] = []
@@ -129,6 +131,7 @@ public struct Options: Sendable, Equatable {
         }
         if appDirectories.isEmpty {
             appDirectories = SearchPath.paths(environment, isRoot: isRoot)
+            systemAppDirectories = isRoot ? [] : SearchPath.system
         }
     }
 

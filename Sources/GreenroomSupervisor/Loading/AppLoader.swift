@@ -15,6 +15,8 @@ internal import Systemd
 @LoopActor
 final class AppLoader {
     let directories: [String]
+    /// Where the system's daemon has its apps; empty for that daemon itself.
+    let systemDirectories: [String]
     let desktop: DesktopSource
     let shimPath: String
     private let daemonEnvironment: [String]
@@ -25,10 +27,11 @@ final class AppLoader {
     private var worldDigest = 0
 
     init(
-        directories: [String], desktop: DesktopSource, shimPath: String,
-        daemonEnvironment: [String], containers: Containers, digest: KeyedDigest
+        directories: [String], systemDirectories: [String] = [], desktop: DesktopSource,
+        shimPath: String, daemonEnvironment: [String], containers: Containers, digest: KeyedDigest
     ) {
         self.directories = directories
+        self.systemDirectories = systemDirectories
         self.desktop = desktop
         self.shimPath = shimPath
         self.daemonEnvironment = daemonEnvironment

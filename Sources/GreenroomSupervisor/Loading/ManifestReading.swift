@@ -67,6 +67,7 @@ final class ManifestReading {
             step = .apps(enabled, at: index + 1)
         case .end:
             rememberRefused()
+            rememberSystems()
             loader.end(result, lookups)
             step = .over
         case .over: break
@@ -99,7 +100,8 @@ final class ManifestReading {
     private func look(at name: ManifestName, _ folders: AppFolders, _ enabled: EnabledApps) {
         guard let file = folders.file(of: name) else { return }
         guard !file.isMasked else {
-            result.absent[name.identifier] = AbsentApp(file: file.main.path, fault: nil)
+            result.absent[name.identifier] = AbsentApp(
+                file: file.main.path, reason: .masked)
             return
         }
         looked.append(file)
@@ -124,7 +126,21 @@ final class ManifestReading {
             result.faults.map { ($0.file, $0) }, uniquingKeysWith: { first, _ in first })
         for file in looked where !installed.contains(file.name.file) {
             guard let fault = file.paths.lazy.compactMap({ faults[$0] }).first else { continue }
-            result.absent[file.name.identifier] = AbsentApp(file: file.main.path, fault: fault)
+            result.absent[file.name.identifier] = AbsentApp(
+                file: file.main.path, reason: .refused(fault))
+        }
+    }
+
+    /// Notes the apps of the system's daemon that this one has none of the same name of.
+    private func rememberSystems() {
+        guard !loader.systemDirectories.isEmpty else { return }
+        let folders = AppFolders(loader.systemDirectories)
+        let installed = Set((result.apps + result.unchanged).map(\.identifier.rawValue))
+        for name in folders.names where !installed.contains(name.identifier) {
+            guard result.absent[name.identifier] == nil, let file = folders.file(of: name),
+                !file.isMasked
+            else { continue }
+            result.absent[name.identifier] = AbsentApp(file: file.main.path, reason: .isSystems)
         }
     }
 
