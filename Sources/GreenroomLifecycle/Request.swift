@@ -40,11 +40,23 @@ public struct LaunchRequest: Hashable, Sendable {
     /// Set if the launch brings what no paused instance can take over: the app is launched cold,
     /// for this reason.
     public var coldReason: ColdReason?
+    public var joining = Joining.singleInstance
+
+    /// When an instance that runs already serves the launch.
+    public enum Joining: Hashable, Sendable {
+        /// If the app may have only one instance.
+        case singleInstance
+        /// Always: the launch wants the app to run, and no more.
+        case anyInstance
+        /// Never: the launch brings files to a program, and only another process of the program
+        /// can pass them on.
+        case none
+    }
 
     public init(
         app: AppIdentifier, launchIdentifier: LaunchIdentifier, environmentKey: EnvironmentKey,
         inBackground: Bool = false, isAttached: Bool = false, takesOutput: Bool = false,
-        coldReason: ColdReason? = nil
+        coldReason: ColdReason? = nil, joining: Joining = .singleInstance
     ) {
         self.app = app
         self.launchIdentifier = launchIdentifier
@@ -53,6 +65,7 @@ public struct LaunchRequest: Hashable, Sendable {
         self.isAttached = isAttached
         self.takesOutput = takesOutput
         self.coldReason = coldReason
+        self.joining = joining
     }
 }
 

@@ -2,7 +2,8 @@
 // (`BlockedLaunches`), and then `serve`. In this order:
 //   1. a name already used       → the recorded outcome, or that of the launch under way
 //   2. a single instance runs    → it comes to the front (kind foreground, or resume if frozen);
-//                                  while it is ending, the launch is blocked
+//                                  while it is ending, the launch is blocked. A program gets files
+//                                  by another process of it, which passes them on and ends
 //   3. a usable paused instance  → it is told to go, the oldest first; if it fails, one more; then
 //   4. a prewarm under way       → it is awaited, if that is sooner (`Claiming`)
 //   5. cold.
@@ -37,13 +38,21 @@ extension Lifecycle {
         admit(pending)
     }
 
-    /// The running instance that serves a launch of an app that runs only once. Other apps are not
-    /// searched: they may have a thousand instances.
+    /// The running instance that serves a launch, as of an app that runs only once. Other apps are
+    /// not searched: they may have a thousand instances.
     func instanceToJoin(_ launch: LaunchRequest) -> InstanceIdentifier? {
-        guard let app = directory[launch.app], app.description?.isSingleInstance == true,
-            !launch.isAttached
-        else { return nil }
+        guard let app = directory[launch.app], joinsInstance(launch) else { return nil }
         return app.running.filter { self[$0].record.exitStatus == nil }.max(by: isUsedBefore)
+    }
+
+    /// Whether a running instance of the app serves the launch.
+    func joinsInstance(_ launch: LaunchRequest) -> Bool {
+        guard !launch.isAttached else { return false }
+        switch launch.joining {
+        case .singleInstance: return directory[launch.app]?.description?.isSingleInstance == true
+        case .anyInstance: return true
+        case .none: return false
+        }
     }
 
     private func launchRefusal(_ app: AppRecord) -> Refusal? {

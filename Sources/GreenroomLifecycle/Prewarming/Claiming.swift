@@ -51,7 +51,7 @@ extension Lifecycle {
     /// The claim that the launch belongs to: its name is known there, or its app runs only once.
     func claimToJoin(_ launch: LaunchRequest) -> InstanceIdentifier? {
         guard let app = directory[launch.app] else { return nil }
-        let isSingle = app.description?.isSingleInstance == true && !launch.isAttached
+        let isSingle = joinsInstance(launch)
         return app.filling.first {
             guard let claim = self[$0].claim else { return false }
             return isSingle && !claim.launch.isAttached

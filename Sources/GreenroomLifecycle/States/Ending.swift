@@ -79,6 +79,7 @@ extension Lifecycle {
             return exited(id, .unknown)
         }
         let record = instance.record
+        defer { if status == .exited(0) { frontPasses(from: record) } }
         let isFallingBack = record.phase == .toldToGo
         let reason = record.endReason ?? exitReason(instance, status)
         if isFallingBack { relaunch(insteadOf: id) } else { failLaunch(id, .ended(id, reason)) }

@@ -73,6 +73,26 @@ extension Lifecycle {
         }
     }
 
+    /// A program that has ended soon after its launch, with 0, while another instance of the app
+    /// runs, has passed its launch on to that one (GApplication, KDBusService): the window that the
+    /// user sees belongs to the other, which comes to the front.
+    mutating func frontPasses(from record: InstanceRecord) {
+        guard record.manner == .program, !record.isAttached, !record.inBackground,
+            record.state.isRunning, let launchedAt = record.launchedAt,
+            launchedAt.duration(to: now) < Self.forwardingTime
+        else { return }
+        let others = (directory[record.app]?.running ?? []).filter {
+            $0 != record.instance && self[$0].record.exitStatus == nil
+                && self[$0].record.state != .launching
+        }
+        guard let other = others.max(by: isUsedBefore) else { return }
+        if self[other].record.state == .suspended { thaw(other) }
+        activate(other)
+    }
+
+    /// A program that forwards its launch takes this long at most, on a machine under load too.
+    private static let forwardingTime: Duration = .seconds(30)
+
     func isUsedBefore(_ one: InstanceIdentifier, _ other: InstanceIdentifier) -> Bool {
         let (first, second) = (self[one].record, self[other].record)
         return (first.lastUsed, first.instance) < (second.lastUsed, second.instance)

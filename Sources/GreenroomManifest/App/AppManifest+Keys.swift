@@ -80,12 +80,14 @@ extension AppManifest {
 
     static func readForegroundGroup(_ value: Value) throws(ValueError) -> ForegroundGroup {
         if value.text == "none" { return .none }
+        if value.text == "session" { return .session }
         let isName =
             value.text.utf8.count <= 64
             && value.text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f }
         guard isName else {
             throw ValueError(
-                message: "'\(Names.cut(value.text))' is not a foreground group: none, or a word of "
+                message:
+                    "'\(Names.cut(value.text))' is not a foreground group: session, none, or a word of "
                     + "at most 64 printable ASCII characters")
         }
         return .named(value.text)

@@ -1,7 +1,7 @@
 internal import UnitFile
 
 extension AppManifest {
-    /// `[Path]`: files that launch an SDK app in the background when they appear or change
+    /// `[Path]`: files that launch an app in the background when they appear or change
     /// (systemd.path(5)).
     public struct PathTriggers: Hashable, Sendable {
         public enum Condition: String, CaseIterable, Sendable {
@@ -30,7 +30,7 @@ extension AppManifest {
     /// At most this many paths for each key.
     static let pathLimit = 32
 
-    static func readPath(_ reader: inout SectionReader, _ kind: Kind) -> PathTriggers? {
+    static func readPath(_ reader: inout SectionReader) -> PathTriggers? {
         let section = "Path"
         var result = PathTriggers(triggers: [])
         for condition in PathTriggers.Condition.allCases {
@@ -47,13 +47,6 @@ extension AppManifest {
             reader.last(section, "TriggerLimitIntervalSec", positiveDuration)
             ?? result.limitInterval
         guard reader.unit.sections.contains(where: { $0.name == section }) else { return nil }
-        guard kind == .applicationKit else {
-            reader.error(
-                reader.position(of: section),
-                "[Path] is for apps made with the SDK; set Type=application-kit in [App], or use a "
-                    + "systemd path unit that calls greenroomctl")
-            return nil
-        }
         return result.triggers.isEmpty ? nil : result
     }
 }

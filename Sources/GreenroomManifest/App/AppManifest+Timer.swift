@@ -1,7 +1,7 @@
 internal import UnitFile
 
 extension AppManifest {
-    /// `[Timer]`: the times at which the daemon launches an SDK app in the background
+    /// `[Timer]`: the times at which the daemon launches an app in the background
     /// (systemd.timer(5)).
     public struct Timer: Hashable, Sendable {
         /// `OnActiveSec=`: once, this long after the daemon has first read the manifest since the
@@ -29,7 +29,7 @@ extension AppManifest {
     static let calendarLimit = 16
 
     static func readTimer(
-        _ reader: inout SectionReader, _ kind: Kind, _ context: ManifestContext
+        _ reader: inout SectionReader, _ context: ManifestContext
     ) -> Timer? {
         let section = "Timer"
         var timer = Timer(
@@ -55,13 +55,6 @@ extension AppManifest {
         timer.accuracy = reader.last(section, "AccuracySec", positiveDuration)
         timer.randomizedDelay = reader.last(section, "RandomizedDelaySec", duration)
         guard reader.unit.sections.contains(where: { $0.name == section }) else { return nil }
-        guard kind == .applicationKit else {
-            reader.error(
-                reader.position(of: section),
-                "[Timer] is for apps made with the SDK; set Type=application-kit in [App], or use "
-                    + "a systemd timer that calls greenroomctl")
-            return nil
-        }
         guard timer.first != nil || !timer.calendar.isEmpty else { return nil }
         return timer
     }

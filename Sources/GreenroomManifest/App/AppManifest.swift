@@ -85,7 +85,7 @@ public struct AppManifest: Hashable, Sendable {
 
     /// At most one app of a group is in the foreground.
     public enum ForegroundGroup: Hashable, Sendable {
-        /// The group of the user's session, which is the default.
+        /// `session`: the group of the user's session.
         case session
         /// `none`: the app neither displaces others nor is displaced.
         case none

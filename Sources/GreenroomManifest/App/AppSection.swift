@@ -20,8 +20,9 @@ public struct AppSection: Hashable, Sendable {
     public var limits: [ResourceLimit]
     /// `Instances=`
     public var isSingleInstance: Bool
-    /// `ForegroundGroup=`
-    public var foregroundGroup: AppManifest.ForegroundGroup
+    /// `ForegroundGroup=`; nil means that of the user's session, or none for an app that is made of
+    /// a desktop entry.
+    public var foregroundGroup: AppManifest.ForegroundGroup?
     /// `SuspendInBackground=`; true for SDK apps and false for programs unless set.
     public var suspendsInBackground: Bool
     /// `ReadyOn=`
@@ -53,8 +54,8 @@ public struct AppSection: Hashable, Sendable {
         limits = Self.limits(&reader)
         let instances: Instances? = reader.last(Self.name, "Instances", Self.choice)
         isSingleInstance = instances.map { $0 == .single } ?? (kind == .applicationKit)
-        foregroundGroup =
-            reader.last(Self.name, "ForegroundGroup", AppManifest.readForegroundGroup) ?? .session
+        foregroundGroup = reader.last(
+            Self.name, "ForegroundGroup", AppManifest.readForegroundGroup)
         suspendsInBackground =
             reader.last(Self.name, "SuspendInBackground", boolean)
             ?? (kind == .applicationKit)

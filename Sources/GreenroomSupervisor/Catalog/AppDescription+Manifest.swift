@@ -8,16 +8,19 @@ extension AppDescription {
 
     /// - Parameters:
     ///   - user: the user that the app's instances run as.
+    ///   - isDesktopApp: whether a desktop entry is its command. The windows of such apps are all in
+    ///     front for what the daemon knows, unless the manifest says otherwise.
     ///   - key: the key of the environment that instances get if their caller brings none.
     init(
-        _ manifest: AppManifest, _ identifier: String, user: UInt32, key: EnvironmentKey,
-        isEligible: Bool, isWanted: Bool
+        _ manifest: AppManifest, _ identifier: String, user: UInt32, isDesktopApp: Bool,
+        key: EnvironmentKey, isEligible: Bool, isWanted: Bool
     ) {
         let group: String? =
             switch manifest.foregroundGroup {
-            case .session: Self.sessionGroup(ofUser: user)
-            case .none: nil
-            case .named(let name): name
+            case nil: isDesktopApp ? nil : Self.sessionGroup(ofUser: user)
+            case .session?: Self.sessionGroup(ofUser: user)
+            case AppManifest.ForegroundGroup.none?: nil
+            case .named(let name)?: name
             }
         self.init(
             identifier: AppIdentifier(identifier), foregroundGroup: group,

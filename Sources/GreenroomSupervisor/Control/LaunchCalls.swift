@@ -68,7 +68,9 @@ struct LaunchCalls {
                 LaunchRequest(
                     app: app.identifier, launchIdentifier: identifier, environmentKey: key,
                     inBackground: call.isBackground, isAttached: call.isAttached,
-                    takesOutput: context.takesOutput, coldReason: context.coldReason)),
+                    takesOutput: context.takesOutput, coldReason: context.coldReason,
+                    joining: app.kind == .program && (!call.arguments.isEmpty || call.action != nil)
+                        ? .none : .singleInstance)),
             for: .client(.launch(waiting)), context: context)
     }
 

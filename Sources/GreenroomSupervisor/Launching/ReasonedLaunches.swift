@@ -44,11 +44,11 @@ final class ReasonedLaunches {
     func begin(
         _ app: InstalledApp, _ context: LaunchContext, _ key: EnvironmentKey,
         from origin: Requests.Origin, as identifier: LaunchIdentifier, inBackground: Bool,
-        limit: TriggerLimit? = nil
+        limit: TriggerLimit? = nil, joining: LaunchRequest.Joining = .singleInstance
     ) {
         let launch = LaunchRequest(
             app: app.identifier, launchIdentifier: identifier, environmentKey: key,
-            inBackground: inBackground)
+            inBackground: inBackground, joining: joining)
         requests.ask(
             limit.map { .trigger(launch, $0) } ?? .launch(launch), for: origin, context: context)
     }
@@ -71,6 +71,6 @@ final class ReasonedLaunches {
         else { return }
         begin(
             app, context, key, from: .daemon, as: newIdentifier(), inBackground: true,
-            limit: limit)
+            limit: limit, joining: .anyInstance)
     }
 }

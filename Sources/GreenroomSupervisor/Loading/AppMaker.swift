@@ -78,6 +78,7 @@ struct AppMaker {
             isPrewarmingWanted: isWanted,
             description: AppDescription(
                 manifest, identifier, user: identity.account.user,
+                isDesktopApp: desktop?.command != nil,
                 key: digest.key(of: environment.pool, poolOwner),
                 isEligible: program.ineligibility == nil, isWanted: isWanted),
             sockets: sockets)

@@ -14,7 +14,7 @@ import UnitFile
         #expect(manifest.name == "org.example.Viewer")
         #expect(manifest.kind == .program)
         #expect(manifest.command == ["/bin/view"])
-        #expect(manifest.foregroundGroup == .session)
+        #expect(manifest.foregroundGroup == nil)
         #expect(!manifest.isSingleInstance)
         #expect(!manifest.suspendsInBackground)
         #expect(!manifest.sandbox.noNewPrivileges)
