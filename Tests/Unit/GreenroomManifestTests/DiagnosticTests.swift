@@ -52,7 +52,7 @@ import UnitFile
         ("Instances=two", "3:11: Instances=: 'two' is not one of single, multiple"),
         (
             "ForegroundGroup=a b",
-            "3:17: ForegroundGroup=: 'a b' is not a foreground group: none, or a word of at most 64 printable ASCII characters"
+            "3:17: ForegroundGroup=: 'a b' is not a foreground group: session, none, or a word of at most 64 printable ASCII characters"
         ),
         (
             "ReadyOn=exit",
