@@ -125,16 +125,12 @@ final class ControlClient {
     }
 
     private func sendNext(_ descriptors: [CInt]) throws(SystemError) -> Int? {
-        // `withOutput` rethrows errors of any type. This closure throws only this one.
-        let result: Result<Int?, SystemError>? = connection.withOutput { span, count in
-            let bytes = unsafe span.withUnsafeBytes { buffer in
-                Result { () throws(SystemError) in
-                    unsafe try socket.send(buffer, descriptors: count > 0 ? descriptors : [])
-                }
+        let sent: Int?? = try connection.withOutput { (span, count) throws(SystemError) in
+            try unsafe span.withUnsafeBytes { (buffer) throws(SystemError) in
+                unsafe try socket.send(buffer, descriptors: count > 0 ? descriptors : [])
             }
-            return bytes
         }
-        return try result?.get()
+        return sent ?? nil
     }
 
     /// Waits for the next reply to the oldest unanswered call.

@@ -161,7 +161,8 @@ extension Control.LaunchCall: ParametersEncodable {
             else { throw member.invalid }
             return Control.OtherDescriptor(number: Int32(number), index: Int(index))
         }
-        guard others.count <= otherDescriptorLimit, Set(others.map(\.number)).count == others.count
+        guard others.count <= otherDescriptorLimit,
+            Set(others.map { $0.number }).count == others.count
         else { throw member.invalid }
         return others
     }
@@ -266,7 +267,7 @@ extension Control.LaunchCall: ParametersEncodable {
     private func writeEnvironment(to writer: inout JSONWriter) {
         if environment.isEmpty { return }
         guard environment.allSatisfy({ $0.name.text != nil && $0.value.text != nil }) else {
-            return Self.write(environment.map(\.assignment), "environment", to: &writer)
+            return Self.write(environment.map { $0.assignment }, "environment", to: &writer)
         }
         writer.name("environment")
         writer.beginObject()

@@ -41,9 +41,9 @@ public struct ClientConnection: Sendable {
     public var isWaiting: Bool { !waiting.isEmpty }
 
     /// See `ServerConnection.withOutput`.
-    public func withOutput<T>(
-        _ body: (Span<UInt8>, _ descriptorCount: Int) throws -> T
-    ) rethrows -> T? {
+    public func withOutput<T, Failure: Error>(
+        _ body: (Span<UInt8>, _ descriptorCount: Int) throws(Failure) -> T
+    ) throws(Failure) -> T? {
         try output.next(body)
     }
 

@@ -27,7 +27,9 @@ struct OutputQueue: Sendable {
 
     /// Calls `body` with the bytes that one write may send, and the number of descriptors that go
     /// with them.
-    func next<T>(_ body: (Span<UInt8>, _ descriptorCount: Int) throws -> T) rethrows -> T? {
+    func next<T, Failure: Error>(
+        _ body: (Span<UInt8>, _ descriptorCount: Int) throws(Failure) -> T
+    ) throws(Failure) -> T? {
         guard head < bytes.count else { return nil }
         var end = bytes.count
         var count = 0

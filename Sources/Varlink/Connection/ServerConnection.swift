@@ -210,9 +210,9 @@ public struct ServerConnection: Sendable {
     /// go with them: the next ones in the order of `reply(_:descriptorCount:)`. After the write,
     /// call `sent`.
     /// - Returns: nil if there is no output.
-    public func withOutput<T>(
-        _ body: (Span<UInt8>, _ descriptorCount: Int) throws -> T
-    ) rethrows -> T? {
+    public func withOutput<T, Failure: Error>(
+        _ body: (Span<UInt8>, _ descriptorCount: Int) throws(Failure) -> T
+    ) throws(Failure) -> T? {
         try output.next(body)
     }
 
