@@ -51,6 +51,8 @@ static void prepare(int argc, char **argv) {
     struct traces traces = traces_read(environment);
     if (traces.channel < 0 || !traces_name_this_executable(&traces)) return;
     if (!channel_open(traces.channel, traces.channel_inode)) return;
+    // A script's process has the script's name, also if its interpreter was executed directly.
+    if (traces.name) sys_prctl(PR_SET_NAME, (long)traces.name, 0, 0);
     traces_scrub(environment, symbols_own_path(), traces.pauses_by_call);
     arguments_prepare(argc, argv, auxv);
     surroundings_remember(&traces);

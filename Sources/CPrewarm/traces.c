@@ -24,6 +24,8 @@ struct traces traces_read(char **environment) {
             traces.executable = value;
         else if ((value = text_after(*entry, PREFIX "WRITTEN=")))
             (void)text_number(&value, &traces.written);
+        else if ((value = text_after(*entry, PREFIX "NAME=")))
+            traces.name = value;
         else if ((value = text_after(*entry, PREFIX "PAUSE=")))
             traces.pauses_by_call = text_equals(value, "call");
     }

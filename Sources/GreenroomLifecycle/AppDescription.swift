@@ -38,6 +38,8 @@ public struct AppDescription: Hashable, Sendable {
     public var prewarmOccasion: PrewarmOccasion
     /// False when the program cannot be paused: it always launches cold.
     public var isEligible: Bool
+    /// How far the app is prewarmed as long as that works (`Depths`).
+    public var depth = PrewarmDepth.main
     public var suspendsInBackground: Bool
     public var readyCondition: ReadyCondition
     /// Whether processes that the main process leaves behind live on (`KillMode=`). If nil, they

@@ -33,8 +33,10 @@ extension Lifecycle {
     }
 
     /// The instance did not reach the pause point in time, or left the pause.
-    mutating func prewarmTimedOut(_ id: InstanceIdentifier) {
-        prewarmFailed(self[id].record.app, .prewarmFailed)
+    mutating func prewarmTimedOut(_ id: InstanceIdentifier, _ fault: DepthFault = .timedOut) {
+        if !demote(self[id].record, fault) {
+            prewarmFailed(self[id].record.app, .prewarmFailed)
+        }
         end(id, .prewarmFailed, gently: false)
     }
 

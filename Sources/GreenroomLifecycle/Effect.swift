@@ -8,9 +8,9 @@ public enum Priority: UInt8, Sendable {
 
 /// Why a process tree is wanted.
 public enum SpawnPurpose: Hashable, Sendable {
-    /// For the pool, with this environment. The shell remembers which environment belongs to the
-    /// key.
-    case prewarm(EnvironmentKey)
+    /// For the pool, with this environment, and as deep. The shell remembers which environment
+    /// belongs to the key.
+    case prewarm(EnvironmentKey, PrewarmDepth = .main)
     /// For a launch, with what this request brought.
     case launch(RequestIdentifier, LaunchTerms)
 }
@@ -87,6 +87,10 @@ public enum Occurrence: Hashable, Sendable {
     case prewarmFailed(AppIdentifier, ExitReason, retryAt: Instant)
     /// The app is not prewarmed again.
     case misfired(InstanceIdentifier, AppIdentifier, Misfire)
+    /// The app pauses before main from now on; everywhere, or in the instance's environment.
+    /// The program is the one that it was about to start, if that is known.
+    case demoted(
+        InstanceIdentifier, AppIdentifier, DepthFault, program: String?, isEverywhere: Bool)
     /// The app is not prewarmed before `until`, and a client cannot launch it in the background.
     case crashLooped(AppIdentifier, until: Instant)
     case restartScheduled(AppIdentifier, at: Instant)

@@ -33,10 +33,12 @@ public enum Event: Hashable, Sendable {
     case spawned(InstanceIdentifier)
     case spawnFailed(InstanceIdentifier, SpawnFailure)
     /// The instance is at its pause point and holds this many bytes. It may have threads besides
-    /// the one that paused.
-    case paused(InstanceIdentifier, byteCount: UInt64, hasOtherThreads: Bool = false)
-    /// The instance was told to go and has left the pause.
-    case started(InstanceIdentifier)
+    /// the one that paused, and it may have paused before the depth that was asked for.
+    case paused(
+        InstanceIdentifier, byteCount: UInt64, hasOtherThreads: Bool = false,
+        isTooEarly: Bool = false)
+    /// The instance was told to go and has left the pause; anew, if that was not possible.
+    case started(InstanceIdentifier, anew: AnewReason? = nil)
     /// The instance's channel ended or failed before the instance started.
     case channelLost(InstanceIdentifier)
     case becameReady(InstanceIdentifier)
@@ -147,9 +149,10 @@ extension Lifecycle {
         case .requestAbandoned(let request): abandon(request)
         case .spawned(let id): spawned(id)
         case .spawnFailed(let id, let failure): spawnFailed(id, failure)
-        case .paused(let id, let byteCount, let hasOtherThreads):
-            paused(id, byteCount: byteCount, hasOtherThreads: hasOtherThreads)
-        case .started(let id): started(id)
+        case .paused(let id, let byteCount, let hasOtherThreads, let isTooEarly):
+            paused(
+                id, byteCount: byteCount, hasOtherThreads: hasOtherThreads, isTooEarly: isTooEarly)
+        case .started(let id, let reason): started(id, anew: reason)
         case .channelLost(let id): channelLost(id)
         case .becameReady(let id): becameReady(id)
         case .frozen(let id): wasFrozen(id)

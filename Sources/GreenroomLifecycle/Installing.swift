@@ -41,6 +41,8 @@ extension Lifecycle {
             $0.isReclaimed = false
             $0.misfiredGeneration = nil
             $0.misfireKind = .startsPrograms
+            $0.depth.demotion = nil
+            $0.depth.anewStreak = 0
             $0.launchFailures = 0
             $0.launchRetryAt = nil
             $0.crashes = []

@@ -113,15 +113,18 @@ public struct LaunchOutcome: Hashable, Sendable {
     public var kind: LaunchKind
     /// Set for a cold launch.
     public var coldReason: ColdReason?
+    /// Set for a launch that was started anew.
+    public var anewReason: AnewReason?
     /// True if this repeats a recorded outcome instead of launching again.
     public var isRepeated: Bool
     public init(
         instance: InstanceIdentifier, kind: LaunchKind, coldReason: ColdReason? = nil,
-        isRepeated: Bool = false
+        anewReason: AnewReason? = nil, isRepeated: Bool = false
     ) {
         self.instance = instance
         self.kind = kind
         self.coldReason = coldReason
+        self.anewReason = anewReason
         self.isRepeated = isRepeated
     }
 }

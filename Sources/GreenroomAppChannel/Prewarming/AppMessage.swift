@@ -94,7 +94,7 @@ extension AppMessage {
             unused.threads = 0
             unused.argumentCount = 0
         case .started:
-            message = try Self.started(header)
+            message = Self.started(header)
             unused.status = 0
         case .pong: message = .pong(cookie: header.cookie)
         case .error:
@@ -108,11 +108,11 @@ extension AppMessage {
         self = message
     }
 
-    private static func started(_ header: Header) throws(WireError) -> AppMessage {
+    /// A reason that this side does not know counts as a failure of the hook: the process has
+    /// started all the same, and nobody may start the launch a second time.
+    private static func started(_ header: Header) -> AppMessage {
         guard header.status != 0 else { return .started(cookie: header.cookie) }
-        guard let reason = AnewReason(rawValue: header.status) else {
-            throw .unknownValue(header.status, type: header.type)
-        }
+        let reason = AnewReason(rawValue: header.status) ?? .failed
         return .startedAnew(cookie: header.cookie, reason)
     }
 

@@ -9,6 +9,8 @@ public enum PrewarmEnvironment {
     /// How many bytes the process has written before it executes the program. What it has written
     /// beyond that at its pause, its dynamic linker or its libraries have written.
     public static let writtenName = "GREENROOM_WRITTEN"
+    /// The name that the process gets instead of that of its executable (proc_pid_comm(5)).
+    public static let processNameName = "GREENROOM_NAME"
     public static let preloadName = "LD_PRELOAD"
 
     /// The number of the channel's descriptor. Programs rely on their first descriptor being 3, so

@@ -39,8 +39,9 @@ enum Phrase {
 
     static func launch(
         _ kind: Control.Word<Control.LaunchKind>?, _ reason: Control.Word<Control.ColdReason>?,
-        _ variables: [String] = []
+        _ variables: [String] = [], anew: Control.Word<Control.AnewReason>? = nil
     ) -> String {
+        if let anew, let kind { return "\(kind.words) (\(anew.words))" }
         let names = variables.isEmpty ? "" : ": " + variables.joined(separator: ", ").harmless
         return switch (kind, reason) {
         case (nil, _): "-"
@@ -103,6 +104,25 @@ extension Control.LaunchKind {
         case .cold, .prewarmed: rawValue
         case .resume: "resumed"
         case .foreground: "brought to the front"
+        case .startedAnew: "started anew"
+        }
+    }
+}
+
+extension Control.Word<Control.AnewReason> {
+    var words: String { known?.words ?? rawValue }
+}
+
+extension Control.AnewReason {
+    var words: String {
+        switch self {
+        case .options: "other options"
+        case .program: "program named in a way of its own"
+        case .hiddenModule: "a file beside it hides a module"
+        case .changed: "modules changed"
+        case .environment: "other environment"
+        case .signals: "caller ignores signals"
+        case .failed: "program could not be exchanged"
         }
     }
 }
@@ -146,6 +166,17 @@ extension Control.ActivationState {
         case .foregroundActive: "active"
         case .foregroundInactive: "inactive"
         case .background: "background"
+        }
+    }
+}
+
+extension Control.Word<Control.PrewarmDepth> {
+    /// Where a paused instance waits.
+    var place: String {
+        switch known {
+        case .main: "before main"
+        case .runtime: "after its interpreter's boot"
+        case nil: "at " + rawValue.harmless
         }
     }
 }

@@ -34,7 +34,8 @@ enum Report {
         }
         let hasBoth = !ofSystem.isEmpty
         var table = Table(
-            ["APP", "NAME", "STATE", "PREWARMED", "RUNNING"] + (hasBoth ? ["DAEMON"] : []))
+            ["APP", "NAME", "STATE", "PREWARMED", "DEPTH", "RUNNING"]
+                + (hasBoth ? ["DAEMON"] : []))
         for (index, app) in apps.enumerated() {
             let pool =
                 app.isEligible ? "\(app.prewarmedCount) of \(app.prewarmTarget)" : "ineligible"
@@ -42,7 +43,8 @@ enum Report {
             table.add(
                 [
                     app.identifier, app.name ?? "", refusal ?? app.state.words,
-                    refusal == nil ? pool : "-", String(app.runningCount),
+                    refusal == nil ? pool : "-", app.depth?.rawValue ?? "-",
+                    String(app.runningCount),
                 ] + (hasBoth ? [index < apps.count - ofSystem.count ? "yours" : "system's"] : []),
                 styles: [
                     2: refusal == "refused" ? Style.bad : app.state.style,
@@ -82,7 +84,8 @@ enum Report {
         if instances.isEmpty { return "No instances.\n" }
         var table = Table("INSTANCE", "APP", "STATE", "SINCE", "PID", "LAUNCH", "MEMORY")
         for instance in instances {
-            var launch = Phrase.launch(instance.kind, instance.coldReason)
+            var launch = Phrase.launch(
+                instance.kind, instance.coldReason, anew: instance.anewReason)
             if let elapsed = instance.launchElapsedUSec {
                 launch += ", " + Phrase.duration(uSec: elapsed)
             }
@@ -124,7 +127,7 @@ enum Report {
     static func launched(_ launched: Control.Launched, app: String) -> String {
         let process = launched.processId.map { ", process \($0)" } ?? ""
         let again = launched.isRepeated ? " (launched before)" : ""
-        let how = Phrase.launch(launched.kind, launched.coldReason)
+        let how = Phrase.launch(launched.kind, launched.coldReason, anew: launched.anewReason)
         let time = Phrase.duration(uSec: launched.elapsedUSec)
         return "\(app.harmless): instance \(launched.instance)\(process): \(how), \(time)\(again)\n"
     }
@@ -150,6 +153,7 @@ enum Report {
         text += "  can be prewarmed: \(canBePrewarmed(explanation))\n"
         text += "  prewarmed: \(explanation.prewarmedCount) of \(explanation.prewarmTarget)"
         if let count = explanation.prewarmByteCount { text += ", \(Phrase.bytes(count))" }
+        if let depth = explanation.depth { text += ", paused \(depth.place)" }
         text += "\n"
         if let retry = explanation.retryAfterUSec {
             text += "  tried again in: \(Phrase.duration(uSec: retry))\n"
@@ -157,7 +161,8 @@ enum Report {
         if let launch = explanation.lastLaunch {
             text += "  last launch: instance \(launch.instance), "
             text += Phrase.launch(
-                launch.kind, launch.coldReason, launch.differingVariables ?? [])
+                launch.kind, launch.coldReason, launch.differingVariables ?? [],
+                anew: launch.anewReason)
             // The time is not known if an earlier daemon served the launch, or if no client asked
             // for it.
             if launch.elapsedUSec > 0 { text += ", \(Phrase.duration(uSec: launch.elapsedUSec))" }
@@ -181,7 +186,7 @@ extension Control.Event {
         return switch kind {
         case .stateChanged: "\(from?.words ?? "?") -> \(to?.words ?? "?")"
         case .launched:
-            "launched: \(Phrase.launch(launchKind, coldReason))"
+            "launched: \(Phrase.launch(launchKind, coldReason, anew: anewReason))"
                 + (elapsedUSec.map { ", " + Phrase.duration(uSec: $0) } ?? "")
         case .exited: exit.map(Phrase.exit) ?? "ended"
         case .reclaimed:

@@ -54,7 +54,36 @@ extension Control {
           # A suspended instance was thawed.
           resume,
           # A running instance came to the foreground.
-          foreground
+          foreground,
+          # A paused interpreter could not go on as the launch, and executed the launch's words in its
+          # own process instead.
+          started_anew
+        )
+
+        # Why a launch was started anew.
+        type AnewReason (
+          # Options before the program are not those that the interpreter was prewarmed with.
+          options,
+          # The program is named in a way that only the interpreter's start understands.
+          program,
+          # A file beside the program has the name of a module that was loaded before the pause.
+          hidden_module,
+          # Files that were loaded before the pause have changed.
+          changed,
+          # A variable that was read before the pause has another value.
+          environment,
+          # The caller ignores a signal that the interpreter handles.
+          signals,
+          # The program could not be exchanged.
+          failed
+        )
+
+        # How far an app is prewarmed.
+        type PrewarmDepth (
+          # Its program is paused before main.
+          main,
+          # Its interpreter has booted, and is paused before it looks at its program.
+          runtime
         )
 
         # Why a launch was not served by a paused instance.
@@ -176,7 +205,9 @@ extension Control {
           manifestFile: ?string,
           desktop: ?DesktopFacts,
           # Why the app is not installed: its manifest was refused, or is masked. Only with all.
-          refusal: ?Note
+          refusal: ?Note,
+          # How far it is prewarmed; absent for an app that is not, or that pauses by itself.
+          depth: ?PrewarmDepth
         )
 
         type InstanceStatus (
@@ -191,6 +222,7 @@ extension Control {
           launchIdentifier: ?string,
           kind: ?LaunchKind,
           coldReason: ?ColdReason,
+          anewReason: ?AnewReason,
           # The time from the request to the program's first instruction.
           launchElapsedUSec: ?int,
           attached: bool,
@@ -213,7 +245,9 @@ extension Control {
           backgroundRemainingUSec: ?int,
           # Whether the threads that a paused instance has besides the paused one are frozen until
           # its launch; absent if it has none.
-          threadsFrozen: ?bool
+          threadsFrozen: ?bool,
+          # How far it was prewarmed; absent if it was not.
+          depth: ?PrewarmDepth
         )
 
         # A fact, with a code for programs and a text for humans.
@@ -237,6 +271,7 @@ extension Control {
           instance: int,
           kind: LaunchKind,
           coldReason: ?ColdReason,
+          anewReason: ?AnewReason,
           # 0 if an earlier daemon served it, or if no client asked for it.
           elapsedUSec: int,
           timestampUSec: int,
@@ -308,6 +343,7 @@ extension Control {
           launchIdentifier: ?string,
           launchKind: ?LaunchKind,
           coldReason: ?ColdReason,
+          anewReason: ?AnewReason,
           # launch_step, launch_screen_shown, launch_screen_dropped: the time since the request
           elapsedUSec: ?int,
           # exited
@@ -434,6 +470,7 @@ extension Control {
           launchIdentifier: string,
           kind: LaunchKind,
           coldReason: ?ColdReason,
+          anewReason: ?AnewReason,
           # Whether an earlier call has made this launch.
           repeated: bool,
           elapsedUSec: int
@@ -464,6 +501,7 @@ extension Control {
           launchIdentifier: string,
           kind: LaunchKind,
           coldReason: ?ColdReason,
+          anewReason: ?AnewReason,
           repeated: bool,
           elapsedUSec: int
         )
@@ -476,6 +514,7 @@ extension Control {
           launchIdentifier: string,
           kind: LaunchKind,
           coldReason: ?ColdReason,
+          anewReason: ?AnewReason,
           repeated: bool,
           elapsedUSec: int
         )
@@ -489,6 +528,7 @@ extension Control {
           launchIdentifier: string,
           kind: LaunchKind,
           coldReason: ?ColdReason,
+          anewReason: ?AnewReason,
           repeated: bool,
           elapsedUSec: int
         )
@@ -501,6 +541,7 @@ extension Control {
           launchIdentifier: string,
           kind: LaunchKind,
           coldReason: ?ColdReason,
+          anewReason: ?AnewReason,
           repeated: bool,
           elapsedUSec: int
         )
@@ -523,6 +564,7 @@ extension Control {
           launchIdentifier: string,
           kind: LaunchKind,
           coldReason: ?ColdReason,
+          anewReason: ?AnewReason,
           repeated: bool,
           elapsedUSec: int
         )
@@ -613,7 +655,11 @@ extension Control {
           retryAfterUSec: ?int,
           lastLaunch: ?LaunchSummary,
           confinement: ?[]string,
-          supervision: ?SupervisionStatus
+          supervision: ?SupervisionStatus,
+          # How far it is prewarmed; absent for an app that is not, or that pauses by itself.
+          depth: ?PrewarmDepth,
+          # How many launches were started anew; absent if none was.
+          startedAnewCount: ?int
         )
 
         # Forgets that an app has failed, and its latest starts, crashes and failures.

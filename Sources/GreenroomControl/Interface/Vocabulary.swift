@@ -21,6 +21,24 @@ extension Control {
         case prewarmed
         case resume
         case foreground
+        case startedAnew = "started_anew"
+    }
+
+    /// Why a launch was started anew.
+    public enum AnewReason: String, CaseIterable, Sendable {
+        case options
+        case program
+        case hiddenModule = "hidden_module"
+        case changed
+        case environment
+        case signals
+        case failed
+    }
+
+    /// How far an app is prewarmed.
+    public enum PrewarmDepth: String, CaseIterable, Sendable {
+        case main
+        case runtime
     }
 
     /// Why a launch was not served by a paused instance.

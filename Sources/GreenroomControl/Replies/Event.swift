@@ -18,6 +18,7 @@ extension Control {
         public var launchIdentifier: String?
         public var launchKind: Word<LaunchKind>?
         public var coldReason: Word<ColdReason>?
+        public var anewReason: Word<AnewReason>?
         /// `launchStep`, `launchScreenShown`, `launchScreenDropped`: the time since the request.
         public var elapsedUSec: Int64?
         /// `exited`
@@ -68,6 +69,7 @@ extension Control.Event: ParametersEncodable {
         writer.member("launchIdentifier", ifPresent: launchIdentifier)
         writer.member("launchKind", ifPresent: launchKind)
         writer.member("coldReason", ifPresent: coldReason)
+        writer.member("anewReason", ifPresent: anewReason)
         writer.member("elapsedUSec", ifPresent: elapsedUSec)
         writer.member("exit", ifPresent: exit)
         writer.member("byteCount", ifPresent: byteCount)
@@ -96,6 +98,7 @@ extension Control.Event: ParametersEncodable {
             case "launchIdentifier": launchIdentifier = try member.optionalText()
             case "launchKind": launchKind = try member.optionalWord()
             case "coldReason": coldReason = try member.optionalWord()
+            case "anewReason": anewReason = try member.optionalWord()
             case "elapsedUSec": elapsedUSec = try member.optionalInteger()
             case "exit":
                 exit = member.value == .null ? nil : try Control.ExitRecord(try member.object())

@@ -29,6 +29,10 @@ extension Control {
         /// none.
         public var confinement: [String]?
         public var supervision: SupervisionStatus?
+        /// How far it is prewarmed; nil if it is not, or pauses by itself.
+        public var depth: Word<PrewarmDepth>?
+        /// How many launches were started anew.
+        public var startedAnewCount: Int?
         public init(app: String, isEligible: Bool) {
             self.app = app
             self.isEligible = isEligible
@@ -40,6 +44,7 @@ extension Control {
         public var instance: UInt64
         public var kind: Word<LaunchKind>
         public var coldReason: Word<ColdReason>?
+        public var anewReason: Word<AnewReason>?
         public var elapsedUSec: Int64
         /// CLOCK_REALTIME in microseconds.
         public var timestampUSec: Int64
@@ -81,6 +86,7 @@ extension Control.LaunchSummary: ParametersEncodable {
         writer.member("instance", instance)
         writer.member("kind", kind)
         writer.member("coldReason", ifPresent: coldReason)
+        writer.member("anewReason", ifPresent: anewReason)
         writer.member("elapsedUSec", elapsedUSec)
         writer.member("timestampUSec", timestampUSec)
         writer.member("differingVariables", ifPresent: differingVariables)
@@ -93,6 +99,7 @@ extension Control.LaunchSummary: ParametersEncodable {
             case "instance": instance = try member.integer()
             case "kind": kind = try member.word()
             case "coldReason": coldReason = try member.optionalWord()
+            case "anewReason": anewReason = try member.optionalWord()
             case "elapsedUSec": elapsedUSec = try member.integer()
             case "timestampUSec": timestampUSec = try member.integer()
             case "differingVariables" where member.value != .null:
@@ -115,6 +122,8 @@ extension Control.Explanation: ParametersEncodable {
         writer.member("lastLaunch", ifPresent: lastLaunch)
         writer.member("confinement", ifPresent: confinement)
         writer.member("supervision", ifPresent: supervision)
+        writer.member("depth", ifPresent: depth)
+        writer.member("startedAnewCount", ifPresent: startedAnewCount)
     }
 
     init(_ object: JSONObject) throws(ServiceError) {
@@ -141,6 +150,8 @@ extension Control.Explanation: ParametersEncodable {
                 supervision =
                     member.value == .null
                     ? nil : try Control.SupervisionStatus(try member.object())
+            case "depth": depth = try member.optionalWord()
+            case "startedAnewCount": startedAnewCount = try member.optionalInteger()
             case _: break
             }
         }

@@ -35,6 +35,7 @@ extension Control {
         public var launchIdentifier: String?
         public var kind: Word<LaunchKind>?
         public var coldReason: Word<ColdReason>?
+        public var anewReason: Word<AnewReason>?
         public var launchElapsedUSec: Int64?
         public var isAttached = false
         public var byteCount: UInt64?
@@ -49,6 +50,8 @@ extension Control {
         /// Whether the threads that a paused instance has besides the paused one are frozen until
         /// its launch; nil if it has none.
         public var areThreadsFrozen: Bool?
+        /// How far it was prewarmed; nil if it was not.
+        public var depth: Word<PrewarmDepth>?
 
         public init(
             instance: UInt64, app: String, state: ExecutionState, sinceTimestampUSec: Int64
@@ -76,6 +79,8 @@ extension Control {
         public var desktop: DesktopFacts?
         /// Why the app is not installed, if it was refused or masked.
         public var refusal: Note?
+        /// How far it is prewarmed; nil if it is not, or pauses by itself.
+        public var depth: Word<PrewarmDepth>?
 
         public init(
             identifier: String, name: String? = nil, isEligible: Bool = true,
@@ -129,6 +134,7 @@ extension Control.InstanceStatus: ParametersEncodable {
         writer.member("launchIdentifier", ifPresent: launchIdentifier)
         writer.member("kind", ifPresent: kind)
         writer.member("coldReason", ifPresent: coldReason)
+        writer.member("anewReason", ifPresent: anewReason)
         writer.member("launchElapsedUSec", ifPresent: launchElapsedUSec)
         writer.member("attached", isAttached)
         writer.member("byteCount", ifPresent: byteCount)
@@ -140,6 +146,7 @@ extension Control.InstanceStatus: ParametersEncodable {
         writer.member("backgroundTasks", ifPresent: backgroundTasks)
         writer.member("backgroundRemainingUSec", ifPresent: backgroundRemainingUSec)
         if let areThreadsFrozen { writer.member("threadsFrozen", areThreadsFrozen) }
+        writer.member("depth", ifPresent: depth)
     }
 
     init(_ object: JSONObject) throws(ServiceError) {
@@ -154,6 +161,7 @@ extension Control.InstanceStatus: ParametersEncodable {
             case "launchIdentifier": launchIdentifier = try member.optionalText()
             case "kind": kind = try member.optionalWord()
             case "coldReason": coldReason = try member.optionalWord()
+            case "anewReason": anewReason = try member.optionalWord()
             case "launchElapsedUSec": launchElapsedUSec = try member.optionalInteger()
             case "attached": isAttached = try member.bool()
             case "byteCount": byteCount = try member.optionalInteger()
@@ -168,6 +176,7 @@ extension Control.InstanceStatus: ParametersEncodable {
             case "backgroundRemainingUSec":
                 backgroundRemainingUSec = try member.optionalInteger()
             case "threadsFrozen" where member.value != .null: areThreadsFrozen = try member.bool()
+            case "depth": depth = try member.optionalWord()
             case "steps" where member.value != .null:
                 steps = try member.objects { (object) throws(ServiceError) in
                     try Control.LaunchStep(object)
@@ -192,6 +201,7 @@ extension Control.AppSummary: ParametersEncodable {
         writer.member("manifestFile", ifPresent: manifestFile)
         writer.member("desktop", ifPresent: desktop)
         writer.member("refusal", ifPresent: refusal)
+        writer.member("depth", ifPresent: depth)
     }
 
     init(_ object: JSONObject) throws(ServiceError) {
@@ -211,6 +221,7 @@ extension Control.AppSummary: ParametersEncodable {
                 desktop = try Control.DesktopFacts(try member.object())
             case "refusal" where member.value != .null:
                 refusal = try Control.Note(try member.object())
+            case "depth": depth = try member.optionalWord()
             case _: break
             }
         }

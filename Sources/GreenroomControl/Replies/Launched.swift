@@ -8,6 +8,7 @@ extension Control {
         public var launchIdentifier: String
         public var kind: Word<LaunchKind>
         public var coldReason: Word<ColdReason>?
+        public var anewReason: Word<AnewReason>?
         /// Whether an earlier call has made this launch; this is then its recorded outcome.
         public var isRepeated: Bool
         /// The time from reading the request to the program's first instruction (or its exec).
@@ -15,13 +16,15 @@ extension Control {
 
         public init(
             instance: UInt64, processId: Int32?, launchIdentifier: String, kind: LaunchKind,
-            coldReason: ColdReason? = nil, isRepeated: Bool = false, elapsedUSec: Int64
+            coldReason: ColdReason? = nil, anewReason: AnewReason? = nil, isRepeated: Bool = false,
+            elapsedUSec: Int64
         ) {
             self.instance = instance
             self.processId = processId
             self.launchIdentifier = launchIdentifier
             self.kind = .known(kind)
             self.coldReason = coldReason.map { .known($0) }
+            self.anewReason = anewReason.map { .known($0) }
             self.isRepeated = isRepeated
             self.elapsedUSec = elapsedUSec
         }
@@ -57,6 +60,7 @@ extension Control.Launched: ParametersEncodable {
         writer.member("launchIdentifier", launchIdentifier)
         writer.member("kind", kind)
         writer.member("coldReason", ifPresent: coldReason)
+        writer.member("anewReason", ifPresent: anewReason)
         writer.member("repeated", isRepeated)
         writer.member("elapsedUSec", elapsedUSec)
     }
@@ -71,6 +75,7 @@ extension Control.Launched: ParametersEncodable {
             case "launchIdentifier": launchIdentifier = try member.text()
             case "kind": kind = try member.word()
             case "coldReason": coldReason = try member.optionalWord()
+            case "anewReason": anewReason = try member.optionalWord()
             case "repeated": isRepeated = try member.bool()
             case "elapsedUSec": elapsedUSec = try member.integer()
             case _: break

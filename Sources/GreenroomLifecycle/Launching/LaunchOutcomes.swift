@@ -14,7 +14,7 @@ extension Lifecycle {
             served?.outcome
             ?? LaunchOutcome(
                 instance: id, kind: instance.record.launchKind!,
-                coldReason: instance.record.coldReason)
+                coldReason: instance.record.coldReason, anewReason: instance.record.anewReason)
         outcome.isRepeated = true
         answer(request, .launched(outcome))
     }

@@ -206,7 +206,7 @@ extension Lifecycle {
         if instance.record.phase == .ordered { beganRunning(id) }
     }
 
-    mutating func started(_ id: InstanceIdentifier) {
+    mutating func started(_ id: InstanceIdentifier, anew reason: AnewReason? = nil) {
         guard let instance = table[id] else { return effects.append(.kill(id)) }
         guard instance.record.phase == .toldToGo else { return }
         if let app = directory[instance.record.app], app.record.prewarmFailures > 0 {
@@ -215,6 +215,7 @@ extension Lifecycle {
                 if !$0.isReclaimed { $0.prewarmRetryAt = nil }
             }
         }
+        noteStart(id, anew: reason)
         beganRunning(id)
     }
 
@@ -249,7 +250,8 @@ extension Lifecycle {
         self[id].launch = nil
         let record = self[id].record
         let outcome = LaunchOutcome(
-            instance: id, kind: record.launchKind!, coldReason: record.coldReason)
+            instance: id, kind: record.launchKind!, coldReason: record.coldReason,
+            anewReason: record.anewReason)
         for waiter in pending.waiters {
             var own = outcome
             if waiter.isJoining { own = LaunchOutcome(instance: id, kind: .foreground) }

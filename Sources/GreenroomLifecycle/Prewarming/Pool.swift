@@ -76,6 +76,10 @@ extension Lifecycle {
         if misfire == .changesProcess, record.environmentKey != entry.description?.environmentKey {
             return
         }
+        // What an interpreter starts when it boots, it does not start before main.
+        if case .startsPrograms(let program) = misfire, record.depth > .main {
+            return startedPrograms(record, program)
+        }
         report(.misfired(id, record.app, misfire))
         updateApp(record.app) {
             $0.misfiredGeneration = record.generation

@@ -40,13 +40,16 @@ extension Lifecycle {
     }
 
     mutating func paused(
-        _ id: InstanceIdentifier, byteCount: UInt64, hasOtherThreads: Bool
+        _ id: InstanceIdentifier, byteCount: UInt64, hasOtherThreads: Bool, isTooEarly: Bool
     ) {
         guard let instance = table[id] else { return effects.append(.kill(id)) }
         // The instance is at the pause although it was told to go, so the order never reached it.
         if instance.record.phase == .toldToGo { return goFailed(id) }
         guard instance.record.state == .prewarming else { return }
         let app = instance.record.app
+        if isTooEarly, demote(instance.record, .pausedElsewhere) {
+            return end(id, .prewarmFailed, gently: false)
+        }
         resize(id, to: byteCount)
         let measured = self[id].record.byteCount
         updateApp(app) { [now] in

@@ -171,10 +171,12 @@ extension Lifecycle {
 
     private mutating func spawnPrewarm(_ app: AppIdentifier, _ byteCount: UInt64) {
         let key = self[app].poolKey!
+        let depth = depth(of: app, key)
         let deadline = now.advanced(by: policy.pauseDeadline)
         let id = create(app, key: key, state: .prewarming, deadline: deadline) {
             $0.byteCount = byteCount
+            $0.depth = depth
         }
-        effects.append(.spawn(id, app, .prewarm(key)))
+        effects.append(.spawn(id, app, .prewarm(key, depth)))
     }
 }

@@ -54,7 +54,8 @@ extension Lifecycle {
         switch record.phase {
         case .prewarming:
             // The app is not at fault, and the record suffices to order the instance again.
-            return effects.append(.spawn(id, record.app, .prewarm(record.environmentKey)))
+            return effects.append(
+                .spawn(id, record.app, .prewarm(record.environmentKey, record.depth)))
         case .ordered where !mayHaveRun:
             let canceled: Int32 = 125
             return spawnFailed(id, SpawnFailure(stage: "reaching the spawner", errno: canceled))

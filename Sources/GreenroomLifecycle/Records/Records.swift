@@ -50,6 +50,10 @@ public struct InstanceRecord: Hashable, Sendable {
     public var confinedUser: UInt32?
     /// What keeps it running in the background.
     public var background: Boxed<BackgroundTime>
+    /// How far it was prewarmed, or is to be.
+    public var depth = PrewarmDepth.main
+    /// Set if its launch was started anew.
+    public var anewReason: AnewReason?
 
     public init(
         instance: InstanceIdentifier, app: AppIdentifier, generation: UInt64,
@@ -130,6 +134,13 @@ public struct AppRecord: Hashable, Sendable {
     private var boxedMisfire = Boxed<UInt64>.none
     /// What the misfire was.
     public var misfireKind = Misfire.Kind.startsPrograms
+    /// Where the app is prewarmed less deep than its description says, and launches that were
+    /// started anew.
+    public var depth: DepthRecord {
+        get { boxedDepth.value ?? DepthRecord() }
+        set { boxedDepth = Boxed(newValue == DepthRecord() ? nil : newValue) }
+    }
+    private var boxedDepth = Boxed<DepthRecord>.none
     /// The memory of the app's latest paused instance, in bytes; 0 before the first.
     public var measuredByteCount: UInt64
     /// The environment that the app's pool is filled with.

@@ -136,7 +136,7 @@ extension Lifecycle {
     /// end.
     mutating func pausedChannelLost(_ id: InstanceIdentifier) {
         guard let instance = table[id], let reason = instance.memoryEnd else {
-            return prewarmTimedOut(id)
+            return prewarmTimedOut(id, .ended)
         }
         countPrewarmEnd(instance.record, reason)
         end(id, reason, gently: false)
@@ -151,7 +151,9 @@ extension Lifecycle {
 
     private mutating func countPrewarmEnd(_ record: InstanceRecord, _ reason: ExitReason) {
         let isTaken = reason.row.isForMemory && !record.wasOverOwnLimit
-        isTaken ? poolTaken(record.app) : prewarmFailed(record.app, reason)
+        if isTaken { return poolTaken(record.app) }
+        if reason == .prewarmFailed, demote(record, .ended) { return }
+        prewarmFailed(record.app, reason)
     }
 
     mutating func emptied(_ id: InstanceIdentifier) {

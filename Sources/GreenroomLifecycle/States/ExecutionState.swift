@@ -31,6 +31,8 @@ public enum LaunchKind: UInt8, Sendable {
     case resume = 2
     /// An instance that was running already came to the front.
     case foreground = 3
+    /// A paused instance was told to go for it, and executed the launch's words in its own place.
+    case startedAnew = 4
 }
 
 /// Why a launch was not served from a paused instance.

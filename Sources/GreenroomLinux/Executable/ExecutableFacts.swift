@@ -22,6 +22,8 @@ public struct InspectedFile: Equatable, Sendable {
         case executable
         /// The dynamic linker that the executable names.
         case loader
+        /// A file of the daemon's that runs in an interpreter.
+        case hook
     }
 
     public var role: Role

@@ -95,8 +95,12 @@ extension AppManifest {
 
     /// `[Prewarm]`: what to prepare, and when.
     public struct Prewarm: Hashable, Sendable {
-        /// `Depth=`; `main` for a program and `application-main` for an SDK app unless set.
+        /// `Depth=`; `auto` for a program and `application-main` for an SDK app unless set.
         public var depth: Depth
+        /// `Runtime=`: the interpreter that runs the program.
+        public var runtime: Runtime
+        /// `Imports=`: what the interpreter loads before the pause, in this order.
+        public var imports: [String]
         /// `Count=`: how many paused instances to keep.
         public var count: Int
         /// `When=`
@@ -112,16 +116,23 @@ extension AppManifest {
 
     static func readPrewarm(_ reader: inout SectionReader, _ kind: Kind) -> Prewarm {
         let section = "Prewarm"
-        let natural: Depth = kind == .applicationKit ? .applicationMain : .main
+        let depths: [Depth] =
+            kind == .applicationKit
+            ? [.none, .applicationMain] : [.none, .main, .runtime, .auto]
         let depth = reader.last(section, "Depth") { value throws(ValueError) in
             let depth = try value.choice(Depth.self)
-            guard depth == .none || depth == natural else {
+            guard depths.contains(depth) else {
                 throw ValueError(
-                    message: "Type=\(kind.rawValue) can be prewarmed to \(natural.rawValue) "
-                        + "or none, not to \(depth.rawValue)")
+                    message: "Type=\(kind.rawValue) can be prewarmed to "
+                        + "\(depths.map(\.rawValue).joined(separator: ", ")), not to "
+                        + depth.rawValue)
             }
             return depth
         }
+        let runtime = reader.last(section, "Runtime") { value throws(ValueError) in
+            try value.choice(Runtime.self)
+        }
+        let imports = readImports(&reader, section)
         let count = reader.last(section, "Count") { value throws(ValueError) in
             try value.integer(0...Limit.prewarmCount)
         }
@@ -134,9 +145,25 @@ extension AppManifest {
         ) { word throws(ValueError) in try Names.variable(word.text) }
         let setsCommandLine = reader.last(section, "SetCommandLine", boolean)
         return Prewarm(
-            depth: depth ?? natural, count: count ?? 1, occasion: occasion ?? .boot,
+            depth: depth ?? depths.last!, runtime: runtime ?? .auto, imports: imports,
+            count: count ?? 1, occasion: occasion ?? .boot,
             timeToLive: timeToLive, environmentKeys: environmentKeys,
             setsCommandLine: setsCommandLine ?? true)
+    }
+}
+
+extension AppManifest {
+    fileprivate static func readImports(
+        _ reader: inout SectionReader, _ section: String
+    ) -> [String] {
+        var byteCount = 0
+        return reader.list(section, "Imports", atMost: Limit.imports) { word throws(ValueError) in
+            byteCount += word.text.utf8.count + 1
+            guard byteCount <= Limit.importBytes else {
+                throw ValueError(message: "more than \(Limit.importBytes) bytes of names")
+            }
+            return try Names.module(word.text)
+        }
     }
 }
 

@@ -10,6 +10,10 @@ extension AppManifest {
         public static let commandWords = 256
         public static let environmentVariables = 256
         public static let environmentKeys = 64
+        /// Names of `Imports=`, and the bytes of all of them. The largest known list of an app, which
+        /// is that of a test with pandas and SciPy, has 521 names.
+        public static let imports = 1024
+        public static let importBytes = 32_768
         /// The kernel's NGROUPS_MAX is 65536, but nobody lists more than this many by hand.
         public static let supplementaryGroups = 64
         /// As many starts of an app as the runtime state remembers.

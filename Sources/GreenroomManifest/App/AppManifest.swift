@@ -101,7 +101,19 @@ public struct AppManifest: Hashable, Sendable {
     public enum Depth: String, CaseIterable, Sendable {
         case none
         case main
+        /// After an interpreter has booted.
+        case runtime
+        /// As deep as the program allows.
+        case auto
         case applicationMain = "application-main"
+    }
+
+    /// The interpreter that runs a program.
+    public enum Runtime: String, CaseIterable, Sendable {
+        /// The one that its name tells.
+        case auto
+        case none
+        case python, node, ruby, perl, java, r, emacs
     }
 
     /// When the daemon prewarms an app.

@@ -47,6 +47,21 @@ enum Names {
         return text
     }
 
+    /// Checks the name of a module or package of any interpreter: `os.path`, `net/http`, `@scope/x`,
+    /// `Foo::Bar`.
+    static func module(_ text: String) throws(ValueError) -> String {
+        let others = Set("_.-/@:+".utf8)
+        let isValid =
+            !text.isEmpty && text.utf8.first != UInt8(ascii: "-")
+            && text.utf8.allSatisfy { isWordByte($0) || others.contains($0) }
+        guard isValid else {
+            throw ValueError(
+                message: "'\(cut(text))' is not the name of a module (letters, digits and "
+                    + "_ . - / @ : +, not beginning with -)")
+        }
+        return text
+    }
+
     static func environmentVariable(_ text: String) throws(ValueError) -> EnvironmentVariable {
         guard let equals = text.firstIndex(of: "=") else {
             throw ValueError(

@@ -119,6 +119,7 @@ final class AppCatalog {
             elapsedUSec: elapsedMicroseconds,
             timestampUSec: WallClock.microseconds(at: now))
         summary.coldReason = outcome.coldReason.map { .known(.init($0)) }
+        summary.anewReason = outcome.anewReason.map { .known(.init($0)) }
         if outcome.coldReason == .environmentMismatch {
             summary.differingVariables = table[app]?.differingVariables
         }

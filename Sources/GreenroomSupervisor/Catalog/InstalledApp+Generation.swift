@@ -11,6 +11,8 @@ extension InstalledApp {
         let lists = [
             command.arguments, environment.strings, environment.extraKeyNames.sorted(),
             program.fingerprint.map(\.words), identity.groups.map(String.init), account.words,
+            program.depth.start?.words ?? [], program.depth.start?.imports ?? [],
+            program.depth.files.map(\.words),
         ]
         let scalars = [
             "\(kind)", program.path, command.workingDirectory ?? "-",

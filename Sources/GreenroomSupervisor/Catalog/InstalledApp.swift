@@ -35,6 +35,21 @@ final class InstalledApp {
         /// instances are stale.
         let fingerprint: [InspectedFile]
         let ineligibility: Ineligibility?
+        let depth: Depth
+    }
+
+    /// How far instances are prewarmed.
+    struct Depth {
+        /// How the interpreter is started; nil: the program pauses before main.
+        let start: RuntimeStart?
+        /// The daemon's files that run in the interpreter.
+        let files: [InspectedFile]
+        /// For a script, the words of its process up to the script.
+        let scriptWords: [String]
+        /// Why it is not prewarmed deeper; nil if it is, or if it is no interpreter's program.
+        let objection: Ineligibility?
+
+        static let main = Depth(start: nil, files: [], scriptWords: [], objection: nil)
     }
 
     /// How the program is executed, as far as the manifest says.
@@ -57,6 +72,8 @@ final class InstalledApp {
         let searchPath: String
         /// Names of variables that count for the pool, beside those that every program reads.
         let extraKeyNames: Set<String>
+        /// The interpreter, if instances pause after its boot: its variables count too.
+        let runtime: Runtime?
         /// The pool environment of `strings`, computed once because the launch path compares it.
         let pool: PoolEnvironment
     }

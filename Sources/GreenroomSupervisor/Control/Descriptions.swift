@@ -13,6 +13,7 @@ struct Descriptions {
     let instances: InstanceTable
     let authorization: Authorization
     let objections: PrewarmObjections
+    let depths: Depths
     let loader: AppLoader
     let spawner: CurrentSpawner
     let traces: LaunchTraces
@@ -24,7 +25,7 @@ struct Descriptions {
     func description(for peer: Peer) -> Control.Description {
         var description = Control.Description(
             version: productVersion, processId: getpid(),
-            features: ["prewarm.main", "watch.after"],
+            features: ["prewarm.main", "prewarm.runtime", "watch.after"],
             degraded: degradations.notes)
         var surroundings = surroundings
         surroundings.spawnerProcessId = spawner.process
@@ -55,6 +56,7 @@ struct Descriptions {
             summary.program = app.program.path
             summary.manifestFile = app.isDesktopOnly ? nil : app.manifestPath
             summary.desktop = app.desktop?.facts
+            summary.depth = depths.depth(of: app)
             return summary
         }
     }
@@ -124,6 +126,8 @@ struct Descriptions {
         status.launchIdentifier = record.launchIdentifier?.rawValue
         status.kind = record.launchKind.map { .known(.init($0)) }
         status.coldReason = record.coldReason.map { .known(.init($0)) }
+        status.anewReason = record.anewReason.map { .known(.init($0)) }
+        status.depth = depths.depth(of: record)
         status.isAttached = record.isAttached
         let restarts = core.lifecycle.app(record.app)?.restartCount ?? 0
         status.restartCount = restarts > 0 ? Int64(restarts) : nil

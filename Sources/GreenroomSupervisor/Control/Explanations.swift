@@ -11,6 +11,7 @@ struct Explanations {
     let catalog: AppCatalog
     let reclaimer: Reclaimer
     let objections: PrewarmObjections
+    let depths: Depths
 
     /// Why the app is or is not prewarmed, and how its latest launch was served.
     func explanation(of app: InstalledApp) -> Control.Explanation {
@@ -25,7 +26,8 @@ struct Explanations {
             $0.measuredByteCount > 0 ? $0.measuredByteCount : nil
         }
         explanation.reasons =
-            manifestReasons(app, record) + failureReasons(app, record) + machineReasons(app, record)
+            manifestReasons(app, record) + depthReasons(app, record) + failureReasons(app, record)
+            + machineReasons(app, record)
         // If there is both a back-off and a crash loop, the later end counts.
         let waits = [record?.prewarmRetryAt, record?.crashLoopUntil].compactMap(\.self)
         if let last = waits.last(where: { $0 > core.now }) {
@@ -34,6 +36,10 @@ struct Explanations {
         explanation.confinement = app.restrictions.keys.isEmpty ? nil : app.restrictions.keys
         explanation.supervision = supervisionStatus(of: app.identifier)
         explanation.lastLaunch = lastLaunch(of: app.identifier)
+        explanation.depth = depths.depth(of: app)
+        if let count = record?.depth.anewCount, count > 0 {
+            explanation.startedAnewCount = Int(count)
+        }
         return explanation
     }
 
@@ -51,6 +57,35 @@ struct Explanations {
             reasons.append(
                 .init(
                     code: "on_demand", text: "prewarmed once `greenroomctl prewarm` asks for it"))
+        }
+        return reasons
+    }
+
+    /// Why it is not prewarmed deeper, and why launches were started anew.
+    private func depthReasons(_ app: InstalledApp, _ record: AppRecord?) -> [Control.Note] {
+        guard objections.objection(to: app) == nil else { return [] }
+        var reasons: [Control.Note] = []
+        if let objection = app.program.depth.objection {
+            reasons.append(.init(code: objection.code, text: objection.text))
+        }
+        if let demotion = core.lifecycle.demotion(of: app.identifier) {
+            let name = app.identifier.rawValue
+            let range =
+                demotion.environmentKey == nil
+                ? "it pauses before main"
+                : "with the environment of one caller, it pauses before main"
+            reasons.append(
+                .init(
+                    code: demotion.fault.code,
+                    text: "\(range), because \(demotion.fault.words), until its files change "
+                        + "(greenroomctl reset-failed \(name) tries again)"))
+        }
+        if let depth = record?.depth, let reason = depth.latestAnew {
+            reasons.append(
+                .init(
+                    code: "started_anew",
+                    text: "\(depth.anewCount) launch\(depth.anewCount == 1 ? " was" : "es were") "
+                        + "started anew, the latest because \(reason.words)"))
         }
         return reasons
     }
@@ -111,6 +146,7 @@ struct Explanations {
             instance: latest.instance.rawValue, kind: Control.LaunchKind(kind), elapsedUSec: 0,
             timestampUSec: WallClock.microseconds(at: latest.launchedAt!))
         summary.coldReason = latest.coldReason.map { .known(.init($0)) }
+        summary.anewReason = latest.anewReason.map { .known(.init($0)) }
         return summary
     }
 

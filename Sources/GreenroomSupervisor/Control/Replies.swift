@@ -57,6 +57,7 @@ struct Replies {
             launchIdentifier: identifier.rawValue,
             kind: Control.LaunchKind(outcome.kind),
             coldReason: outcome.coldReason.map(Control.ColdReason.init),
+            anewReason: outcome.anewReason.map(Control.AnewReason.init),
             isRepeated: outcome.isRepeated, elapsedUSec: elapsed)
     }
 

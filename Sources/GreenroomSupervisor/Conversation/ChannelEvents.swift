@@ -132,13 +132,17 @@ final class ChannelEvents {
             // it likes.
             let state = core.lifecycle.instance(instance.identifier)?.state
             if state == .prewarming {
+                instance.hasPausedTooEarly =
+                    pause.reason == .main && isDeep(instance.identifier)
                 contexts.noticePause(
                     of: instance, threadCount: Int(pause.threadCount))
                 paused(instance)
             }
         case .pong(let cookie):
             if instance.takePong(cookie) { isStillPaused(instance) }
-        case .started, .startedAnew: started(instance)
+        case .started: started(instance, anew: nil)
+        case .startedAnew(_, let reason):
+            started(instance, anew: GreenroomLifecycle.AnewReason(reason))
         case .report(let report):
             guard isApplication(instance) else { return lost(instance) }
             reports.received(report, from: instance)
@@ -169,6 +173,10 @@ final class ChannelEvents {
                 of: instance.app, instance.identifier)
         }
         return lost(instance)
+    }
+
+    private func isDeep(_ identifier: InstanceIdentifier) -> Bool {
+        (core.lifecycle.instance(identifier)?.depth ?? .main) > .main
     }
 
     private func isApplication(_ instance: Instance) -> Bool {
@@ -229,7 +237,7 @@ final class ChannelEvents {
         core.handle(
             .paused(
                 identifier, byteCount: known ?? instance.byteCount,
-                hasOtherThreads: threadCount > 1))
+                hasOtherThreads: threadCount > 1, isTooEarly: instance.hasPausedTooEarly))
         if finding == .unanswered {
             reporter.say(
                 .warning,
@@ -249,9 +257,9 @@ final class ChannelEvents {
         paused(instance)
     }
 
-    private func started(_ instance: Instance) {
+    private func started(_ instance: Instance, anew reason: GreenroomLifecycle.AnewReason?) {
         // First, because the client waits for its answer.
-        core.handle(.started(instance.identifier))
+        core.handle(.started(instance.identifier, anew: reason))
         launcher.awaitReadiness(of: instance)
         inspector.forget(instance.identifier)
         // An SDK app keeps its channel for the life-cycle events; the shim has closed its end.

@@ -29,9 +29,10 @@ struct ControlRooms {
         let authorization = Authorization(
             core: core, catalog: catalog, installer: installer, settings: settings)
         let objections = PrewarmObjections(core: core)
+        let depths = Depths(core: core, objections: objections)
         let descriptions = Descriptions(
             core: core, catalog: catalog, instances: instances, authorization: authorization,
-            objections: objections, loader: machine.loader, spawner: shared.spawner,
+            objections: objections, depths: depths, loader: machine.loader, spawner: shared.spawner,
             traces: measuring.traces, screens: measuring.screens, work: work,
             degradations: shared.degradations, surroundings: Control.Surroundings(options))
         replies = Replies(
@@ -42,7 +43,8 @@ struct ControlRooms {
             reportCalls: ReportCalls(
                 installer: installer, authorization: authorization, descriptions: descriptions,
                 explanations: Explanations(
-                    core: core, catalog: catalog, reclaimer: reclaimer, objections: objections),
+                    core: core, catalog: catalog, reclaimer: reclaimer, objections: objections,
+                    depths: depths),
                 metrics: measuring.metrics),
             launchCalls: LaunchCalls(
                 core: core, requests: requests, authorization: authorization,

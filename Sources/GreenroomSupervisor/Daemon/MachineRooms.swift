@@ -27,7 +27,8 @@ struct MachineRooms {
             systemDirectories: options.systemAppDirectories,
             desktop: DesktopSource(
                 paths: options.desktopDirectories, makesApps: options.makesDesktopApps),
-            shimPath: options.shimPath, daemonEnvironment: prepared.environment,
+            shimPath: options.shimPath, hooks: RuntimeHooks(folder: options.runtimesPath),
+            daemonEnvironment: prepared.environment,
             containers: shared.containers, digest: shared.records.digest)
         installer = AppInstaller(
             core: core, catalog: catalog, loader: loader, sockets: launching.sockets,

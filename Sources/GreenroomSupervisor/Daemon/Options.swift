@@ -22,6 +22,8 @@ public struct Options: Sendable, Equatable {
     public var isConfigurationRequired: Bool
     public var spawnerPath: String
     public var shimPath: String
+    /// The folder of the files that run in interpreters.
+    public var runtimesPath: String
     /// Put in front of the paths of /proc and /sys that tell the machine's memory, load, batteries
     /// and temperatures; empty for this machine.
     public var machineRoot = ""
@@ -57,6 +59,7 @@ public struct Options: Sendable, Equatable {
           --config FILE            read FILE instead of greenroom.conf
           --spawner FILE           the greenroom-spawner to start where systemd does not
           --shim FILE              the preload shim, libgreenroom-prewarm.so
+          --runtimes DIR           the files that run in interpreters, runtimes
           --machine-root DIR       read pressure, free memory, load, batteries and temperatures
                                    from proc and sys below DIR instead of / (for tests)
           --version, --help
@@ -80,7 +83,8 @@ public struct Options: Sendable, Equatable {
             appDirectories: [], configurationFile: defaultConfiguration(environment, isRoot),
             isConfigurationRequired: false,
             spawnerPath: directory + "/greenroom-spawner",
-            shimPath: directory + "/libgreenroom-prewarm.so")
+            shimPath: directory + "/libgreenroom-prewarm.so",
+            runtimesPath: directory + "/runtimes")
         if let end = options.read(arguments) { return end }
         guard !options.runtimeDirectory.isEmpty else {
             return .usage(
@@ -104,7 +108,8 @@ public struct Options: Sendable, Equatable {
             case "--help", "-h": return .print(Self.help)
             case "--version": return .print("greenroomd " + Self.version)
             case "--runtime-directory", "--state-directory", "--cache-directory", "--apps",
-                "--desktop", "--config", "--spawner", "--shim", "--machine-root":
+                "--desktop", "--config", "--spawner", "--shim", "--runtimes",
+                "--machine-root":
                 guard let value = inline ?? remaining.popFirst(), !value.isEmpty else {
                     return .usage("greenroomd: \(name) needs a value; see greenroomd --help")
                 }
@@ -147,6 +152,7 @@ public struct Options: Sendable, Equatable {
             isConfigurationRequired = true
         case "--spawner": spawnerPath = value
         case "--machine-root": machineRoot = value
+        case "--runtimes": runtimesPath = value
         default: shimPath = value
         }
     }
@@ -166,6 +172,7 @@ public struct Options: Sendable, Equatable {
         options.configurationFile = resolve(configurationFile)
         options.spawnerPath = resolve(spawnerPath)
         options.shimPath = resolve(shimPath)
+        options.runtimesPath = resolve(runtimesPath)
         options.machineRoot = resolve(machineRoot)
         return options
     }

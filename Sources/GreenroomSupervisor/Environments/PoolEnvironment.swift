@@ -42,23 +42,25 @@ struct PoolEnvironment: Equatable, Sendable {
 
     /// Takes one look-up for each variable, and one more if the name has an underscore: this is
     /// asked at each launch.
-    private static func isReadEarly(_ name: Substring) -> Bool {
+    private static func isReadEarly(_ name: Substring, _ runtime: Runtime?) -> Bool {
+        if runtime?.readsEarly(name) == true { return true }
         // Names of libGL and OpenAL begin with two underscores.
         if name.hasPrefix("__") || names.contains(name) { return true }
         guard let end = name.utf8.firstIndex(of: UInt8(ascii: "_")) else { return false }
         return families.contains(name[...end]) && !perLaunch.contains(name)
     }
 
-    /// Picks the relevant variables of `environment`, with `extraNames` of the app's manifest. If a
-    /// name is given twice, the first counts, as for getenv(3).
-    init(of environment: [String], extraNames: Set<String> = []) {
+    /// Picks the relevant variables of `environment`, with `extraNames` of the app's manifest, and
+    /// those that an interpreter reads that pauses after its boot. If a name is given twice, the
+    /// first counts, as for getenv(3).
+    init(of environment: [String], extraNames: Set<String> = [], runtime: Runtime? = nil) {
         var chosen: [(name: Substring, entry: String)] = []
         var names: Set<Substring> = []
         for entry in environment {
             guard let equals = entry.utf8.firstIndex(of: UInt8(ascii: "=")) else { continue }
             let name = entry[..<equals]
             let isRelevant =
-                Self.isReadEarly(name)
+                Self.isReadEarly(name, runtime)
                 || !extraNames.isEmpty && extraNames.contains(String(name))
             if isRelevant, names.insert(name).inserted { chosen.append((name, entry)) }
         }
@@ -82,8 +84,11 @@ struct PoolEnvironment: Equatable, Sendable {
 
     /// The environment that a prewarmed process is started with: `base`, with these variables in
     /// place of those that `base` has of this kind.
-    func overlaid(on base: [String], extraNames: Set<String> = []) -> [String] {
-        let own = Set(PoolEnvironment(of: base, extraNames: extraNames).variables)
+    func overlaid(
+        on base: [String], extraNames: Set<String> = [], runtime: Runtime? = nil
+    ) -> [String] {
+        let own = Set(
+            PoolEnvironment(of: base, extraNames: extraNames, runtime: runtime).variables)
         return base.filter { !own.contains($0) } + variables
     }
 }

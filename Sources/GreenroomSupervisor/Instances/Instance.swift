@@ -36,6 +36,8 @@ final class Instance {
     var isInspected = false
     /// True if the instance has told this supervisor that it is paused.
     var hasPaused = false
+    /// True if the instance has paused before the depth that was asked for.
+    var hasPausedTooEarly = false
     /// When the instance reached its pause.
     var pausedAt: Instant?
     /// Set if the instance's spawner died.

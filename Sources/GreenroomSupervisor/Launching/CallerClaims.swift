@@ -38,13 +38,36 @@ extension InheritedState {
     }
 }
 
+extension InheritedState {
+    /// What a paused instance is told of it. An interpreter that has booted has raised its limit on
+    /// open files, as it would at each launch.
+    func asPaused(_ app: InstalledApp) -> InheritedState {
+        guard app.environment.runtime?.raisesOpenFileLimit == true, limits.count > Self.openFiles
+        else { return self }
+        var state = self
+        state.limits[Self.openFiles].soft = state.limits[Self.openFiles].hard
+        return state
+    }
+
+    private static let openFiles = Int(ResourceLimit.Resource.openFiles.rawValue)
+}
+
+extension Runtime {
+    /// Whether an interpreter that has booted can take over what the launch brings. It has looked
+    /// at its signals, and most interpreters have opened descriptors.
+    func canTakeOver(_ context: LaunchContext) -> Bool {
+        let ignored = (context.inherited?.ignoredSignals ?? 0) & ~PausedState.innerSignals
+        return ignored == 0 && (context.otherDescriptors.isEmpty || !opensDescriptors)
+    }
+}
+
 /// What the paused instances of an app have already. They are all started alike.
 struct PausedState {
     private static let stack = Int(ResourceLimit.Resource.stack.rawValue)
 
     /// Signals 32 and 33, which C libraries keep for themselves: they are not a reason for a cold
     /// launch.
-    private static let innerSignals: UInt64 = 3 << 31
+    static let innerSignals: UInt64 = 3 << 31
 
     var state: InheritedState
     var threadCount: Int

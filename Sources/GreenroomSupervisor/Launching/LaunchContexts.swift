@@ -112,13 +112,20 @@ final class LaunchContexts {
             if texts.count < environment.count, Self.isReadEarly(environment, by: app) {
                 context.coldReason = .environmentMismatch
             }
-            let pool = PoolEnvironment(of: texts, extraNames: app.environment.extraKeyNames)
+            let pool = PoolEnvironment(
+                of: texts, extraNames: app.environment.extraKeyNames,
+                runtime: app.environment.runtime)
             if let known = environments.key(for: pool, of: app) {
                 key = known
             } else {
                 context.coldReason = .environmentMismatch
             }
             app.differingVariables = differingVariables(pool, key, app)
+            // With this variable, no interpreter that has booted elsewhere can serve the launch.
+            if let name = app.environment.runtime?.hindrance(in: pool.variables) {
+                context.coldReason = .environmentMismatch
+                app.differingVariables = [name]
+            }
         } else {
             app.differingVariables = differingVariables(app.environment.pool, key, app)
         }
@@ -128,6 +135,11 @@ final class LaunchContexts {
         context.standardStreams = [call.standardInput, call.standardOutput, call.standardError]
             .map { $0.map { descriptors[$0] } }
         inherit(from: call, descriptors, app, &context)
+        if core.lifecycle.depth(of: app.identifier, key) == .runtime,
+            let runtime = app.environment.runtime, !runtime.canTakeOver(context)
+        {
+            context.coldReason = context.coldReason ?? .callerState
+        }
         context.takesTerminal = call.takesTerminal
         context.screenHints = .init(call.orientation, call.sizeClass)
         if app.command.workingDirectory == nil {
@@ -182,8 +194,11 @@ final class LaunchContexts {
         context.inherited = state
         let paused = pausedStates[app.identifier]
         context.inheritsMoreThanPaused =
-            PausedState.canTakeOver(app) && paused?.differs(from: state, of: app) != false
-        if paused?.allows(state, of: app) == false { context.coldReason = .callerState }
+            PausedState.canTakeOver(app)
+            && paused?.differs(from: state.asPaused(app), of: app) != false
+        if paused?.allows(state.asPaused(app), of: app) == false {
+            context.coldReason = .callerState
+        }
     }
 
     /// As many other descriptors as an order to go has room for, beside the standard ones, the
@@ -203,8 +218,10 @@ final class LaunchContexts {
     private static func isReadEarly(_ environment: [ByteString], by app: InstalledApp) -> Bool {
         environment.contains { variable in
             guard variable.text == nil, let name = variable.variableName?.text else { return false }
-            return PoolEnvironment(of: ["\(name)="], extraNames: app.environment.extraKeyNames)
-                .variables.isEmpty == false
+            let variable = PoolEnvironment(
+                of: ["\(name)="], extraNames: app.environment.extraKeyNames,
+                runtime: app.environment.runtime)
+            return !variable.variables.isEmpty
         }
     }
 

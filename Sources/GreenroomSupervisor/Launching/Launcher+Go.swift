@@ -17,12 +17,13 @@ extension Launcher {
         }
         let message = DaemonMessage.go(
             GoMessage(
-                arguments: try StringList(strings: Self.arguments(of: context, app, instance)),
+                arguments: try StringList(strings: arguments(of: context, app, instance)),
                 environment: try environment(of: context, app, instance),
                 flags: Self.flags(context, app), umask: context.umask, roles: roles))
         let encoded = try message.encoded()
         if context.inheritsMoreThanPaused, let state = context.inherited {
-            let bytes = InheritMessage.encoded(state.encoded(atPause: true))
+            let bytes = InheritMessage.encoded(
+                state.asPaused(app).encoded(atPause: true))
             guard try channel.send(bytes, descriptors: [CInt]()) != nil else { return false }
         }
         // Strings that are too long for one message go into a file of their own.
@@ -54,10 +55,21 @@ extension Launcher {
         return (roles, descriptors)
     }
 
+    private func depth(of instance: Instance) -> PrewarmDepth {
+        core.lifecycle.instance(instance.identifier)?.depth ?? .main
+    }
+
     /// For a script, the instance runs its interpreter, whose words come before the launch's.
-    private static func arguments(
+    private func arguments(
         of context: LaunchContext, _ app: InstalledApp, _ instance: Instance
     ) -> [ByteString] {
+        // The words of an interpreter that has booted already are those of its prewarm.
+        if depth(of: instance) == .runtime {
+            let words = app.program.depth.scriptWords
+            return words.isEmpty
+                ? context.arguments
+                : words.map(ByteString.text) + context.arguments.dropFirst()
+        }
         guard instance.argumentPrefix.count > app.wordsBeforePause.count else {
             return context.arguments
         }

@@ -13,7 +13,7 @@ internal import Systemd
 @LoopActor
 final class Launcher {
     let contexts: LaunchContexts
-    private let core: Core
+    let core: Core
     private let catalog: AppCatalog
     private let instances: InstanceTable
     private let spawner: CurrentSpawner
@@ -133,7 +133,8 @@ final class Launcher {
         }
         do throws(SpawnOrders.Failure) {
             switch purpose {
-            case .prewarm(let key): send(try orders.prewarm(instance, app, key))
+            case .prewarm(let key, let depth):
+                send(try orders.prewarm(instance, app, key, depth))
             case .launch(let request, let terms):
                 guard let context = contexts.contextToServe(request, of: app) else {
                     return fail(instance, "finding the request", ECANCELED)

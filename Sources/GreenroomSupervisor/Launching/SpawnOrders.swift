@@ -48,7 +48,8 @@ final class SpawnOrders {
     /// The order for an instance that is to be paused. It contains no arguments of a client, and of
     /// a client's environment only the variables that are read before main.
     func prewarm(
-        _ instance: InstanceIdentifier, _ app: InstalledApp, _ key: EnvironmentKey
+        _ instance: InstanceIdentifier, _ app: InstalledApp, _ key: EnvironmentKey,
+        _ depth: PrewarmDepth
     ) throws(Failure) -> SpawnSpecification {
         var environment = app.environment.strings
         if key != app.description.environmentKey {
@@ -56,7 +57,8 @@ final class SpawnOrders {
                 throw Failure("recalling the pool's environment", ENOENT)
             }
             environment = pool.overlaid(
-                on: app.environment.strings, extraNames: app.environment.extraKeyNames)
+                on: app.environment.strings, extraNames: app.environment.extraKeyNames,
+                runtime: app.environment.runtime)
         }
         // The spawner sets these variables itself.
         environment.removeAll {
@@ -64,6 +66,7 @@ final class SpawnOrders {
                 || $0.hasPrefix(PrewarmEnvironment.writtenName + "=")
         }
         var executions: UInt32 = 0
+        var interpreter: (path: String, words: [String])?
         if app.kind == .program {
             guard let paused = PausedProgram(of: app, environment: environment) else {
                 throw Failure("finding the program's interpreter in PATH", ENOENT)
@@ -81,12 +84,24 @@ final class SpawnOrders {
             // execute anything.
             let pausesByCall = environment.contains("\(PrewarmEnvironment.pauseName)=call")
             executions = pausesByCall ? 0 : paused.executions
+            if depth == .runtime, !pausesByCall, let start = paused.start(of: app) {
+                environment = start.environment(environment)
+                environment.append("\(PrewarmEnvironment.pauseName)=call")
+                if let name = start.processName {
+                    environment.append("\(PrewarmEnvironment.processNameName)=\(name)")
+                }
+                interpreter = (paused.namedPath, start.words)
+                // The interpreter itself, and nothing that it might run.
+                executions = 1
+            }
         } else {
             environment.append("ActivePrewarm=1")
         }
         var specification = try specification(
-            instance, app, StringBlock(app.wordsBeforePause), StringBlock(environment),
-            takesOutput: false)
+            instance, app,
+            interpreter.map { StringBlock($0.words) } ?? StringBlock(app.wordsBeforePause),
+            StringBlock(environment), takesOutput: false)
+        if let interpreter { specification.path = interpreter.path }
         specification.wantsChannel = true
         specification.guardedExecutions = executions
         specification.oomScoreAdjustment = Instance.oomScoreAdjustment(for: .prewarmed)

@@ -19,6 +19,7 @@ final class AppLoader {
     let systemDirectories: [String]
     let desktop: DesktopSource
     let shimPath: String
+    private let hooks: RuntimeHooks
     private let daemonEnvironment: [String]
     private let containers: Containers
     private let digest: KeyedDigest
@@ -28,12 +29,14 @@ final class AppLoader {
 
     init(
         directories: [String], systemDirectories: [String] = [], desktop: DesktopSource,
-        shimPath: String, daemonEnvironment: [String], containers: Containers, digest: KeyedDigest
+        shimPath: String, hooks: RuntimeHooks, daemonEnvironment: [String],
+        containers: Containers, digest: KeyedDigest
     ) {
         self.directories = directories
         self.systemDirectories = systemDirectories
         self.desktop = desktop
         self.shimPath = shimPath
+        self.hooks = hooks
         self.daemonEnvironment = daemonEnvironment
         self.containers = containers
         self.digest = digest
@@ -43,7 +46,11 @@ final class AppLoader {
     var readingEnvironment: [String] { World.environment(daemonEnvironment) }
 
     /// The files that the programs of all apps consist of.
-    var programFiles: Set<String> { Set(programs.values.flatMap { $0.files.map(\.path) }) }
+    var programFiles: Set<String> {
+        Set(programs.values.flatMap { $0.files.map(\.path) }).union(hookFiles)
+    }
+    /// The daemon's files that run in the interpreters of apps.
+    private var hookFiles: Set<String> = []
 
     /// Reads all manifests at once, at start-up.
     func load(former: [InstalledApp], log: Log) -> LoadResult {
@@ -56,7 +63,7 @@ final class AppLoader {
     func begin(_ log: Log) -> Lookups {
         let lookups = Lookups(
             daemonEnvironment: daemonEnvironment, desktopPaths: desktop.paths, shimPath: shimPath,
-            programs: programs)
+            hooks: hooks, programs: programs)
         if let objection = lookups.shim.objection(at: shimPath, isOwnUser: getuid() != 0) {
             let whose = lookups.shim.obstacle == nil ? "other users' programs" : "programs"
             log.sayOnce("\(whose) launch cold: \(objection)")
@@ -80,6 +87,7 @@ final class AppLoader {
         programs = lookups.programs.filter { used.contains($0.key) }
         // The digest covers the users that own the apps now.
         worldDigest = lookups.digestOfWorld(apps)
+        hookFiles = Set(apps.flatMap { $0.program.depth.files.map(\.path) })
     }
 
     /// Keeps what was found out about the program of an installed app.

@@ -24,15 +24,19 @@ struct AppMaker {
         if let desktop, let own = try self.command(desktop) { command = own }
         guard let name = command.first else { return nil }
         let identity = try identity(of: manifest)
-        let environment = environment(of: manifest, identity.account)
+        var environment = environment(of: manifest, identity.account, runtime: nil)
         guard
             let program = try program(
-                name, of: manifest, in: environment, identity, isDesktopOnly)
+                name, command, of: manifest, in: environment, identity, isDesktopOnly)
         else { return nil }
+        if let runtime = program.depth.start?.runtime {
+            environment = self.environment(of: manifest, identity.account, runtime: runtime)
+        }
         let app = app(
             of: manifest, program, lookups.words(command), identity, environment, desktop,
             try sockets(of: manifest))
         addDetails(of: manifest, to: app)
+        app.description.depth = program.depth.start == nil ? .main : .runtime
         app.desktop = desktop
         app.isDesktopOnly = isDesktopOnly
         // A generation is a promise that paused instances are still what they should be. The
@@ -63,7 +67,8 @@ struct AppMaker {
             kind: manifest.kind == .applicationKit ? .applicationKit : .program,
             program: InstalledApp.Program(
                 path: program.path, pausedPath: program.facts?.executable ?? program.path,
-                fingerprint: program.facts?.files ?? [], ineligibility: program.ineligibility),
+                fingerprint: program.facts?.files ?? [], ineligibility: program.ineligibility,
+                depth: program.depth),
             command: InstalledApp.Command(
                 arguments: command,
                 workingDirectory: directory(of: manifest, identity.account) ?? desktop?.path,
@@ -116,11 +121,13 @@ struct AppMaker {
         var confinement: Confinement?
         var callForbiddenOnTerminal: String?
         var ineligibility: InstalledApp.Ineligibility?
+        var depth = InstalledApp.Depth.main
     }
 
     /// - Returns: nil if only a desktop entry names the program and it is not there.
     private func program(
-        _ name: String, of manifest: AppManifest, in environment: InstalledApp.Environment,
+        _ name: String, _ command: [String], of manifest: AppManifest,
+        in environment: InstalledApp.Environment,
         _ identity: InstalledApp.Identity, _ isDesktopOnly: Bool
     ) throws(LoadFailure) -> Program? {
         if isDesktopOnly {
@@ -130,12 +137,19 @@ struct AppMaker {
         }
         let facts = try lookups.facts(ProgramName(name: name, searchPath: environment.searchPath))
         let sandbox = try self.sandbox(of: manifest, facts, lookups.filters)
-        return Program(
+        var program = Program(
             path: facts.path, facts: facts, confinement: sandbox.confinement,
             callForbiddenOnTerminal: sandbox.callForbiddenOnTerminal,
             ineligibility: ineligibility(
                 of: manifest, facts, environment.strings, isOwnUser: !identity.changesUser)
                 ?? sandbox.ineligibility)
+        if program.ineligibility == nil {
+            program.depth = InstalledApp.Depth(
+                of: manifest, command, facts, environment.strings, lookups.hooks,
+                hasFilters: sandbox.confinement?.filters.isEmpty == false,
+                isOwnUser: !identity.changesUser && getuid() != 0)
+        }
+        return program
     }
 
     private func ineligibility(
@@ -153,12 +167,12 @@ struct AppMaker {
     }
 
     private func environment(
-        of manifest: AppManifest, _ account: Account
+        of manifest: AppManifest, _ account: Account, runtime: Runtime?
     ) -> InstalledApp.Environment {
         let own = manifest.setup.hasContainer ? containers.environment(of: manifest.identifier) : []
         return lookups.environment(
             of: account, additions: own + manifest.environment.map(\.description),
-            extraKeys: manifest.prewarm.environmentKeys)
+            extraKeys: manifest.prewarm.environmentKeys, runtime: runtime)
     }
 
     private func directory(of manifest: AppManifest, _ account: Account) -> String? {

@@ -9,6 +9,7 @@ internal import GreenroomManifest
 /// What one loading of manifests looks up once and shares between apps; dropped after the loading.
 final class Lookups {
     let shim: PreloadLibrary
+    let hooks: RuntimeHooks
     let filters = CompiledFilters()
     /// Desktop entries by identifier.
     var entries: [String: DesktopFolders.Entry] { world.entries }
@@ -30,12 +31,13 @@ final class Lookups {
     ///   inspected again.
     init(
         daemonEnvironment: [String], desktopPaths: [String], shimPath: String,
-        programs: [ProgramName: ExecutableFacts]
+        hooks: RuntimeHooks, programs: [ProgramName: ExecutableFacts]
     ) {
         self.daemonEnvironment = daemonEnvironment
         variables = SearchPath.variables(of: daemonEnvironment)
         world = World(environment: variables, desktopPaths: desktopPaths)
         shim = PreloadLibrary(path: shimPath)
+        self.hooks = hooks
         self.programs = Self.unchanged(programs)
     }
 
@@ -110,9 +112,11 @@ final class Lookups {
     ///   - extraKeys: names of variables that count for the pool, beside those that every program
     ///     reads.
     func environment(
-        of account: Account, additions: [String], extraKeys: [String]
+        of account: Account, additions: [String], extraKeys: [String], runtime: Runtime?
     ) -> InstalledApp.Environment {
-        let key = ["\(account.user)", "\(additions.count)"] + additions + extraKeys
+        let key =
+            ["\(account.user)", "\(additions.count)", runtime?.rawValue ?? ""] + additions
+            + extraKeys
         if let known = environments[key] { return known }
         let strings = SessionEnvironment.make(
             for: account, daemon: daemonEnvironment, isSameUser: account.user == getuid(),
@@ -121,7 +125,8 @@ final class Lookups {
         let made = InstalledApp.Environment(
             strings: strings, encoded: (try? StringList(strings)) ?? StringList(),
             searchPath: ProgramName.searchPath(of: strings), extraKeyNames: extraNames,
-            pool: PoolEnvironment(of: strings, extraNames: extraNames))
+            runtime: runtime,
+            pool: PoolEnvironment(of: strings, extraNames: extraNames, runtime: runtime))
         environments[key] = made
         return made
     }
@@ -167,7 +172,7 @@ final class Lookups {
         }
         let needsTerminal = apps.contains { $0.desktop?.facts.isTerminal == true }
         let terminal = needsTerminal ? terminal ?? [] : []
-        return [files, sessions, ["\(shim)"], terminal].hashValue
+        return [files, sessions, ["\(shim)"], hooks.fingerprint, terminal].hashValue
     }
 }
 

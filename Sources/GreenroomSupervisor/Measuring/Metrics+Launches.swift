@@ -9,7 +9,7 @@ extension Metrics {
         let instance = outcome.instance
         guard !outcome.isRepeated, !inBackground else { return }
         switch outcome.kind {
-        case .cold: begin(instance, .firstDraw, requestedAt)
+        case .cold, .startedAnew: begin(instance, .firstDraw, requestedAt)
         case .prewarmed: begin(instance, .optimizedFirstDraw, requestedAt)
         case .resume: begin(instance, .resume, requestedAt)
         case .foreground:

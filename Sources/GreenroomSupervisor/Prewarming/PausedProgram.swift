@@ -7,6 +7,9 @@ internal import GreenroomLinux
 struct PausedProgram {
     /// The real path of the executable, as the process will see its own.
     let path: String
+    /// The same as it was named, perhaps by a symbolic link: that is how an interpreter finds the
+    /// virtual environment that it belongs to.
+    let namedPath: String
     /// How many programs the process executes until it is this one: one, and one more for each
     /// `env` before it.
     let executions: UInt32
@@ -15,6 +18,7 @@ struct PausedProgram {
     init?(of app: InstalledApp, environment: [String]) {
         guard app.isFoundByPath else {
             path = app.program.pausedPath
+            namedPath = Self.named(app.program.fingerprint) ?? path
             executions = Self.executions(app.program.fingerprint)
             return
         }
@@ -27,7 +31,21 @@ struct PausedProgram {
             facts.eligibility == .eligible
         else { return nil }
         path = facts.executable
+        namedPath = Self.named(facts.files) ?? path
         executions = Self.executions(facts.files)
+    }
+
+    /// How the program is started as an interpreter. Nil if the PATH leads to another one than it
+    /// led to when the manifest was read: such an instance pauses before main, and the core is told
+    /// that it does.
+    func start(of app: InstalledApp) -> RuntimeStart? {
+        guard let start = app.program.depth.start else { return nil }
+        let isKnown = path == app.program.pausedPath || Runtime(executable: path) == start.runtime
+        return isKnown ? start : nil
+    }
+
+    private static func named(_ files: [InspectedFile]) -> String? {
+        files.last { $0.role == .executable }?.path
     }
 
     private static func executions(_ files: [InspectedFile]) -> UInt32 {

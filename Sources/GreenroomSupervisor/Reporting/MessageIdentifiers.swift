@@ -12,6 +12,7 @@ extension MessageIdentifier {
         case .prewarmed: "683f52c372af4e578575210bc56f32ff"
         case .resume: "7b6741d5ecb340f29e39e951c7414969"
         case .foreground: "c5aedeaafae4410eb869fa89d0084190"
+        case .startedAnew: "3c1f6f2e9d6b4f0db6a0a0c57e1f8a42"
         }
     }
 

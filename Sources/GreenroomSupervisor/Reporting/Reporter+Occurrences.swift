@@ -20,6 +20,8 @@ extension Reporter {
             pausedWithThreads(instance, of: app, areFrozen)
         case .prewarmFailed(let app, let reason, let retryAt): prewarmFailed(app, reason, retryAt)
         case .misfired(let instance, let app, let misfire): misfired(instance, app, misfire)
+        case .demoted(let instance, let app, let fault, let program, let isEverywhere):
+            demoted(instance, app, fault, program, isEverywhere)
         case .crashLooped(let app, let until): crashLooped(app, until)
         case .restartScheduled(let app, let at): restartScheduled(app, at)
         case .failed(let app, let failure): gaveUp(app, failure)
@@ -75,7 +77,9 @@ extension Reporter {
         }
         let variables = names.joined(separator: ", ")
         let why = names.isEmpty ? "" : ": \(variables)"
-        let words = kind.rawValue + (reason.map { " (\($0.rawValue)\(why))" } ?? "")
+        let anew = outcome.anewReason.map(Control.AnewReason.init)
+        let word = reason?.rawValue ?? anew?.rawValue
+        let words = kind.rawValue + (word.map { " (\($0)\(why))" } ?? "")
         log.line(
             app, .info, "launched \(app): \(words)",
             [
@@ -86,6 +90,7 @@ extension Reporter {
             $0.launchIdentifier = launch.rawValue
             $0.launchKind = .known(kind)
             $0.coldReason = reason.map { .known($0) }
+            $0.anewReason = anew.map { .known($0) }
             $0.text = variables
         }
     }
@@ -200,6 +205,18 @@ extension Reporter {
             "\(cause): it is launched cold until its program or its manifest changes",
             fields(app, instance), as: .prewarmingFailed)
         publish(.prewarmFailed, app, instance) { _ in }
+    }
+
+    private func demoted(
+        _ instance: InstanceIdentifier, _ app: AppIdentifier, _ fault: DepthFault,
+        _ program: String?, _ isEverywhere: Bool
+    ) {
+        let name = program.map { " (\($0))" } ?? ""
+        let range = isEverywhere ? "it" : "with that caller's environment it"
+        log.line(
+            app, .notice,
+            "\(app): \(fault.words)\(name), so \(range) pauses before main until its files change",
+            fields(app, instance), as: .prewarmingFailed)
     }
 
     private func crashLooped(_ app: AppIdentifier, _ until: Instant) {

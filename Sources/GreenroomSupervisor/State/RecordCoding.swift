@@ -8,13 +8,13 @@ enum RecordCoding {
     static let capacity = 512
     /// The version of an instance's record as written below. Older versions are read from
     /// `oldestVersion` on.
-    static let version: UInt8 = 5
+    static let version: UInt8 = 6
     /// Version 2 has no background time; version 3 does not say whether the control socket is kept
-    /// from the instance; version 4 does not say what its other threads do.
+    /// from the instance; version 4 does not say what its other threads do; version 5 has no depth.
     static let oldestVersion: UInt8 = 2
     /// The version of an app's record. Version 1 has no supervision, version 2 no sessions, version
-    /// 3 has its crashes in full, version 4 has no misfire.
-    static let appVersion: UInt8 = 5
+    /// 3 has its crashes in full, version 4 has no misfire, version 5 no depth.
+    static let appVersion: UInt8 = 6
     /// At most this many crashes of an app are remembered over a restart, even if `CrashLoopCount=`
     /// is greater. They fit beside the longest identifier, all starts and all sessions.
     static let crashLimit = 16
@@ -48,6 +48,8 @@ extension InstanceRecord {
         background.encode(into: &writer)
         writer.put(optional: confinedUser.map(UInt64.init))
         writer.put(otherThreads.rawValue | (isInterrupted ? 128 : 0))
+        writer.put(depth.rawValue)
+        writer.put(optional: anewReason?.rawValue)
     }
 
     init?(from reader: inout RecordReader) {
@@ -95,6 +97,10 @@ extension InstanceRecord {
             otherThreads = OtherThreads(rawValue: byte & 127) ?? OtherThreads.none
             isInterrupted = byte & 128 != 0
         }
+        if version > 5 {
+            depth = reader.byte().flatMap(PrewarmDepth.init(rawValue:)) ?? .main
+            anewReason = reader.optional { $0.byte().flatMap(AnewReason.init(rawValue:)) }
+        }
         guard !reader.failed else { return nil }
     }
 }
@@ -118,6 +124,7 @@ extension AppRecord {
         encodeSupervision(into: &writer)
         encodeSessions(into: &writer)
         writer.put(optional: misfiredGeneration)
+        depth.encode(into: &writer)
     }
 
     init?(from reader: inout RecordReader) {
@@ -153,7 +160,34 @@ extension AppRecord {
         if version > 1 { decodeSupervision(from: &reader) }
         if version > 2 { decodeSessions(from: &reader) }
         if version > 4 { misfiredGeneration = reader.optional { $0.word() } }
+        if version > 5 { depth = DepthRecord(from: &reader) }
         guard !reader.failed else { return nil }
+    }
+}
+
+extension DepthRecord {
+    fileprivate func encode(into writer: inout RecordWriter) {
+        writer.put(UInt64(anewCount) << 8 | UInt64(anewStreak))
+        writer.put(optional: latestAnew?.rawValue)
+        writer.put(optional: demotion?.fault.rawValue)
+        guard let demotion else { return }
+        writer.put(demotion.generation)
+        writer.put(optional: demotion.environmentKey?.rawValue)
+    }
+
+    fileprivate init(from reader: inout RecordReader) {
+        self.init()
+        let counts = reader.word() ?? 0
+        anewCount = UInt32(truncatingIfNeeded: counts >> 8)
+        anewStreak = UInt8(truncatingIfNeeded: counts)
+        latestAnew = reader.optional { $0.byte().flatMap(AnewReason.init(rawValue:)) }
+        guard let fault = reader.optional({ $0.byte() }), let generation = reader.word() else {
+            return
+        }
+        let key = reader.optional { $0.word().map(EnvironmentKey.init) }
+        demotion = DepthFault(rawValue: fault).map {
+            Demotion(generation: generation, environmentKey: key, fault: $0)
+        }
     }
 }
 

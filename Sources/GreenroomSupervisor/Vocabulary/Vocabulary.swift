@@ -27,6 +27,7 @@ extension Control.LaunchKind {
         case .prewarmed: self = .prewarmed
         case .resume: self = .resume
         case .foreground: self = .foreground
+        case .startedAnew: self = .startedAnew
         }
     }
 }

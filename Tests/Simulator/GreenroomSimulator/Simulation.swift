@@ -78,9 +78,11 @@ struct Simulation: Sendable {
         guard dice.percent(50) else {
             app.acknowledges = false
             app.scenes = .unsupported
+            app.depth = (app.generation + UInt64(number)) % 2 == 0 ? .runtime : .main
             return
         }
         app.acknowledges = true
+        app.depth = .main
         app.readyCondition = .finishedLaunching
         app.version = UInt64(dice.below(2))
         app.stateVersion = app.version
@@ -132,8 +134,7 @@ struct Simulation: Sendable {
     private mutating func perform(_ effect: Effect) {
         switch effect {
         case .spawn(let id, let app, let purpose):
-            let isPrewarm = if case .prewarm = purpose { true } else { false }
-            world.spawn(id, app, isPrewarm: isPrewarm, at: now)
+            world.spawn(id, app, purpose, at: now)
         case .go(let id, _, _): world.go(id, at: now)
         case .awaitStart(let id): world.awaitStart(id, at: now)
         case .freeze(let id): world.freeze(id, at: now)

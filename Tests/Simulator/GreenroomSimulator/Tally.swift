@@ -3,6 +3,9 @@ public import GreenroomLifecycle
 /// Counts what has happened in the worlds, which shows whether everything was tried.
 public struct Tally: Sendable {
     public private(set) var launches: [LaunchKind: Int] = [:]
+    public private(set) var anewReasons: [AnewReason: Int] = [:]
+    /// Apps that were prewarmed less deep from then on.
+    public internal(set) var demotions: [DepthFault: Int] = [:]
     public private(set) var coldReasons: [ColdReason: Int] = [:]
     public private(set) var exits: [ExitReason: Int] = [:]
     public internal(set) var restarts = 0
@@ -16,6 +19,7 @@ public struct Tally: Sendable {
     mutating func note(_ outcome: LaunchOutcome) {
         guard !outcome.isRepeated else { return }
         launches[outcome.kind, default: 0] += 1
+        if let reason = outcome.anewReason { anewReasons[reason, default: 0] += 1 }
         if let reason = outcome.coldReason { coldReasons[reason, default: 0] += 1 }
     }
 
@@ -26,6 +30,8 @@ public struct Tally: Sendable {
     mutating func add(_ other: Tally) {
         launches.merge(other.launches, uniquingKeysWith: +)
         coldReasons.merge(other.coldReasons, uniquingKeysWith: +)
+        anewReasons.merge(other.anewReasons, uniquingKeysWith: +)
+        demotions.merge(other.demotions, uniquingKeysWith: +)
         exits.merge(other.exits, uniquingKeysWith: +)
         restarts += other.restarts
         appRestarts += other.appRestarts

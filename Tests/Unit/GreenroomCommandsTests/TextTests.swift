@@ -67,7 +67,8 @@ import VarlinkTestSupport
         let daemon = try FakeDaemon()
         let piped = PythonClient.shell(
             "COLUMNS=20 TERM=xterm \(client) list --socket \(daemon.server.path) | cat")
-        #expect(piped.output.contains("org.ffmpeg.ffmpeg  FFmpeg  active       1 of 2      1\n"))
+        #expect(
+            piped.output.contains("org.ffmpeg.ffmpeg  FFmpeg  active       1 of 2      -      1\n"))
     }
 
     /// The option decides, whatever the terminal and its environment are.

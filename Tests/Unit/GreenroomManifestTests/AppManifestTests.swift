@@ -23,8 +23,8 @@ import UnitFile
         #expect(
             manifest.prewarm
                 == .init(
-                    depth: .main, count: 1, occasion: .boot, timeToLive: nil, environmentKeys: [],
-                    setsCommandLine: true))
+                    depth: .auto, runtime: .auto, imports: [], count: 1, occasion: .boot,
+                    timeToLive: nil, environmentKeys: [], setsCommandLine: true))
     }
 
     @Test func `every key is read`() throws {
@@ -60,6 +60,9 @@ import UnitFile
             TimeToLiveSec=1h
             EnvironmentKeys=QT_X GTK_Y
             SetCommandLine=no
+            Runtime=python
+            Imports=os.path net/http
+            Imports=@scope/x Foo::Bar
 
             [X-Vendor]
             Anything=goes
@@ -94,7 +97,9 @@ import UnitFile
         #expect(
             manifest.prewarm
                 == .init(
-                    depth: .applicationMain, count: 3, occasion: .login, timeToLive: .seconds(3600),
+                    depth: .applicationMain, runtime: .python,
+                    imports: ["os.path", "net/http", "@scope/x", "Foo::Bar"], count: 3,
+                    occasion: .login, timeToLive: .seconds(3600),
                     environmentKeys: ["QT_X", "GTK_Y"], setsCommandLine: false))
     }
 

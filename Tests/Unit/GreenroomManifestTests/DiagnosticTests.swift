@@ -68,15 +68,15 @@ import UnitFile
         ),
         (
             "[Prewarm]\nDepth=first-window",
-            "4:7: Depth=: 'first-window' is not one of none, main, application-main"
+            "4:7: Depth=: 'first-window' is not one of none, main, runtime, auto, application-main"
         ),
         (
             "[Prewarm]\nDepth=application-main",
-            "4:7: Depth=: Type=program can be prewarmed to main or none, not to application-main"
+            "4:7: Depth=: Type=program can be prewarmed to none, main, runtime, auto, not to application-main"
         ),
         (
             "Type=application-kit\n[Prewarm]\nDepth=main",
-            "5:7: Depth=: Type=application-kit can be prewarmed to application-main or none, not to main"
+            "5:7: Depth=: Type=application-kit can be prewarmed to none, application-main, not to main"
         ),
         ("[Prewarm]\nCount=17", "4:7: Count=: '17' is not a whole number from 0 to 16"),
         ("[Prewarm]\nWhen=always", "4:6: When=: 'always' is not one of boot, login, demand, never"),

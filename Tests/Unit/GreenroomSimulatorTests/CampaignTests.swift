@@ -11,13 +11,19 @@ import Testing
         #expect(campaign.eventCount >= 50_000)
     }
 
-    @Test func `cover every launch kind, cold reason, exit reason and run outcome`() {
+    @Test func `cover every launch kind, reason, demotion and run outcome`() {
         var campaign = Campaign()
         _ = campaign.run(events: 160_000, seed: 42)
-        let kinds: [LaunchKind] = [.cold, .prewarmed, .resume, .foreground]
+        let kinds: [LaunchKind] = [.cold, .prewarmed, .resume, .foreground, .startedAnew]
         for kind in kinds { #expect(campaign.tally.launches[kind] ?? 0 > 0, "\(kind)") }
         for reason in ColdReason.allCases {
             #expect(campaign.tally.coldReasons[reason] ?? 0 > 0, "\(reason)")
+        }
+        for reason in AnewReason.allCases {
+            #expect(campaign.tally.anewReasons[reason] ?? 0 > 0, "\(reason)")
+        }
+        for fault in DepthFault.allCases {
+            #expect(campaign.tally.demotions[fault] ?? 0 > 0, "\(fault)")
         }
         for reason in ExitReason.allCases {
             #expect(campaign.tally.exits[reason] ?? 0 > 0, "\(reason)")

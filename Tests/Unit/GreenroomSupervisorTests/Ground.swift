@@ -58,7 +58,9 @@ struct Ground {
         for (name, text) in manifests { try folder.write(text, to: "apps/\(name).app") }
         let loader = AppLoader(
             directories: ["\(folder.path)/apps"], desktop: DesktopSource(),
-            shimPath: "\(folder.path)/no-shim", daemonEnvironment: ["PATH=/usr/bin:/bin"],
+            shimPath: "\(folder.path)/no-shim",
+            hooks: RuntimeHooks(folder: "\(folder.path)/no-runtimes"),
+            daemonEnvironment: ["PATH=/usr/bin:/bin"],
             containers: containers, digest: KeyedDigest(secret: (1, 2)))
         return loader.load(former: [], log: log)
     }

@@ -151,7 +151,7 @@ extension Checker {
         if case .reconciled(id, found: _) = event, case .prewarm = purpose {
             return try require(saved[id]!.state == .prewarming, "ordered \(id) again")
         }
-        guard case .prewarm = purpose else {
+        guard case .prewarm(let key, let depth) = purpose else {
             if case .requested(_, .launch(let launch)) = event, launch.app == app,
                 launch.inBackground,
                 !launch.isAttached, let until = crashLoopUntil[app]
@@ -165,6 +165,7 @@ extension Checker {
         try require(
             savedApps[app]?.misfiredGeneration != installed[app]?.generation,
             "prewarmed \(app), which misfired")
+        try checkDepth(depth, of: app, key)
         try require(pressure == .none, "prewarmed under pressure")
         try require(!isAsleep, "prewarmed on the way to sleep")
         try checkConditions(app, now)
@@ -223,7 +224,8 @@ extension Checker {
         let id = outcome.instance
         let process = world.processes[id]
         try require(process?.isSpawned == true, "launched \(id), which was never spawned")
-        if outcome.kind == .prewarmed {
+        try checkDepth(outcome, process)
+        if outcome.kind == .prewarmed || outcome.kind == .startedAnew {
             // An instance that ended unheard may have run. Its launch counts, also when it is
             // repeated.
             let mayHaveRun = mayHaveRun == id || saved[id]?.exitStatus == .unknown
@@ -288,6 +290,7 @@ extension Checker {
         case .triggersLeftAlone(let app, let count):
             try require(count >= triggerLimit.burst, "triggers of \(app) ignored too soon")
         case .failed: tally.failures += 1
+        case .demoted(let id, let app, let fault, _, _): try checkDemotion(id, app, fault, event)
         case .launched, .misfired, .crashLooped, .slowStep, .pagedOut, .pausedWithThreads: break
         case .stateKept, .stateRefused, .stateDeleted: break
         case .backgroundTimeExpiring, .runBegan: break

@@ -33,7 +33,7 @@ extension Checker {
             churn = [:]
         case .loggedOut: churn = [:]
         case .sleepChanged(let now): isAsleep = now
-        case .started(let id): if let app = saved[id]?.app { retryAt[app] = nil }
+        case .started(let id, _): if let app = saved[id]?.app { retryAt[app] = nil }
         case .deadlineReached: noteExpiries(now)
         case .signalSent(let id, let signal): sentSignals[id, default: []].insert(signal)
         case .sessionLockChanged(let user, let isLocked):

@@ -52,7 +52,7 @@ extension Checker {
             guard record.background.value?.isExpiring != true, tasks.open[id]!.count < 64
             else { return }
             tasks.open[id, default: OpenTasks()].numbers.insert(task)
-        case .becameReady(let id), .started(let id), .spawned(let id),
+        case .becameReady(let id), .started(let id, _), .spawned(let id),
             .reconciled(let id, found: _):
             // An instance whose app is gone, or is a program now, is ready at once.
             guard let record = saved[id], record.conversation == nil else { return }

@@ -136,7 +136,7 @@ extension Simulation {
     private mutating func repeatFact(_ pick: Int) throws(Violation) {
         guard let id = live(pick), let process = world.processes[id] else { return }
         if process.isSpawned { try feed(.spawned(id)) }
-        if process.hasStarted { try feed(.started(id)) }
+        if process.hasStarted { try feed(process.start(of: id)) }
         if let status = process.exitStatus { try feed(.exited(id, status)) }
         if process.isEmpty { try feed(.emptied(id)) }
     }

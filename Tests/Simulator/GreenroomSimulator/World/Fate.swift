@@ -5,6 +5,11 @@ struct Fate: Sendable {
     var spawnDelay: Duration
     var spawnFails: Bool
     var pause: Pause
+    /// The same for an instance that is to pause after its interpreter's boot.
+    var deepPause: Pause
+    /// Such an instance pauses before main all the same; and it starts a launch anew, if it goes.
+    var pausesTooEarly: Bool
+    var anew: AnewReason?
     var start: Start
     var readyDelay: Duration?
     var byteCount: UInt64
@@ -83,6 +88,15 @@ struct Fate: Sendable {
         heedsExpiration = dice.percent(60)
         isUnfit = own.percent(5)
         hasOtherThreads = own.percent(30)
+        var deep = Dice(seed: seed, thing: instance.rawValue &+ 1 << 41)
+        pausesTooEarly = deep.percent(5)
+        anew = deep.percent(30) ? AnewReason.allCases[deep.below(AnewReason.allCases.count)] : nil
+        switch deep.below(12) {
+        case 0: deepPause = .never
+        case 1: deepPause = .exits(pauseDelay)
+        case 2: deepPause = .misfires(pauseDelay)
+        case _: deepPause = .after(pauseDelay)
+        }
     }
 }
 
@@ -110,12 +124,16 @@ extension Fate {
 struct FakeProcess: Sendable {
     let app: AppIdentifier
     let isPrewarm: Bool
+    /// Whether it is to pause after its interpreter's boot.
+    let isDeep: Bool
     var fate: Fate
     var isSpawned = false
     var spawnFailed = false
     var isPaused = false
     var wasToldToGo = false
     var hasStarted = false
+    /// Set if it started its launch anew.
+    var anewReason: AnewReason?
     var hasChannel = true
     /// The instance ended with its spawner, and nobody saw how.
     var isLost = false
@@ -133,7 +151,20 @@ struct FakeProcess: Sendable {
 
     var isAlive: Bool { isSpawned && exitStatus == nil }
 
-    func pause(of id: InstanceIdentifier) -> Event {
-        .paused(id, byteCount: fate.byteCount, hasOtherThreads: fate.hasOtherThreads)
+    init(app: AppIdentifier, _ purpose: SpawnPurpose, fate: Fate) {
+        self.app = app
+        self.fate = fate
+        switch purpose {
+        case .prewarm(_, let depth): (isPrewarm, isDeep) = (true, depth > .main)
+        case .launch: (isPrewarm, isDeep) = (false, false)
+        }
     }
+
+    func pause(of id: InstanceIdentifier) -> Event {
+        .paused(
+            id, byteCount: fate.byteCount, hasOtherThreads: fate.hasOtherThreads,
+            isTooEarly: isDeep && fate.pausesTooEarly)
+    }
+
+    func start(of id: InstanceIdentifier) -> Event { .started(id, anew: anewReason) }
 }

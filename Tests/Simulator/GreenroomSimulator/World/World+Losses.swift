@@ -47,6 +47,6 @@ extension World {
     mutating func awaitStart(_ id: InstanceIdentifier, at now: Instant) {
         guard let process = processes[id], process.isAlive else { return }
         processes[id]!.isWatched = true
-        if process.hasStarted { agenda.add(.started(id), at: now) }
+        if process.hasStarted { agenda.add(process.start(of: id), at: now) }
     }
 }

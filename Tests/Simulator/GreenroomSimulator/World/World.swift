@@ -37,10 +37,10 @@ struct World: Sendable {
     init(seed: UInt64) { self.seed = seed }
 
     mutating func spawn(
-        _ id: InstanceIdentifier, _ app: AppIdentifier, isPrewarm: Bool, at now: Instant
+        _ id: InstanceIdentifier, _ app: AppIdentifier, _ purpose: SpawnPurpose, at now: Instant
     ) {
         let fate = Fate(seed: seed, instance: id)
-        processes[id] = FakeProcess(app: app, isPrewarm: isPrewarm, fate: fate)
+        processes[id] = FakeProcess(app: app, purpose, fate: fate)
         let then = now.advanced(by: fate.spawnDelay)
         if fate.spawnFails {
             agenda.add(.spawnFailed(id, SpawnFailure(stage: "executing", errno: 2)), at: then)
@@ -56,7 +56,9 @@ struct World: Sendable {
         processes[id]?.wasToldToGo = true
         guard let process = processes[id], process.isAlive else { return }
         switch process.fate.start {
-        case .after(let delay): agenda.add(.started(id), at: now.advanced(by: delay))
+        case .after(let delay):
+            processes[id]!.anewReason = process.isDeep ? process.fate.anew : nil
+            agenda.add(processes[id]!.start(of: id), at: now.advanced(by: delay))
         case .never: break
         case .exits: agenda.add(.exited(id, .exited(1)), at: now.advanced(by: .milliseconds(2)))
         case .losesChannel: agenda.add(.channelLost(id), at: now.advanced(by: .milliseconds(2)))
@@ -140,12 +142,12 @@ struct World: Sendable {
             processes[id]!.spawnFailed = true
             processes[id]!.isEmpty = true
             processes[id]!.exitStatus = .unknown
-        case .paused(let id, _, _):
+        case .paused(let id, _, _, _):
             guard let process = processes[id], process.isAlive, !process.wasToldToGo else {
                 return nil
             }
             processes[id]!.isPaused = true
-        case .started(let id):
+        case .started(let id, _):
             guard let process = processes[id], process.isAlive else { return nil }
             if process.hasStarted, process.isWatched { return event }
             guard process.isPaused else { return nil }
@@ -204,7 +206,7 @@ struct World: Sendable {
             expectReadiness(id, at: now)
             return .spawned(id)
         }
-        switch process.fate.pause {
+        switch process.isDeep ? process.fate.deepPause : process.fate.pause {
         case .after(let delay):
             agenda.add(process.pause(of: id), at: now.advanced(by: delay))
         case .never: break
@@ -251,7 +253,7 @@ struct World: Sendable {
             } else if process.isPaused && process.exitStatus == nil {
                 events.append(process.pause(of: id))
             }
-            if process.hasStarted, process.hasChannel { events.append(.started(id)) }
+            if process.hasStarted, process.hasChannel { events.append(process.start(of: id)) }
             if process.isSpawned { events.append(.reconciled(id, found: .unheard)) }
             // Apps that acknowledge are asked again.
             if process.isReady && process.isAlive { events.append(.becameReady(id)) }

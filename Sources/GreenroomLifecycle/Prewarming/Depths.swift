@@ -1,0 +1,181 @@
+// How far prewarming goes. An app is prewarmed to the depth that its description names, as long as
+// that works:
+//
+//   a prewarm ends before its pause, takes too long, pauses somewhere else, or starts a program
+//                             → the app pauses before main in that environment
+//   the same in a second environment, or in the app's own
+//                             → the app pauses before main
+//   `anewLimit` launches in a row were started anew
+//                             → the same, because the depth saves nothing
+//   the app's files or its manifest change, or a client resets the app
+//                             → another chance
+//
+// A launch that was started anew is a right launch: the paused process executed the launch's words
+// in its own place, because it could not go on as the launch.
+
+/// How far a prewarm goes, the least first. Raw values are kept in the runtime state.
+public enum PrewarmDepth: UInt8, CaseIterable, Comparable, Sendable {
+    /// Before the program's main.
+    case main = 0
+    /// After an interpreter has booted, and before it looks at its program.
+    case runtime = 1
+
+    public static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
+}
+
+/// Why an app is not prewarmed as deep as its description says. Raw values are kept in the runtime
+/// state.
+public enum DepthFault: UInt8, CaseIterable, Sendable {
+    /// It ended before its pause.
+    case ended = 0
+    /// It paused before main.
+    case pausedElsewhere = 1
+    /// It did not pause in time.
+    case timedOut = 2
+    /// It was about to start another program or process before its pause.
+    case startsPrograms = 3
+    /// Launches in a row were started anew.
+    case startsAnew = 4
+}
+
+/// Why a paused process executed the launch's words instead of going on. Raw values are kept in the
+/// runtime state.
+public enum AnewReason: UInt8, CaseIterable, Sendable {
+    /// The words before the program are not those of the prewarm.
+    case options = 1
+    /// The program is named in a way that only the interpreter's start understands.
+    case program = 2
+    /// A file beside the program hides a module that was loaded before.
+    case hiddenModule = 3
+    /// Files that were loaded before have changed.
+    case changed = 4
+    /// A variable that was read before the pause has another value.
+    case environment = 5
+    /// The caller ignores a signal that the interpreter handles.
+    case signals = 6
+    /// The program could not be exchanged.
+    case failed = 7
+}
+
+/// What is known of an app's depth beyond its description.
+public struct DepthRecord: Hashable, Sendable {
+    /// Where the app is prewarmed less deep than its description says, and why.
+    public var demotion: Demotion?
+    /// How many launches were started anew; and of those in a row, at most `anewLimit`.
+    public var anewCount: UInt32 = 0
+    public var anewStreak: UInt8 = 0
+    /// Why the latest of them was.
+    public var latestAnew: AnewReason?
+
+    public init() {}
+
+    public struct Demotion: Hashable, Sendable {
+        /// The generation of the `AppDescription` that it applies to.
+        public var generation: UInt64
+        /// The environment that it applies to; nil is every one.
+        public var environmentKey: EnvironmentKey?
+        public var fault: DepthFault
+
+        public init(generation: UInt64, environmentKey: EnvironmentKey?, fault: DepthFault) {
+            self.generation = generation
+            self.environmentKey = environmentKey
+            self.fault = fault
+        }
+    }
+}
+
+extension Lifecycle {
+    /// If as many launches in a row are started anew, the depth saves nothing.
+    static let anewLimit: UInt8 = 3
+
+    /// How far the app is prewarmed in that environment.
+    public func depth(of app: AppIdentifier, _ key: EnvironmentKey) -> PrewarmDepth {
+        guard let description = directory[app]?.description else { return .main }
+        guard let demotion = demotion(of: app) else { return description.depth }
+        return demotion.environmentKey.map { $0 == key } ?? true ? .main : description.depth
+    }
+
+    /// Why the installed generation of the app is prewarmed less deep than its description says;
+    /// nil if it is not.
+    public func demotion(of app: AppIdentifier) -> DepthRecord.Demotion? {
+        guard let entry = directory[app], let demotion = entry.record.depth.demotion,
+            demotion.generation == entry.description?.generation
+        else { return nil }
+        return demotion
+    }
+
+    /// A prewarm that was to go deeper than main has failed. From now on the app pauses before
+    /// main.
+    ///
+    /// - Returns: false if the depth is not to blame.
+    mutating func demote(_ record: InstanceRecord, _ fault: DepthFault) -> Bool {
+        guard record.depth > .main, record.state == .prewarming else { return false }
+        guard record.generation == directory[record.app]?.description?.generation else {
+            return false
+        }
+        demote(record.app, record, fault)
+        // Whoever waits for a prewarm waits for the next one.
+        wantRefill(of: record.app)
+        return true
+    }
+
+    /// The instance was about to start a program or a process before its pause. Its end may be
+    /// reported before this.
+    mutating func startedPrograms(_ record: InstanceRecord, _ program: String?) {
+        guard record.generation == directory[record.app]?.description?.generation else { return }
+        demote(record.app, record, .startsPrograms, program)
+        wantRefill(of: record.app)
+        if record.state == .prewarming { end(record.instance, .prewarmFailed, gently: false) }
+    }
+
+    private mutating func demote(
+        _ app: AppIdentifier, _ record: InstanceRecord, _ fault: DepthFault,
+        _ program: String? = nil
+    ) {
+        let known = demotion(of: app)
+        let isEverywhere =
+            fault == .startsAnew || record.environmentKey == self[app].description?.environmentKey
+            || known.map { $0.environmentKey != record.environmentKey } ?? false
+        let demotion = DepthRecord.Demotion(
+            generation: record.generation,
+            environmentKey: isEverywhere ? nil : record.environmentKey, fault: fault)
+        updateApp(app) {
+            $0.depth.demotion = demotion
+            $0.depth.anewStreak = 0
+        }
+        report(
+            .demoted(record.instance, app, fault, program: program, isEverywhere: isEverywhere))
+        guard let entry = directory[app] else { return }
+        for id in entry.pool + entry.filling where id != record.instance {
+            let other = self[id].record
+            if other.depth > depth(of: app, other.environmentKey) {
+                end(id, .poolTrimmed, gently: false)
+            }
+        }
+    }
+
+    /// A launch from the pool has started, perhaps anew.
+    mutating func noteStart(_ id: InstanceIdentifier, anew reason: AnewReason?) {
+        let record = self[id].record
+        guard record.depth > .main, directory[record.app] != nil else { return }
+        guard let reason else {
+            if self[record.app].record.depth.anewStreak > 0 {
+                updateApp(record.app) { $0.depth.anewStreak = 0 }
+            }
+            return
+        }
+        update(id) {
+            $0.launchKind = .startedAnew
+            $0.anewReason = reason
+        }
+        updateApp(record.app) {
+            $0.depth.anewCount &+= $0.depth.anewCount < .max ? 1 : 0
+            $0.depth.anewStreak = min($0.depth.anewStreak + 1, Self.anewLimit)
+            $0.depth.latestAnew = reason
+        }
+        let isCurrent = record.generation == self[record.app].description?.generation
+        if isCurrent, self[record.app].record.depth.anewStreak >= Self.anewLimit {
+            demote(record.app, record, .startsAnew)
+        }
+    }
+}

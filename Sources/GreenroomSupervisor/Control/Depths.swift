@@ -1,0 +1,30 @@
+internal import GreenroomControl
+internal import GreenroomLifecycle
+internal import Systemd
+
+/// How far apps and instances are prewarmed, as clients see it.
+@LoopActor
+struct Depths {
+    let core: Core
+    let objections: PrewarmObjections
+
+    /// Nil if the app is not prewarmed, or pauses by itself.
+    func depth(of app: InstalledApp) -> Control.Word<Control.PrewarmDepth>? {
+        guard app.kind == .program, app.isPrewarmingWanted, objections.objection(to: app) == nil
+        else { return nil }
+        let depth = core.lifecycle.depth(of: app.identifier, app.description.environmentKey)
+        return .known(.init(depth))
+    }
+
+    /// Nil if the instance was not prewarmed, or pauses by itself.
+    func depth(of record: InstanceRecord) -> Control.Word<Control.PrewarmDepth>? {
+        let isOfPool =
+            switch record.launchKind {
+            case .prewarmed, .startedAnew: true
+            case nil: record.state.isPrewarm
+            case .cold, .resume, .foreground: false
+            }
+        let pausesItself = core.lifecycle.description(of: record.app)?.acknowledges == true
+        return isOfPool && !pausesItself ? .known(.init(record.depth)) : nil
+    }
+}

@@ -1,0 +1,140 @@
+internal import GreenroomLinux
+internal import GreenroomManifest
+
+/// Chooses how far an app is prewarmed: after its interpreter's boot, if its program is a known
+/// interpreter or a script of one, and nothing speaks against it; else before main.
+extension InstalledApp.Depth {
+    /// - Parameters:
+    ///   - command: the words of the app's program.
+    ///   - environment: the environment of instances whose caller brings none.
+    ///   - hasFilters: whether the app's system calls are filtered. What an interpreter calls when
+    ///     it goes on, or starts anew, is not known.
+    ///   - isOwnUser: whether instances run as the daemon's own user, who is not root.
+    init(
+        of manifest: AppManifest, _ command: [String], _ facts: ExecutableFacts,
+        _ environment: [String], _ hooks: RuntimeHooks, hasFilters: Bool, isOwnUser: Bool
+    ) {
+        self = .main
+        guard manifest.kind != .applicationKit else { return }
+        switch manifest.prewarm.depth {
+        case .none, .main, .applicationMain: return
+        case .runtime, .auto: break
+        }
+        let isAsked = manifest.prewarm.depth == .runtime
+        guard let runtime = Runtime(manifest.prewarm.runtime, facts) else {
+            if isAsked { self = .refused(.noRuntime(facts.executable)) }
+            return
+        }
+        if hasFilters {
+            self = .refused(.filters(runtime))
+            return
+        }
+        if let name = runtime.hindrance(in: environment) {
+            self = .refused(.variable(name, runtime))
+            return
+        }
+        let script = facts.argumentPrefix
+        let words = script.map { $0 + command.dropFirst() } ?? command
+        let parts: RuntimeCommand
+        do throws(RuntimeCommand.Objection) {
+            parts = try RuntimeCommand(words, of: runtime)
+        } catch {
+            self = .refused(.command(error, runtime))
+            return
+        }
+        let files: [InspectedFile]
+        do throws(RuntimeHooks.Objection) {
+            files = try hooks.files(of: runtime, isOwnUser: isOwnUser)
+        } catch {
+            self = .refused(.hooks(error, runtime))
+            return
+        }
+        self.init(
+            start: RuntimeStart(
+                runtime: runtime, command: parts, hooks: hooks.folder,
+                imports: manifest.prewarm.imports, processName: Self.processName(facts)),
+            files: files, scriptWords: script ?? [], objection: nil)
+    }
+
+    private static func refused(_ objection: InstalledApp.Ineligibility) -> Self {
+        Self(start: nil, files: [], scriptWords: [], objection: objection)
+    }
+
+    /// The name of a script's process, which the kernel takes from the file that was executed; nil
+    /// if that is the interpreter, also by way of `env`.
+    private static func processName(_ facts: ExecutableFacts) -> String? {
+        guard facts.argumentPrefix != nil, !facts.files.contains(where: { $0.role == .wrapper })
+        else { return nil }
+        return facts.path.split(separator: "/").last.map(String.init)
+    }
+}
+
+extension Runtime {
+    /// The interpreter that the manifest names, or that the executable is.
+    fileprivate init?(_ wanted: AppManifest.Runtime, _ facts: ExecutableFacts) {
+        switch wanted {
+        case .none: return nil
+        case .auto: self.init(executable: facts.executable)
+        case .python: self = .python
+        case .node: self = .node
+        case .ruby: self = .ruby
+        case .perl: self = .perl
+        case .java: self = .java
+        case .r: self = .r
+        case .emacs: self = .emacs
+        }
+    }
+}
+
+extension InstalledApp.Ineligibility {
+    fileprivate static func noRuntime(_ executable: String) -> Self {
+        Self(
+            code: "no_runtime",
+            text:
+                "it pauses before main: \(executable) is no interpreter that Greenroom knows; name "
+                + "one with Runtime=")
+    }
+
+    fileprivate static func filters(_ runtime: Runtime) -> Self {
+        Self(
+            code: "runtime_filters",
+            text:
+                "it pauses before main: its manifest filters system calls, and nobody knows which "
+                + "\(runtime.title) needs to go on after its boot")
+    }
+
+    fileprivate static func variable(_ name: String, _ runtime: Runtime) -> Self {
+        Self(
+            code: "runtime_variable",
+            text: "it pauses before main: with \(name) in its environment, \(runtime.title) would "
+                + "boot otherwise than at a launch")
+    }
+
+    fileprivate static func command(
+        _ objection: RuntimeCommand.Objection, _ runtime: Runtime
+    ) -> Self {
+        let reason =
+            switch objection {
+            case .option(let option):
+                "\(runtime.title) cannot pause after its boot with the option \(option)"
+            case .noProgram:
+                "\(runtime.title) can pause after its boot only with a command that names its program"
+            case .relative(let path):
+                "\(runtime.title) would look for \(path.isEmpty ? "an empty path" : path) in the "
+                    + "directory of the prewarm"
+            }
+        return Self(code: "runtime_command", text: "it pauses before main: " + reason)
+    }
+
+    fileprivate static func hooks(_ objection: RuntimeHooks.Objection, _ runtime: Runtime) -> Self {
+        let reason =
+            switch objection {
+            case .missing(let path):
+                "\(path), with which \(runtime.title) pauses after its boot, is missing or damaged"
+            case .closed(let path):
+                "other users cannot read \(path), with which \(runtime.title) pauses after its "
+                    + "boot; chmod a+rX \(path)"
+            }
+        return Self(code: "no_runtime_files", text: "it pauses before main: " + reason)
+    }
+}

@@ -1,0 +1,143 @@
+// Options with which an interpreter boots as it would for a launch. Any other is an objection: a
+// list of what is known to be harmless grows old without harm.
+
+extension Runtime {
+    /// Reads the options before the program.
+    func readOptions(_ reader: inout OptionReader) throws(RuntimeCommand.Objection) {
+        switch self {
+        case .python: try Self.readPython(&reader)
+        case .node: try Self.readNode(&reader)
+        case .ruby: try Self.readRuby(&reader)
+        case .perl: try Self.readPerl(&reader)
+        case .java: try Self.readJava(&reader)
+        case .r: try Self.readR(&reader)
+        case .emacs: try Self.readEmacs(&reader)
+        }
+    }
+
+    /// python3(1). Of what is missing, -I, -E and -S leave the daemon's file out, -i and -x look at
+    /// the program in another way, and -v and -X importtime print.
+    private static func readPython(_ reader: inout OptionReader) throws(RuntimeCommand.Objection) {
+        let plain = "bBOPqRsu"
+        while let option = reader.option {
+            // The program.
+            if option.hasPrefix("-c") || option.hasPrefix("-m") { return }
+            let end = option.firstIndex { "WX".contains($0) }
+            guard option[..<(end ?? option.endIndex)].dropFirst().allSatisfy(plain.contains) else {
+                throw .option(option)
+            }
+            guard let end, option.index(after: end) == option.endIndex else {
+                let value = end.map { option[option.index(after: $0)...] } ?? ""
+                if let end, option[end] == "X", !isHarmlessX(value) { throw .option(option) }
+                reader.take()
+                continue
+            }
+            let value = try reader.takePair()
+            if option[end] == "X", !isHarmlessX(value[...]) { throw .option("-X \(value)") }
+        }
+    }
+
+    private static func isHarmlessX(_ value: Substring) -> Bool {
+        ["utf8", "utf8=0", "utf8=1", "dev", "faulthandler"].contains(value)
+            || value.hasPrefix("int_max_str_digits=") || value.hasPrefix("frozen_modules")
+    }
+
+    /// node(1)
+    private static func readNode(_ reader: inout OptionReader) throws(RuntimeCommand.Objection) {
+        let plain: Set<String> = [
+            "--enable-source-maps", "--no-warnings", "--no-deprecation", "--trace-deprecation",
+            "--throw-deprecation", "--trace-warnings", "--trace-uncaught", "--preserve-symlinks",
+            "--expose-gc", "--use-strict",
+        ]
+        let withValue = [
+            "--max-old-space-size=", "--max-semi-space-size=", "--stack-size=",
+            "--stack-trace-limit=", "--unhandled-rejections=", "--max-http-header-size=",
+        ]
+        while let option = reader.option {
+            guard plain.contains(option) || withValue.contains(where: { option.hasPrefix($0) })
+            else { throw .option(option) }
+            reader.take()
+        }
+    }
+
+    /// ruby(1)
+    private static func readRuby(_ reader: inout OptionReader) throws(RuntimeCommand.Objection) {
+        let plain: Set<String> = [
+            "-w", "-W", "-W0", "-W1", "-W2", "-W:no-deprecated", "-W:no-experimental", "-U",
+            "--disable-gems", "--disable=gems", "--enable=frozen-string-literal",
+            "--enable-frozen-string-literal", "--yjit", "--jit",
+        ]
+        let withValue = ["--encoding=", "--external-encoding=", "--internal-encoding=", "-E"]
+        while let option = reader.option {
+            if option == "-I" {
+                let folder = try reader.takePair()
+                guard folder.hasPrefix("/") else { throw .relative(folder) }
+                continue
+            }
+            if option.hasPrefix("-I/") || plain.contains(option)
+                || option != "-E" && withValue.contains(where: { option.hasPrefix($0) })
+            {
+                reader.take()
+                continue
+            }
+            throw .option(option)
+        }
+    }
+
+    /// perlrun(1)
+    private static func readPerl(_ reader: inout OptionReader) throws(RuntimeCommand.Objection) {
+        while let option = reader.option {
+            if option == "-I" {
+                let folder = try reader.takePair()
+                guard folder.hasPrefix("/") else { throw .relative(folder) }
+                continue
+            }
+            guard ["-w", "-W", "-X"].contains(option) || option.hasPrefix("-I/") else {
+                throw .option(option)
+            }
+            reader.take()
+        }
+    }
+
+    /// java(1). The machine boots with its class path, so the command must name the program too.
+    private static func readJava(_ reader: inout OptionReader) throws(RuntimeCommand.Objection) {
+        while let option = reader.option {
+            switch option {
+            // The program.
+            case "-jar": return
+            case "-cp", "-classpath", "--class-path":
+                let path = try reader.takePair()
+                for entry in path.split(separator: ":", omittingEmptySubsequences: false)
+                where !entry.hasPrefix("/") {
+                    throw .relative(String(entry))
+                }
+            case _
+            where option.hasPrefix("-D") || option.hasPrefix("-Xm") || option.hasPrefix("-Xss"),
+                _ where option.hasPrefix("-XX:+Use") || option.hasPrefix("-XX:-Use"),
+                "-ea", "-enableassertions", "-da", "-disableassertions", "-server",
+                "-XX:TieredStopAtLevel=1", "-Xshare:auto":
+                reader.take()
+            case _: throw .option(option)
+            }
+        }
+    }
+
+    private static func readR(_ reader: inout OptionReader) throws(RuntimeCommand.Objection) {
+        if let option = reader.option { throw .option(option) }
+    }
+
+    /// emacs(1). Only a batch run has an end that a launch could wait for.
+    private static func readEmacs(_ reader: inout OptionReader) throws(RuntimeCommand.Objection) {
+        var isBatch = false
+        while let option = reader.option {
+            switch option {
+            case "-batch", "--batch": isBatch = true
+            case "-Q", "--quick", "-q", "--no-init-file", "--no-site-file", "--no-site-lisp": break
+            case _ where isBatch: return
+            case _: throw .option(option)
+            }
+            reader.take()
+        }
+        if !isBatch { throw .noProgram }
+    }
+}

@@ -1,0 +1,96 @@
+// Variables that interpreters read while they boot, in addition to those that every program reads
+// before main. They were found by watching getenv(3) during the boot of an empty program, and in the
+// interpreters' manuals.
+
+extension Runtime {
+    /// Whether the interpreter may have read a variable before its pause.
+    func readsEarly(_ name: Substring) -> Bool {
+        names.contains(name) || prefixes.contains { name.hasPrefix($0) }
+    }
+
+    private var prefixes: [String] {
+        switch self {
+        case .python: ["PYTHON"]
+        case .node: ["NODE_"]
+        case .ruby: ["RUBY", "GEM_", "BUNDLE_", "BUNDLER_"]
+        case .perl: ["PERL"]
+        case .java: ["JAVA_", "JDK_", "_JAVA_"]
+        case .r: ["R_", "_R_"]
+        case .emacs: ["EMACS"]
+        }
+    }
+
+    private var names: Set<Substring> {
+        switch self {
+        case .python: []
+        case .node:
+            [
+                "FORCE_COLOR", "OPENSSL_CONF", "SSL_CERT_DIR", "SSL_CERT_FILE", "UV_USE_IO_URING",
+                "UV_THREADPOOL_SIZE", "WATCH_REPORT_DEPENDENCIES",
+            ]
+        case .ruby: ["DEBIAN_RUBY_STANDALONE", "DEBIAN_DISABLE_RUBYGEMS_INTEGRATION"]
+        case .perl: ["DPKG_RUNNING_VERSION"]
+        case .java: ["CLASSPATH"]
+        case .r: ["EDITOR", "MAKE", "PAGER", "TAR", "SED", "LN_S", "COLUMNS", "DISPLAY"]
+        case .emacs:
+            [
+                "USER", "LOGNAME", "NAME", "SHELL", "EMAIL", "ORGANIZATION", "TERM", "COLORTERM",
+                "DISPLAY", "WAYLAND_DISPLAY", "INSIDE_EMACS",
+            ]
+        }
+    }
+
+    /// The variable of an environment for which the interpreter must boot in the launch's own
+    /// place; nil if there is none. It has code of the user's run at the boot, or the boot print
+    /// something, or it names a file or folder from the caller's directory.
+    func hindrance(in environment: [String]) -> String? {
+        for variable in environment {
+            guard let equals = variable.utf8.firstIndex(of: UInt8(ascii: "=")) else { continue }
+            let name = variable[..<equals]
+            guard readsEarly(name) else { continue }
+            let value = variable[variable.utf8.index(after: equals)...]
+            guard !value.isEmpty else { continue }
+            if bootNames.contains(name) || pathNames.contains(name) && Self.isRelative(value) {
+                return String(name)
+            }
+        }
+        return nil
+    }
+
+    /// With any value, these count at the boot itself.
+    private var bootNames: Set<Substring> {
+        switch self {
+        case .python:
+            [
+                "PYTHONVERBOSE", "PYTHONPROFILEIMPORTTIME", "PYTHONDUMPREFS", "PYTHONDUMPREFSFILE",
+                "PYTHONDEBUG", "PYTHONINSPECT",
+            ]
+        case .node: ["NODE_OPTIONS", "NODE_V8_COVERAGE", "NODE_CHANNEL_FD", "NODE_DEBUG_NATIVE"]
+        case .ruby: ["RUBYOPT"]
+        case .perl: ["PERL5OPT", "PERL5DB", "PERL_MEM_LOG"]
+        case .java: ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"]
+        case .r: ["R_PROFILE_USER", "R_PROFILE", "R_ENVIRON", "R_ENVIRON_USER"]
+        case .emacs: []
+        }
+    }
+
+    /// These name files or folders, and are looked up from the directory of the boot.
+    private var pathNames: Set<Substring> {
+        switch self {
+        case .python: ["PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE", "PYTHONPYCACHEPREFIX"]
+        case .node: ["NODE_EXTRA_CA_CERTS", "NODE_ICU_DATA"]
+        case .ruby: ["RUBYLIB", "GEM_HOME", "GEM_PATH", "BUNDLE_GEMFILE", "BUNDLE_PATH"]
+        case .perl: ["PERL5LIB", "PERLLIB"]
+        case .java: ["CLASSPATH"]
+        case .r: ["R_LIBS", "R_LIBS_USER", "R_LIBS_SITE", "R_HOME"]
+        case .emacs: ["EMACSLOADPATH", "EMACSDATA", "EMACSPATH"]
+        }
+    }
+
+    /// Whether an entry of a list of paths is not absolute.
+    private static func isRelative(_ list: Substring) -> Bool {
+        list.split(separator: ":", omittingEmptySubsequences: false).contains {
+            !$0.hasPrefix("/")
+        }
+    }
+}

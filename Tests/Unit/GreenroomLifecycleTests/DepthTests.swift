@@ -1,0 +1,151 @@
+import GreenroomLifecycle
+import Testing
+
+/// How far an app is prewarmed, and what ends a depth.
+@Suite struct `A prewarm after the interpreter's boot` {
+    let first = InstanceIdentifier(1)
+    let second = InstanceIdentifier(2)
+
+    private static func deep(
+        _ change: (inout AppDescription) -> Void = { _ in }
+    ) -> AppDescription {
+        .prewarmed {
+            $0.depth = .runtime
+            change(&$0)
+        }
+    }
+
+    private func demotion(_ stage: Stage) -> DepthRecord.Demotion? {
+        stage.core.demotion(of: Stage.app)
+    }
+
+    @Test func `is ordered to that depth, which the record keeps`() {
+        let stage = Stage(Self.deep())
+        #expect(stage.has(.spawn(first, Stage.app, .prewarm(Stage.key, .runtime))))
+        #expect(stage.core.instance(first)?.depth == .runtime)
+        #expect(Stage(.prewarmed()).has(.spawn(first, Stage.app, .prewarm(Stage.key, .main))))
+    }
+
+    /// What happens to the instance, and the fault that is on record after it.
+    private static let failures: [(DepthFault, [Event])] = [
+        (.ended, [.exited(InstanceIdentifier(1), .exited(70))]),
+        (.ended, [.channelLost(InstanceIdentifier(1))]),
+        (.pausedElsewhere, [.paused(InstanceIdentifier(1), byteCount: 1, isTooEarly: true)]),
+        (.startsPrograms, [.misfired(InstanceIdentifier(1), .startsPrograms("/bin/sh"))]),
+        (
+            .startsPrograms,
+            [
+                .exited(InstanceIdentifier(1), .signaled(9, coreDumped: false)),
+                .misfired(InstanceIdentifier(1), .startsPrograms("/bin/sh")),
+            ]
+        ),
+    ]
+
+    @Test(arguments: 0..<5)
+    func `that fails is followed by one to main at once, and by no deeper one`(_ index: Int) {
+        let (fault, events) = Self.failures[index]
+        var stage = Stage(Self.deep())
+        for event in events { stage.send(event) }
+        #expect(demotion(stage)?.fault == fault)
+        #expect(demotion(stage)?.environmentKey == nil)
+        #expect(stage.core.app(Stage.app)?.prewarmFailures == 0)
+        #expect(stage.core.misfire(of: Stage.app) == nil)
+        #expect(stage.core.instance(second)?.depth == .main)
+        #expect(stage.core.instance(second)?.state == .prewarming)
+        // That one fails as any other does.
+        stage.send(.exited(second, .exited(1)))
+        #expect(stage.core.app(Stage.app)?.prewarmFailures == 1)
+    }
+
+    @Test func `that does not pause in time is followed by one to main`() {
+        var stage = Stage(Self.deep())
+        stage.wait(Policy().pauseDeadline + .seconds(1))
+        #expect(demotion(stage)?.fault == .timedOut)
+        #expect(stage.core.instance(second)?.depth == .main)
+    }
+
+    @Test func `that is reclaimed, or was paused before it ended, does not end the depth`() {
+        var stage = Stage(Self.deep())
+        stage.send(.pressureChanged(.warning))
+        stage.send(.exited(first, .signaled(9, coreDumped: false)))
+        #expect(demotion(stage) == nil)
+        var other = Stage(Self.deep())
+        other.send(.paused(first, byteCount: 1))
+        other.send(.exited(first, .exited(1)))
+        #expect(demotion(other) == nil)
+        #expect(other.core.app(Stage.app)?.prewarmFailures == 1)
+    }
+
+    @Test func `that fails with a caller's environment ends the depth with that one only`() {
+        var stage = Stage(Self.deep())
+        stage.send(.paused(first, byteCount: 1))
+        let (mine, yours) = (EnvironmentKey(7), EnvironmentKey(8))
+        stage.send(.requested(stage.request(), .prewarm(Stage.app, mine)))
+        stage.send(.exited(second, .exited(70)))
+        #expect(demotion(stage)?.environmentKey == mine)
+        #expect(stage.core.depth(of: Stage.app, mine) == .main)
+        #expect(stage.core.depth(of: Stage.app, Stage.key) == .runtime)
+        #expect(stage.core.instance(InstanceIdentifier(3))?.depth == .main)
+        // With a second environment it is nobody's environment in particular.
+        stage.send(.paused(InstanceIdentifier(3), byteCount: 1))
+        stage.send(.requested(stage.request(), .prewarm(Stage.app, yours)))
+        stage.send(.exited(InstanceIdentifier(4), .exited(70)))
+        #expect(demotion(stage)?.environmentKey == nil)
+        #expect(stage.core.depth(of: Stage.app, Stage.key) == .main)
+    }
+
+    @Test func `is tried again when the app changes, or when a client resets it`() {
+        for isReset in [true, false] {
+            var stage = Stage(Self.deep())
+            stage.send(.exited(first, .exited(70)))
+            if isReset {
+                stage.send(.requested(stage.request(), .resetFailed(Stage.app)))
+            } else {
+                stage.send(.appInstalled(Self.deep { $0.generation += 1 }))
+            }
+            #expect(demotion(stage) == nil)
+            #expect(stage.core.depth(of: Stage.app, Stage.key) == .runtime)
+        }
+    }
+
+    @Test func `stays at main over a restart of the supervisor`() {
+        var stage = Stage(Self.deep())
+        stage.send(.exited(first, .exited(70)))
+        stage.restart(Self.deep())
+        #expect(demotion(stage)?.fault == .ended)
+        #expect(stage.core.depth(of: Stage.app, Stage.key) == .main)
+    }
+
+    @Test func `whose launch was started anew says so, and counts it`() throws {
+        var stage = Stage(Self.deep())
+        stage.send(.paused(first, byteCount: 1))
+        stage.launch()
+        stage.send(.started(first, anew: .options))
+        let record = try #require(stage.core.instance(first))
+        #expect(record.launchKind == .startedAnew && record.anewReason == .options)
+        guard case .launched(let outcome, _)? = stage.answers.last else {
+            Issue.record("no answer")
+            return
+        }
+        #expect(outcome.kind == .startedAnew && outcome.anewReason == .options)
+        let depth = try #require(stage.core.app(Stage.app)?.depth)
+        #expect(depth.anewCount == 1 && depth.anewStreak == 1 && depth.latestAnew == .options)
+    }
+
+    @Test func `ends its depth once three launches in a row were started anew`() throws {
+        var stage = Stage(Self.deep { $0.isSingleInstance = false })
+        // The second launch goes on, so the row begins again.
+        for (number, reason) in [AnewReason.program, nil, .program, .program, .program].enumerated()
+        {
+            #expect(demotion(stage) == nil)
+            let id = try #require(stage.prewarms.last)
+            #expect(stage.core.instance(id)?.depth == .runtime, "launch \(number)")
+            stage.send(.paused(id, byteCount: 1))
+            stage.launch()
+            stage.send(.started(id, anew: reason))
+        }
+        #expect(demotion(stage)?.fault == .startsAnew)
+        #expect(stage.core.app(Stage.app)?.depth.anewCount == 4)
+        #expect(stage.core.instance(try #require(stage.prewarms.last))?.depth == .main)
+    }
+}

@@ -1,0 +1,93 @@
+import Testing
+
+@testable import GreenroomSupervisor
+
+/// Interpreters by their names, their options, and the variables that they read when they boot.
+@Suite struct RuntimeTests {
+    private static let names: [(String, Runtime?)] = [
+        ("/usr/bin/python3", .python), ("/usr/bin/python3.11", .python),
+        ("/usr/bin/python2.7", nil), ("/usr/bin/python", nil), ("/usr/bin/python3-config", nil),
+        ("/usr/bin/node", .node), ("/usr/bin/nodejs", .node), ("/usr/bin/ruby3.1", .ruby),
+        ("/usr/bin/ruby", .ruby), ("/usr/bin/perl", .perl), ("/usr/bin/perl5.36.0", .perl),
+        ("/usr/bin/perldoc", nil), ("/usr/lib/jvm/java-17/bin/java", .java),
+        ("/usr/lib/R/bin/exec/R", .r), ("/usr/bin/R", nil), ("/usr/bin/emacs-gtk", .emacs),
+        ("/usr/bin/emacsclient", nil), ("/bin/dash", nil),
+    ]
+
+    @Test(arguments: names) func `an executable's name tells`(_ path: String, _ runtime: Runtime?) {
+        #expect(Runtime(executable: path) == runtime)
+    }
+
+    private static let commands: [(Runtime, String, boot: Int)] = [
+        (.python, "python3", 1), (.python, "python3 x.py -I", 1), (.python, "python3 -", 1),
+        (.python, "python3 -uB -W error -X utf8 x.py", 6), (.python, "python3 -Werror x.py", 2),
+        (.python, "python3 -O -m http.server", 2), (.python, "python3 -c 0", 1),
+        (.node, "node --no-warnings --max-old-space-size=9 x.js -e", 3),
+        (.ruby, "ruby -w -I /lib x.rb", 4), (.perl, "perl -w -I/lib x.pl -n", 3),
+        (.java, "java -Dx=y -cp /a.jar:/b.jar Main -x", 4), (.java, "java -jar x.jar", 1),
+        (.emacs, "emacs -Q --batch -l x.el", 3),
+    ]
+
+    @Test(arguments: commands)
+    func `options come before the program`(_ runtime: Runtime, _ line: String, _ count: Int) throws
+    {
+        let words = line.split(separator: " ").map(String.init)
+        let command = try RuntimeCommand(words, of: runtime)
+        #expect(command.boot == Array(words[..<count]))
+        #expect(command.program == Array(words[count...]))
+    }
+
+    private static let refused: [(Runtime, String)] = [
+        (.python, "python3 -I x.py"), (.python, "python3 -uE x.py"), (.python, "python3 -S"),
+        (.python, "python3 -i x.py"), (.python, "python3 -v x.py"), (.python, "python3 -x x.py"),
+        (.python, "python3 -X importtime x.py"), (.python, "python3 -W"),
+        (.node, "node -e 0"), (.node, "node --inspect x.js"), (.node, "node -r ./x x.js"),
+        (.ruby, "ruby -n x.rb"), (.ruby, "ruby -I lib x.rb"), (.ruby, "ruby -rset x.rb"),
+        (.perl, "perl -T x.pl"), (.perl, "perl -pe 1"), (.perl, "perl -Ilib x.pl"),
+        (.java, "java"), (.java, "java -cp lib Main"), (.java, "java -javaagent:x.jar Main"),
+        (.emacs, "emacs"), (.emacs, "emacs x.txt"),
+    ]
+
+    @Test(arguments: refused)
+    func `an option that changes the boot is refused`(_ runtime: Runtime, _ line: String) {
+        let words = line.split(separator: " ").map(String.init)
+        #expect(throws: RuntimeCommand.Objection.self) { try RuntimeCommand(words, of: runtime) }
+    }
+
+    @Test func `an interpreter's variables count for its pool, and for no other`() {
+        let environment = ["PYTHONHASHSEED=1", "NODE_ENV=x", "RUBYLIB=/x", "A=b"]
+        #expect(PoolEnvironment(of: environment).variables.isEmpty)
+        #expect(
+            PoolEnvironment(of: environment, runtime: .python).variables == ["PYTHONHASHSEED=1"])
+        #expect(PoolEnvironment(of: environment, runtime: .node).variables == ["NODE_ENV=x"])
+    }
+
+    @Test func `a variable that acts at the boot itself, or names a relative path, is a hindrance`()
+    {
+        #expect(Runtime.python.hindrance(in: ["PYTHONPATH=/a:/b", "PYTHONVERBOSE="]) == nil)
+        #expect(Runtime.python.hindrance(in: ["PYTHONPATH=/a::/b"]) == "PYTHONPATH")
+        #expect(Runtime.python.hindrance(in: ["PYTHONVERBOSE=1"]) == "PYTHONVERBOSE")
+        #expect(Runtime.node.hindrance(in: ["NODE_OPTIONS=-r x", "RUBYOPT=x"]) == "NODE_OPTIONS")
+        #expect(Runtime.java.hindrance(in: ["CLASSPATH=lib"]) == "CLASSPATH")
+    }
+
+    @Test func `the hook's option and the placeholder come before the program`() throws {
+        let words = ["python3", "-u", "/x.py"]
+        let start = RuntimeStart(
+            runtime: .python, command: try RuntimeCommand(words, of: .python), hooks: "/h",
+            imports: ["json", "os.path"], processName: nil)
+        #expect(start.words == ["python3", "-u", "/h/python/placeholder"])
+        #expect(
+            start.environment(["A=b", "PYTHONPATH=/own"]) == [
+                "A=b", "PYTHONPATH=/h/python:/own", "GREENROOM_IMPORTS=json\nos.path",
+            ])
+        let java = RuntimeStart(
+            runtime: .java,
+            command: try RuntimeCommand(["java", "-Xmx9m", "-jar", "x.jar", "a"], of: .java),
+            hooks: "/h", imports: [], processName: nil)
+        #expect(
+            java.words == [
+                "java", "-agentpath:/h/libgreenroom-jvm.so", "-Xmx9m", "-jar", "x.jar",
+            ])
+    }
+}
