@@ -135,6 +135,8 @@ struct MeasuredProgram {
     let environment: [String]
     /// Lines of the manifest that matter to a paused instance.
     let settings: (app: [String], prewarm: [String])
+    /// The depths that the program may have, the least deep first.
+    let depths: [AppManifest.Depth]
 
     init(
         _ name: ManifestName, _ arguments: [String], _ manifests: InstalledManifests
@@ -170,9 +172,15 @@ struct MeasuredProgram {
         } catch {
             throw Self.refusal(error.description)
         }
+        let prewarm = manifest.prewarm
         settings = (
-            manifest.environment.map { "Environment=" + UnitFile.quoted($0.description) }, []
+            manifest.environment.map { "Environment=" + UnitFile.quoted($0.description) },
+            ["Runtime=\(prewarm.runtime.rawValue)"]
+                + prewarm.imports.map { "Imports=" + UnitFile.quoted($0) }
+                + prewarm.environmentKeys.map { "EnvironmentKeys=" + $0 }
         )
+        // Before main, a program that pauses itself has done nothing of what it wants to do.
+        depths = prewarm.depth == .declared ? [.declared] : [.main, .runtime]
     }
 
     private static func refusal(_ reason: String) -> Failure {

@@ -28,16 +28,15 @@ struct Measurement {
         self.clock = clock
         contenders =
             [Contender("direct"), Contender("cold", app: "measure.cold")]
-            + Self.depths.map { Contender($0.rawValue, app: "measure.\($0.rawValue)", depth: $0) }
+            + program.depths.map {
+                Contender($0.rawValue, app: "measure.\($0.rawValue)", depth: $0)
+            }
         daemon = try PrivateDaemon(
             contenders.compactMap { contender in
                 contender.app.map { ($0, Self.manifest(program, contender.depth)) }
             })
         client = try ControlClient(path: daemon.socket)
     }
-
-    /// The depths that a program's manifest may name, the least deep first.
-    static let depths: [AppManifest.Depth] = [.main]
 
     private static func manifest(_ program: MeasuredProgram, _ depth: AppManifest.Depth?) -> String
     {
@@ -67,18 +66,22 @@ struct Measurement {
     /// The first run of each way is not counted: it reads the program's files, and shows the daemon the
     /// caller's environment.
     private mutating func learn(_ index: Int) throws(Failure) {
-        if let app = contenders[index].app, contenders[index].depth != nil {
-            contenders[index].objection = try objection(to: app)
+        if let app = contenders[index].app, let depth = contenders[index].depth {
+            contenders[index].objection = try objection(to: app, depth)
         }
         if contenders[index].objection == nil { _ = try sample(index, counts: false) }
     }
 
     /// Why the app is not prewarmed to the depth that its manifest names.
-    private func objection(to app: String) throws(Failure) -> String? {
+    private func objection(
+        to app: String, _ depth: AppManifest.Depth
+    ) throws(Failure) -> String? {
         guard case .explained(let explanation) = try client.call(.explain(app: app)) else {
             return "the daemon does not explain it"
         }
-        return explanation.isEligible ? nil : explanation.reasons.first?.text ?? "not eligible"
+        let isThere =
+            explanation.isEligible && explanation.depth?.known?.rawValue == depth.rawValue
+        return isThere ? nil : explanation.reasons.first?.text ?? "not for this program"
     }
 
     private mutating func sample(_ index: Int, counts: Bool = true) throws(Failure) -> Sample {

@@ -176,6 +176,7 @@ extension Control.Word<Control.PrewarmDepth> {
         switch known {
         case .main: "before main"
         case .runtime: "after its interpreter's boot"
+        case .declared: "where its program chose to"
         case nil: "at " + rawValue.harmless
         }
     }

@@ -83,7 +83,9 @@ extension Control {
           # Its program is paused before main.
           main,
           # Its interpreter has booted, and is paused before it looks at its program.
-          runtime
+          runtime,
+          # Its program pauses itself, where it chose to.
+          declared
         )
 
         # Why a launch was not served by a paused instance.

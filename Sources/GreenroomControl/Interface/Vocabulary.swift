@@ -39,6 +39,7 @@ extension Control {
     public enum PrewarmDepth: String, CaseIterable, Sendable {
         case main
         case runtime
+        case declared
     }
 
     /// Why a launch was not served by a paused instance.

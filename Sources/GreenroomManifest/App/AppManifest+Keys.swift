@@ -118,7 +118,7 @@ extension AppManifest {
         let section = "Prewarm"
         let depths: [Depth] =
             kind == .applicationKit
-            ? [.none, .applicationMain] : [.none, .main, .runtime, .auto]
+            ? [.none, .applicationMain] : [.none, .main, .runtime, .declared, .auto]
         let depth = reader.last(section, "Depth") { value throws(ValueError) in
             let depth = try value.choice(Depth.self)
             guard depths.contains(depth) else {

@@ -103,6 +103,8 @@ public struct AppManifest: Hashable, Sendable {
         case main
         /// After an interpreter has booted.
         case runtime
+        /// Where the program calls `greenroom_prewarm_pause`.
+        case declared
         /// As deep as the program allows.
         case auto
         case applicationMain = "application-main"

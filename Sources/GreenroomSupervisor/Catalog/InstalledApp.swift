@@ -61,6 +61,9 @@ final class InstalledApp {
         /// If it is nil, the caller's is used, or else `defaultUmask`.
         let umask: UInt32?
         let setsCommandLine: Bool
+        /// True if the program itself calls `greenroom_prewarm_pause`, instead of being paused
+        /// before main.
+        let pausesByCall: Bool
     }
 
     /// The environment that instances get if their caller brings none.

@@ -6,12 +6,14 @@ internal import Systemd
 @LoopActor
 struct Depths {
     let core: Core
+    let catalog: AppCatalog
     let objections: PrewarmObjections
 
     /// Nil if the app is not prewarmed, or pauses by itself.
     func depth(of app: InstalledApp) -> Control.Word<Control.PrewarmDepth>? {
         guard app.kind == .program, app.isPrewarmingWanted, objections.objection(to: app) == nil
         else { return nil }
+        if app.command.pausesByCall { return .known(.declared) }
         let depth = core.lifecycle.depth(of: app.identifier, app.description.environmentKey)
         return .known(.init(depth))
     }
@@ -25,6 +27,8 @@ struct Depths {
             case .cold, .resume, .foreground: false
             }
         let pausesItself = core.lifecycle.description(of: record.app)?.acknowledges == true
-        return isOfPool && !pausesItself ? .known(.init(record.depth)) : nil
+        guard isOfPool, !pausesItself else { return nil }
+        let isDeclared = catalog[record.app]?.command.pausesByCall == true
+        return .known(isDeclared ? .declared : .init(record.depth))
     }
 }

@@ -29,7 +29,7 @@ struct ControlRooms {
         let authorization = Authorization(
             core: core, catalog: catalog, installer: installer, settings: settings)
         let objections = PrewarmObjections(core: core)
-        let depths = Depths(core: core, objections: objections)
+        let depths = Depths(core: core, catalog: catalog, objections: objections)
         let descriptions = Descriptions(
             core: core, catalog: catalog, instances: instances, authorization: authorization,
             objections: objections, depths: depths, loader: machine.loader, spawner: shared.spawner,

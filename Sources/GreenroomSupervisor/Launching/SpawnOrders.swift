@@ -80,11 +80,12 @@ final class SpawnOrders {
                 name + shimPath + (own ?? ""),
                 "\(PrewarmEnvironment.executableName)=\(paused.path)",
             ]
-            // A program that pauses by a call runs its own code before the pause, and that code may
-            // execute anything.
-            let pausesByCall = environment.contains("\(PrewarmEnvironment.pauseName)=call")
-            executions = pausesByCall ? 0 : paused.executions
-            if depth == .runtime, !pausesByCall, let start = paused.start(of: app) {
+            executions = paused.executions
+            if app.command.pausesByCall {
+                environment.append("\(PrewarmEnvironment.pauseName)=call")
+                // The program runs its own code before the pause, and may execute anything.
+                executions = 0
+            } else if depth == .runtime, let start = paused.start(of: app) {
                 environment = start.environment(environment)
                 environment.append("\(PrewarmEnvironment.pauseName)=call")
                 if let name = start.processName {

@@ -72,7 +72,8 @@ struct AppMaker {
             command: InstalledApp.Command(
                 arguments: command,
                 workingDirectory: directory(of: manifest, identity.account) ?? desktop?.path,
-                umask: manifest.umask, setsCommandLine: manifest.prewarm.setsCommandLine),
+                umask: manifest.umask, setsCommandLine: manifest.prewarm.setsCommandLine,
+                pausesByCall: manifest.prewarm.depth == .declared),
             environment: environment, identity: identity,
             restrictions: InstalledApp.Restrictions(
                 noNewPrivileges: manifest.sandbox.noNewPrivileges,

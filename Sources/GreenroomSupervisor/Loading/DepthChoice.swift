@@ -17,7 +17,7 @@ extension InstalledApp.Depth {
         self = .main
         guard manifest.kind != .applicationKit else { return }
         switch manifest.prewarm.depth {
-        case .none, .main, .applicationMain: return
+        case .none, .main, .declared, .applicationMain: return
         case .runtime, .auto: break
         }
         let isAsked = manifest.prewarm.depth == .runtime
