@@ -42,7 +42,7 @@ struct Measurement {
     {
         let lines =
             ["[App]", "Exec=" + UnitFile.quoted(program.words[0])] + program.settings.app
-            + ["[Prewarm]", "Depth=\((depth ?? .none).rawValue)", "When=demand", "Count=0"]
+            + ["[Prewarm]", "Depth=\((depth ?? .none).rawValue)", "When=never", "Count=1"]
             + (depth == nil ? [] : program.settings.prewarm)
         return lines.joined(separator: "\n") + "\n"
     }
@@ -79,10 +79,17 @@ struct Measurement {
         guard case .explained(let explanation) = try client.call(.explain(app: app)) else {
             return "the daemon does not explain it"
         }
-        let isThere =
-            explanation.isEligible && explanation.depth?.known?.rawValue == depth.rawValue
-        return isThere ? nil : explanation.reasons.first?.text ?? "not for this program"
+        // The private daemon prewarms only when it is asked to.
+        let reasons = explanation.reasons.filter { $0.code != "disabled" }
+        if !explanation.isEligible { return reasons.first?.text ?? "not for this program" }
+        return depth == .runtime
+            ? reasons.first { Self.runtimeObjections.contains($0.code) }?.text : nil
     }
+
+    /// The codes of what speaks against pausing an interpreter after its boot.
+    private static let runtimeObjections: Set<String> = [
+        "no_runtime", "runtime_variable", "runtime_command", "no_runtime_files",
+    ]
 
     private mutating func sample(_ index: Int, counts: Bool = true) throws(Failure) -> Sample {
         guard let app = contenders[index].app else { return try direct() }

@@ -50,7 +50,11 @@ extension Lifecycle {
         if hasFreeSlot { return refills.popDue() }
         guard !refills.isEmpty, filling.count < 2 * policy.concurrentPrewarms else { return nil }
         let busy = Set(filling.map { user(of: self[$0].record.app) })
-        return refills.popDue { !busy.contains($0) }
+        guard let app = refills.popDue(where: { !busy.contains($0) }) else { return nil }
+        guard busy.contains(user(of: app)) else { return app }
+        // The app was installed again for another user since it was queued.
+        wantRefill(of: app)
+        return nil
     }
 
     /// The number of bytes that one more paused instance may use.

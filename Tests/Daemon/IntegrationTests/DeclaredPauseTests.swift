@@ -30,7 +30,8 @@ import Testing
                 "PATH=/usr/bin:/bin", "HOME=\(folder.path)", "CGO_ENABLED=1",
             ]
             let result = try run(build, mergingErrors: true)
-            try #require(result.exit == .status(0), "\(lines(result.output))")
+            let text = String(decoding: result.output, as: UTF8.self)
+            try #require(result.exit == .status(0), "\(text)")
             return folder.path + "/primes"
         default:
             try requireOrSkip(
@@ -47,7 +48,13 @@ import Testing
         let daemon = try TestDaemon(
             TestApp(Self.app, exec: program, prewarm: 1, prewarmLines: ["Depth=declared"]))
         try daemon.awaitPaused(Self.app)
-        let variables = ["PATH=\(daemon.options.searchPath)", "HOME=/", "PRIME=of the launch"]
+        // That of the paused instance: with another one, the launch would be cold.
+        let pid = try #require(try daemon.client().paused(Self.app).first?.processId)
+        let variables =
+            try readFile("/proc/\(pid)/environ").split(separator: 0).map {
+                String(decoding: $0, as: UTF8.self)
+            }.filter { !$0.hasPrefix("LD_PRELOAD=") && !$0.hasPrefix("GREENROOM_") }
+            + ["PRIME=of the launch"]
         func call(_ words: [String]) throws -> (ChildProcess.Exit, String) {
             let request = ChildRequest(words[0], arguments: words, environment: variables)
             let (exit, output) = try run(request, mergingErrors: true)

@@ -112,14 +112,17 @@ extension Checker {
         }
     }
 
-    /// Beyond the limit, up to twice as many, each is the only one of its user.
-    private func checkConcurrency(_ app: AppIdentifier) throws(Violation) {
+    /// Beyond the limit, up to twice as many, each is the only one of its user. Records are saved
+    /// before the first of them is spawned, so later ones do not count yet.
+    private func checkConcurrency(
+        _ id: InstanceIdentifier, _ app: AppIdentifier
+    ) throws(Violation) {
         let limit = policy.concurrentPrewarms
         if prewarmingCount <= limit { return }
-        let own = saved.values.count {
-            $0.state == .prewarming && installed[$0.app]?.user == installed[app]?.user
-        }
-        try require(prewarmingCount <= 2 * limit && own == 1, "too many prewarms at once")
+        let begun = saved.values.filter { $0.state == .prewarming && $0.instance <= id }
+        if begun.count <= limit { return }
+        let own = begun.count { installed[$0.app]?.user == installed[app]?.user }
+        try require(begun.count <= 2 * limit && own == 1, "too many prewarms at once")
     }
 
     /// No user has more than is left free of the others' part, not counting the administrator. If
@@ -169,7 +172,7 @@ extension Checker {
         try require(pressure == .none, "prewarmed under pressure")
         try require(!isAsleep, "prewarmed on the way to sleep")
         try checkConditions(app, now)
-        try checkConcurrency(app)
+        try checkConcurrency(id, app)
         try require(retryAt[app].map { $0 <= now } ?? true, "prewarmed \(app) in its back-off")
         try require(
             crashLoopUntil[app].map { $0 <= now } ?? true, "prewarmed \(app) in a crash loop")
