@@ -46,7 +46,8 @@ void gr_tell_written(char *_Nullable const *environment) {
     call_close(fd);
     for (long at = 0; at + NAME < size; at++) {
         int same = 0;
-        while (same < NAME && text[at + same] == name[same]) same++;
+        // The analyzer does not see what the kernel writes; clearing the text would call memset(3).
+        __attribute__((suppress)) while (same < NAME && text[at + same] == name[same]) same++;
         if (same < NAME) continue;
         uint64_t count = 0;
         for (at += NAME; at < size && text[at] >= '0' && text[at] <= '9'; at++)
