@@ -129,8 +129,11 @@ struct Measure: ManifestVerb {
 
 /// The program of an app, as it is started for a measurement.
 struct MeasuredProgram {
-    /// The program's absolute path, and its arguments.
-    let words: [String]
+    /// The program's absolute path, and the arguments in the manifest.
+    let command: [String]
+    /// The caller's arguments.
+    let arguments: [String]
+    var words: [String] { command + arguments }
     /// The caller's environment with that of the manifest.
     let environment: [String]
     /// Lines of the manifest that matter to a paused instance.
@@ -159,6 +162,7 @@ struct MeasuredProgram {
         if let user = manifest.user, (try? Account.named(user))?.user != getuid() {
             throw Self.refusal("the app runs as \(user); measure it as that user")
         }
+        self.arguments = arguments
         let own = manifest.environment.map(\.description)
         let names = Set(manifest.environment.map(\.name))
         environment =
@@ -168,7 +172,7 @@ struct MeasuredProgram {
             ?? ExecutableInspection.defaultSearchPath
         do throws(ExecutableError) {
             let path = try ExecutableInspection.find(program, in: searchPath)
-            words = [path] + manifest.command.dropFirst() + arguments
+            command = [path] + manifest.command.dropFirst()
         } catch {
             throw Self.refusal(error.description)
         }

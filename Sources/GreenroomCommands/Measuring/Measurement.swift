@@ -12,6 +12,7 @@ import UnitFile
 /// environment and the depth. Sockets, limits and the sandbox of the app's manifest are not measured.
 struct Measurement {
     let words: [String]
+    private let arguments: [String]
     let rounds: Int
     private(set) var contenders: [Contender]
     private let daemon: PrivateDaemon
@@ -23,6 +24,7 @@ struct Measurement {
         _ program: MeasuredProgram, rounds: Int, clock: SampleClock
     ) throws(Failure) {
         words = program.words
+        arguments = program.arguments
         environment = program.environment
         self.rounds = rounds
         self.clock = clock
@@ -41,7 +43,8 @@ struct Measurement {
     private static func manifest(_ program: MeasuredProgram, _ depth: AppManifest.Depth?) -> String
     {
         let lines =
-            ["[App]", "Exec=" + UnitFile.quoted(program.words[0])] + program.settings.app
+            ["[App]", "Exec=" + program.command.map(UnitFile.quoted).joined(separator: " ")]
+            + program.settings.app
             + ["[Prewarm]", "Depth=\((depth ?? .none).rawValue)", "When=never", "Count=1"]
             + (depth == nil ? [] : program.settings.prewarm)
         return lines.joined(separator: "\n") + "\n"
@@ -101,12 +104,16 @@ struct Measurement {
         }
         var call = Control.LaunchCall(app: app)
         call.isAttached = true
-        call.arguments = words.dropFirst().map(ByteString.text)
+        call.arguments = arguments.map(ByteString.text)
         call.callerEnvironment = environment.map(ByteString.text)
         (call.standardInput, call.standardOutput, call.standardError) = (0, 1, 0)
+        let directory = try Self.system { () throws(SystemError) in
+            try FileDescriptor.open("/proc/self/cwd", FileDescriptor.pathOnly | O_DIRECTORY)
+        }
+        call.workingDirectoryDescriptor = 2
         clock.begin()
         let reply = try client.call(
-            .launch(call), descriptors: [null.rawValue, pipe.writing.rawValue])
+            .launch(call), descriptors: [null.rawValue, pipe.writing.rawValue, directory.rawValue])
         guard case .launched(let launched) = reply else { throw .unknown("another question") }
         let (first, output) = try clock.read(pipe.reading, closing: pipe.writing)
         guard case .exited(let exited) = try client.call(.wait(.instance(launched.instance)))
