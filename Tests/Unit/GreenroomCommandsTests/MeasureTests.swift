@@ -1,6 +1,5 @@
 import GreenroomManifest
 import Testing
-import UnitFile
 
 @testable import GreenroomCommands
 
