@@ -137,7 +137,12 @@ import Testing
             if bytes.count > 6, bytes[6] >= 32 { continue }
             if let message = try? AppMessage(decoding: bytes, descriptorCount: descriptors) {
                 // A reason that is not known counts as `failed`, because the process has started.
-                if case .startedAnew(_, .failed) = message { continue }
+                let status = bytes[40..<44].reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+                if case .startedAnew(_, .failed) = message,
+                    AnewReason(rawValue: Int32(bitPattern: status)) == nil
+                {
+                    continue
+                }
                 #expect(try message.encoded().prefix(48) == bytes.prefix(48))
                 decoded += 1
             }
