@@ -18,15 +18,24 @@ const variables = 'NODE_CHANNEL_* NODE_CLUSTER_* NODE_COMPILE_* NODE_DEBUG* NODE
   'NODE_UNIQUE_ID NODE_USE_* NODE_V8_* FORCE_COLOR NO_COLOR OPENSSL_* SSL_CERT_* UV_* WATCH_* LANG LANGUAGE LC_* LD_*';
 
 delete require.cache[__filename];
-if (process.argv[1] === path.join(__dirname, 'placeholder')) {
+if (realPath(process.argv[1]) === path.join(__dirname, 'placeholder')) {
   prepare();
 } else {
   // A worker thread, which inherits the options of the process.
   process.execArgv = optionsOf(process.execArgv);
 }
 
+// Node names modules by their real paths, and what it was called with as it was called.
+function realPath(name) {
+  try {
+    return fs.realpathSync(name);
+  } catch {
+    return undefined; // no name, or of no file
+  }
+}
+
 function optionsOf(words) {
-  const hook = words.findIndex((word, i) => word === '-r' && words[i + 1] === __filename);
+  const hook = words.findIndex((word, i) => word === '-r' && realPath(words[i + 1]) === __filename);
   return hook < 0 ? words : [...words.slice(0, hook), ...words.slice(hook + 2)];
 }
 
