@@ -14,8 +14,20 @@ import Testing
 
     /// Two environments that were one to the daemon when it knew them by their digest (FNV-1a).
     private static let good = ["LANG=-322UHyqeJd"]
-    private static let evil = ["LD_PRELOAD=/tmp/greenroom-1j5x9loGc1o.so"]
+    private static let evil = ["LD_PRELOAD=\(evilLibrary)"]
+    private static let evilLibrary = "/tmp/greenroom-\(mark).so"
     private static let mark = "1j5x9loGc1o"
+    /// The digest needs this very name. It must exist: what the dynamic linker prints about a missing
+    /// one would forbid to pause.
+    private static let linked: Result<Void, any Error> = Result {
+        let built = try compileProbe(
+            "behave.c", with: ProbeCompiler("clang", ["-DLIBRARY", "-shared", "-fPIC"]))
+        unlink(evilLibrary)
+        try #require(symlink(built, evilLibrary) == 0)
+        atexit { unlink("/tmp/greenroom-1j5x9loGc1o.so") }
+    }
+
+    init() throws { try Self.linked.get() }
 
     private func daemon(_ apps: TestApp...) throws -> TestDaemon {
         try requireOrSkip(getuid() == 0, "only root can be several users")

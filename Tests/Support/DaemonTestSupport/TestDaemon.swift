@@ -294,8 +294,13 @@ public final class TestDaemon {
         let client = try client()
         let files = try Inotify()
         _ = try files.watch(directory.path, for: UInt32(IN_CREATE | IN_MODIFY | IN_DELETE))
+        // Other events may go on without end.
+        let deadline = ContinuousClock.now + .milliseconds(4 * Int(Processes.deadline))
         while true {
             if let fact = try look(client) { return fact }
+            if ContinuousClock.now > deadline {
+                throw TestError("waiting for \(what): there were events, but not this; \(log)")
+            }
             do { try watcher.next(or: files.descriptor.rawValue) } catch {
                 throw TestError("waiting for \(what): \(error); \(log)")
             }
