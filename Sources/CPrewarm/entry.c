@@ -14,9 +14,10 @@
 /// dl_iterate_phdr(3). Constructors of libraries that the program opens later with dlopen(3) get
 /// the prewarm's argc and argv from glibc, which keeps its own copy out of reach. Their environ is
 /// right. But Go looks for the variables after argv, so os.Getenv of such a library shows the
-/// prewarm's.
+/// prewarm's. The same holds for those that are opened before the pause (libraries.h).
 
 #include "channel.h"
+#include "libraries.h"
 #include "pause.h"
 #include "surroundings.h"
 #include "symbols.h"
@@ -51,6 +52,7 @@ static void prepare(int argc, char **argv) {
     struct traces traces = traces_read(environment);
     if (traces.channel < 0 || !traces_name_this_executable(&traces)) return;
     if (!channel_open(traces.channel, traces.channel_inode)) return;
+    if (traces.libraries) libraries_remember(traces.libraries);
     // A script's process has the script's name, also if its interpreter was executed directly.
     if (traces.name) sys_prctl(PR_SET_NAME, (long)traces.name, 0, 0);
     traces_scrub(environment, symbols_own_path(), traces.pauses_by_call);
@@ -74,7 +76,8 @@ __attribute__((constructor)) static void prepare_early(int argc, char **argv) {
 static struct launch wait_for_launch(enum gr_pause_reason reason) {
     if (sys_getpid() != owner) sys_exit(0);
     is_waiting = false;
-    bool unchanged = arguments_find_own_variables() && surroundings_are_unchanged();
+    bool unchanged = arguments_find_own_variables() && surroundings_are_unchanged()
+        && libraries_are_harmless();
     // A program that pauses by a call does so after code of its own, and is responsible for it.
     if (!unchanged && reason == GR_PAUSED_AT_MAIN) {
         channel_send_error(ENOTRECOVERABLE, 0);
@@ -148,6 +151,7 @@ EXPORT int __libc_start_main(main_function main, int argc, char **argv, void (*i
     start_function start = (start_function)symbol_find("__libc_start_main");
     if (!start) sys_exit(127);
     if (is_waiting && !pauses_by_call) {
+        loader_fini = libraries_open(loader_fini);
         struct launch launch = wait_for_launch(GR_PAUSED_AT_MAIN);
         // This frame lasts as long as the program.
         size_t size = arguments_stack_byte_count(&launch);

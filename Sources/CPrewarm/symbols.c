@@ -113,18 +113,105 @@ static const ElfW(Sym) * find_by_walk(const struct symbol_table *table, const ch
     return NULL;
 }
 
+static const ElfW(Sym) * find_in(const struct symbol_table *table, const char *name) {
+    if (table->gnu_hash) return find_by_gnu_hash(table, name);
+    return table->hash ? find_by_walk(table, name) : NULL;
+}
+
 void *symbol_find(const char *name) {
     struct symbol_table table;
     for (const struct link_map *object = first_object; object; object = object->l_next) {
         if (object->l_ld == _DYNAMIC || !read_table(object, &table)) continue;
-        const ElfW(Sym) *symbol = NULL;
-        if (table.gnu_hash)
-            symbol = find_by_gnu_hash(&table, name);
-        else if (table.hash)
-            symbol = find_by_walk(&table, name);
+        const ElfW(Sym) *symbol = find_in(&table, name);
         if (symbol) return (void *)(table.base + symbol->st_value);
     }
     return NULL;
+}
+
+const struct link_map *symbols_last_object(void) {
+    const struct link_map *object = first_object;
+    while (object && object->l_next) object = object->l_next;
+    return object;
+}
+
+/// The number of symbols up to the last that can be found by its hash.
+static uint32_t symbol_count(const struct symbol_table *table) {
+    if (table->hash) return table->hash[1];
+    if (!table->gnu_hash) return 0;
+    uint32_t bucket_count = table->gnu_hash[0], first_hashed = table->gnu_hash[1];
+    uint32_t bloom_words = table->gnu_hash[2] * (uint32_t)(sizeof(ElfW(Addr)) / sizeof(uint32_t));
+    const uint32_t *buckets = table->gnu_hash + 4 + bloom_words;
+    const uint32_t *chains = buckets + bucket_count;
+    uint32_t last = 0;
+    for (uint32_t i = 0; i < bucket_count; i++)
+        if (buckets[i] > last) last = buckets[i];
+    if (last < first_hashed) return first_hashed;
+    while (!(chains[last - first_hashed] & 1)) last++;
+    return last + 1;
+}
+
+/// Whether the symbol is a definition that others bind to before all others.
+static bool is_strong(const ElfW(Sym) * symbol) {
+    unsigned char type = ELF64_ST_TYPE(symbol->st_info);
+    return symbol->st_shndx != SHN_UNDEF && ELF64_ST_BIND(symbol->st_info) == STB_GLOBAL
+        && (type == STT_FUNC || type == STT_OBJECT || type == STT_NOTYPE);
+}
+
+/// Whether an object that was loaded with the executable, up to `last`, defines the name.
+static bool is_linked(const char *name, const struct link_map *last) {
+    struct symbol_table table;
+    for (const struct link_map *object = first_object->l_next; object; object = object->l_next) {
+        bool is_other = object->l_ld != _DYNAMIC && read_table(object, &table);
+        if (is_other && find_in(&table, name)) return true;
+        if (object == last) break;
+    }
+    return false;
+}
+
+/// Whether an object uses a strong definition of the executable that no other object repeats.
+static bool refers_to_executable(const struct symbol_table *table,
+                                 const struct symbol_table *executable,
+                                 const struct link_map *last) {
+    // What an object does not define has no hash. With a GNU hash, such symbols come first.
+    uint32_t count = table->gnu_hash ? table->gnu_hash[1] : symbol_count(table);
+    for (uint32_t index = 1; index < count; index++) {
+        if (table->symbols[index].st_shndx != SHN_UNDEF) continue;
+        const char *name = table->names + table->symbols[index].st_name;
+        const ElfW(Sym) *found = find_in(executable, name);
+        if (found && is_strong(found) && !is_linked(name, last)) return true;
+    }
+    return false;
+}
+
+/// Start code that each object has, and that is not bound by name.
+static bool is_start_code(const char *name) {
+    return text_equals(name, "_init") || text_equals(name, "_fini");
+}
+
+/// Whether an object has a function of its own that is bound to the executable's instead.
+static bool hides_behind_executable(const struct symbol_table *table,
+                                    const struct symbol_table *executable,
+                                    const struct link_map *last) {
+    uint32_t count = symbol_count(executable);
+    for (uint32_t index = 1; index < count; index++) {
+        const ElfW(Sym) *symbol = &executable->symbols[index];
+        const char *name = executable->names + symbol->st_name;
+        if (!is_strong(symbol) || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC) continue;
+        if (find_in(table, name) && !is_start_code(name) && !is_linked(name, last)) return true;
+    }
+    return false;
+}
+
+bool symbols_reach_executable(const struct link_map *last) {
+    struct symbol_table executable, table;
+    if (!last || !read_table(first_object, &executable)) return false;
+    for (const struct link_map *object = last->l_next; object; object = object->l_next) {
+        if (!read_table(object, &table)) continue;
+        if (refers_to_executable(&table, &executable, last)
+            || hides_behind_executable(&table, &executable, last))
+            return true;
+    }
+    return false;
 }
 
 const char *symbols_own_path(void) {

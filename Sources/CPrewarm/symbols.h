@@ -3,6 +3,7 @@
 #define GREENROOM_SYMBOLS_H
 
 #include <link.h>
+#include <stdbool.h>
 
 /// Must be called once before the functions below; `auxv` is the process's auxiliary vector.
 void symbols_locate(const ElfW(auxv_t) * auxv);
@@ -10,6 +11,14 @@ void symbols_locate(const ElfW(auxv_t) * auxv);
 /// The first definition of `name` in scope order, except the shim's, or null. Thread-local symbols
 /// are not found.
 void *symbol_find(const char *name);
+
+/// The object that was loaded last.
+const struct link_map *symbols_last_object(void);
+
+/// Whether an object that was loaded after `last` uses a function or variable of the executable's
+/// own, or hides one of its own behind it. What libraries define that were loaded before, the
+/// executable only repeats: a copy of a variable, or another malloc(3).
+bool symbols_reach_executable(const struct link_map *last);
 
 /// The path from which this object was loaded, as the dynamic linker spells it, or null.
 const char *symbols_own_path(void);

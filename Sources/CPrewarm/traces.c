@@ -26,6 +26,8 @@ struct traces traces_read(char **environment) {
             (void)text_number(&value, &traces.written);
         else if ((value = text_after(*entry, PREFIX "NAME=")))
             traces.name = value;
+        else if ((value = text_after(*entry, PREFIX "LIBRARIES=")))
+            traces.libraries = value;
         else if ((value = text_after(*entry, PREFIX "PAUSE=")))
             traces.pauses_by_call = text_equals(value, "call");
     }

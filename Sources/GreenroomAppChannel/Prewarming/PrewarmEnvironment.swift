@@ -11,6 +11,8 @@ public enum PrewarmEnvironment {
     public static let writtenName = "GREENROOM_WRITTEN"
     /// The name that the process gets instead of that of its executable (proc_pid_comm(5)).
     public static let processNameName = "GREENROOM_NAME"
+    /// The libraries to open before the pause: absolute paths, separated by colons.
+    public static let librariesName = "GREENROOM_LIBRARIES"
     public static let preloadName = "LD_PRELOAD"
 
     /// The number of the channel's descriptor. Programs rely on their first descriptor being 3, so
