@@ -37,7 +37,9 @@ lambda do
     give_up.("#{name}: #{error.message}")
   end
 
-  forget_this_file = -> { $LOADED_FEATURES.delete_if { |path| path.start_with?("#{File.dirname(__dir__)}/") } }
+  # __FILE__ is this file's name as Ruby was called with it, __dir__ has no symbolic link.
+  folders_of_hooks = [File.dirname(__FILE__, 2), File.dirname(__dir__)].map { |path| "#{path}/" }
+  forget_this_file = -> { $LOADED_FEATURES.delete_if { |path| path.start_with?(*folders_of_hooks) } }
 
   # What was loaded, and where a require would look first.
   watch_files = lambda do
