@@ -40,11 +40,13 @@ extension Lifecycle {
 
     /// An interruption of the instance may have begun or ended.
     mutating func reviewInterruption(of id: InstanceIdentifier) {
-        switch (self[id].record.manner, self[id].record.state) {
-        case (.acknowledging, .active), (.acknowledging, .inactive): proceed(id)
-        case (.program, .active): if isInterrupted(id) { move(id, to: .inactive) }
-        case (.program, .inactive): if !isInterrupted(id) { move(id, to: .active) }
-        case (_, _): break
+        let record = self[id].record
+        guard record.state == .active || record.state == .inactive else { return }
+        switch record.manner {
+        case .acknowledging: proceed(id)
+        case .program:
+            let state: ExecutionState = isInterrupted(id) ? .inactive : .active
+            if state != record.state { move(id, to: state) }
         }
     }
 
