@@ -183,7 +183,7 @@ demo: setup-demo release samples
 	@$(AS_USER) Tests/Demo/demo.sh $(PRODUCT)
 demo-systemd: setup release
 	@$(AS_USER) Tests/Demo/systemd.sh $(PRODUCT)
-bench: setup-demo release $(BENCH_PROGRAMS)
+bench: setup-demo samples $(BENCH_PROGRAMS)
 	@$(AS_USER) Tests/Benchmarks/bench.py --product $(PRODUCT) --programs $(BENCH)
 	@$(AS_USER) Tests/Benchmarks/underway.py --product $(PRODUCT) --programs $(BENCH)
 	@$(AS_USER) Tests/Benchmarks/protocol.py --product $(PRODUCT) --programs $(BENCH)

@@ -285,7 +285,7 @@ def main():
         # Both are launched before anything is measured, and the one that is measured running stays running.
         for identifier in SERVERS:
             daemon.install(
-                identifier, f"[App]\nType=application-kit\nExec={product}/greenroom-echo\nBackgroundGraceSec=1h\n"
+                identifier, f"[App]\nType=application-kit\nExec={product}/samples/greenroom-echo\nBackgroundGraceSec=1h\n"
                 f"[Socket]\nListenStream={folder}/{identifier}\n[Prewarm]\nWhen=never\n")
         stamp = programs / "stamp.so"
         real = {}
