@@ -21,25 +21,23 @@ struct IsEnabled: ManifestVerb {
         var isEnabled = false
         for app in apps {
             let name = try manifests.name(app)
-            let word = try word(name, manifests)
+            let word = try manifests.enablement(of: name)
             if word == "enabled" { isEnabled = true }
             if !quiet { console.line(word) }
         }
         return isEnabled ? 0 : 1
     }
+}
 
-    /// The words of systemctl(1).
-    private func word(
-        _ name: ManifestName, _ manifests: InstalledManifests
-    ) throws(Failure) -> String {
-        let file = try manifests.file(name)
+extension InstalledManifests {
+    /// Whether the daemon starts the app by itself, in a word of systemctl(1).
+    func enablement(of name: ManifestName) throws(Failure) -> String {
+        let file = try file(name)
         if file.isMasked { return "masked" }
-        let occasions = StartOccasion.allCases
-        if occasions.contains(where: { manifests.folders.enabled(for: $0).contains(name) }) {
+        if StartOccasion.allCases.contains(where: { folders.enabled(for: $0).contains(name) }) {
             return "enabled"
         }
-        let sources = try InstalledManifests.change { () throws(SystemError) in try file.read() }
-        return manifests.read(sources, name).manifest?.wantedBy.isEmpty == false
-            ? "disabled" : "static"
+        let sources = try Self.change { () throws(SystemError) in try file.read() }
+        return read(sources, name).manifest?.wantedBy.isEmpty == false ? "disabled" : "static"
     }
 }

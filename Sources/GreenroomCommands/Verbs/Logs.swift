@@ -77,8 +77,7 @@ struct Logs: ParsableCommand {
     func run() throws {
         let console = StandardConsole()
         let path = daemon.path
-        let places = ["/usr/bin/journalctl", "/bin/journalctl"]
-        guard let program = places.first(where: { unsafe access($0, X_OK) == 0 }) else {
+        guard let program = Journal.program else {
             console.complain(
                 "there is no journalctl: without systemd, what apps write goes to greenroomd's own "
                     + "standard error")

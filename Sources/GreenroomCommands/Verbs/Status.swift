@@ -5,7 +5,10 @@ struct Status: Verb {
     static let configuration = CommandConfiguration(
         commandName: "status",
         abstract: "Show instances: all, those of some apps, or one.",
-        discussion: "Instances that have ended are remembered for a while.")
+        discussion: """
+            Instances that have ended are remembered for a while. Of each app that is named, its \
+            manifest, its processes and its latest lines in the journal are shown as well.
+            """)
 
     @Argument(help: "The apps, or patterns. Default: all.", completion: Candidates.apps)
     var apps: [String] = []
@@ -31,6 +34,7 @@ struct Status: Verb {
     func perform(_ client: ControlClient, _ console: any Console) throws(Failure) -> Int32 {
         var code: Int32 = 0
         var instances: [Control.InstanceStatus] = []
+        var named: [String] = []
         if apps.isEmpty {
             guard case .status(let all) = try client.call(.status(instance.map { .instance($0) }))
             else { return 1 }
@@ -39,6 +43,7 @@ struct Status: Verb {
             code = forEach(apps, client, console) { app throws(Failure) in
                 guard case .status(let own) = try client.call(.status(.app(app))) else { return }
                 instances += own
+                named.append(app)
             }
             if code != 0, instances.isEmpty { return code }
         }
@@ -51,7 +56,18 @@ struct Status: Verb {
             output.json
                 ? Report.json(ControlReply.status(instances))
                 : Report.instances(instances, now: Phrase.now, appearance))
-        if apps.isEmpty, instance == nil, !output.json,
+        if output.json { return code }
+        if !named.isEmpty {
+            let manifests = try? InstalledManifests(daemon)
+            for app in named {
+                let own = instances.filter { $0.app == app }
+                let details = AppDetails(
+                    of: app, own, manifests, knowsProcesses: client.sharesProcessNumbers,
+                    isUsers: client.path != SocketPath.system)
+                console.write(Report.details(details, appearance))
+            }
+        }
+        if apps.isEmpty, instance == nil,
             case .described(let daemon) = try client.call(.describe)
         {
             console.write(Report.degradation(daemon.degraded, appearance))

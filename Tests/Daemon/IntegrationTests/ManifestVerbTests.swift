@@ -1,6 +1,7 @@
 import DaemonTestSupport
 import Glibc
 import GreenroomControl
+import GreenroomLinux
 import TestSupport
 import Testing
 
@@ -227,5 +228,25 @@ import Testing
         _ = try client.wait(instance.instance)
         #expect(try run("is-active", Self.app).exit == .status(3))
         #expect(try run("is-enabled", Self.app).exit == .status(1))
+    }
+
+    @Test func `status of an app shows its manifest, and its processes as a tree`() throws {
+        try daemon.directory.write(
+            "[App]\nExec=/bin/sh -c 'sleep 1000 & wait'\n[Install]\nWantedBy=boot\n",
+            to: "vendor/\(Self.app).app")
+        _ = try client.reload()
+        let process = try #require(try client.launch(Self.app).processId)
+        // The shell starts its child after the launch.
+        try Processes.wait("the shell has no child") {
+            try ProcessTable.entries().contains { $0.parent == process && $0.hasExecuted }
+        }
+        let text = try run("status", Self.app).text
+        #expect(
+            text.contains("manifest: \(daemon.directory.path)/vendor/\(Self.app).app (disabled)"))
+        #expect(text.contains("    \(process) /bin/sh -c sleep 1000 & wait\n      "))
+        #expect(text.contains(" sleep 1000\n"))
+        // Scripts read the table of all instances, and JSON: neither has more lines.
+        #expect(!(try run("status").text.contains("manifest:")))
+        #expect(try run("status", Self.app, "--json").text.split(separator: "\n").count == 1)
     }
 }

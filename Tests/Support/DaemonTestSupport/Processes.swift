@@ -93,7 +93,7 @@ public enum Processes {
         }
     }
 
-    private static func wait(_ complaint: String, _ fact: () throws -> Bool) throws {
+    public static func wait(_ complaint: String, _ fact: () throws -> Bool) throws {
         let end = ContinuousClock.now.advanced(by: .milliseconds(deadline))
         while try !fact() {
             guard ContinuousClock.now < end else { throw TestError(complaint) }

@@ -48,6 +48,38 @@ import VarlinkTestSupport
         #expect(Report.instances([], now: 0) == "No instances.\n")
     }
 
+    @Test func `status of an app shows its manifest, its processes and its log`() {
+        var details = AppDetails(app: "org.git.git")
+        #expect(Report.details(details) == "")
+        details.files = ["/etc/greenroom/apps/org.git.git.app", "/run/git\u{1B}.d/10.conf"]
+        details.enablement = "enabled"
+        details.processes = [
+            (
+                4,
+                InstanceProcesses(
+                    [
+                        .init(pid: 71, depth: 0, command: "git daemon"),
+                        .init(pid: 72, depth: 1, command: "[git]"),
+                    ], cpuUSec: 1_500_000)
+            )
+        ]
+        details.log = ["Nov 26 git[71]: ready"]
+        #expect(
+            Report.details(details) == """
+
+                org.git.git
+                  manifest: /etc/greenroom/apps/org.git.git.app (enabled)
+                  drop-in: /run/git\\x1b.d/10.conf
+                  processes of instance 4, 1.5 s of processor time:
+                    71 git daemon
+                      72 [git]
+                  journal:
+                    Nov 26 git[71]: ready
+
+                """)
+        #expect(InstanceProcesses.usage(in: "usage_usec 42\nuser_usec 2\n") == 42)
+    }
+
     @Test func `status names the features that the daemon lacks`() {
         #expect(Report.degradation([]) == "")
         #expect(
