@@ -193,7 +193,9 @@ static void watch_open_files(void) {
         char path[4096];
         struct stat status;
         ssize_t length = readlinkat(number, entry->d_name, path, sizeof path - 1);
-        if (length <= 0 || fstat(atoi(entry->d_name), &status) != 0) continue;
+        // The streams of the pause are not those of the launch, and may be files.
+        if (length <= 0 || atoi(entry->d_name) <= 2) continue;
+        if (fstat(atoi(entry->d_name), &status) != 0) continue;
         path[length] = 0;
         if (path[0] == '/' && S_ISREG(status.st_mode)) files_watch(path);
     }
