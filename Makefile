@@ -186,6 +186,7 @@ demo-systemd: setup release
 bench: setup-demo samples $(BENCH_PROGRAMS)
 	@$(AS_USER) Tests/Benchmarks/bench.py --product $(PRODUCT) --programs $(BENCH)
 	@$(AS_USER) Tests/Benchmarks/underway.py --product $(PRODUCT) --programs $(BENCH)
+	@$(AS_USER) Tests/Benchmarks/runtimes.py --product $(PRODUCT)
 	@$(AS_USER) Tests/Benchmarks/protocol.py --product $(PRODUCT) --programs $(BENCH)
 	@$(AS_USER) Tests/Benchmarks/scale.py --product $(PRODUCT) --programs $(BENCH)
 	@$(call link_dynamically,bench-plain-app bench-kit-app)
