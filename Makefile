@@ -105,12 +105,12 @@ release: setup $(SHIM) $(RUNTIMES_PRODUCTS)
 	    [ ! $(LINK)/$${program##*/}.order -nt $$program ] || rm -f $$program; done
 	@mkdir -p $(STATIC_CXX)
 	@ln -sf "$$($(CLANG) -print-file-name=libstdc++.a)" $(STATIC_CXX)/
-	@$(call link_dynamically,greenroomd greenroom-bus greenroom-conformance)
+	@$(call link_dynamically,greenroomd greenroom-bus greenroom-history greenroom-conformance)
 	@for product in greenroom-spawner greenroomctl; do \
 	    $(SWIFT) build $(call RELEASE,$$product) --scratch-path $(STATIC) \
 	        -Xswiftc -static-executable --product $$product 2>&1 | sed -E "$$STATIC_NOISE"; done
 	@mkdir -p $(PRODUCT)
-	@install -s -m 755 $(PROGRAMS) $(addprefix $(DAEMON)/release/greenroom-,bus conformance) $(PRODUCT)/
+	@install -s -m 755 $(PROGRAMS) $(addprefix $(DAEMON)/release/greenroom-,bus history conformance) $(PRODUCT)/
 	@install -m 644 $(SHIM) $(PRODUCT)/
 	@$(call runtimes_install,$(PRODUCT))
 # Where what runs has changed much; x86-64, needs leave to trace (ptrace).
@@ -215,7 +215,7 @@ units:
 install: $(if $(wildcard $(PRODUCT)/greenroomctl),,samples) units
 	@install -D -m 755 -t $(DESTDIR)$(BINDIR) $(PRODUCT)/greenroomctl
 	@install -D -m 755 -t $(DESTDIR)$(LIBEXECDIR) $(PRODUCT)/greenroomd $(PRODUCT)/greenroom-spawner \
-	    $(PRODUCT)/greenroom-bus $(PRODUCT)/greenroom-conformance
+	    $(PRODUCT)/greenroom-bus $(PRODUCT)/greenroom-history $(PRODUCT)/greenroom-conformance
 	@install -m 644 -t $(DESTDIR)$(LIBEXECDIR) $(PRODUCT)/libgreenroom-prewarm.so
 	@cd $(PRODUCT) && find runtimes -type f ! -name '*.pyc' \
 	    -exec install -D -m 644 '{}' '$(abspath $(DESTDIR)$(LIBEXECDIR))/{}' ';'

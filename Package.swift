@@ -2,7 +2,9 @@
 import PackageDescription
 
 /// Programs that tests start.
-let daemon: [Target.Dependency] = ["greenroomd", "greenroom-spawner", "greenroomctl"]
+let daemon: [Target.Dependency] = [
+    "greenroomd", "greenroom-spawner", "greenroomctl", "greenroom-history",
+]
 let samples: [Target.Dependency] = ["greenroom-notes", "greenroom-echo", "greenroom-fetch"]
 
 let package = Package(
@@ -12,6 +14,7 @@ let package = Package(
         .executable(name: "greenroom-spawner", targets: ["greenroom-spawner"]),
         .executable(name: "greenroomctl", targets: ["greenroomctl"]),
         .executable(name: "greenroom-bus", targets: ["greenroom-bus"]),
+        .executable(name: "greenroom-history", targets: ["greenroom-history"]),
         .executable(name: "greenroom-conformance", targets: ["greenroom-conformance"]),
         .executable(name: "greenroom-simulate", targets: ["greenroom-simulate"]),
         .library(name: "ApplicationKit", targets: ["ApplicationKit"]),
@@ -28,6 +31,7 @@ let package = Package(
             name: "greenroom-spawner", dependencies: ["GreenroomSpawner", "GreenroomLinux"]),
         .executableTarget(name: "greenroomctl", dependencies: ["GreenroomCommands"]),
         .executableTarget(name: "greenroom-bus", dependencies: ["GreenroomBus"]),
+        .executableTarget(name: "greenroom-history", dependencies: ["GreenroomHistory"]),
         .executableTarget(
             name: "greenroom-conformance", dependencies: ["GreenroomAppChannel", "GreenroomLinux"]),
 
@@ -51,6 +55,10 @@ let package = Package(
         .target(
             name: "GreenroomBus",
             dependencies: ["GreenroomControl", "GreenroomLinux", "Systemd", "Varlink"]),
+        // The only user of SQLite.
+        .target(
+            name: "GreenroomHistory",
+            dependencies: ["CSQLite", "GreenroomControl", "GreenroomLinux", "Varlink"]),
 
         .target(
             name: "AppFolders",
@@ -84,6 +92,9 @@ let package = Package(
         .target(name: "CSeccomp"),
         .systemLibrary(
             name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+
+        .systemLibrary(
+            name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
 
         // Sample apps, used by the demo.
         .executableTarget(
@@ -205,7 +216,8 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "DaemonTestSupport", "GreenroomControl", "GreenroomLinux", "TestSupport",
+                "CTestSupport", "DaemonTestSupport", "GreenroomControl", "GreenroomLinux",
+                "TestSupport",
                 "Varlink", "VarlinkTestSupport",
             ] + daemon, path: "Tests/Daemon/IntegrationTests"),
         .testTarget(

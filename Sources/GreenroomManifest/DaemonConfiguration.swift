@@ -51,6 +51,11 @@ public struct DaemonConfiguration: Hashable, Sendable {
     /// load per processor is above this, in hundredths.
     public var offersScheduledWork = true
     public var taskMaximalLoadPercent = 100
+    /// `History=`: whether launches are kept. `HistoryDays=`, `HistoryLaunchesPerUser=`: for how
+    /// long, and how many of each user's apps.
+    public var keepsHistory = true
+    public var historyDays = 30
+    public var historyLaunchesPerUser = 10_000
 
     public init() {
         policy.prewarmStartDelay = .seconds(10)
@@ -102,6 +107,7 @@ extension DaemonConfiguration {
         set(\.connectionsMax, "ConnectionsMax", &reader, integer(1...65536))
         readConditions(&reader)
         readBackgroundTime(&reader)
+        readHistory(&reader)
         controlGroups = groups("ControlGroups", &reader)
         observeGroups = groups("ObserveGroups", &reader)
         administerGroups = groups("AdministerGroups", &reader)
@@ -162,6 +168,15 @@ extension DaemonConfiguration {
         set(\.taskMaximalLoadPercent, "TaskMaxLoad", &reader) { value throws(ValueError) in
             try value.hundredths(0...1000)
         }
+    }
+
+    private mutating func readHistory(_ reader: inout SectionReader) {
+        set(\.keepsHistory, "History", &reader) { value throws(ValueError) in
+            try value.boolean()
+        }
+        set(\.historyDays, "HistoryDays", &reader, integer(1...3650))
+        set(
+            \.historyLaunchesPerUser, "HistoryLaunchesPerUser", &reader, integer(1...1_000_000))
     }
 
     private static let section = "Greenroom"

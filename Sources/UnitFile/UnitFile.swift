@@ -80,6 +80,17 @@ public struct Value: Hashable, Sendable {
     /// The pieces in order. There is at least one.
     var pieces: [Piece]
 
+    /// A value that comes from no file, for example from a command line.
+    public init(_ text: String) {
+        self.init(
+            text: text, pieces: [Piece(offset: 0, position: Position(line: 1, column: 1))])
+    }
+
+    init(text: String, pieces: [Piece]) {
+        self.text = text
+        self.pieces = pieces
+    }
+
     /// The position of a byte of the text. For an offset beyond the end, the position of the end.
     public func position(at offset: Int) -> Position {
         let offset = min(max(0, offset), text.utf8.count)

@@ -24,6 +24,11 @@ enum Phrase {
         }
     }
 
+    /// A time of any length: `1.2 ms`, `3.4 s`, then as an age.
+    static func span(uSec: Int64) -> String {
+        uSec < 120_000_000 ? duration(uSec: uSec) : age(uSec: uSec)
+    }
+
     static func bytes(_ count: UInt64) -> String {
         switch count {
         case ..<1024: "\(count) B"
@@ -50,7 +55,8 @@ enum Phrase {
         }
     }
 
-    static func exit(_ exit: Control.ExitRecord) -> String {
+    /// How an instance ended; with how long it ran, if that is known.
+    static func exit(_ exit: Control.ExitRecord, after uSec: Int64? = nil) -> String {
         let how =
             if let signal = exit.signal {
                 "\(signalName(signal))\(exit.coreDumped ? ", core dumped" : "")"
@@ -60,6 +66,12 @@ enum Phrase {
                 "unseen"
             }
         return "\(exit.reason.words) (\(how))"
+            + (uSec.map { " after " + span(uSec: $0) } ?? "")
+    }
+
+    /// Who asked for a launch: `greenroomctl (process 4711 of user 1000)`.
+    static func caller(_ caller: Control.Caller) -> String {
+        "\(caller.program?.harmless ?? "?") (process \(caller.processId) of user \(caller.userId))"
     }
 
     static func signalName(_ signal: Int32) -> String {
@@ -84,6 +96,16 @@ enum Phrase {
         }
         let parts = unsafe [fields.tm_hour, fields.tm_min, fields.tm_sec].map { digits(Int($0), 2) }
         return parts.joined(separator: ":") + "." + digits(Int(uSec / 1000 % 1000), 3)
+    }
+
+    /// The local date and time, `2026-05-01 14:03:59`.
+    static func dateAndTime(uSec: Int64) -> String {
+        var seconds = time_t(uSec / 1_000_000)
+        var fields = unsafe tm()
+        unsafe localtime_r(&seconds, &fields)
+        var buffer = [CChar](repeating: 0, count: 32)
+        let count = unsafe strftime(&buffer, buffer.count, "%Y-%m-%d %H:%M:%S", &fields)
+        return String(decoding: buffer[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
     /// CLOCK_REALTIME in microseconds.

@@ -92,7 +92,7 @@ enum Report {
             table.add(
                 [
                     String(instance.instance), instance.app,
-                    instance.exit.map(Phrase.exit) ?? instance.state.words,
+                    instance.exit.map { Phrase.exit($0) } ?? instance.state.words,
                     Phrase.age(uSec: now - instance.sinceTimestampUSec),
                     instance.processId.map { String($0) } ?? "-", launch,
                     instance.byteCount.map(Phrase.bytes) ?? "-",
@@ -166,7 +166,14 @@ enum Report {
             // The time is not known if an earlier daemon served the launch, or if no client asked
             // for it.
             if launch.elapsedUSec > 0 { text += ", \(Phrase.duration(uSec: launch.elapsedUSec))" }
+            if let ready = launch.readyUSec {
+                text += ", ready after \(Phrase.duration(uSec: ready))"
+            }
             text += "\n"
+            if let caller = launch.caller { text += "    by \(Phrase.caller(caller))\n" }
+            if let exit = launch.exit {
+                text += "    \(Phrase.exit(exit, after: launch.ranUSec))\n"
+            }
         } else {
             text += "  last launch: none\n"
         }
@@ -184,11 +191,14 @@ extension Control.Event {
     fileprivate var summary: String {
         guard let kind = kind.known else { return kind.rawValue }
         return switch kind {
-        case .stateChanged: "\(from?.words ?? "?") -> \(to?.words ?? "?")"
+        case .stateChanged:
+            "\(from?.words ?? "?") -> \(to?.words ?? "?")"
+                + (elapsedUSec.map { ", ready after " + Phrase.duration(uSec: $0) } ?? "")
         case .launched:
             "launched: \(Phrase.launch(launchKind, coldReason, anew: anewReason))"
                 + (elapsedUSec.map { ", " + Phrase.duration(uSec: $0) } ?? "")
-        case .exited: exit.map(Phrase.exit) ?? "ended"
+                + (caller.map { ", by " + Phrase.caller($0) } ?? "")
+        case .exited: exit.map { Phrase.exit($0, after: ranUSec) } ?? "ended"
         case .reclaimed:
             "reclaimed" + (byteCount.map { " " + Phrase.bytes($0) } ?? "")
                 + (from.map { ", was \($0.words)" } ?? "")

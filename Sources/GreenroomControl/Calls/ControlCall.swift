@@ -27,6 +27,9 @@ public enum ControlCall: Hashable, Sendable {
     case debugPressure(Control.MemoryPressure)
     case metrics(app: String)
     case task(Control.TaskCall)
+    case history(Control.HistoryQuery)
+    /// Nil means the launches of every app.
+    case forgetHistory(app: String?)
 }
 
 extension Control {
@@ -67,6 +70,8 @@ extension ControlCall {
         case "Describe": self = try Self.plain(.describe, call)
         case "List": self = try Self.list(call)
         case "Verify": self = .verify(try Control.ManifestDraft.all(of: call))
+        case "History": self = .history(try Control.HistoryQuery(call.parameters))
+        case "ForgetHistory": self = try Self.forgetHistory(call)
         case "Reload": self = try Self.plain(.reload, call)
         case "Watch":
             guard call.wantsMore else { throw .expectedMore }
@@ -182,6 +187,18 @@ extension ControlCall {
         return .watch(after: after)
     }
 
+    private static func forgetHistory(_ call: Call) throws(ServiceError) -> Self {
+        var app: String?
+        for member in call.parameters.members {
+            guard member.name == "app" else { throw member.invalid }
+            app = try member.optionalText()
+            guard app?.utf8.count ?? 0 <= Control.HistoryQuery.patternByteLimit else {
+                throw member.invalid
+            }
+        }
+        return .forgetHistory(app: app)
+    }
+
     private static func app(_ call: Call) throws(ServiceError) -> String {
         var app: String?
         for member in call.parameters.members {
@@ -220,6 +237,8 @@ extension ControlCall: ParametersEncodable {
         case .debugPressure: "DebugPressure"
         case .metrics: "Metrics"
         case .task(let call): call.methodName
+        case .history: "History"
+        case .forgetHistory: "ForgetHistory"
         }
     }
 
@@ -248,6 +267,8 @@ extension ControlCall: ParametersEncodable {
         case .debugPressure(let level): writer.member("level", level)
         case .watch(let after): writer.member("after", ifPresent: after)
         case .task(let call): call.encodeMembers(to: &writer)
+        case .history(let query): query.encodeMembers(to: &writer)
+        case .forgetHistory(let app): writer.member("app", ifPresent: app)
         }
     }
 }

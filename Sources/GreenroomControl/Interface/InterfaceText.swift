@@ -269,6 +269,10 @@ extension Control {
 
         type ManifestFault (file: string, line: int, column: int, message: string)
 
+        # Who asked for a launch: the process that connected, and the name that it has given itself.
+        # For an app that asked, its identifier.
+        type Caller (userId: int, processId: int, program: ?string)
+
         type LaunchSummary (
           instance: int,
           kind: LaunchKind,
@@ -279,7 +283,14 @@ extension Control {
           timestampUSec: int,
           # With environment_mismatch: the variables in which the launch's environment differed from
           # that of the paused instance that was most like it.
-          differingVariables: ?[]string
+          differingVariables: ?[]string,
+          # Absent if the daemon launched it by itself, or if an earlier daemon served it.
+          caller: ?Caller,
+          # The time from the request until the app was ready.
+          readyUSec: ?int,
+          # How the instance ended, and how long it ran.
+          exit: ?ExitRecord,
+          ranUSec: ?int
         )
 
         # Whether the daemon keeps an app running.
@@ -346,7 +357,8 @@ extension Control {
           launchKind: ?LaunchKind,
           coldReason: ?ColdReason,
           anewReason: ?AnewReason,
-          # launch_step, launch_screen_shown, launch_screen_dropped: the time since the request
+          # launched, launch_step, launch_screen_shown, launch_screen_dropped, and state_changed from
+          # launching, when the app is ready: the time since the request
           elapsedUSec: ?int,
           # exited
           exit: ?ExitRecord,
@@ -368,7 +380,11 @@ extension Control {
           launchScreen: ?LaunchScreen,
           # task_began, task_ended
           task: ?string,
-          outcome: ?TaskOutcome
+          outcome: ?TaskOutcome,
+          # launched: who asked; absent if the daemon launched the app by itself
+          caller: ?Caller,
+          # exited: how long it ran after its launch
+          ranUSec: ?int
         )
 
         # Describes the daemon: its features, and facilities that it lacks on this machine.
@@ -673,6 +689,46 @@ extension Control {
           # Whether an instance is paused already.
           ready: bool
         )
+
+        # A launch of the history.
+        type LaunchRecord (
+          app: string,
+          # The user that the app runs as.
+          userId: int,
+          instance: int,
+          # Empty if an app asked for it.
+          launchIdentifier: string,
+          # Absent if the daemon launched it by itself.
+          caller: ?Caller,
+          kind: LaunchKind,
+          coldReason: ?ColdReason,
+          anewReason: ?AnewReason,
+          requestTimestampUSec: int,
+          # The time from the request to the program's first instruction; or to the answer, if the
+          # instance ran already.
+          elapsedUSec: ?int,
+          # The time from the request until the app was ready.
+          readyUSec: ?int,
+          # How the instance ended. Absent while it runs; with the timestamp 0 if no daemon was
+          # there to see it.
+          exit: ?ExitRecord,
+          ranUSec: ?int
+        )
+
+        # Returns launches that the daemon has kept, the latest first, at most 100 at a time: those
+        # of the caller's apps and those that the caller's user asked for.
+        method History(
+          # Identifiers, or patterns as in glob(7).
+          apps: ?[]string,
+          sinceTimestampUSec: ?int,
+          untilTimestampUSec: ?int,
+          limit: ?int,
+          # Only launches before this one: next of an earlier reply.
+          before: ?int
+        ) -> (launches: []LaunchRecord, next: ?int)
+
+        # Forgets the launches of one of the caller's apps (an identifier or a pattern), or of all.
+        method ForgetHistory(app: ?string) -> (count: int)
 
         # How short memory is.
         type MemoryPressure (none, warning, critical)

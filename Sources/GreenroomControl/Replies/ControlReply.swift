@@ -26,6 +26,9 @@ public enum ControlReply: Hashable, Sendable {
     case prepared(isReady: Bool)
     case metrics(Control.MetricsReply)
     case tasks([Control.ScheduledTask])
+    case history(Control.HistoryPage)
+    /// How many launches the daemon has forgotten.
+    case forgotten(count: Int)
 }
 
 extension ControlReply: ParametersEncodable {
@@ -60,6 +63,8 @@ extension ControlReply: ParametersEncodable {
         case .prepared(let isReady): writer.member("ready", isReady)
         case .metrics(let metrics): metrics.encodeMembers(to: &writer)
         case .tasks(let tasks): writer.member("tasks", objects: tasks)
+        case .history(let page): page.encodeMembers(to: &writer)
+        case .forgotten(let count): writer.member("count", count)
         }
     }
 
@@ -104,6 +109,9 @@ extension ControlReply: ParametersEncodable {
         case .explain: self = .explained(try Control.Explanation(parameters))
         case .prepare: self = .prepared(isReady: try Self.required("ready", parameters).bool())
         case .signal, .resetFailed, .debugPressure: self = .done
+        case .history: self = .history(try Control.HistoryPage(parameters))
+        case .forgetHistory:
+            self = .forgotten(count: try Self.required("count", parameters).integer())
         case .metrics: self = .metrics(try Control.MetricsReply(parameters))
         case .task(.list):
             self = .tasks(

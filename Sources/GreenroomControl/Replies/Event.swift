@@ -19,10 +19,15 @@ extension Control {
         public var launchKind: Word<LaunchKind>?
         public var coldReason: Word<ColdReason>?
         public var anewReason: Word<AnewReason>?
-        /// `launchStep`, `launchScreenShown`, `launchScreenDropped`: the time since the request.
+        /// `launched`: who asked; nil if the daemon launched the app by itself.
+        public var caller: Caller?
+        /// `launched`, `launchStep`, `launchScreenShown`, `launchScreenDropped`, and `stateChanged`
+        /// from `launching`, when the app is ready: the time since the request.
         public var elapsedUSec: Int64?
         /// `exited`
         public var exit: ExitRecord?
+        /// `exited`: how long it ran after its launch.
+        public var ranUSec: Int64?
         /// `reclaimed`
         public var byteCount: UInt64?
         /// `prewarmFailed`, `crashLooped`
@@ -72,6 +77,8 @@ extension Control.Event: ParametersEncodable {
         writer.member("anewReason", ifPresent: anewReason)
         writer.member("elapsedUSec", ifPresent: elapsedUSec)
         writer.member("exit", ifPresent: exit)
+        writer.member("caller", ifPresent: caller)
+        writer.member("ranUSec", ifPresent: ranUSec)
         writer.member("byteCount", ifPresent: byteCount)
         writer.member("retryAfterUSec", ifPresent: retryAfterUSec)
         writer.member("text", text)
@@ -100,8 +107,9 @@ extension Control.Event: ParametersEncodable {
             case "coldReason": coldReason = try member.optionalWord()
             case "anewReason": anewReason = try member.optionalWord()
             case "elapsedUSec": elapsedUSec = try member.optionalInteger()
-            case "exit":
-                exit = member.value == .null ? nil : try Control.ExitRecord(try member.object())
+            case "exit": exit = try Control.ExitRecord(ifPresent: member)
+            case "caller": caller = try Control.Caller(ifPresent: member)
+            case "ranUSec": ranUSec = try member.optionalInteger()
             case "byteCount": byteCount = try member.optionalInteger()
             case "retryAfterUSec": retryAfterUSec = try member.optionalInteger()
             case "text": text = try member.text()

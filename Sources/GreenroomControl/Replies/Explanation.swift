@@ -50,6 +50,12 @@ extension Control {
         public var timestampUSec: Int64
         /// The variables in which its environment differed from those of paused instances.
         public var differingVariables: [String]?
+        public var caller: Caller?
+        /// The time from the request until the app was ready.
+        public var readyUSec: Int64?
+        /// How the instance ended, and how long it ran.
+        public var exit: ExitRecord?
+        public var ranUSec: Int64?
         public init(
             instance: UInt64, kind: LaunchKind, coldReason: ColdReason? = nil,
             elapsedUSec: Int64, timestampUSec: Int64
@@ -90,6 +96,10 @@ extension Control.LaunchSummary: ParametersEncodable {
         writer.member("elapsedUSec", elapsedUSec)
         writer.member("timestampUSec", timestampUSec)
         writer.member("differingVariables", ifPresent: differingVariables)
+        writer.member("caller", ifPresent: caller)
+        writer.member("readyUSec", ifPresent: readyUSec)
+        writer.member("exit", ifPresent: exit)
+        writer.member("ranUSec", ifPresent: ranUSec)
     }
 
     init(_ object: JSONObject) throws(ServiceError) {
@@ -104,6 +114,10 @@ extension Control.LaunchSummary: ParametersEncodable {
             case "timestampUSec": timestampUSec = try member.integer()
             case "differingVariables" where member.value != .null:
                 differingVariables = try member.texts()
+            case "caller": caller = try Control.Caller(ifPresent: member)
+            case "readyUSec": readyUSec = try member.optionalInteger()
+            case "exit": exit = try Control.ExitRecord(ifPresent: member)
+            case "ranUSec": ranUSec = try member.optionalInteger()
             case _: break
             }
         }

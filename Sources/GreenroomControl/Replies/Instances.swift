@@ -122,6 +122,11 @@ extension Control.ExitRecord: ParametersEncodable {
             }
         }
     }
+
+    init?(ifPresent member: JSONObject.Member) throws(ServiceError) {
+        if member.value == .null { return nil }
+        try self.init(try member.object())
+    }
 }
 
 extension Control.InstanceStatus: ParametersEncodable {
@@ -165,8 +170,7 @@ extension Control.InstanceStatus: ParametersEncodable {
             case "launchElapsedUSec": launchElapsedUSec = try member.optionalInteger()
             case "attached": isAttached = try member.bool()
             case "byteCount": byteCount = try member.optionalInteger()
-            case "exit":
-                exit = member.value == .null ? nil : try Control.ExitRecord(try member.object())
+            case "exit": exit = try Control.ExitRecord(ifPresent: member)
             case "restartCount": restartCount = try member.optionalInteger()
             case "scenes" where member.value != .null:
                 scenes = try member.objects { (object) throws(ServiceError) in

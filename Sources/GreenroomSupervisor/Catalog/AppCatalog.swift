@@ -110,19 +110,28 @@ final class AppCatalog {
         if formerOwners.count < Self.formerOwnerLimit { formerOwners[app] = former?.account }
     }
 
-    func noteLaunch(
-        of outcome: LaunchOutcome, elapsedMicroseconds: Int64, at now: Instant, app: AppIdentifier?
-    ) {
-        guard let app, !outcome.isRepeated else { return }
+    /// Notes the app's latest launch.
+    func note(_ launch: Control.LaunchRecord, of app: AppIdentifier) {
+        guard let kind = launch.kind.known else { return }
+        let elapsed = launch.elapsedUSec ?? 0
         var summary = Control.LaunchSummary(
-            instance: outcome.instance.rawValue, kind: Control.LaunchKind(outcome.kind),
-            elapsedUSec: elapsedMicroseconds,
-            timestampUSec: WallClock.microseconds(at: now))
-        summary.coldReason = outcome.coldReason.map { .known(.init($0)) }
-        summary.anewReason = outcome.anewReason.map { .known(.init($0)) }
-        if outcome.coldReason == .environmentMismatch {
+            instance: launch.instance, kind: kind, elapsedUSec: elapsed,
+            timestampUSec: launch.requestTimestampUSec + elapsed)
+        summary.coldReason = launch.coldReason
+        summary.anewReason = launch.anewReason
+        summary.caller = launch.caller
+        if launch.coldReason == .environmentMismatch {
             summary.differingVariables = table[app]?.differingVariables
         }
+        lastLaunches[app] = summary
+    }
+
+    /// Notes what has become known of a launch, if it is the app's latest one.
+    func noteProgress(_ launch: Control.LaunchRecord, of app: AppIdentifier) {
+        guard var summary = lastLaunches[app], summary.instance == launch.instance else { return }
+        summary.readyUSec = launch.readyUSec ?? summary.readyUSec
+        summary.exit = launch.exit
+        summary.ranUSec = launch.ranUSec
         lastLaunches[app] = summary
     }
 

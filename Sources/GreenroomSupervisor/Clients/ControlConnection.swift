@@ -37,6 +37,12 @@ final class ControlConnection {
     let identifier: UInt64
     let peer: Peer
     let user: ControlUser
+    /// The name that the client's process has given itself (comm in proc(5)); nil if the process
+    /// has ended. Read when it is first asked for, after the answer to a launch.
+    private(set) lazy var program: String? = (try? SmallFile.text(of: "/proc/\(peer.pid)/comm"))
+        .map { $0.printable(atMost: Self.programNameLimit) }
+    /// The kernel cuts names to 15 bytes; those of its own threads are longer.
+    private static let programNameLimit = 64
     private let handler: any ClientHandler
     private let turns: ControlTurns
     /// Callbacks for the end of the connection. Each is called once.

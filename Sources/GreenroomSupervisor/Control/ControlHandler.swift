@@ -14,6 +14,7 @@ final class ControlHandler: ClientHandler {
     private let launchCalls: LaunchCalls
     private let instanceCalls: InstanceCalls
     private let applicationCalls: ApplicationCalls
+    private let historyCalls: HistoryCalls
     private let taskCalls: TaskCalls
     private let administrationCalls: AdministrationCalls
     private let service = Control.service(version: productVersion)
@@ -21,7 +22,7 @@ final class ControlHandler: ClientHandler {
     init(
         requests: Requests, events: EventStream, authorization: Authorization,
         reportCalls: ReportCalls, launchCalls: LaunchCalls, instanceCalls: InstanceCalls,
-        applicationCalls: ApplicationCalls, taskCalls: TaskCalls,
+        applicationCalls: ApplicationCalls, historyCalls: HistoryCalls, taskCalls: TaskCalls,
         administrationCalls: AdministrationCalls
     ) {
         self.requests = requests
@@ -31,6 +32,7 @@ final class ControlHandler: ClientHandler {
         self.launchCalls = launchCalls
         self.instanceCalls = instanceCalls
         self.applicationCalls = applicationCalls
+        self.historyCalls = historyCalls
         self.taskCalls = taskCalls
         self.administrationCalls = administrationCalls
     }
@@ -77,6 +79,8 @@ final class ControlHandler: ClientHandler {
                 ask(.prepare(installed.identifier), for: connection)
             case .metrics(let app): try reportCalls.metrics(of: app, connection)
             case .task(let call): try taskCalls.perform(call, connection)
+            case .history(let query): try historyCalls.find(query, connection)
+            case .forgetHistory(let app): try historyCalls.forget(app, connection)
             case .debugPressure(let level):
                 try administrationCalls.reportPressure(level, connection)
             }

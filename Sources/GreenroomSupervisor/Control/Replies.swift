@@ -47,18 +47,15 @@ struct Replies {
     private func launched(
         _ outcome: LaunchOutcome, _ identifier: LaunchIdentifier, _ requestedAt: Instant
     ) -> Control.Launched {
-        let elapsed = requestedAt.duration(to: core.now).microseconds
-        catalog.noteLaunch(
-            of: outcome, elapsedMicroseconds: elapsed, at: core.now,
-            app: instances[outcome.instance]?.app)
-        return Control.Launched(
+        Control.Launched(
             instance: outcome.instance.rawValue,
             processId: instances.pid(of: outcome.instance),
             launchIdentifier: identifier.rawValue,
             kind: Control.LaunchKind(outcome.kind),
             coldReason: outcome.coldReason.map(Control.ColdReason.init),
             anewReason: outcome.anewReason.map(Control.AnewReason.init),
-            isRepeated: outcome.isRepeated, elapsedUSec: elapsed)
+            isRepeated: outcome.isRepeated,
+            elapsedUSec: requestedAt.duration(to: core.now).microseconds)
     }
 
     private func collect(_ answer: Answer, for call: WaitingCall.Prewarm) {

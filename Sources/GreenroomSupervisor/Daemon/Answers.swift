@@ -8,8 +8,9 @@ struct Answers {
     let replies: Replies
     let appRequests: AppRequests
     let metrics: Metrics
+    let accounts: LaunchAccounts
 
-    /// Answers whoever asked; then tells the metrics.
+    /// Answers whoever asked; then tells those who keep account.
     func give(_ answer: Answer, to identifier: RequestIdentifier) {
         guard let request = requests.take(identifier) else { return }
         switch request.origin {
@@ -18,6 +19,7 @@ struct Answers {
         case .app(_, nil), .daemon: break
         }
         if case .launched(let outcome, let inBackground) = answer, let context = request.context {
+            accounts.answered(identifier, request, outcome)
             metrics.launched(
                 outcome, inBackground: inBackground, requestedAt: context.requestedAt)
         }

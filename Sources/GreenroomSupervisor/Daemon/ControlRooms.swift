@@ -12,7 +12,7 @@ struct ControlRooms {
 
     init(
         _ shared: SharedRooms, _ memory: MemoryRooms, _ measuring: MeasuringRooms,
-        _ launching: LaunchingRooms,
+        _ history: HistoryRooms, _ launching: LaunchingRooms,
         _ conversation: ConversationRooms, _ machine: MachineRooms, _ prepared: borrowing Prepared
     ) throws {
         let (core, catalog, instances) = (shared.core, shared.catalog, shared.instances)
@@ -24,6 +24,7 @@ struct ControlRooms {
         reload = Reload(
             file: ConfigurationFile(options), settings: settings, core: core,
             events: shared.events, reclaimer: reclaimer, work: work, metrics: measuring.metrics,
+            history: history.history,
             installer: installer, degradations: shared.degradations, log: shared.log)
         prepared.configurationNote.map(shared.degradations.note)
         let authorization = Authorization(
@@ -57,6 +58,7 @@ struct ControlRooms {
                 core: core, catalog: catalog, requests: requests, authorization: authorization,
                 launches: launching.launches, opening: conversation.opening,
                 machine: machine.events, locks: machine.locks),
+            historyCalls: HistoryCalls(authorization: authorization, history: history.history),
             taskCalls: TaskCalls(
                 core: core, catalog: catalog, requests: requests, authorization: authorization,
                 work: work),

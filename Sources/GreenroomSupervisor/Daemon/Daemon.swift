@@ -48,6 +48,7 @@ final class Serving {
         OwnMemory.dropText()
         defer {
             rooms.measuring.metrics.write()
+            rooms.history.history.end()
             shared.events.flush()
             // Before the lock is released: the next daemon to take it must find nobody at the
             // sockets.

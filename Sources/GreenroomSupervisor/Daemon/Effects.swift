@@ -8,7 +8,7 @@ final class Effects: EffectPerformer {
     private let records: RecordKeeping
     private let processes: Processes
     private let answers: Answers
-    private let history: History
+    private let occurrences: Occurrences
     private let reclaimer: Reclaimer
     private let sockets: ListeningSockets
     private let applications: ApplicationChannels
@@ -17,14 +17,14 @@ final class Effects: EffectPerformer {
 
     init(
         events: EventStream, records: RecordKeeping, processes: Processes, answers: Answers,
-        history: History, reclaimer: Reclaimer, sockets: ListeningSockets,
+        occurrences: Occurrences, reclaimer: Reclaimer, sockets: ListeningSockets,
         applications: ApplicationChannels, states: KeptStates, work: BackgroundWork
     ) {
         self.events = events
         self.records = records
         self.processes = processes
         self.answers = answers
-        self.history = history
+        self.occurrences = occurrences
         self.reclaimer = reclaimer
         self.sockets = sockets
         self.applications = applications
@@ -54,7 +54,7 @@ final class Effects: EffectPerformer {
         case .release(let instance, let app): processes.release(instance, of: app)
         case .applyPriority(let instance, let priority): processes.apply(priority, to: instance)
         case .answer(let request, let answer): answers.give(answer, to: request)
-        case .report(let occurrence): history.note(occurrence)
+        case .report(let occurrence): occurrences.note(occurrence)
         case .awaitConnection(let app): sockets.watch(app)
         case .ignoreConnections(let app): sockets.ignore(app)
         case .tell(let instance, let step, let terms):

@@ -21,6 +21,8 @@ public struct Options: Sendable, Equatable {
     /// True if the file was named, so that its absence is an error.
     public var isConfigurationRequired: Bool
     public var spawnerPath: String
+    /// The program that keeps the history; it lies beside greenroomd.
+    public var historyPath: String
     public var shimPath: String
     /// The folder of the files that run in interpreters.
     public var runtimesPath: String
@@ -70,7 +72,8 @@ public struct Options: Sendable, Equatable {
         """
 
     /// Reads the command line (without the program's name). `executable` is greenroomd's own path:
-    /// the spawner and the shim lie beside it.
+    /// the spawner, the shim, the program for the history and the files for interpreters lie beside
+    /// it.
     public static func parse(
         _ arguments: [String], environment: [String: String], isRoot: Bool, executable: String
     ) -> Outcome {
@@ -83,6 +86,7 @@ public struct Options: Sendable, Equatable {
             appDirectories: [], configurationFile: defaultConfiguration(environment, isRoot),
             isConfigurationRequired: false,
             spawnerPath: directory + "/greenroom-spawner",
+            historyPath: directory + "/greenroom-history",
             shimPath: directory + "/libgreenroom-prewarm.so",
             runtimesPath: directory + "/runtimes")
         if let end = options.read(arguments) { return end }
@@ -171,6 +175,7 @@ public struct Options: Sendable, Equatable {
         options.desktopDirectories = desktopDirectories.map(resolve)
         options.configurationFile = resolve(configurationFile)
         options.spawnerPath = resolve(spawnerPath)
+        options.historyPath = resolve(historyPath)
         options.shimPath = resolve(shimPath)
         options.runtimesPath = resolve(runtimesPath)
         options.machineRoot = resolve(machineRoot)

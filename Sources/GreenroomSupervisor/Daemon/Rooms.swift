@@ -7,6 +7,7 @@ final class Rooms {
     let shared: SharedRooms
     let memory: MemoryRooms
     let measuring: MeasuringRooms
+    let history: HistoryRooms
     let launching: LaunchingRooms
     let conversation: ConversationRooms
     let machine: MachineRooms
@@ -18,12 +19,13 @@ final class Rooms {
         shared = try SharedRooms(prepared)
         memory = MemoryRooms(shared, prepared)
         measuring = MeasuringRooms(shared, memory, prepared)
+        history = HistoryRooms(shared, prepared)
         launching = try LaunchingRooms(shared, measuring, prepared)
         conversation = ConversationRooms(shared, memory, measuring, launching, prepared)
         machine = try MachineRooms(shared, launching, conversation, prepared)
         recovery = RecoveryRooms(shared, memory, launching, conversation, prepared)
         control = try ControlRooms(
-            shared, memory, measuring, launching, conversation, machine, prepared)
+            shared, memory, measuring, history, launching, conversation, machine, prepared)
         effects = Effects(
             events: shared.events,
             records: RecordKeeping(records: shared.records, reporter: shared.reporter),
@@ -34,9 +36,10 @@ final class Rooms {
                 temporaryFolders: shared.temporaryFolders),
             answers: Answers(
                 requests: shared.requests, replies: control.replies,
-                appRequests: conversation.appRequests, metrics: measuring.metrics),
-            history: History(
-                reporter: shared.reporter, screens: measuring.screens,
+                appRequests: conversation.appRequests, metrics: measuring.metrics,
+                accounts: history.accounts),
+            occurrences: Occurrences(
+                accounts: history.accounts, reporter: shared.reporter, screens: measuring.screens,
                 metrics: measuring.metrics, traces: measuring.traces),
             reclaimer: memory.reclaimer, sockets: launching.sockets,
             applications: conversation.applications, states: conversation.states,

@@ -13,13 +13,15 @@ final class Reload {
     private let reclaimer: Reclaimer
     private let work: BackgroundWork
     private let metrics: Metrics
+    private let history: LaunchHistory
     private let installer: AppInstaller
     private let degradations: Degradations
     private let log: Log
 
     init(
         file: ConfigurationFile, settings: ControlSettings, core: Core, events: EventStream,
-        reclaimer: Reclaimer, work: BackgroundWork, metrics: Metrics, installer: AppInstaller,
+        reclaimer: Reclaimer, work: BackgroundWork, metrics: Metrics, history: LaunchHistory,
+        installer: AppInstaller,
         degradations: Degradations, log: Log
     ) {
         self.file = file
@@ -29,6 +31,7 @@ final class Reload {
         self.reclaimer = reclaimer
         self.work = work
         self.metrics = metrics
+        self.history = history
         self.installer = installer
         self.degradations = degradations
         self.log = log
@@ -57,6 +60,7 @@ final class Reload {
         reclaimer.reconfigure(configuration)
         work.reconfigure(configuration)
         metrics.reconfigure(configuration)
+        history.reconfigure(configuration)
         core.handle(.policyChanged(Policy(configuration)))
         return faults
     }

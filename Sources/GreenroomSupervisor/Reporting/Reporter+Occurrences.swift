@@ -5,12 +5,13 @@ internal import Systemd
 
 /// Turns what the core reports into a line of the journal and an event for watchers.
 extension Reporter {
-    func note(_ occurrence: Occurrence) {
+    /// - Parameter launch: the launch that it belongs to, if it says something new about one.
+    func note(_ occurrence: Occurrence, _ launch: Control.LaunchRecord? = nil) {
         switch occurrence {
         case .stateChanged(let instance, let app, let from, let to, _):
-            stateChanged(instance, of: app, from, to)
-        case .launched(_, let launch, let app, let outcome): launched(app, launch, outcome)
-        case .exited(let ended): exited(ended)
+            stateChanged(instance, of: app, from, to, launch)
+        case .launched(_, let name, let app, let outcome): launched(app, name, outcome, launch)
+        case .exited(let ended): exited(ended, launch)
         case .reclaimed(let instance, let app, let bytes, let pressure, let state):
             reclaimed(instance, of: app, bytes, pressure, state)
         case .pressureChanged(let pressure): pressureChanged(pressure)
@@ -55,19 +56,21 @@ extension Reporter {
 
     private func stateChanged(
         _ instance: InstanceIdentifier, of app: AppIdentifier, _ from: ExecutionState,
-        _ to: ExecutionState
+        _ to: ExecutionState, _ launch: Control.LaunchRecord?
     ) {
         log.line(
             app, .debug, "\(app) \(Control.ExecutionState(to).rawValue)", fields(app, instance))
         publish(.stateChanged, app, instance) {
             $0.from = .known(.init(from))
             $0.to = .known(.init(to))
+            $0.elapsedUSec = launch?.readyUSec
         }
         scheduleStatus()
     }
 
     private func launched(
-        _ app: AppIdentifier, _ launch: LaunchIdentifier, _ outcome: LaunchOutcome
+        _ app: AppIdentifier, _ name: LaunchIdentifier, _ outcome: LaunchOutcome,
+        _ launch: Control.LaunchRecord?
     ) {
         let kind = Control.LaunchKind(outcome.kind)
         let reason = outcome.coldReason.map(Control.ColdReason.init)
@@ -82,12 +85,11 @@ extension Reporter {
         let words = kind.rawValue + (word.map { " (\($0)\(why))" } ?? "")
         log.line(
             app, .info, "launched \(app): \(words)",
-            [
-                "app": app.rawValue, "instance": outcome.instance.description,
-                "launch": launch.rawValue,
-            ], as: .launched(kind), .life)
+            launchFields(app, outcome.instance, name, launch), as: .launched(kind), .life)
         publish(.launched, app, outcome.instance) {
-            $0.launchIdentifier = launch.rawValue
+            $0.launchIdentifier = name.rawValue
+            $0.caller = launch?.caller
+            $0.elapsedUSec = launch?.elapsedUSec
             $0.launchKind = .known(kind)
             $0.coldReason = reason.map { .known($0) }
             $0.anewReason = anew.map { .known($0) }
@@ -95,11 +97,28 @@ extension Reporter {
         }
     }
 
+    /// The fields of a launch, with its caller if there is one.
+    private func launchFields(
+        _ app: AppIdentifier, _ instance: InstanceIdentifier, _ name: LaunchIdentifier,
+        _ launch: Control.LaunchRecord?
+    ) -> KeyValuePairs<String, String> {
+        guard let launch, let caller = launch.caller else {
+            return [
+                "app": app.rawValue, "instance": instance.description, "launch": name.rawValue,
+            ]
+        }
+        return [
+            "app": app.rawValue, "instance": instance.description, "launch": name.rawValue,
+            "caller": caller.program ?? "?", "caller_uid": "\(caller.userId)",
+            "caller_pid": "\(caller.processId)", "elapsed_usec": "\(launch.elapsedUSec ?? 0)",
+        ]
+    }
+
     private func pausedWithThreads(
         _ instance: InstanceIdentifier, of app: AppIdentifier, _ areFrozen: Bool
     ) {
         log.line(
-            app, areFrozen ? .info : .notice,
+            app, areFrozen ? .debug : .notice,
             "\(app) has started threads before its pause: "
                 + (areFrozen
                     ? "they are frozen until its launch"
@@ -107,16 +126,37 @@ extension Reporter {
             fields(app, instance))
     }
 
-    private func exited(_ record: InstanceRecord) {
+    private func exited(_ record: InstanceRecord, _ launch: Control.LaunchRecord?) {
         let reason = record.endReason ?? .unknown
         log.line(
-            record.app, reason.row.level == .warning ? .warning : .info,
+            record.app, Self.level(record, reason),
             "\(record.app) ended: \(reason.row.word)\(Self.words(record.exitStatus))",
-            [
-                "app": record.app.rawValue, "instance": record.instance.description,
-                "launch": record.launchIdentifier?.rawValue ?? "", "reason": reason.row.word,
-            ], as: .ended(reason), .life)
-        publish(.exited, record.app, record.instance) { $0.exit = Control.ExitRecord(record) }
+            endFields(record, reason, launch), as: .ended(reason), .life)
+        publish(.exited, record.app, record.instance) {
+            $0.exit = Control.ExitRecord(record)
+            $0.ranUSec = launch?.ranUSec
+        }
+    }
+
+    /// How urgent an end is. Paused instances that nobody launched come and go all the time.
+    private static func level(_ record: InstanceRecord, _ reason: ExitReason) -> LogLevel {
+        if reason.row.level == .warning { return .warning }
+        return record.launchIdentifier == nil ? .debug : .info
+    }
+
+    /// The fields of an end, with the time since the launch if there was one.
+    private func endFields(
+        _ record: InstanceRecord, _ reason: ExitReason, _ launch: Control.LaunchRecord?
+    ) -> KeyValuePairs<String, String> {
+        let (app, instance) = (record.app.rawValue, record.instance.description)
+        let name = record.launchIdentifier?.rawValue ?? ""
+        guard let ran = launch?.ranUSec else {
+            return ["app": app, "instance": instance, "launch": name, "reason": reason.row.word]
+        }
+        return [
+            "app": app, "instance": instance, "launch": name, "reason": reason.row.word,
+            "ran_usec": "\(ran)",
+        ]
     }
 
     private static func words(_ status: ExitStatus?) -> String {

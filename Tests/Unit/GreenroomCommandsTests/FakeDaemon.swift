@@ -92,7 +92,7 @@ final class FakeDaemon: Sendable {
         case .signal: .reply([ControlReply.done])
         case .describe, .status, .watch, .reload, .verify, .explain, .resetFailed, .application,
             .prepare,
-            .debugPressure, .metrics, .task:
+            .debugPressure, .metrics, .task, .history, .forgetHistory:
             .fail(ControlError.shuttingDown)
         }
     }

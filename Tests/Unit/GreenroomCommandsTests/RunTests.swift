@@ -105,7 +105,8 @@ import VarlinkTestSupport
             case .signal: return .replyReleasing(ControlReply.done, held: ending)
             case .describe, .list, .listAll, .verify, .status, .prewarm, .transition, .watch,
                 .reload, .explain,
-                .resetFailed, .application, .prepare, .debugPressure, .metrics, .task:
+                .resetFailed, .application, .prepare, .debugPressure, .metrics, .task, .history,
+                .forgetHistory:
                 return nil
             }
         }
@@ -136,7 +137,8 @@ import VarlinkTestSupport
                     held: ControlReply.launched(FakeDaemon.launched))
             case .describe, .list, .listAll, .verify, .status, .prewarm, .wait, .signal, .watch,
                 .reload, .explain,
-                .resetFailed, .application, .prepare, .debugPressure, .metrics, .task:
+                .resetFailed, .application, .prepare, .debugPressure, .metrics, .task, .history,
+                .forgetHistory:
                 return nil
             }
         }

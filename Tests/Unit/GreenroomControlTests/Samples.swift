@@ -6,6 +6,38 @@ enum Samples {
         reason: .crashed, signal: 11, coreDumped: true, lastState: .active, timestampUSec: 7)
     static let returned = Control.ExitRecord(reason: .exitedSelf, status: 255)
 
+    static var fullQuery: Control.HistoryQuery {
+        var query = Control.HistoryQuery()
+        query.apps = ["a.b", "c.*"]
+        query.sinceTimestampUSec = 1 << 50
+        query.untilTimestampUSec = 1 << 51
+        query.limit = 7
+        query.before = 8
+        return query
+    }
+
+    static var fullRecord: Control.LaunchRecord {
+        var launch = Control.LaunchRecord(
+            app: "a.b", userId: .max, instance: 3, launchIdentifier: "abc", kind: .cold,
+            requestTimestampUSec: 1 << 50)
+        launch.caller = caller
+        launch.coldReason = .known(.stale)
+        launch.anewReason = .known(.options)
+        launch.elapsedUSec = 4
+        launch.readyUSec = 5
+        launch.exit = exit
+        launch.ranUSec = 6
+        return launch
+    }
+
+    static var plainRecord: Control.LaunchRecord {
+        .init(
+            app: "a.b", userId: 0, instance: 3, launchIdentifier: "", kind: .resume,
+            requestTimestampUSec: 1)
+    }
+
+    static let caller = Control.Caller(userId: 1000, processId: 4711, program: "greenroomctl")
+
     static var fullLaunch: Control.LaunchCall {
         var launch = Control.LaunchCall(app: "org.ffmpeg.ffmpeg")
         launch.arguments = ["-i", "ä \"x\"\n", ""]
@@ -85,6 +117,8 @@ enum Samples {
             .metrics(app: "a.b"),
             .task(.list(app: nil)), .task(.list(app: "a.b")), .task(.expire(app: "a.b")),
             .task(.run(app: "a.b", identifier: "c")),
+            .history(.init()), .history(fullQuery), .forgetHistory(app: nil),
+            .forgetHistory(app: "a.*"),
         ]
         + applicationCalls.map { .application($0) }
         + Control.Transition.allCases.flatMap {
@@ -129,6 +163,8 @@ enum Samples {
         event.launchScreen = .init(file: "/a.ui", shownTimestampUSec: 8)
         event.task = "refresh"
         event.outcome = .known(.expired)
+        event.caller = caller
+        event.ranUSec = 9
         return event
     }
 
@@ -154,6 +190,10 @@ enum Samples {
         explanation.lastLaunch = .init(
             instance: 5, kind: .cold, coldReason: .ineligible, elapsedUSec: 6, timestampUSec: 7)
         explanation.lastLaunch?.differingVariables = ["LANG"]
+        explanation.lastLaunch?.caller = .init(userId: 0, processId: 1)
+        explanation.lastLaunch?.readyUSec = 8
+        explanation.lastLaunch?.exit = returned
+        explanation.lastLaunch?.ranUSec = 9
         explanation.confinement = ["ProtectSystem=strict"]
         var supervision = Control.SupervisionStatus(restart: "always", restartCount: 8)
         supervision.nextStartUSec = 9
@@ -234,6 +274,8 @@ enum Samples {
         (.changed(.init(instance: 1, state: .background)), .task(.expire(app: "a.b"))),
         (.done, .resetFailed(app: "a.b")), (.prepared(isReady: true), .prepare(app: "a.b")),
         (.metrics(fullMetrics), .metrics(app: "a.b")),
+        (.history(.init(launches: [fullRecord, plainRecord], next: 7)), .history(.init())),
+        (.history(.init()), .history(fullQuery)), (.forgotten(count: 3), .forgetHistory(app: nil)),
     ]
 
     static var fullMetrics: Control.MetricsReply {

@@ -57,6 +57,12 @@ import Testing
         #expect(explanation.startedAnewCount == 1)
         #expect(explanation.lastLaunch?.anewReason == .known(.options))
         #expect(explanation.reasons.map(\.code).contains("started_anew"))
+        guard case .history(let page) = try bench.daemon.client().call(.history(.init())) else {
+            throw TestError("another reply")
+        }
+        let launch = try #require(page.launches.first)
+        #expect(launch.kind == .known(.startedAnew) && launch.anewReason == .known(.options))
+        #expect(launch.exit?.reason == .known(.exitedSelf))
     }
 
     @Test(arguments: ["tool", "by-env", "by-env-with"])

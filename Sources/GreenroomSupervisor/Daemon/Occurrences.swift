@@ -3,14 +3,15 @@ internal import Systemd
 
 /// What has happened, for everybody who keeps account of it.
 @LoopActor
-struct History {
+struct Occurrences {
+    let accounts: LaunchAccounts
     let reporter: Reporter
     let screens: ShownScreens
     let metrics: Metrics
     let traces: LaunchTraces
 
     func note(_ occurrence: Occurrence) {
-        reporter.note(occurrence)
+        reporter.note(occurrence, accounts.note(occurrence))
         screens.note(occurrence)
         metrics.note(occurrence)
         if case .stateChanged(let instance, let app, let old, let new, _) = occurrence {

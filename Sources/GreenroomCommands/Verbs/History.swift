@@ -1,0 +1,125 @@
+import ArgumentParser
+import GreenroomControl
+import Varlink
+
+struct History: Verb {
+    static let configuration = CommandConfiguration(
+        commandName: "history",
+        abstract: "Show past launches: who asked, how they went, how they ended.",
+        discussion: """
+            The latest last. You see the launches of your apps and those that you asked for; root \
+            sees all.
+            """)
+
+    @Argument(help: "The apps, or patterns. Default: all.", completion: Candidates.apps)
+    var apps: [String] = []
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "From this time on: 2026-05-01, \"2026-05-01 14:30\", today, 2h.", valueName: "time"))
+    var since: PastTime?
+
+    @Option(
+        parsing: .unconditional, help: ArgumentHelp("Up to this time.", valueName: "time"))
+    var until: PastTime?
+
+    @Option(
+        name: [.customShort("n", allowingJoined: true), .customLong("lines")],
+        help: ArgumentHelp(
+            "Only this many, the latest. Default: 100, or all since a time.", valueName: "number"))
+    var number: UInt?
+
+    @Flag(help: "Forget the launches of these apps, or of all.")
+    var forget = false
+
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var display: DisplayOptions
+    @OptionGroup var daemon: DaemonOptions
+
+    private static let defaultCount = 100
+
+    mutating func validate() throws {
+        guard !forget || (since == nil && until == nil && number == nil) else {
+            throw ValidationError("--forget takes apps, and no times.")
+        }
+    }
+
+    func perform(_ client: ControlClient, _ console: any Console) throws(Failure) -> Int32 {
+        var names: [String] = []
+        for app in apps { names.append(Self.pattern(app, client)) }
+        if forget { return try forget(names, client, console) }
+        let wanted = Int(clamping: number ?? (since == nil ? UInt(Self.defaultCount) : .max))
+        let launches = try launches(of: names, atMost: wanted, client).reversed()
+        if output.json {
+            for launch in launches { console.write(Report.json(launch)) }
+        } else {
+            console.write(Report.history(Array(launches), display.appearance(on: console)))
+        }
+        return 0
+    }
+
+    /// The app that a word means, or the word itself: an app that was removed still has a history.
+    private static func pattern(_ word: String, _ client: ControlClient) -> String {
+        if word.contains(where: { "*?[".contains($0) }) || word.contains(".") { return word }
+        do throws(Failure) { return try client.resolve(word) } catch { return "*." + word }
+    }
+
+    private func launches(
+        of names: [String], atMost wanted: Int, _ client: ControlClient
+    ) throws(Failure) -> [Control.LaunchRecord] {
+        var query = Control.HistoryQuery()
+        query.apps = names
+        query.sinceTimestampUSec = since?.microseconds
+        query.untilTimestampUSec = until?.microseconds
+        var launches: [Control.LaunchRecord] = []
+        while launches.count < wanted {
+            query.limit = min(wanted - launches.count, Control.HistoryQuery.pageLimit)
+            guard case .history(let page) = try client.call(.history(query)) else { break }
+            launches += page.launches
+            guard let next = page.next else { break }
+            query.before = next
+        }
+        return launches
+    }
+
+    private func forget(
+        _ names: [String], _ client: ControlClient, _ console: any Console
+    ) throws(Failure) -> Int32 {
+        var count = 0
+        for name in names.isEmpty ? [nil] : names.map(Optional.some) {
+            guard case .forgotten(let more) = try client.call(.forgetHistory(app: name)) else {
+                return 1
+            }
+            count += more
+        }
+        console.write(
+            output.json
+                ? Report.json(ControlReply.forgotten(count: count))
+                : "forgot \(count) launch\(count == 1 ? "" : "es")\n")
+        return 0
+    }
+}
+
+extension Report {
+    static func history(
+        _ launches: [Control.LaunchRecord], _ appearance: Appearance = .plain
+    ) -> String {
+        if launches.isEmpty { return "No launches.\n" }
+        var table = Table("TIME", "APP", "LAUNCH", "MAIN", "READY", "BY", "END", "RAN")
+        for launch in launches {
+            table.add(
+                [
+                    Phrase.dateAndTime(uSec: launch.requestTimestampUSec), launch.app,
+                    Phrase.launch(launch.kind, launch.coldReason, anew: launch.anewReason),
+                    launch.elapsedUSec.map { Phrase.duration(uSec: $0) } ?? "-",
+                    launch.readyUSec.map { Phrase.duration(uSec: $0) } ?? "-",
+                    launch.caller.map { "\($0.program ?? "?")[\($0.processId)] of \($0.userId)" }
+                        ?? "-",
+                    launch.exit.map { Phrase.exit($0) } ?? "runs",
+                    launch.ranUSec.map { Phrase.span(uSec: $0) } ?? "-",
+                ], styles: [6: launch.exit?.style].compactMapValues { $0 })
+        }
+        return table.text(appearance)
+    }
+}

@@ -1,0 +1,164 @@
+public import Varlink
+
+/// What the daemon asks greenroom-history, which keeps the launches. Both are of one version, so
+/// this interface has no description.
+public enum HistoryCall: Hashable, Sendable {
+    case append(HistoryBatch)
+    /// - Parameter user: only launches of this user's apps, and those that this user asked for; nil
+    ///   means all.
+    case query(Control.HistoryQuery, user: UInt32?)
+    /// - Parameters:
+    ///   - app: only launches of this app; nil means of every app.
+    ///   - user: only launches of this user's apps; nil means all.
+    case forget(app: String?, user: UInt32?)
+}
+
+/// Launches to be kept, and what has become known of launches that are kept already.
+public struct HistoryBatch: Hashable, Sendable {
+    public var launches: [Control.LaunchRecord] = []
+    /// Each is about the launches of its instance that have not ended.
+    public var updates: [Control.LaunchRecord] = []
+    /// The instances that exist when a daemon begins. The ends of others were seen by nobody. Nil
+    /// in later batches.
+    public var living: [UInt64]?
+    /// Launches are kept for this many days, and this many of each user.
+    public var days: Int
+    public var launchesPerUser: Int
+
+    public init(days: Int, launchesPerUser: Int) {
+        self.days = days
+        self.launchesPerUser = launchesPerUser
+    }
+
+    public var count: Int { launches.count + updates.count }
+}
+
+/// What greenroom-history answers.
+public enum HistoryReply: Hashable, Sendable {
+    case done
+    case found(Control.HistoryPage)
+    case forgotten(count: Int)
+}
+
+/// The call failed; the reason is for the journal, or for the client.
+public struct HistoryError: CallError, Hashable {
+    public let reason: String
+    public init(reason: String) { self.reason = reason }
+    public static let name = "io.greenroom.History.Failed"
+    public var name: String { Self.name }
+    public func encodeMembers(to writer: inout JSONWriter) { writer.member("reason", reason) }
+}
+
+extension HistoryCall: ParametersEncodable {
+    public var method: String {
+        switch self {
+        case .append: "io.greenroom.History.Append"
+        case .query: "io.greenroom.History.Query"
+        case .forget: "io.greenroom.History.Forget"
+        }
+    }
+
+    public func encodeMembers(to writer: inout JSONWriter) {
+        switch self {
+        case .append(let batch):
+            writer.member("launches", objects: batch.launches)
+            writer.member("updates", objects: batch.updates)
+            if let living = batch.living {
+                writer.name("living")
+                writer.beginArray()
+                for instance in living { writer.value(Int64(clamping: instance)) }
+                writer.endArray()
+            }
+            writer.member("days", batch.days)
+            writer.member("launchesPerUser", batch.launchesPerUser)
+        case .query(let query, let user):
+            writer.member("query", object: query)
+            writer.member("user", ifPresent: user)
+        case .forget(let app, let user):
+            writer.member("app", ifPresent: app)
+            writer.member("user", ifPresent: user)
+        }
+    }
+
+    public init(_ call: Call) throws(ServiceError) {
+        switch call.method {
+        case "io.greenroom.History.Append": self = .append(try HistoryBatch(call.parameters))
+        case "io.greenroom.History.Query":
+            var query = Control.HistoryQuery()
+            var user: UInt32?
+            for member in call.parameters.members {
+                switch member.name {
+                case "query": query = try Control.HistoryQuery(try member.object())
+                case "user": user = try member.optionalInteger()
+                case _: throw member.invalid
+                }
+            }
+            self = .query(query, user: user)
+        case "io.greenroom.History.Forget":
+            var app: String?
+            var user: UInt32?
+            for member in call.parameters.members {
+                switch member.name {
+                case "app": app = try member.optionalText()
+                case "user": user = try member.optionalInteger()
+                case _: throw member.invalid
+                }
+            }
+            self = .forget(app: app, user: user)
+        case _: throw .methodNotFound(call.method)
+        }
+    }
+}
+
+extension HistoryBatch {
+    fileprivate init(_ object: JSONObject) throws(ServiceError) {
+        self.init(days: 0, launchesPerUser: 0)
+        func records(
+            _ member: JSONObject.Member
+        ) throws(ServiceError) -> [Control.LaunchRecord] {
+            try member.objects { (object) throws(ServiceError) in try Control.LaunchRecord(object) }
+        }
+        for member in object.members {
+            switch member.name {
+            case "launches": launches = try records(member)
+            case "updates": updates = try records(member)
+            case "living": living = try member.integers()
+            case "days": days = try member.integer()
+            case "launchesPerUser": launchesPerUser = try member.integer()
+            case _: throw member.invalid
+            }
+        }
+    }
+}
+
+extension HistoryReply: ParametersEncodable {
+    public func encodeMembers(to writer: inout JSONWriter) {
+        switch self {
+        case .done: break
+        case .found(let page): page.encodeMembers(to: &writer)
+        case .forgotten(let count): writer.member("count", count)
+        }
+    }
+
+    public init(_ reply: Reply, to call: HistoryCall) throws(HistoryError) {
+        if let error = reply.error {
+            guard error == HistoryError.name, case .string(let reason)? = reply.parameters["reason"]
+            else { throw HistoryError(reason: error) }
+            throw HistoryError(reason: reason)
+        }
+        do throws(ServiceError) {
+            switch call {
+            case .append: self = .done
+            case .query: self = .found(try Control.HistoryPage(reply.parameters))
+            case .forget:
+                var count = 0
+                for member in reply.parameters.members where member.name == "count" {
+                    count = try member.integer()
+                }
+                self = .forgotten(count: count)
+            }
+        } catch {
+            throw HistoryError(reason: "greenroom-history is another version (\(error))")
+        }
+    }
+}

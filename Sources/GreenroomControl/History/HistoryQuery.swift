@@ -1,0 +1,89 @@
+public import Varlink
+
+extension Control {
+    /// Which launches of the history a client wants, the latest first.
+    public struct HistoryQuery: Hashable, Sendable {
+        /// Identifiers, or patterns with `*`, `?` and `[`; empty means every app.
+        public var apps: [String] = []
+        /// Launches that were requested in this time: CLOCK_REALTIME in microseconds.
+        public var sinceTimestampUSec: Int64?
+        public var untilTimestampUSec: Int64?
+        /// At most this many, and never more than ``pageLimit``.
+        public var limit: Int?
+        /// Only launches before this one: `next` of an earlier reply.
+        public var before: Int64?
+
+        /// A reply has at most this many launches, so that it takes the daemon no more time than a
+        /// launch.
+        public static let pageLimit = 100
+        public static let appLimit = 32
+        /// As long as an identifier may be.
+        public static let patternByteLimit = 255
+
+        public init() {}
+    }
+
+    /// What `History` returns.
+    public struct HistoryPage: Hashable, Sendable {
+        public var launches: [LaunchRecord]
+        /// For the next call's `before`, if there are more launches.
+        public var next: Int64?
+
+        public init(launches: [LaunchRecord] = [], next: Int64? = nil) {
+            self.launches = launches
+            self.next = next
+        }
+    }
+}
+
+extension Control.HistoryQuery: ParametersEncodable {
+    public func encodeMembers(to writer: inout JSONWriter) {
+        if !apps.isEmpty { writer.member("apps", apps) }
+        writer.member("sinceTimestampUSec", ifPresent: sinceTimestampUSec)
+        writer.member("untilTimestampUSec", ifPresent: untilTimestampUSec)
+        writer.member("limit", ifPresent: limit)
+        writer.member("before", ifPresent: before)
+    }
+
+    /// Decodes and checks the parameters of a call.
+    init(_ object: JSONObject) throws(ServiceError) {
+        self.init()
+        for member in object.members {
+            switch member.name {
+            case "apps":
+                apps = try member.optionalTexts() ?? []
+                guard apps.count <= Self.appLimit,
+                    apps.allSatisfy({ $0.utf8.count <= Self.patternByteLimit })
+                else { throw member.invalid }
+            case "sinceTimestampUSec": sinceTimestampUSec = try member.optionalInteger()
+            case "untilTimestampUSec": untilTimestampUSec = try member.optionalInteger()
+            case "limit":
+                limit = try member.optionalInteger()
+                guard limit.map({ $0 > 0 }) ?? true else { throw member.invalid }
+            case "before": before = try member.optionalInteger()
+            case _: throw member.invalid
+            }
+        }
+    }
+}
+
+extension Control.HistoryPage: ParametersEncodable {
+    public func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("launches", objects: launches)
+        writer.member("next", ifPresent: next)
+    }
+
+    init(_ object: JSONObject) throws(ServiceError) {
+        self.init()
+        for member in object.members {
+            switch member.name {
+            case "launches":
+                launches = try member.objects { (object) throws(ServiceError) in
+                    try Control.LaunchRecord(object)
+                }
+            case "next": next = try member.optionalInteger()
+            case _: break
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+internal import Glibc
+internal import GreenroomControl
+internal import GreenroomLinux
+internal import Varlink
+
+/// Keeps launches in a file for the daemon, which starts this program when it has something to ask,
+/// and closes the connection when it has not. Then the program ends.
+///
+/// It is a process of its own, because SQLite waits for the disk, and reads a file that may be
+/// damaged: neither may reach the daemon.
+public struct HistoryService {
+    private let path: String
+    private let socket: UnixSocket
+    private static let bufferByteCount = 64 << 10
+
+    /// - Parameters:
+    ///   - path: the file.
+    ///   - descriptor: the connection to the daemon, which this takes over.
+    public init(path: String, descriptor: Int32) {
+        self.path = path
+        // The daemon's end does not block; this one does.
+        _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_NONBLOCK)
+        socket = UnixSocket(FileDescriptor(owning: descriptor))
+    }
+
+    /// Serves the daemon until it closes the connection.
+    public func run() {
+        // Launches come first. A filter may forbid it, which does no harm.
+        _ = nice(10)
+        // As systemd makes it for the daemon: apps pass through it to their own folders.
+        if let slash = path.lastIndex(of: "/") { unsafe mkdir(String(path[..<slash]), 0o711) }
+        umask(0o077)
+        // The daemon may have been told to end by a signal to its whole group.
+        signal(SIGTERM, SIG_IGN)
+        signal(SIGINT, SIG_IGN)
+        var connection = ServerConnection()
+        var table: LaunchTable?
+        while connection.violation == nil {
+            while let call = connection.nextCall() { answer(call, &connection, &table) }
+            guard send(&connection), receive(&connection) else { return }
+        }
+    }
+
+    private func answer(
+        _ call: Call, _ connection: inout ServerConnection, _ table: inout LaunchTable?
+    ) {
+        do throws(ServiceError) {
+            let call = try HistoryCall(call)
+            do throws(HistoryError) {
+                connection.reply(try perform(call, &table))
+            } catch {
+                connection.fail(error)
+            }
+        } catch {
+            connection.fail(error)
+        }
+    }
+
+    /// Performs the call. If the file turns out to be damaged, it is set aside, and a new one is
+    /// begun with this call.
+    private func perform(
+        _ call: HistoryCall, _ table: inout LaunchTable?
+    ) throws(HistoryError) -> HistoryReply {
+        do throws(DatabaseError) {
+            return try performOnce(call, &table)
+        } catch {
+            guard error.isDamage else { throw HistoryError(reason: "\(path): \(error)") }
+            table = nil
+            let aside = path + ".damaged"
+            guard unsafe rename(path, aside) == 0 else {
+                throw HistoryError(reason: "\(path): \(error)")
+            }
+            // What it was about to change belongs to the damaged file.
+            unsafe unlink(path + "-journal")
+            complain("\(path) is damaged (\(error)); it is kept as \(aside), and a new one begins")
+        }
+        do throws(DatabaseError) {
+            return try performOnce(call, &table)
+        } catch {
+            throw HistoryError(reason: "\(path): \(error)")
+        }
+    }
+
+    private func performOnce(
+        _ call: HistoryCall, _ table: inout LaunchTable?
+    ) throws(DatabaseError) -> HistoryReply {
+        let opened = if let table { table } else { try LaunchTable(path: path) }
+        table = opened
+        switch call {
+        case .append(let batch):
+            try opened.append(batch, now: Self.now)
+            return .done
+        case .query(let query, let user): return .found(try opened.page(query, user: user))
+        case .forget(let app, let user):
+            return .forgotten(count: try opened.forget(app: app, user: user))
+        }
+    }
+
+    /// CLOCK_REALTIME in microseconds.
+    private static var now: Int64 {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
+    }
+
+    /// A line for the journal, where standard error leads.
+    private func complain(_ text: String) {
+        var line = "greenroom-history: " + text + "\n"
+        line.withUTF8 { _ = unsafe write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    }
+
+    // MARK: Moving bytes
+
+    /// - Returns: false if the daemon is gone.
+    private func send(_ connection: inout ServerConnection) -> Bool {
+        while connection.hasOutput {
+            let sent: Int? =
+                connection.withOutput { span, _ in
+                    unsafe span.withUnsafeBytes { bytes in
+                        (unsafe try? socket.send(bytes)) ?? nil
+                    }
+                } ?? nil
+            guard let sent else { return false }
+            connection.sent(byteCount: sent)
+        }
+        return true
+    }
+
+    /// - Returns: false at the end of the connection.
+    private func receive(_ connection: inout ServerConnection) -> Bool {
+        var buffer = [UInt8](repeating: 0, count: Self.bufferByteCount)
+        let count = unsafe buffer.withUnsafeMutableBytes { bytes in
+            (unsafe try? socket.receive(into: bytes))??.byteCount ?? 0
+        }
+        guard count > 0 else { return false }
+        connection.receive(buffer.span.extracting(..<count))
+        return true
+    }
+}

@@ -1,0 +1,210 @@
+internal import GreenroomControl
+internal import GreenroomLinux
+
+/// The launches in the file, a row for each.
+///
+/// A row without a reason is open: its instance has not ended. What is told of an instance later
+/// completes its open rows.
+struct LaunchTable {
+    private let database: Database
+
+    /// Versions of the file. A newer one belongs to a newer greenroom-history.
+    private static let version: Int64 = 1
+
+    /// Opens the file. A transaction is either in it or not, whatever ends this process or the
+    /// machine: SQLite's rollback journal is written through before the file is changed.
+    init(path: String) throws(DatabaseError) {
+        database = try Database(path: path)
+        try prepare()
+    }
+
+    private func prepare() throws(DatabaseError) {
+        // What is forgotten is overwritten, and the file shrinks.
+        try database.execute("PRAGMA secure_delete = ON")
+        try database.execute("PRAGMA auto_vacuum = FULL")
+        try database.execute("PRAGMA journal_mode = DELETE")
+        try database.execute("PRAGMA synchronous = FULL")
+        try database.execute("PRAGMA temp_store = MEMORY")
+        var version: Int64?
+        try database.execute("PRAGMA user_version") { version = $0.integer(0) }
+        guard version != Self.version else { return }
+        guard version == 0 else {
+            throw DatabaseError(code: 0, description: "the file was made by a newer version")
+        }
+        try database.inTransaction { () throws(DatabaseError) in
+            try database.execute(
+                """
+                CREATE TABLE IF NOT EXISTS launches (
+                    id INTEGER PRIMARY KEY,
+                    app TEXT NOT NULL, user INTEGER NOT NULL, instance INTEGER NOT NULL,
+                    launch TEXT NOT NULL, requested INTEGER NOT NULL,
+                    caller_user INTEGER, caller_process INTEGER, caller_program TEXT,
+                    kind TEXT NOT NULL, cold_reason TEXT, anew_reason TEXT,
+                    elapsed INTEGER, ready INTEGER,
+                    reason TEXT, status INTEGER, signal INTEGER, dumped INTEGER, last_state TEXT,
+                    ended INTEGER, ran INTEGER)
+                """)
+            try database.execute("CREATE INDEX IF NOT EXISTS by_user ON launches (user)")
+            try database.execute("CREATE INDEX IF NOT EXISTS by_time ON launches (requested)")
+            try database.execute(
+                "CREATE INDEX IF NOT EXISTS open ON launches (instance) WHERE reason IS NULL")
+            try database.execute("PRAGMA user_version = \(Self.version)")
+        }
+    }
+
+    // MARK: Writing
+
+    /// - Parameter now: CLOCK_REALTIME in microseconds.
+    func append(_ batch: HistoryBatch, now: Int64) throws(DatabaseError) {
+        try database.inTransaction { () throws(DatabaseError) in
+            if let living = batch.living { try closeLost(butOf: living) }
+            for launch in batch.launches { try insert(launch) }
+            for update in batch.updates { try complete(update) }
+            try prune(batch, now: now)
+        }
+    }
+
+    /// The instances of these rows ended while there was no daemon to see it.
+    private func closeLost(butOf living: [UInt64]) throws(DatabaseError) {
+        let numbers = living.map { String($0) }.joined(separator: ",")
+        try database.execute(
+            "UPDATE launches SET reason = 'unknown' WHERE reason IS NULL AND instance NOT IN (\(numbers))"
+        )
+    }
+
+    private func insert(_ launch: Control.LaunchRecord) throws(DatabaseError) {
+        try database.execute(
+            """
+            INSERT INTO launches (app, user, instance, launch, requested, caller_user,
+                caller_process, caller_program, kind, cold_reason, anew_reason, elapsed, ready,
+                reason, status, signal, dumped, last_state, ended, ran)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            [
+                .text(launch.app), .init(launch.userId), .init(launch.instance),
+                .text(launch.launchIdentifier), .integer(launch.requestTimestampUSec),
+                .init(launch.caller?.userId), .init(launch.caller?.processId),
+                .init(launch.caller?.program), .text(launch.kind.rawValue),
+                .init(launch.coldReason?.rawValue), .init(launch.anewReason?.rawValue),
+                .init(launch.elapsedUSec), .init(launch.readyUSec),
+            ] + end(of: launch))
+    }
+
+    private func end(of launch: Control.LaunchRecord) -> [Database.Value] {
+        let exit = launch.exit
+        return [
+            .init(exit?.reason.rawValue), .init(exit?.status), .init(exit?.signal),
+            .init(exit.map { $0.coreDumped ? 1 : 0 }), .init(exit?.lastState?.rawValue),
+            .init(exit?.timestampUSec), .init(launch.ranUSec),
+        ]
+    }
+
+    private func complete(_ launch: Control.LaunchRecord) throws(DatabaseError) {
+        let open: [Database.Value] = [.init(launch.instance), .text(launch.app)]
+        if let ready = launch.readyUSec {
+            try database.execute(
+                """
+                UPDATE launches SET ready = ? WHERE instance = ? AND app = ? AND reason IS NULL
+                    AND ready IS NULL AND kind IN ('cold', 'prewarmed', 'started_anew')
+                """, [.integer(ready)] + open)
+        }
+        guard launch.exit != nil else { return }
+        try database.execute(
+            """
+            UPDATE launches SET reason = ?, status = ?, signal = ?, dumped = ?, last_state = ?,
+                ended = ?, ran = ? WHERE instance = ? AND app = ? AND reason IS NULL
+            """, end(of: launch) + open)
+        // The batch in which it began was lost.
+        if database.changeCount == 0 { try insert(launch) }
+    }
+
+    private func prune(_ batch: HistoryBatch, now: Int64) throws(DatabaseError) {
+        try database.execute(
+            "DELETE FROM launches WHERE requested < ?",
+            [.integer(now - Int64(batch.days) * 86_400_000_000)])
+        for user in Set((batch.launches + batch.updates).map(\.userId)) {
+            try database.execute(
+                """
+                DELETE FROM launches WHERE user = ?1 AND id <= (SELECT id FROM launches
+                    WHERE user = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)
+                """, [.init(user), .init(batch.launchesPerUser)])
+        }
+    }
+
+    func forget(app: String?, user: UInt32?) throws(DatabaseError) -> Int {
+        try database.execute(
+            "DELETE FROM launches WHERE (?1 IS NULL OR app GLOB ?1) AND (?2 IS NULL OR user = ?2)",
+            [.init(app), .init(user)])
+        return database.changeCount
+    }
+
+    // MARK: Reading
+
+    func page(
+        _ query: Control.HistoryQuery, user: UInt32?
+    ) throws(DatabaseError) -> Control.HistoryPage {
+        var conditions = ["1"]
+        var values: [Database.Value] = []
+        func require(_ condition: String, _ value: [Database.Value]) {
+            conditions.append(condition)
+            values += value
+        }
+        if !query.apps.isEmpty {
+            let any = query.apps.map { _ in "app GLOB ?" }.joined(separator: " OR ")
+            require("(\(any))", query.apps.map { .text($0) })
+        }
+        if let user { require("(user = ? OR caller_user = ?)", [.init(user), .init(user)]) }
+        if let since = query.sinceTimestampUSec { require("requested >= ?", [.integer(since)]) }
+        if let until = query.untilTimestampUSec { require("requested <= ?", [.integer(until)]) }
+        if let before = query.before { require("id < ?", [.integer(before)]) }
+        let limit = min(query.limit ?? .max, Control.HistoryQuery.pageLimit)
+        var page = Control.HistoryPage()
+        var last: Int64?
+        try database.execute(
+            """
+            SELECT id, app, user, instance, launch, requested, caller_user, caller_process,
+                caller_program, kind, cold_reason, anew_reason, elapsed, ready, reason, status, signal,
+                dumped, last_state, ended, ran
+            FROM launches WHERE \(conditions.joined(separator: " AND "))
+            ORDER BY id DESC LIMIT \(limit + 1)
+            """, values
+        ) { row in
+            if page.launches.count == limit {
+                page.next = last
+            } else {
+                page.launches.append(Control.LaunchRecord(row))
+                last = row.integer(0)
+            }
+        }
+        return page
+    }
+}
+
+extension Control.LaunchRecord {
+    fileprivate init(_ row: Database.Row) {
+        self.init(
+            app: row.text(1) ?? "", userId: UInt32(clamping: row.integer(2) ?? 0),
+            instance: UInt64(clamping: row.integer(3) ?? 0), launchIdentifier: row.text(4) ?? "",
+            kind: .cold, requestTimestampUSec: row.integer(5) ?? 0)
+        if let user = row.integer(6) {
+            caller = Control.Caller(
+                userId: UInt32(clamping: user), processId: Int32(clamping: row.integer(7) ?? 0),
+                program: row.text(8))
+        }
+        kind = .init(rawValue: row.text(9) ?? "")
+        coldReason = row.text(10).map { .init(rawValue: $0) }
+        anewReason = row.text(11).map { .init(rawValue: $0) }
+        elapsedUSec = row.integer(12)
+        readyUSec = row.integer(13)
+        if let reason = row.text(14) {
+            var exit = Control.ExitRecord(
+                reason: .unknown, status: row.integer(15).map { UInt8(clamping: $0) },
+                signal: row.integer(16).map { Int32(clamping: $0) },
+                coreDumped: row.integer(17) == 1, timestampUSec: row.integer(19) ?? 0)
+            exit.reason = .init(rawValue: reason)
+            exit.lastState = row.text(18).map { .init(rawValue: $0) }
+            self.exit = exit
+        }
+        ranUSec = row.integer(20)
+    }
+}

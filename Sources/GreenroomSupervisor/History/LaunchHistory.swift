@@ -1,0 +1,206 @@
+internal import GreenroomControl
+internal import GreenroomManifest
+internal import Systemd
+
+/// The history of launches, over restarts and days. Launches wait here and are written in batches
+/// by another process, so that a launch costs the daemon a few stores and an idle daemon nothing.
+/// A daemon that is killed loses at most one batch.
+@LoopActor
+final class LaunchHistory {
+    private let process: HistoryProcess
+    private let log: Log
+    private var isOn: Bool
+    private var batch: HistoryBatch
+    /// The instances that existed when this daemon began, until the first batch says so.
+    private var inherited: [UInt64]?
+
+    /// The places in the batch of the launches of each instance that has not ended.
+    private var open: [UInt64: [Int]] = [:]
+    /// How many entries of the batch are about each user's apps.
+    private var counts: [UInt32: Int] = [:]
+    /// How many batches are being written.
+    private var writeCount = 0
+    /// Launches for which there was no room.
+    private var droppedCount = 0
+    private var writing: EventSource?
+    /// The queries of each user that are not answered.
+    private var queryCounts: [UInt32: Int] = [:]
+
+    /// A batch is written this long after its first launch. The machine is awake anyway by then, or
+    /// wakes up for something else soon after.
+    private static let delay = Duration.seconds(60)
+    private static let accuracy = Duration.seconds(30)
+    /// A batch of this many is written at once.
+    private static let fullCount = 512
+    /// At most this many wait while a batch is being written, about 2 MB. No user gets all of them.
+    private static let limit = SharedLimit(4096)
+    /// Each waits for the disk.
+    private static let queriesPerUser = 4
+
+    init(
+        process: HistoryProcess, log: Log, configuration: DaemonConfiguration, inherited: [UInt64]
+    ) {
+        self.process = process
+        self.log = log
+        self.inherited = inherited
+        isOn = configuration.keepsHistory
+        batch = Self.batch(configuration)
+    }
+
+    private static func batch(_ configuration: DaemonConfiguration) -> HistoryBatch {
+        HistoryBatch(
+            days: configuration.historyDays, launchesPerUser: configuration.historyLaunchesPerUser)
+    }
+
+    /// Applies settings that count from now on.
+    func reconfigure(_ configuration: DaemonConfiguration) {
+        if isOn, !configuration.keepsHistory { write() }
+        isOn = configuration.keepsHistory
+        batch.days = configuration.historyDays
+        batch.launchesPerUser = configuration.historyLaunchesPerUser
+    }
+
+    // MARK: Launches
+
+    func began(_ launch: Control.LaunchRecord) {
+        guard admits(launch) else { return }
+        open[launch.instance, default: []].append(batch.launches.count)
+        batch.launches.append(launch)
+        added()
+    }
+
+    func becameReady(_ launch: Control.LaunchRecord) {
+        guard let first = open[launch.instance]?.first, batch.launches[first].kind == launch.kind
+        else { return update(launch) }
+        batch.launches[first].readyUSec = launch.readyUSec
+    }
+
+    func ended(_ launch: Control.LaunchRecord) {
+        var knowsAll = false
+        for place in open.removeValue(forKey: launch.instance) ?? [] {
+            batch.launches[place].exit = launch.exit
+            batch.launches[place].ranUSec = launch.ranUSec
+            // The instance was started for this launch, so all of its launches are in this batch.
+            switch batch.launches[place].kind.known {
+            case .cold?, .prewarmed?, .startedAnew?: knowsAll = true
+            case .resume?, .foreground?, nil: break
+            }
+        }
+        if !knowsAll { update(launch) }
+    }
+
+    private func update(_ launch: Control.LaunchRecord) {
+        guard admits(launch) else { return }
+        batch.updates.append(launch)
+        added()
+    }
+
+    private func admits(_ launch: Control.LaunchRecord) -> Bool {
+        guard isOn else { return false }
+        let own = counts[launch.userId, default: 0]
+        guard Self.limit.excess(of: launch.userId, own: own, taken: batch.count) == nil else {
+            droppedCount += 1
+            return false
+        }
+        counts[launch.userId] = own + 1
+        return true
+    }
+
+    private func added() {
+        if batch.count == 1 { arm() }
+        if batch.count >= Self.fullCount, writeCount == 0 { write() }
+    }
+
+    private func arm() {
+        do throws(SystemdError) {
+            if writing == nil {
+                writing = try LoopActor.timer(
+                    accuracy: Self.accuracy, priority: LoopPriority.writingMetrics
+                ) { [unowned self] in write() }
+            }
+            try writing?.setDeadline(after: Self.delay)
+        } catch { log.failed("arming the timer", error) }
+    }
+
+    // MARK: Writing
+
+    private func taken() -> HistoryBatch? {
+        guard batch.count > 0 else { return nil }
+        var taken = batch
+        taken.living = inherited
+        inherited = nil
+        batch.launches = []
+        batch.updates = []
+        open = [:]
+        counts = [:]
+        writing?.isEnabled = false
+        return taken
+    }
+
+    private func write() {
+        guard let batch = taken() else { return }
+        writeCount += 1
+        process.ask(.append(batch)) { [unowned self] answer in
+            writeCount -= 1
+            if case .failure(let error) = answer {
+                log.say(
+                    .warning,
+                    "history: \(error.reason); \(batch.count) launches and ends are not kept")
+            }
+            if droppedCount > 0 {
+                log.say(
+                    .warning, "history: \(droppedCount) launches are not kept: too many at once")
+                droppedCount = 0
+            }
+            if self.batch.count >= Self.fullCount, writeCount == 0 { write() }
+        }
+    }
+
+    /// Writes what waits. The daemon is about to end.
+    func end() {
+        guard let batch = taken() else { return }
+        do { try process.handOver(batch) } catch {
+            log.say(.warning, "history: \(error); \(batch.count) launches and ends are not kept")
+        }
+    }
+
+    // MARK: Queries
+
+    /// Looks for launches. `onDone` is called once.
+    ///
+    /// - Parameters:
+    ///   - asking: the user who asks.
+    ///   - user: whose launches that user may see; nil means everybody's.
+    func find(
+        _ query: Control.HistoryQuery, for asking: UInt32, of user: UInt32?,
+        then onDone: @escaping (HistoryProcess.Answer) -> Void
+    ) throws(ControlError) {
+        try ask(.query(query, user: user), for: asking, then: onDone)
+    }
+
+    func forget(
+        _ app: String?, for asking: UInt32, of user: UInt32?,
+        then onDone: @escaping (HistoryProcess.Answer) -> Void
+    ) throws(ControlError) {
+        try ask(.forget(app: app, user: user), for: asking, then: onDone)
+    }
+
+    private func ask(
+        _ call: HistoryCall, for user: UInt32,
+        then onDone: @escaping (HistoryProcess.Answer) -> Void
+    ) throws(ControlError) {
+        let count = queryCounts[user, default: 0]
+        guard count < Self.queriesPerUser else {
+            throw .limitExceeded(
+                what: "calls of one user for the history", limit: Self.queriesPerUser)
+        }
+        queryCounts[user] = count + 1
+        // What has just happened belongs to the answer.
+        write()
+        process.ask(call) { [unowned self] answer in
+            let rest = queryCounts[user, default: 1] - 1
+            queryCounts[user] = rest > 0 ? rest : nil
+            onDone(answer)
+        }
+    }
+}

@@ -1,0 +1,255 @@
+import CTestSupport
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import GreenroomLinux
+import TestSupport
+import Testing
+
+/// Past launches are kept, in a process and a file of their own.
+@Suite struct HistoryTests {
+    private static let app = "org.example.app"
+    private static let other = "org.example.other"
+
+    private static func file(_ daemon: TestDaemon) -> String {
+        daemon.directory.path + "/state/history.db"
+    }
+
+    private static func daemon(
+        _ lines: [String] = [], user: Int32? = nil
+    ) throws -> TestDaemon {
+        var options = TestDaemon.Options()
+        options.configuration = lines
+        options.user = user
+        let program = try compileProbe("behave.c")
+        return try TestDaemon(
+            [TestApp(app, exec: program, prewarm: 1), TestApp(other, exec: program)], options)
+    }
+
+    private static func history(
+        _ client: TestClient, _ change: (inout Control.HistoryQuery) -> Void = { _ in }
+    ) throws -> Control.HistoryPage {
+        var query = Control.HistoryQuery()
+        change(&query)
+        guard case .history(let page) = try client.call(.history(query)) else {
+            throw TestError("another reply")
+        }
+        return page
+    }
+
+    private static func greenroomctl(_ words: [String], _ daemon: TestDaemon) throws -> String {
+        let client = try Programs.client
+        let (exit, output) = try run(
+            ChildRequest(
+                client, arguments: [client] + words,
+                environment: ["GREENROOM_SOCKET=\(daemon.socketPath)"]
+                    + ChildRequest.sanitizerOptions))
+        #expect(exit == .status(0))
+        return String(decoding: output, as: UTF8.self)
+    }
+
+    @Test(arguments: Runner.allCases)
+    func `a launch is kept with its caller, its times and its end`(runner: Runner) throws {
+        let daemon = try Self.daemon(user: runner.options.user)
+        try daemon.awaitPaused(Self.app)
+        let client = try daemon.client()
+        let (launched, _, _) = try client.run(Self.app, ["exit", "3"])
+        let launch = try #require(try Self.history(client).launches.first)
+        #expect(launch.app == Self.app && launch.instance == launched.instance)
+        #expect(launch.userId == UInt32(daemon.options.user ?? Int32(getuid())))
+        #expect(launch.launchIdentifier == launched.launchIdentifier)
+        #expect(launch.kind == launched.kind && launch.coldReason == launched.coldReason)
+        #expect(launch.caller?.processId == getpid() && launch.caller?.userId == getuid())
+        #expect(launch.elapsedUSec == launched.elapsedUSec)
+        #expect(try #require(launch.readyUSec) >= launched.elapsedUSec)
+        #expect(launch.exit?.status == 3 && launch.exit?.reason == .exitedSelf)
+        #expect(try #require(launch.ranUSec) > 0)
+        var status = stat()
+        #expect(stat(Self.file(daemon), &status) == 0)
+        #expect(status.st_mode & 0o777 == 0o600)
+    }
+
+    @Test func `an instance that runs is completed later, also by another daemon`() throws {
+        let daemon = try Self.daemon()
+        let client = try daemon.client()
+        let running = try client.start(Self.other)
+        #expect(try Self.history(client).launches.first?.exit == nil)
+        try daemon.kill()
+        try daemon.start()
+        let next = try daemon.client()
+        try next.change(.kill, running.instance)
+        _ = try next.wait(running.instance)
+        let launches = try Self.history(next).launches
+        #expect(launches.count == 1)
+        #expect(launches.first?.exit?.reason == .forceQuit)
+        #expect(launches.first?.caller?.processId == getpid())
+        #expect(try #require(launches.first?.ranUSec) > 0)
+    }
+
+    @Test func `the history outlives the daemon, the spawner and the boot`() throws {
+        let daemon = try Self.daemon()
+        let (first, _, _) = try daemon.client().run(Self.other)
+        let running = try daemon.client().start(Self.other)
+        #expect(running.instance != first.instance)
+        // It is told to end: what it had not written is handed over.
+        try daemon.terminate()
+        try daemon.forgetBoot()
+        try daemon.start()
+        let launches = try daemon.await("both launches") { client in
+            let found = try Self.history(client).launches
+            return found.count == 2 ? found : nil
+        }
+        #expect(launches.map(\.exit?.reason) == [.known(.shutdown), .known(.exitedSelf)])
+    }
+
+    @Test func `an end that nobody saw is unknown`() throws {
+        let daemon = try Self.daemon()
+        let running = try daemon.client().start(Self.other)
+        #expect(try Self.history(try daemon.client()).launches.count == 1)
+        let spawner = try daemon.spawnerPid
+        try daemon.kill()
+        kill(spawner, SIGKILL)
+        kill(running.pid, SIGKILL)
+        for pid in [spawner, running.pid] { try Processes.awaitEnd(of: pid) }
+        try daemon.forgetBoot()
+        try daemon.start()
+        let (after, _, _) = try daemon.client().run(Self.other)
+        let launches = try Self.history(try daemon.client()).launches
+        #expect(launches.first?.instance == after.instance)
+        #expect(launches.last?.exit?.reason == .unknown && launches.count == 2)
+        // The first spawner's cgroup is nobody's: its successor finds it by a file that is gone.
+        try daemon.kill()
+    }
+
+    @Test func `queries choose apps and times, in pages`() throws {
+        let daemon = try Self.daemon()
+        let client = try daemon.client()
+        for app in [Self.app, Self.other, Self.app] { _ = try client.run(app) }
+        let all = try Self.history(client).launches
+        #expect(all.map(\.app) == [Self.app, Self.other, Self.app])
+        #expect(try Self.history(client) { $0.apps = ["*.other"] }.launches == [all[1]])
+        let page = try Self.history(client) { $0.limit = 2 }
+        #expect(page.launches == Array(all[..<2]))
+        let rest = try Self.history(client) { $0.before = page.next }
+        #expect(rest.launches == [all[2]] && rest.next == nil)
+        let middle = all[1].requestTimestampUSec
+        #expect(
+            try Self.history(client) {
+                $0.sinceTimestampUSec = middle
+                $0.untilTimestampUSec = middle
+            }.launches == [all[1]])
+        #expect(try client.call(.forgetHistory(app: Self.other)) == .forgotten(count: 1))
+        #expect(try Self.history(client).launches.map(\.app) == [Self.app, Self.app])
+        #expect(try client.call(.forgetHistory(app: nil)) == .forgotten(count: 2))
+        #expect(try Self.history(client).launches.isEmpty)
+    }
+
+    @Test func `launches are kept up to a number of each user`() throws {
+        let daemon = try Self.daemon(["HistoryLaunchesPerUser=2"])
+        let client = try daemon.client()
+        let instances = try (0..<4).map { _ in try client.run(Self.other).launched.instance }
+        #expect(try Self.history(client).launches.map(\.instance) == instances.suffix(2).reversed())
+    }
+
+    @Test func `nothing is written when the history is off`() throws {
+        let daemon = try Self.daemon(["History=no"])
+        let client = try daemon.client()
+        _ = try client.run(Self.other)
+        #expect(try Self.history(client).launches.isEmpty)
+        try daemon.configure(["History=yes"])
+        _ = try client.reload()
+        let (kept, _, _) = try client.run(Self.other)
+        #expect(try Self.history(client).launches.map(\.instance) == [kept.instance])
+    }
+
+    @Test func `a damaged file is set aside, and launches go on`() throws {
+        let daemon = try Self.daemon()
+        let client = try daemon.client()
+        _ = try client.run(Self.other)
+        #expect(try Self.history(client).launches.count == 1)
+        // The connection ends, so that the file is opened again.
+        try daemon.terminate()
+        try daemon.directory.write(
+            String(repeating: "not a database ", count: 1000), to: "state/history.db")
+        try daemon.start()
+        let (after, _, _) = try daemon.client().run(Self.other)
+        #expect(
+            try Self.history(try daemon.client()).launches.map(\.instance) == [after.instance])
+        #expect(daemon.log.contains("history.db is damaged"))
+        #expect(access(Self.file(daemon) + ".damaged", F_OK) == 0)
+    }
+
+    @Test func `a file that cannot be written costs the batch and no launch`() throws {
+        let daemon = try Self.daemon()
+        // A folder in the place of the file: as root, no mode would keep SQLite from writing.
+        mkdir(daemon.directory.path + "/state", 0o755)
+        mkdir(Self.file(daemon), 0o755)
+        let client = try daemon.client()
+        _ = try client.run(Self.other)
+        let refusal = #expect(throws: ControlError.self) { try Self.history(client) }
+        guard case .refused("no_history", _)? = refusal else {
+            Issue.record("\(String(describing: refusal))")
+            return
+        }
+        #expect(daemon.log.contains("are not kept"))
+        #expect(try client.run(Self.other).exit.status == 0)
+        rmdir(Self.file(daemon))
+        let (kept, _, _) = try client.run(Self.other)
+        #expect(try Self.history(client).launches.first?.instance == kept.instance)
+    }
+
+    @Test func `a user sees that user's launches, and root sees all`() throws {
+        try requireOrSkip(getuid() == 0, "only root can have clients of two users")
+        let daemon = try TestDaemon(
+            TestApp(Self.app, exec: "/bin/true"),
+            TestApp(Self.other, exec: "/bin/true", "User=nobody"))
+        let client = try daemon.client()
+        for app in [Self.app, Self.other] {
+            _ = try client.wait(try client.launch(app).instance)
+        }
+        #expect(try Self.history(client).launches.count == 2)
+        let descriptor = cts_connect_as(daemon.socketPath, 65_534, 65_534, -1)
+        guard descriptor >= 0 else { throw TestError("connecting: errno \(-descriptor)") }
+        let stranger = TestClient(owning: descriptor)
+        #expect(try Self.history(stranger).launches.map(\.app) == [Self.other])
+        #expect(try stranger.call(.forgetHistory(app: nil)) == .forgotten(count: 1))
+        #expect(try Self.history(client).launches.map(\.app) == [Self.app])
+    }
+
+    @Test func `an idle daemon keeps no process for the history`() throws {
+        let daemon = try Self.daemon()
+        let client = try daemon.client()
+        _ = try client.run(Self.other)
+        _ = try Self.history(client)
+        let writers = daemon.processes.filter {
+            Processes.description(of: $0).contains("greenroom-history")
+        }
+        #expect(writers.count <= 1)
+        for writer in writers { try Processes.awaitEnd(of: writer) }
+    }
+
+    @Test func `a writer that is killed costs its call, and the next one works`() throws {
+        let daemon = try Self.daemon()
+        let client = try daemon.client()
+        _ = try client.run(Self.other)
+        _ = try Self.history(client)
+        for process in daemon.processes
+        where Processes.description(of: process).contains("greenroom-history") {
+            kill(process, SIGKILL)
+        }
+        _ = try client.run(Self.other)
+        let found = try daemon.await("the history") { client in try? Self.history(client).launches }
+        #expect(found.count >= 1)
+    }
+
+    @Test func `the client shows the history`() throws {
+        let daemon = try Self.daemon()
+        _ = try daemon.client().run(Self.other, ["exit", "3"])
+        let shown = try Self.greenroomctl(["history", "other"], daemon)
+        #expect(shown.contains("exited (status 3)"))
+        #expect(shown.contains("[\(getpid())]"))
+        let json = try Self.greenroomctl(["history", "--json", "--since", "1h"], daemon)
+        #expect(json.hasPrefix("{\"app\":\"\(Self.other)\""))
+        #expect(try Self.greenroomctl(["history", "--forget", "*"], daemon) == "forgot 1 launch\n")
+    }
+}
