@@ -1,8 +1,10 @@
 #define _GNU_SOURCE
 #include "CGreenroomLinux.h"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -38,4 +40,29 @@ int gr_observe_self(struct gr_inherited *state) {
     if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
         state->parts |= GR_INHERITED_NO_NEW_PRIVILEGES;
     return 0;
+}
+
+/* getdents64(2) */
+struct entry { uint64_t inode; int64_t next; uint16_t size; uint8_t type; char name[]; };
+
+int gr_inherited_descriptors(int *numbers, int limit) {
+    int folder = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0) return -1;
+    int count = 0;
+    _Alignas(struct entry) char entries[4096];
+    for (long size; (size = syscall(SYS_getdents64, folder, entries, sizeof entries)) > 0;)
+        for (long at = 0; at < size;) {
+            const struct entry *entry = (const struct entry *)(entries + at);
+            at += entry->size;
+            int number = 0;
+            for (const char *digit = entry->name; *digit >= '0' && *digit <= '9'; digit++)
+                number = number * 10 + (*digit - '0');
+            if (number <= 2) continue;
+            int flags = fcntl(number, F_GETFD);
+            if (flags < 0 || (flags & FD_CLOEXEC)) continue;
+            if (count < limit) numbers[count] = number;
+            count++;
+        }
+    close(folder);
+    return count;
 }

@@ -161,6 +161,10 @@ int gr_observe(int32_t pid, struct gr_inherited *state);
  * to the process itself. */
 int gr_observe_self(struct gr_inherited *state);
 
+/* Puts the descriptors above 2 that are not close-on-exec into `numbers`, at most `limit`, in no
+ * order. Returns how many there are. */
+int gr_inherited_descriptors(int *numbers, int limit);
+
 /* ---- message.c: CMSG_* macros ---- */
 
 /* The kernel's limit on descriptors in one message (SCM_MAX_FD). */

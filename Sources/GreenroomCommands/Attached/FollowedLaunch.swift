@@ -24,7 +24,9 @@ final class FollowedLaunch {
     /// milliseconds.
     static let frontPause: CInt = 200
 
-    private var client: ControlClient
+    /// Nil before the first connection.
+    private var client: ControlClient?
+    private let path: String
     private let call: Control.LaunchCall
     private let descriptors: [CInt]
     private let signals: SignalDescriptor?
@@ -38,43 +40,53 @@ final class FollowedLaunch {
     private var process: ProcessDescriptor?
 
     init(
-        _ client: ControlClient, _ call: Control.LaunchCall, descriptors: [CInt],
+        _ client: ControlClient?, _ path: String, _ call: Control.LaunchCall, descriptors: [CInt],
         signals: SignalDescriptor? = nil, terminal: AppTerminal? = nil
     ) {
         self.client = client
+        self.path = path
         self.terminal = terminal
-        job = JobControl(client: client.path)
-        forwarded = ForwardedSignals(path: client.path)
+        job = JobControl(client: path)
+        forwarded = ForwardedSignals(path: path)
         self.call = call
         self.descriptors = descriptors
         self.signals = signals
     }
 
     /// Launches the app by the daemon that has it.
+    ///
+    /// - Parameters:
+    ///   - client: a connection; nil if the daemon is away.
+    ///   - path: the daemon's socket.
     static func begin(
-        _ client: ControlClient, _ call: Control.LaunchCall, descriptors: [CInt],
+        _ client: ControlClient?, _ path: String, _ call: Control.LaunchCall, descriptors: [CInt],
         signals: SignalDescriptor? = nil, terminal: AppTerminal? = nil
     ) throws(Failure) -> (FollowedLaunch, Control.Launched) {
-        func launch(by client: ControlClient) throws(Failure) -> (FollowedLaunch, Control.Launched)
-        {
+        func launch(
+            by client: ControlClient?, _ path: String
+        ) throws(Failure) -> (FollowedLaunch, Control.Launched) {
             let following = FollowedLaunch(
-                client, call, descriptors: descriptors, signals: signals, terminal: terminal)
+                client, path, call, descriptors: descriptors, signals: signals, terminal: terminal)
             return (following, try following.launch())
         }
-        do throws(Failure) { return try launch(by: client) } catch {
-            guard error.isOfMissingApp, let system = client.system else { throw error }
-            do throws(Failure) { return try launch(by: system) } catch let second {
+        do throws(Failure) { return try launch(by: client, path) } catch {
+            guard error.isOfMissingApp, let system = client?.system else { throw error }
+            do throws(Failure) { return try launch(by: system, system.path) } catch let second {
                 throw second.isOfMissingApp ? error : second
             }
         }
     }
 
+    static func begin(
+        _ client: ControlClient, _ call: Control.LaunchCall
+    ) throws(Failure) -> (FollowedLaunch, Control.Launched) {
+        try begin(client, client.path, call, descriptors: [])
+    }
+
     private func launch() throws(Failure) -> Control.Launched {
         let reply = try insist(.launch(call), descriptors: descriptors)
         guard case .launched(let launched) = reply else { throw .unknown("another question") }
-        instance = launched.instance
-        job.instance = launched.instance
-        if client.sharesProcessNumbers { job.process = launched.processId }
+        resume(launched.instance, process: launched.processId)
         if terminal != nil {
             process = job.process.flatMap { try? ProcessDescriptor(pid: $0) }
             if process == nil, hasEnded { terminal?.leaveInput() }
@@ -84,6 +96,13 @@ final class FollowedLaunch {
         }
         if stopsOnceLaunched { stop() }
         return launched
+    }
+
+    /// The daemon has launched this instance.
+    func resume(_ instance: UInt64, process: Int32?) {
+        self.instance = instance
+        job.instance = instance
+        if client?.sharesProcessNumbers == true { job.process = process }
     }
 
     func waitForExit() throws(Failure) -> Control.Exited {
@@ -111,22 +130,20 @@ final class FollowedLaunch {
         _ call: ControlCall, descriptors: [CInt]
     ) throws(Failure) -> ControlReply {
         var tries = 0
-        var isConnected = true
         while true {
             do throws(Failure) {
-                if !isConnected { try reconnect() }
-                isConnected = true
+                let client = if let client { client } else { try reconnect() }
                 try client.send(call, descriptors: descriptors)
                 while true {
                     if let reply = try client.bufferedReply(to: call) { return reply }
-                    try waitForInput()
+                    try waitForInput(client)
                 }
             } catch {
                 switch error {
                 case .disconnected, .unreachable, .control(.shuttingDown):
                     guard tries < limit else { throw error }
                     tries += 1
-                    isConnected = false
+                    self.client = nil
                 case .control, .service, .unknown, .system, .ambiguous, .number, .manifest:
                     throw error
                 }
@@ -136,7 +153,7 @@ final class FollowedLaunch {
 
     /// Returns when data was received, or after another event. Forwards signals and the terminal's
     /// bytes.
-    private func waitForInput() throws(Failure) {
+    private func waitForInput(_ client: ControlClient) throws(Failure) {
         guard let signals else { return try client.receive() }
         do throws(SystemError) {
             var entries = [PollEntry(client.descriptor, POLLIN)]
@@ -230,7 +247,7 @@ final class FollowedLaunch {
 
     /// Connects again after a pause. A signal in this pause ends this process, because nobody can
     /// forward it.
-    private func reconnect() throws(Failure) {
+    private func reconnect() throws(Failure) -> ControlClient {
         let deadline = MonotonicClock.nanoseconds + UInt64(Self.reconnectPause) * 1_000_000
         do throws(SystemError) {
             while true {
@@ -247,6 +264,8 @@ final class FollowedLaunch {
         } catch {
             throw .system(error)
         }
-        client = try ControlClient(path: client.path)
+        let new = try ControlClient(path: path)
+        client = new
+        return new
     }
 }

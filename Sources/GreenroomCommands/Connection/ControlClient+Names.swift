@@ -8,8 +8,7 @@ extension ControlClient {
     func resolve(_ name: String) throws(Failure) -> String {
         if name.utf8.contains(UInt8(ascii: ".")) { return name }
         let apps = try identifiers()
-        if apps.contains(name) { return name }
-        let matches = apps.filter { $0.split(separator: ".").last.map(String.init) == name }
+        let matches = AppNames.identifiers(meantBy: name, among: apps)
         switch matches.count {
         case 1: return matches[0]
         case 0 where UInt64(name) != nil: throw .number(name)
@@ -52,7 +51,6 @@ extension ControlClient {
     /// too.
     func systemsApps(besides own: [Control.AppSummary]) -> [Control.AppSummary] {
         guard let system, case .listed(let apps)? = try? system.call(.list) else { return [] }
-        let names = Set(own.map(\.identifier))
-        return apps.filter { !names.contains($0.identifier) }
+        return AppNames.systemsApps(apps, besides: own)
     }
 }

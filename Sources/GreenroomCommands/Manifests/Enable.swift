@@ -55,7 +55,7 @@ extension Enable {
             guard try manifests.needClient().running(name).isEmpty else { continue }
             var call = Control.LaunchCall(repeatable: name, environment: [], arguments: [])
             call.isBackground = true
-            _ = try FollowedLaunch.begin(manifests.needClient(), call, descriptors: [])
+            _ = try FollowedLaunch.begin(manifests.needClient(), call)
         }
         return code
     }

@@ -66,7 +66,7 @@ struct Launch: Verb {
             + CommandWords.originals(
                 of: Array(words.dropFirst(files.count)),
                 among: Array(CommandWords.behindTerminator))
-        let (following, launched) = try FollowedLaunch.begin(client, call, descriptors: [])
+        let (following, launched) = try FollowedLaunch.begin(client, call)
         if !wait || output.json {
             console.write(
                 output.json

@@ -33,7 +33,7 @@ struct Restart: Verb {
             call.isBackground =
                 !running.isEmpty
                 && running.allSatisfy { $0.state.known.map(hidden.contains) ?? false }
-            let (_, launched) = try FollowedLaunch.begin(client, call, descriptors: [])
+            let (_, launched) = try FollowedLaunch.begin(client, call)
             console.write(
                 output.json
                     ? Report.json(ControlReply.launched(launched))

@@ -30,6 +30,6 @@ struct Run: Verb {
         try AttachedRun(
             app: launch.app, environment: launch.environmentBytes, arguments: launch.argumentBytes,
             socket: daemon.socket, terminalUse: pty ? .always : pipe ? .never : .automatic
-        ).perform(client, console, .own)
+        ).perform(client, client.path, console, .own)
     }
 }

@@ -45,6 +45,19 @@ public struct InheritedState: Hashable, Sendable {
         return unsafe gr_observe_self(&state) == 0 ? InheritedState(state) : nil
     }
 
+    /// The descriptors above 2 of this process that are not close-on-exec, in order.
+    ///
+    /// - Parameter limit: at most this many are returned; `count` is the number of all.
+    public static func descriptors(limit: Int) -> (numbers: [Int32], count: Int) {
+        var numbers = [Int32](repeating: 0, count: limit)
+        let count = unsafe numbers.withUnsafeMutableBufferPointer {
+            unsafe Int(gr_inherited_descriptors($0.baseAddress!, Int32(limit)))
+        }
+        // Without /proc, nobody knows.
+        guard count > 0 else { return ([], 0) }
+        return (numbers.prefix(count).sorted(), count)
+    }
+
     /// The limits, CPUs and priorities of another process; nil if they cannot be read.
     public init?(observing process: Int32) {
         var state = gr_inherited()

@@ -1,7 +1,6 @@
 import GreenroomControl
-import GreenroomLinux
 
-/// Performs `greenroomctl run`, whichever parser has read its command line.
+/// The command line of `greenroomctl run`, whichever parser has read it.
 struct AttachedRun: Equatable {
     var app: String
     /// Variables as `NAME=VALUE`.
@@ -9,6 +8,8 @@ struct AttachedRun: Equatable {
     var arguments: [ByteString] = []
     var socket: String?
     var terminalUse = TerminalUse.automatic
+    /// The launch that greenroom-run has begun.
+    var begun: BegunLaunch?
 
     /// Reads the plain form of the verb: `run APP`, `--env`, `--socket`, and arguments after `--`.
     ///
@@ -32,6 +33,11 @@ struct AttachedRun: Equatable {
             case "--socket":
                 guard let value = words.popFirst()?.text, socket == nil else { return nil }
                 socket = value
+            case BegunLaunch.option:
+                guard let value = words.popFirst()?.text, begun == nil,
+                    let launch = BegunLaunch(value)
+                else { return nil }
+                begun = launch
             case _:
                 guard app == nil, !word.isEmpty, !word.hasPrefix("-") else { return nil }
                 app = word
@@ -53,43 +59,15 @@ struct AttachedRun: Equatable {
         self.socket = socket
     }
 
-    /// Runs the app, and ends in the same way as the app.
-    /// - Returns: the exit code.
-    func execute(_ console: any Console) -> Int32 {
-        let inheritance = Inheritance.own
-        Caller.fillStandardDescriptors()
-        do throws(Failure) {
-            let client = try ControlClient.usual(option: socket)
-            return try perform(client, console, inheritance)
-        } catch {
-            console.complain(error.description)
-            return error.attachedExitCode
-        }
-    }
-
-    func perform(
-        _ client: ControlClient, _ console: any Console, _ inheritance: Inheritance
-    ) throws(Failure) -> Int32 {
+    /// The call without what it takes over from the caller.
+    ///
+    /// - Parameter identifier: the app's full identifier.
+    func call(of identifier: String) -> Control.LaunchCall {
         var call = Control.LaunchCall(
-            repeatable: try client.resolve(app), environment: Self.variables(environment) ?? [],
+            repeatable: identifier, environment: Self.variables(environment) ?? [],
             arguments: arguments)
-        let signals: SignalDescriptor
-        var terminal: AppTerminal?
-        let plan = try TerminalPlan(terminalUse)
-        do throws(SystemError) {
-            signals = try SignalDescriptor(Caller.watchedSignals)
-            if let plan { terminal = try AppTerminal(plan) }
-        } catch {
-            throw .system(error)
-        }
-        let descriptors = try Caller.attach(to: &call, terminal, inheritance)
-        defer { terminal?.restore() }
-        terminal?.takeFront()
-        let (following, _) = try FollowedLaunch.begin(
-            client, call, descriptors: descriptors, signals: signals, terminal: terminal)
-        let exited = try following.waitForExit()
-        terminal?.finish()
-        return Ending(exited.exit).take(console)
+        if let begun { call.launchIdentifier = begun.launchIdentifier }
+        return call
     }
 
     /// Nil if a word is not `NAME=VALUE`, or if a name occurs twice.

@@ -6,15 +6,8 @@ enum SocketPath {
 
     /// The option's path, else the environment's, else the user's daemon if its socket exists, else
     /// the system's. For root, the system's comes first.
-    static func find(option: String?, _ whose: DaemonOwner? = nil) -> String {
+    static func find(option: String?) -> String {
         if let option { return option }
-        switch whose {
-        case .user?:
-            return (environment("XDG_RUNTIME_DIR") ?? "/run/user/\(getuid())")
-                + "/greenroom/control"
-        case .system?: return system
-        case nil: break
-        }
         if let path = environment("GREENROOM_SOCKET") { return path }
         if let directory = environment("GREENROOM_RUNTIME_DIRECTORY") {
             return directory + "/control"
@@ -35,7 +28,7 @@ enum SocketPath {
         return system
     }
 
-    private static func environment(_ name: String) -> String? {
+    static func environment(_ name: String) -> String? {
         guard let value = unsafe getenv(name), unsafe value.pointee != 0 else { return nil }
         return unsafe String(cString: value)
     }

@@ -1,17 +1,6 @@
 import Glibc
 import GreenroomLinux
 
-/// Whether an attached app gets its own terminal. The names are those of systemd-run(1).
-enum TerminalUse: Equatable {
-    /// The app gets one if standard output is a terminal, or if standard input is one and the
-    /// output goes to a file.
-    case automatic
-    /// `--pty`: the app gets one, for all three standard streams, whatever the caller's are.
-    case always
-    /// `--pipe`: the app gets the caller's descriptors.
-    case never
-}
-
 /// What the app's own terminal connects.
 struct TerminalPlan {
     /// The standard streams of the app that are its own terminal.
@@ -27,7 +16,7 @@ struct TerminalPlan {
         switch use {
         case .never: return nil
         case .automatic:
-            guard Self.isInteractive, let first = Self.firstTerminal else { return nil }
+            guard TerminalUse.isInteractive, let first = Self.firstTerminal else { return nil }
             let device = Terminal.device(of: first)
             replaced = [0, 1, 2].filter {
                 Terminal.isTerminal($0) && Terminal.device(of: $0) == device
@@ -50,16 +39,6 @@ struct TerminalPlan {
                 output = try Self.duplicate(1)
             }
         }
-    }
-
-    /// Whether this process may use the user's terminal. In a pipeline, another program may read
-    /// the keys (`run x | less`), and keeps them.
-    private static var isInteractive: Bool {
-        if Terminal.isTerminal(1) { return true }
-        var status = stat()
-        guard Terminal.isTerminal(0), unsafe fstat(1, &status) == 0 else { return false }
-        let kind = status.st_mode & S_IFMT
-        return kind != S_IFIFO && kind != S_IFSOCK
     }
 
     private static var firstTerminal: CInt? { [1, 0, 2].first { Terminal.isTerminal($0) } }

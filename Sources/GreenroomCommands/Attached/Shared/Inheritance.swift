@@ -10,31 +10,37 @@ struct Inheritance {
 
     /// The standard descriptors (0, 1 and 2) that are closed.
     let closedDescriptors: [CInt]
-    /// The descriptors above 2 that are not close-on-exec, in order.
+    /// The descriptors above 2 that are not close-on-exec, in order: as many as can be passed. This
+    /// process has opened none of its own yet, or only close-on-exec ones.
     let otherDescriptors: [CInt]
-    private let state: InheritedState?
+    /// How many there are.
+    let otherDescriptorCount: Int
+    private var state: InheritedState?
 
     private init() {
         closedDescriptors = (0...2).filter { fcntl($0, F_GETFD) < 0 }
-        otherDescriptors = Self.inheritedDescriptors()
+        (otherDescriptors, otherDescriptorCount) = InheritedState.descriptors(
+            limit: Control.LaunchCall.otherDescriptorLimit)
         state = InheritedState.own()
     }
 
-    /// The inherited descriptors. This process has opened none of its own yet, or only
-    /// close-on-exec ones.
-    private static func inheritedDescriptors() -> [CInt] {
-        guard let directory = unsafe opendir("/proc/self/fd") else { return [] }
-        defer { unsafe closedir(directory) }
-        var numbers: [CInt] = []
-        while let entry = unsafe readdir(directory) {
-            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
-                unsafe name.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe atoi($0) }
-            }
-            guard name > 2 else { continue }
-            let flags = fcntl(name, F_GETFD)
-            if flags >= 0, flags & FD_CLOEXEC == 0 { numbers.append(name) }
-        }
-        return numbers.sorted()
+    /// The signals that this process's caller has blocked.
+    var blockedSignals: UInt64 { state?.blockedSignals ?? 0 }
+
+    /// The same with other blocked signals.
+    func with(blockedSignals: UInt64) -> Inheritance {
+        var copy = self
+        copy.state?.blockedSignals = blockedSignals
+        return copy
+    }
+
+    /// The forwarded signals that this process's caller has not ignored (nohup(1), `&` in a
+    /// script), and the signals about this process as a job of the user's shell.
+    var watchedSignals: [CInt] {
+        let ignored = state?.ignoredSignals ?? 0
+        return (Caller.forwardedSignals + [SIGTSTP]).filter {
+            ignored >> UInt64($0 - 1) & 1 == 0
+        } + [SIGCONT, SIGWINCH]
     }
 
     var callerState: Control.CallerState? {

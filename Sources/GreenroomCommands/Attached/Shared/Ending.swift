@@ -18,17 +18,6 @@ enum Ending: Equatable {
         }
     }
 
-    /// Ends this process if a signal ended the app; otherwise returns the exit code.
-    func take(_ console: any Console) -> Int32 {
-        switch self {
-        case .status(let status): return status
-        case .signal(let signal): Ending.die(by: signal)
-        case .unseen:
-            console.complain("the app has ended; its exit status is not known")
-            return 1
-        }
-    }
-
     /// Ends this process by the same signal, so that a shell sees what it would have seen if it had
     /// run the app itself. Prevents a second core dump.
     static func die(by signal: Int32) -> Never {

@@ -1,0 +1,67 @@
+import Glibc
+import GreenroomControl
+import GreenroomLinux
+import UnitFile
+
+extension LinkedRun {
+    /// - Returns: the exit code; the app's, if it ran.
+    func execute(_ console: any Console) -> Int32 {
+        guard Caller.mayEnterDirectory else {
+            return executeElsewhere(
+                because: "nobody else can enter this working directory", console)
+        }
+        let inheritance = Inheritance.own
+        Caller.fillStandardDescriptors()
+        do throws(Failure) {
+            let client = try ControlClient.usual(option: nil)
+            guard case .listed(let apps) = try client.call(.list) else {
+                throw .unknown("another question")
+            }
+            let app = try Self.app(called: name, among: apps + client.systemsApps(besides: apps))
+            if let program = app.program, Self.isOurselves(program) {
+                return executeElsewhere(
+                    because:
+                        "\(app.identifier) has this link as its program; its Exec= should name "
+                        + "the real one", console)
+            }
+            let run = AttachedRun(
+                app: app.identifier, environment: [], arguments: arguments, socket: nil)
+            return try run.perform(client, client.path, console, inheritance)
+        } catch {
+            switch error {
+            case .unreachable: return executeElsewhere(because: error.description, console)
+            case .disconnected, .control, .service, .unknown, .system, .ambiguous, .number,
+                .manifest:
+                console.complain(error.description)
+                return error.attachedExitCode
+            }
+        }
+    }
+
+    /// The app that the name of a link means.
+    static func app(
+        called name: String, among apps: [Control.AppSummary]
+    ) throws(Failure) -> Control.AppSummary {
+        let matches = AppNames.apps(called: name, among: apps)
+        if matches.count == 1 { return matches[0] }
+        if matches.count > 1 { throw .ambiguous(name, matches.map(\.identifier)) }
+        throw .control(
+            .noSuchApp(name, suggestion: Spelling.closest(to: name, among: apps.map(\.identifier))))
+    }
+
+    private func executeElsewhere(because reason: String, _ console: any Console) -> Int32 {
+        guard let program = ProgramSearch(call).next else {
+            console.complain(reason)
+            console.complain("and no other program called \(name) comes later in PATH")
+            return 127
+        }
+        if unsafe getenv("GREENROOM_DEBUG") != nil {
+            console.complain("\(reason): executing \(program)")
+        }
+        let words = [ByteString(name)] + arguments
+        var pointers = unsafe words.map { unsafe $0.copiedCString } + [nil]
+        unsafe execv(program, &pointers)
+        console.complain(SystemError(code: errno, call: "execve", subject: program).description)
+        return errno == ENOENT ? 127 : 126
+    }
+}

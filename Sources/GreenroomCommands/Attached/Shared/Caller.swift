@@ -1,0 +1,29 @@
+import Glibc
+import GreenroomControl
+
+/// This process, whose caller an attached app seems to have.
+enum Caller {
+    static let forwardedSignals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2]
+
+    /// The environment (environ(7)).
+    static func byteEnvironment() -> [ByteString] {
+        var variables: [ByteString] = []
+        var next = unsafe environ
+        while let text = unsafe next.pointee {
+            variables.append(unsafe ByteString(cString: text))
+            unsafe next += 1
+        }
+        return variables
+    }
+
+    /// Whether this process may enter its working directory again. It may be in a directory that it
+    /// may not enter any more.
+    static var mayEnterDirectory: Bool { unsafe access(".", X_OK) == 0 || errno != EACCES }
+
+    /// The working directory's path (getcwd(3)).
+    static var currentDirectoryName: ByteString? {
+        guard let path = unsafe getcwd(nil, 0) else { return nil }
+        defer { unsafe free(path) }
+        return unsafe ByteString(cString: path)
+    }
+}
