@@ -1,5 +1,5 @@
 # The reference programs and the timing client: plain C, built as a distribution would build them.
-BENCH_PROGRAMS := $(addprefix $(BENCH)/,probe launch relay cold echo ready slow.so)
+BENCH_PROGRAMS := $(addprefix $(BENCH)/,probe launch relay cold echo ready caller slow.so)
 ifeq ($(shell uname -m),x86_64)
 BENCH_PROGRAMS += $(BENCH)/stamp.so
 endif
