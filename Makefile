@@ -59,6 +59,7 @@ AS_USER := env -u SWIFT_BACKTRACE
 -include Sources/CPrewarm/build.mk
 include Sources/Runtimes/build.mk
 include Sources/CGreenroomApp/build.mk
+include Sources/CGreenroomRun/build.mk
 include Tests/Benchmarks/build.mk
 
 .PHONY: help demo demo-systemd test check snapshots docs bench bench-peers fuzz simulate install \
@@ -74,9 +75,10 @@ setup-demo:
 
 # --- Building. Everything that runs together lies together: the daemon looks for the spawner and the
 # shim beside itself, in .build/debug as in /usr/lib/greenroom.
-build: setup $(SHIM) $(APP_LIBRARY) $(APP_FOLDER)/probe $(RUNTIMES_PRODUCTS)
+build: setup $(SHIM) $(RUN) $(APP_LIBRARY) $(APP_FOLDER)/probe $(RUNTIMES_PRODUCTS)
 	@$(SWIFT) build --build-tests
 	@install -m 644 $(SHIM) $(DEBUG)/
+	@install -m 755 $(RUN) $(DEBUG)/
 	@$(call runtimes_install,$(DEBUG))
 
 # The daemon needs libsystemd, which has no static form; the other two carry everything with them and
@@ -100,7 +102,7 @@ PROGRAMS := $(DAEMON)/release/greenroomd $(STATIC)/release/greenroom-spawner $(S
 link_dynamically = for product in $(1); do \
     $(SWIFT) build $(call RELEASE,greenroomd) --scratch-path $(DAEMON) --product $$product; done
 # SwiftPM does not know that a list is an input.
-release: setup $(SHIM) $(RUNTIMES_PRODUCTS)
+release: setup $(SHIM) $(RUN) $(RUNTIMES_PRODUCTS)
 	@for program in $(PROGRAMS); do \
 	    [ ! $(LINK)/$${program##*/}.order -nt $$program ] || rm -f $$program; done
 	@mkdir -p $(STATIC_CXX)
@@ -110,7 +112,7 @@ release: setup $(SHIM) $(RUNTIMES_PRODUCTS)
 	    $(SWIFT) build $(call RELEASE,$$product) --scratch-path $(STATIC) \
 	        -Xswiftc -static-executable --product $$product 2>&1 | sed -E "$$STATIC_NOISE"; done
 	@mkdir -p $(PRODUCT)
-	@install -s -m 755 $(PROGRAMS) $(addprefix $(DAEMON)/release/greenroom-,bus history conformance) $(PRODUCT)/
+	@install -s -m 755 $(PROGRAMS) $(RUN) $(addprefix $(DAEMON)/release/greenroom-,bus history conformance) $(PRODUCT)/
 	@install -m 644 $(SHIM) $(PRODUCT)/
 	@$(call runtimes_install,$(PRODUCT))
 # Where what runs has changed much; x86-64, needs leave to trace (ptrace).
@@ -131,9 +133,9 @@ samples: release $(APP_LIBRARY)
 # --- Testing.
 test: build
 	@Tests/Tools/test
-test-asan: setup $(SHIM)
+test-asan: setup $(SHIM) $(RUN)
 	@Tests/Tools/sanitize address
-test-tsan: setup $(SHIM)
+test-tsan: setup $(SHIM) $(RUN)
 	@Tests/Tools/sanitize thread
 check: setup
 	@Tests/Checks/check
@@ -185,6 +187,7 @@ demo-systemd: setup release
 	@$(AS_USER) Tests/Demo/systemd.sh $(PRODUCT)
 bench: setup-demo samples $(BENCH_PROGRAMS)
 	@$(AS_USER) Tests/Benchmarks/bench.py --product $(PRODUCT) --programs $(BENCH)
+	@$(AS_USER) Tests/Benchmarks/caller.py --product $(PRODUCT) --programs $(BENCH)
 	@$(AS_USER) Tests/Benchmarks/underway.py --product $(PRODUCT) --programs $(BENCH)
 	@$(AS_USER) Tests/Benchmarks/runtimes.py --product $(PRODUCT)
 	@$(AS_USER) Tests/Benchmarks/protocol.py --product $(PRODUCT) --programs $(BENCH)
@@ -212,8 +215,8 @@ units:
 	    sed -e 's|@BINDIR@|$(BINDIR)|g; s|@LIBEXECDIR@|$(LIBEXECDIR)|g; s|@DOCDIR@|$(DOCDIR)|g' \
 	        systemd/$$unit > .build/units/$$unit; done
 
-install: $(if $(wildcard $(PRODUCT)/greenroomctl),,samples) units
-	@install -D -m 755 -t $(DESTDIR)$(BINDIR) $(PRODUCT)/greenroomctl
+install: $(if $(wildcard $(PRODUCT)/greenroom-run),,samples) units
+	@install -D -m 755 -t $(DESTDIR)$(BINDIR) $(PRODUCT)/greenroomctl $(PRODUCT)/greenroom-run
 	@install -D -m 755 -t $(DESTDIR)$(LIBEXECDIR) $(PRODUCT)/greenroomd $(PRODUCT)/greenroom-spawner \
 	    $(PRODUCT)/greenroom-bus $(PRODUCT)/greenroom-history $(PRODUCT)/greenroom-conformance
 	@install -m 644 -t $(DESTDIR)$(LIBEXECDIR) $(PRODUCT)/libgreenroom-prewarm.so
@@ -232,6 +235,7 @@ install: $(if $(wildcard $(PRODUCT)/greenroomctl),,samples) units
 	@install -D -m 644 -t $(DESTDIR)$(DOCDIR) README.md LICENSE
 	@for page in $(MANUAL); do \
 	    install -D -m 644 -t $(DESTDIR)$(MANDIR)/man$${page##*.} $$page; done
+	@echo '.so man1/greenroomctl.1' >$(DESTDIR)$(MANDIR)/man1/greenroom-run.1
 	@install -d $(addprefix $(DESTDIR)$(PREFIX)/share/,$(dir $(COMPLETIONS)))
 	@for script in $(COMPLETIONS); do \
 	    case $$script in bash*) shell=bash ;; zsh*) shell=zsh ;; fish*) shell=fish ;; esac; \
@@ -272,14 +276,15 @@ uninstall:
 	    $(DESTDIR)$(PREFIX)/lib/libgreenroom-app.* \
 	    $(addprefix $(DESTDIR)$(PREFIX)/lib/pkgconfig/greenroom-,prewarm.pc app.pc) \
 	    $(DESTDIR)$(PYTHONDIR)/greenroom_app.py
-	@rm -f $(DESTDIR)$(BINDIR)/greenroomctl
+	@rm -f $(DESTDIR)$(BINDIR)/greenroomctl $(DESTDIR)$(BINDIR)/greenroom-run
 	@rm -rf $(DESTDIR)$(LIBEXECDIR) $(DESTDIR)$(DOCDIR)
 	@rm -f $(foreach unit,$(UNITS),$(DESTDIR)$(PREFIX)/lib/systemd/system/$(unit) \
 	    $(DESTDIR)$(PREFIX)/lib/systemd/user/$(unit))
 	@rm -f $(addprefix $(DESTDIR)$(PREFIX)/lib/,sysusers.d/greenroom.conf tmpfiles.d/greenroom.conf \
 	    systemd/catalog/greenroom.catalog)
 	@rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/,$(COMPLETIONS))
-	@rm -f $(foreach page,$(MANUAL) $(MANUAL_DEV),$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
+	@rm -f $(foreach page,$(MANUAL) $(MANUAL_DEV),$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(notdir $(page))) \
+	    $(DESTDIR)$(MANDIR)/man1/greenroom-run.1
 	@echo "kept: $(DESTDIR)$(SYSCONFDIR)/greenroom, $(DESTDIR)/var/lib/greenroom, $(DESTDIR)/var/cache/greenroom"
 
 # The Debian packages, in .build/packages. VERSION= for one that is to replace another.

@@ -37,7 +37,6 @@ import Testing
             TestApp(cold, exec: program), TestApp(warm, exec: program, prewarm: 1))
         try daemon.awaitPaused(warm)
         let environment = try environment(daemon)
-        let client = try Programs.client
         func call(_ words: [String]) throws -> String {
             var request = ChildRequest(
                 shell, arguments: [shell, "-c", situation.shell, "shell"] + words,
@@ -49,14 +48,17 @@ import Testing
         }
         let direct = try call([program])
         #expect(direct.contains("directory's inode="))
-        for app in [cold, warm] {
-            let launched = try call(
-                [client, "run", app, "--socket", daemon.socketPath, "--"])
-            #expect(launched == direct)
-            let last = try daemon.client().explain(app).lastLaunch
-            if app == warm {
-                #expect(last?.kind.known == (situation.coldReason == nil ? .prewarmed : .cold))
-                #expect(last?.coldReason?.known == situation.coldReason)
+        for client in RunClient.allCases {
+            for app in [cold, warm] {
+                try daemon.awaitPaused(warm)
+                let launched = try call(
+                    client.words + [app, "--socket", daemon.socketPath, "--"])
+                #expect(launched == direct, "\(client)")
+                let last = try daemon.client().explain(app).lastLaunch
+                if app == warm {
+                    #expect(last?.kind.known == (situation.coldReason == nil ? .prewarmed : .cold))
+                    #expect(last?.coldReason?.known == situation.coldReason)
+                }
             }
         }
     }
@@ -69,20 +71,19 @@ import Testing
         }.filter { !$0.hasPrefix("LD_PRELOAD=") && !$0.hasPrefix("GREENROOM_") }
     }
 
-    @Test func `settings of the manifest apply to run as well`() throws {
+    @Test(arguments: RunClient.allCases)
+    func `settings of the manifest apply to run as well`(_ client: RunClient) throws {
         let program = try compileProbe("inherited.c")
         let daemon = try TestDaemon(
             TestApp(Self.cold, exec: program, "Environment=OWN=manifest OTHER=manifest"),
             TestApp(
                 Self.warm, exec: program, prewarm: 1, "Environment=OWN=manifest OTHER=manifest"))
         try daemon.awaitPaused(Self.warm)
-        let client = try Programs.client
         for app in [Self.cold, Self.warm] {
-            let words = [
-                client, "run", app, "--socket", daemon.socketPath, "--env", "OTHER=launch",
-            ]
+            let words =
+                try client.words + [app, "--socket", daemon.socketPath, "--env", "OTHER=launch"]
             let request = ChildRequest(
-                client, arguments: words,
+                words[0], arguments: words,
                 environment: try Self.environment(daemon) + ["OWN=caller", "CALLERS=caller"])
             let text = String(decoding: try run(request, mergingErrors: true).output, as: UTF8.self)
             let lines = text.split(separator: "\n")
@@ -245,19 +246,22 @@ import Testing
         gate.closeWriteEnd()
     }
 
-    @Test(arguments: [cold, warm])
-    func `an app without a terminal gets the signal of a changed window`(_ app: String) throws {
+    @Test(arguments: [cold, warm], RunClient.allCases)
+    func `an app without a terminal gets the signal of a changed window`(
+        _ app: String, _ client: RunClient
+    ) throws {
         let daemon = try TestDaemon(
             TestApp(Self.cold, exec: "/bin/bash"), TestApp(Self.warm, exec: "/bin/bash", prewarm: 1)
         )
         try daemon.awaitPaused(Self.warm)
-        let client = try Programs.client
         let script =
             "trap 'echo changed; kill $!; exit 3' WINCH; tail -f /dev/null & echo here; wait"
         let output = try Output()
         var request = ChildRequest(
-            client,
-            arguments: [client, "run", app, "--socket", daemon.socketPath, "--", "-c", script],
+            try client.program,
+            arguments: try client.words + [
+                app, "--socket", daemon.socketPath, "--", "-c", script,
+            ],
             environment: try Self.environment(daemon))
         request.descriptors = [1: output.number]
         let child = try ChildProcess(request)

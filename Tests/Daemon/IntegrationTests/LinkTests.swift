@@ -4,7 +4,7 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// greenroomctl under the name of an app.
+/// greenroom-run and greenroomctl under the name of an app.
 @Suite struct LinkTests {
     private let folder: TemporaryDirectory
     private let daemon: TestDaemon
@@ -24,11 +24,11 @@ import Testing
     }
 
     private func call(
-        _ name: String, _ words: String..., socket: String? = nil, debug: Bool = false,
-        path: [String] = ["links", "real"]
+        _ client: RunClient, _ name: String, _ words: String..., socket: String? = nil,
+        debug: Bool = false, path: [String] = ["links", "real"]
     ) throws -> (exit: ChildProcess.Exit, output: String) {
         let link = folder.path + "/links/" + name
-        symlink(try Programs.client, link)
+        symlink(try client.program, link)
         var request = ChildRequest(link, arguments: [name] + words)
         let directories = path.map { folder.path + "/" + $0 } + ["/usr/bin", "/bin"]
         request.environment = [
@@ -40,13 +40,19 @@ import Testing
         return (result.exit, String(decoding: result.output, as: UTF8.self))
     }
 
-    @Test func `a link with an app's name runs the app with unchanged arguments`() throws {
-        let result = try call("probe-tool", "--help", "--", "x y", "--pty")
+    @Test(arguments: RunClient.allCases)
+    func `a link with an app's name runs the app with unchanged arguments`(_ client: RunClient)
+        throws
+    {
+        let result = try call(client, "probe-tool", "--help", "--", "x y", "--pty")
         #expect(result.exit == .status(4))
         #expect(result.output == "app --help -- x y --pty\n")
     }
 
-    @Test func `a link runs the program itself in a directory that only the caller can enter`()
+    @Test(arguments: RunClient.allCases)
+    func `a link runs the program itself in a directory that only the caller can enter`(
+        _ client: RunClient
+    )
         throws
     {
         try requireOrSkip(getuid() == 0, "another user is needed")
@@ -54,7 +60,7 @@ import Testing
         #expect(chmod(folder.path, 0o755) == 0 && mkdir(place, 0o755) == 0)
         #expect(chown(place, 65_534, 65_534) == 0)
         let link = folder.path + "/links/probe-tool"
-        symlink(try Programs.client, link)
+        symlink(try client.program, link)
         let script = "cd \"$0\" && chmod 0 . && exec \"$@\""
         var request = ChildRequest("/bin/sh", arguments: ["sh", "-c", script, place, link, "x"])
         request.environment = [
@@ -67,62 +73,74 @@ import Testing
         #expect(result.exit == .status(0))
     }
 
-    @Test func `a link runs the app whose identifier, program file or name it has`() throws {
-        #expect(try call("org.example.probe-tool", "1").output == "app 1\n")
-        #expect(try call("nice-name", "2").output == "real 2\n")
+    @Test(arguments: RunClient.allCases)
+    func `a link runs the app whose identifier, program file or name it has`(_ client: RunClient)
+        throws
+    {
+        #expect(try call(client, "org.example.probe-tool", "1").output == "app 1\n")
+        #expect(try call(client, "nice-name", "2").output == "real 2\n")
         // Two apps have this program, so the link is ambiguous.
-        let tool = try call("tool")
+        let tool = try call(client, "tool")
         #expect(tool.exit == .status(127))
         #expect(tool.output.contains("org.example.probe-tool, org.example.twice"))
     }
 
-    @Test func `a link with the name of no app or of several apps has its own error`() throws {
-        let unknown = try call("probe-tol")
+    @Test(arguments: RunClient.allCases)
+    func `a link with the name of no app or of several apps has its own error`(_ client: RunClient)
+        throws
+    {
+        let unknown = try call(client, "probe-tol")
         #expect(unknown.exit == .status(127))
         #expect(unknown.output.contains("no app probe-tol is installed"))
-        let ambiguous = try call("twice")
+        let ambiguous = try call(client, "twice")
         #expect(ambiguous.exit == .status(127))
         #expect(ambiguous.output.contains("com.example.twice"))
     }
 
-    @Test func `a link without a daemon silently executes the program itself`() throws {
+    @Test(arguments: RunClient.allCases)
+    func `a link without a daemon silently executes the program itself`(_ client: RunClient) throws
+    {
         let nowhere = folder.path + "/nowhere"
-        let result = try call("probe-tool", "--help", "a b", socket: nowhere)
+        let result = try call(client, "probe-tool", "--help", "a b", socket: nowhere)
         #expect(result.exit == .status(0))
         #expect(result.output == "real --help a b\n")
-        let loud = try call("probe-tool", socket: nowhere, debug: true)
+        let loud = try call(client, "probe-tool", socket: nowhere, debug: true)
         #expect(loud.output.contains("greenroomd is not running"))
         #expect(
             loud.output.hasSuffix("executing \(folder.path)/real/probe-tool\ngreenroomctl: ")
                 == false)
         #expect(loud.output.hasSuffix("real \n") || loud.output.hasSuffix("real\n"))
-        let missing = try call("probe-tool", socket: nowhere, path: ["links"])
+        let missing = try call(client, "probe-tool", socket: nowhere, path: ["links"])
         #expect(missing.exit == .status(127))
         #expect(missing.output.contains("greenroomd is not running"))
     }
 
-    @Test func `links to two greenroomctls do not execute each other forever`() throws {
+    @Test(arguments: RunClient.allCases)
+    func `links to two greenroomctls do not execute each other forever`(_ client: RunClient) throws
+    {
         for directory in ["copy", "between", "again"] {
             mkdir(folder.path + "/" + directory, 0o755)
         }
         let copy = folder.path + "/copy/greenroomctl"
-        _ = try run(ChildRequest("/bin/cp", arguments: ["cp", try Programs.client, copy]))
+        _ = try run(ChildRequest("/bin/cp", arguments: ["cp", try client.program, copy]))
         symlink(copy, folder.path + "/between/circle")
-        symlink(try Programs.client, folder.path + "/again/circle")
+        symlink(try client.program, folder.path + "/again/circle")
         let nowhere = folder.path + "/nowhere"
-        let none = try call("circle", socket: nowhere, path: ["links", "between", "again"])
+        let none = try call(client, "circle", socket: nowhere, path: ["links", "between", "again"])
         #expect(none.exit == .status(127))
         try folder.write("#!/bin/sh\necho real\n", to: "real/circle", mode: 0o755)
         let real = try call(
-            "circle", socket: nowhere, path: ["links", "between", "again", "real"])
+            client, "circle", socket: nowhere, path: ["links", "between", "again", "real"])
         #expect(real.output == "real\n")
     }
 
-    @Test func `an app whose program is the link does not run itself forever`() throws {
-        symlink(try Programs.client, folder.path + "/links/looped")
+    @Test(arguments: RunClient.allCases)
+    func `an app whose program is the link does not run itself forever`(_ client: RunClient) throws
+    {
+        symlink(try client.program, folder.path + "/links/looped")
         try folder.write("#!/bin/sh\necho real\n", to: "real/looped", mode: 0o755)
         try daemon.install(TestApp("org.example.looped", exec: folder.path + "/links/looped"))
         _ = try daemon.client().reload()
-        #expect(try call("looped").output == "real\n")
+        #expect(try call(client, "looped").output == "real\n")
     }
 }

@@ -19,9 +19,8 @@ import Testing
     }
 
     private static func request(_ daemon: TestDaemon, _ words: [String]) throws -> ChildRequest {
-        let program = try Programs.client
-        return ChildRequest(
-            program, arguments: [program] + words,
+        ChildRequest(
+            words[0], arguments: words,
             environment: try environment(daemon) + ["GREENROOM_SOCKET=\(daemon.socketPath)"])
     }
 
@@ -38,9 +37,22 @@ import Testing
         #expect(kind == (app == warm ? .prewarmed : .cold))
     }
 
-    private static func run(_ daemon: TestDaemon, _ words: String...) throws -> (
-        exit: ChildProcess.Exit, output: String
-    ) {
+    private static func run(
+        _ daemon: TestDaemon, _ client: RunClient, _ words: String...
+    ) throws -> (exit: ChildProcess.Exit, output: String) {
+        try result(daemon, client.words + words)
+    }
+
+    /// Any verb of greenroomctl.
+    private static func call(
+        _ daemon: TestDaemon, _ words: String...
+    ) throws -> (exit: ChildProcess.Exit, output: String) {
+        try result(daemon, [Programs.client] + words)
+    }
+
+    private static func result(
+        _ daemon: TestDaemon, _ words: [String]
+    ) throws -> (exit: ChildProcess.Exit, output: String) {
         let result = try TestSupport.run(request(daemon, words), mergingErrors: true)
         return (result.exit, String(decoding: result.output, as: UTF8.self))
     }
@@ -49,34 +61,38 @@ import Testing
     func `status names the features that the daemon lacks`(_ runner: Runner) throws {
         let daemon = try TestDaemon(
             TestApp(Self.cold, exec: "/bin/sh"), options: runner.options)
-        let result = try Self.run(daemon, "status")
+        let result = try Self.call(daemon, "status")
         #expect(result.exit == .status(0))
         let isDegraded = try !daemon.client().describe().degraded.isEmpty
         #expect(result.output.contains("degraded: ") == isDegraded)
         if runner == .nobody { #expect(isDegraded) }
     }
 
-    @Test func `run adds the manifest's variables to those of its caller`() throws {
+    @Test(arguments: RunClient.allCases)
+    func `run adds the manifest's variables to those of its caller`(_ client: RunClient) throws {
         var app = TestApp(Self.cold, exec: "/bin/sh -c 'echo $A $B $C'")
         app.lines = ["Environment=A=manifest B=manifest"]
         let daemon = try TestDaemon(app)
-        var request = try Self.request(daemon, ["run", Self.cold])
+        var request = try Self.request(daemon, client.words + [Self.cold])
         request.environment += ["B=caller", "C=caller"]
         let result = try TestSupport.run(request)
         #expect(String(decoding: result.output, as: UTF8.self) == "manifest manifest caller\n")
     }
 
-    @Test(arguments: all)
-    func `run has the output and the status of the app`(_ app: String) throws {
+    @Test(arguments: all, RunClient.allCases)
+    func `run has the output and the status of the app`(_ app: String, _ client: RunClient) throws {
         let daemon = try Self.daemon()
-        let result = try Self.run(daemon, "run", app, "--", "print", "hello", "exit", "23")
+        let result = try Self.run(daemon, client, app, "--", "print", "hello", "exit", "23")
         #expect(result.exit == .status(23))
         #expect(result.output == "hello\n")
         try Self.expectKind(daemon, of: app)
     }
 
     /// A process may be in a directory that it may not enter again, and so are those that it starts.
-    @Test func `an app gets the caller's directory even if the caller can no longer enter it`()
+    @Test(arguments: RunClient.allCases)
+    func `an app gets the caller's directory even if the caller can no longer enter it`(
+        _ client: RunClient
+    )
         throws
     {
         try requireOrSkip(getuid() == 0, "only root can run apps as another user")
@@ -87,7 +103,7 @@ import Testing
         let daemon = try TestDaemon(
             TestApp(Self.warm, exec: "/bin/pwd", prewarm: 1, "User=65534", "Instances=multiple"))
         try daemon.awaitPaused(Self.warm)
-        var request = try Self.request(daemon, ["run", Self.warm])
+        var request = try Self.request(daemon, client.words + [Self.warm])
         request.arguments =
             ["sh", "-c", "cd \"$0\" && chmod 0 . && exec \"$@\"", place] + request.arguments
         request.path = "/bin/sh"
@@ -98,14 +114,14 @@ import Testing
         #expect(try daemon.client().explain(Self.warm).lastLaunch?.kind == .cold)
     }
 
-    @Test(arguments: all)
-    func `an app has the caller's input and directory`(_ app: String) throws {
+    @Test(arguments: all, RunClient.allCases)
+    func `an app has the caller's input and directory`(_ app: String, _ client: RunClient) throws {
         let daemon = try TestDaemon(
             TestApp(Self.cold, exec: "/bin/sh"), TestApp(Self.warm, exec: "/bin/sh", prewarm: 1))
         try daemon.awaitPaused(Self.warm)
         let (input, output) = (try Pipe(), try Output())
         var request = try Self.request(
-            daemon, ["run", app, "--", "-c", "read x; echo $x; pwd; umask"])
+            daemon, client.words + [app, "--", "-c", "read x; echo $x; pwd; umask"])
         request.descriptors = [0: input.readEnd, 1: output.number]
         request.directory = "/usr"
         request.umask = 0o027
@@ -116,20 +132,24 @@ import Testing
         try Self.expectKind(daemon, of: app)
     }
 
-    @Test(arguments: all)
-    func `run ends by the signal that ended the app`(_ app: String) throws {
+    @Test(arguments: all, RunClient.allCases)
+    func `run ends by the signal that ended the app`(_ app: String, _ client: RunClient) throws {
         let daemon = try Self.daemon()
-        let result = try Self.run(daemon, "run", app, "--", "signal", "\(SIGUSR2)")
+        let result = try Self.run(daemon, client, app, "--", "signal", "\(SIGUSR2)")
         #expect(result.exit == .signal(SIGUSR2))
         try Self.expectKind(daemon, of: app)
     }
 
-    @Test(arguments: all, [SIGTERM, SIGINT, SIGHUP, SIGUSR1])
-    func `run forwards signals to the app`(_ app: String, signal: Int32) throws {
+    @Test(arguments: RunClient.allCases, [SIGTERM, SIGINT, SIGHUP, SIGUSR1])
+    func `run forwards signals to the app`(_ client: RunClient, signal: Int32) throws {
+        for app in Self.all { try Self.forward(signal, to: app, client) }
+    }
+
+    private static func forward(_ signal: Int32, to app: String, _ client: RunClient) throws {
         let daemon = try Self.daemon()
         let output = try Output()
         var request = try Self.request(
-            daemon, ["run", app, "--", "print", "here", "wait-forever"])
+            daemon, client.words + [app, "--", "print", "here", "wait-forever"])
         request.descriptors = [1: output.number]
         let child = try ChildProcess(request)
         output.closeWriting()
@@ -144,10 +164,11 @@ import Testing
         try Self.expectKind(daemon, of: app)
     }
 
-    @Test func `run does not end an app that handles SIGTERM`() throws {
+    @Test(arguments: RunClient.allCases)
+    func `run does not end an app that handles SIGTERM`(_ client: RunClient) throws {
         let daemon = try Self.daemon()
         let output = try Output()
-        var request = try Self.request(daemon, ["run", Self.cold, "--", "signals"])
+        var request = try Self.request(daemon, client.words + [Self.cold, "--", "signals"])
         request.descriptors = [1: output.number]
         let child = try ChildProcess(request)
         output.closeWriting()
@@ -163,11 +184,12 @@ import Testing
     }
 
     /// An app whose client's daemon hangs from now on, and what the client complains about.
-    private static func hung(_ daemon: TestDaemon) throws -> (
+    private static func hung(_ daemon: TestDaemon, _ client: RunClient) throws -> (
         child: ChildProcess, pid: Int32, complaints: Output
     ) {
         let (output, complaints) = (try Output(), try Output())
-        var request = try request(daemon, ["run", cold, "--", "print", "here", "wait-forever"])
+        var request = try request(
+            daemon, client.words + [cold, "--", "print", "here", "wait-forever"])
         request.descriptors = [1: output.number, 2: complaints.number]
         let child = try ChildProcess(request)
         output.closeWriting()
@@ -180,13 +202,16 @@ import Testing
         return (child, pid, complaints)
     }
 
-    @Test func `if the app has ended and the daemon hangs, a signal ends the client at once`()
+    @Test(arguments: RunClient.allCases)
+    func `if the app has ended and the daemon hangs, a signal ends the client at once`(
+        _ client: RunClient
+    )
         throws
     {
         let daemon = try Self.daemon()
         let supervisor = try daemon.pid
         defer { Glibc.kill(supervisor, SIGCONT) }
-        let (child, pid, complaints) = try Self.hung(daemon)
+        let (child, pid, complaints) = try Self.hung(daemon, client)
         kill(pid, SIGKILL)
         try Processes.awaitEnd(of: pid)
         child.kill(SIGINT)
@@ -194,14 +219,16 @@ import Testing
         #expect(try !complaints.text().contains("has not answered"))
     }
 
-    @Test
-    func `if the daemon hangs, the first signal is kept for it and the second ends the client`()
+    @Test(arguments: RunClient.allCases)
+    func `if the daemon hangs, the first signal is kept for it and the second ends the client`(
+        _ client: RunClient
+    )
         throws
     {
         let daemon = try Self.daemon()
         let supervisor = try daemon.pid
         defer { Glibc.kill(supervisor, SIGCONT) }
-        let (child, pid, complaints) = try Self.hung(daemon)
+        let (child, pid, complaints) = try Self.hung(daemon, client)
         child.kill(SIGTERM)
         while try !complaints.line().contains("greenroomd has not answered SIGTERM") {}
         #expect(Processes.isAlive(pid))
@@ -212,17 +239,18 @@ import Testing
         try Processes.awaitEnd(of: pid)
     }
 
-    @Test func `each kind of failure has its own status`() throws {
+    @Test(arguments: RunClient.allCases)
+    func `each kind of failure has its own status`(_ client: RunClient) throws {
         let folder = try TemporaryDirectory()
         let text = try folder.write("no program\n", to: "text", mode: 0o755)
         let daemon = try TestDaemon(
             TestApp("org.example.text", exec: text),
             TestApp("org.example.limit", exec: "/bin/true", "LimitNOFILE=2000000000"))
-        let unknown = try Self.run(daemon, "run", "org.example.nothing")
+        let unknown = try Self.run(daemon, client, "org.example.nothing")
         #expect(unknown.exit == .status(127))
-        let unexecutable = try Self.run(daemon, "run", "org.example.text")
+        let unexecutable = try Self.run(daemon, client, "org.example.text")
         #expect(unexecutable.exit == .status(126))
-        let failed = try Self.run(daemon, "run", "org.example.limit")
+        let failed = try Self.run(daemon, client, "org.example.limit")
         #expect(failed.exit == .status(125))
         for result in [unknown, unexecutable, failed] {
             if ChildRequest.sanitizerOptions.isEmpty {
@@ -234,24 +262,24 @@ import Testing
             }
         }
         try daemon.terminate()
-        #expect(try Self.run(daemon, "run", "org.example.text").exit == .status(125))
-        let unreachable = try Self.run(daemon, "list")
+        #expect(try Self.run(daemon, client, "org.example.text").exit == .status(125))
+        let unreachable = try Self.call(daemon, "list")
         #expect(unreachable.exit == .status(69))
         #expect(unreachable.output.contains(daemon.socketPath))
     }
 
     @Test func `launch, list and terminate take effect`() throws {
         let daemon = try Self.daemon()
-        #expect(try Self.run(daemon, "list").output.contains(Self.warm))
-        let launched = try Self.run(
+        #expect(try Self.call(daemon, "list").output.contains(Self.warm))
+        let launched = try Self.call(
             daemon, "launch", Self.warm, "--background", "--", "wait-forever")
         #expect(launched.exit == .status(0))
-        #expect(try Self.run(daemon, "suspend", Self.warm).exit == .status(0))
+        #expect(try Self.call(daemon, "suspend", Self.warm).exit == .status(0))
         let states = try daemon.client().instances(of: Self.warm).map(\.state)
         #expect(states.contains(.known(.suspended)))
-        #expect(try Self.run(daemon, "terminate", Self.warm).exit == .status(0))
-        #expect(try Self.run(daemon, "terminate", Self.warm).exit == .status(1))
-        let waited = try Self.run(daemon, "launch", Self.cold, "--wait", "--", "exit", "11")
+        #expect(try Self.call(daemon, "terminate", Self.warm).exit == .status(0))
+        #expect(try Self.call(daemon, "terminate", Self.warm).exit == .status(1))
+        let waited = try Self.call(daemon, "launch", Self.cold, "--wait", "--", "exit", "11")
         #expect(waited.exit == .status(11))
     }
 }

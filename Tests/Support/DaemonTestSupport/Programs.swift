@@ -7,6 +7,9 @@ public enum Programs {
     public static var spawner: String { get throws { try find("greenroom-spawner") } }
     public static var client: String { get throws { try find("greenroomctl") } }
 
+    /// The small client for the plain form of `greenroomctl run`.
+    public static var runner: String { get throws { try find("greenroom-run") } }
+
     /// An app that speaks the channel without the SDK.
     public static var applicationProbe: String { get throws { try find("application-probe") } }
 

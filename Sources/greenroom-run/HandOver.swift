@@ -1,0 +1,44 @@
+import Glibc
+import GreenroomControl
+
+/// Why this process becomes greenroomctl: it does not matter, because greenroomctl finds it out.
+struct HandOver: Error {
+    /// The launch that may have been made, with the app's full identifier.
+    private let run: AttachedRun?
+
+    init(_ run: AttachedRun? = nil) { self.run = run }
+
+    /// Executes greenroomctl, which lies beside this program.
+    ///
+    /// - Parameter words: this process's command line.
+    /// - Returns: the exit code if that is impossible.
+    func execute(_ words: [ByteString]) -> CInt {
+        if let path = unsafe realpath("/proc/self/exe", nil) {
+            let own = unsafe ByteString(cString: path).bytes
+            let folder = own.prefix((own.lastIndex(of: UInt8(ascii: "/")) ?? -1) + 1)
+            let client = ByteString(bytes: Array(folder) + Array("greenroomctl".utf8))
+            var pointers = unsafe arguments(words).map { unsafe $0.copiedCString } + [nil]
+            if let program = unsafe client.copiedCString {
+                unsafe execve(program, &pointers, environ)
+            }
+        }
+        let complaint =
+            "greenroom-run: greenroomctl, which must be in the same folder, cannot be executed\n"
+        var text = Array(complaint.utf8)
+        _ = unsafe write(2, &text, text.count)
+        return 125
+    }
+
+    private func arguments(_ words: [ByteString]) -> [ByteString] {
+        guard let run, let begun = run.begun else {
+            return LinkedRun(words) != nil ? words : ["greenroomctl", "run"] + words.dropFirst()
+        }
+        var words: [ByteString] = [
+            "greenroomctl", "run", .text(run.app), .text(BegunLaunch.option), .text(begun.word),
+        ]
+        for variable in run.environment { words += ["--env", variable] }
+        if let socket = run.socket { words += ["--socket", .text(socket)] }
+        if run.terminalUse == .never { words.append("--pipe") }
+        return words + ["--"] + run.arguments
+    }
+}
