@@ -23,8 +23,8 @@ public struct Greenroomctl: ParsableCommand {
                 name: "Looking",
                 subcommands: [
                     List.self, Status.self, Top.self, IsActive.self, Watch.self, Explain.self,
-                    Logs.self, History.self, Metrics.self, Measure.self, Tasks.self,
-                    Doctor.self,
+                    Logs.self, History.self, Trace.self, Metrics.self, Measure.self,
+                    Tasks.self, Doctor.self,
                 ]),
             CommandGroup(
                 name: "Starting and ending",

@@ -5,6 +5,7 @@ import GreenroomControl
 import GreenroomLinux
 import TestSupport
 import Testing
+import Varlink
 
 /// Past launches are kept, in a process and a file of their own.
 @Suite struct HistoryTests {
@@ -251,5 +252,24 @@ import Testing
         let json = try Self.greenroomctl(["history", "--json", "--since", "1h"], daemon)
         #expect(json.hasPrefix("{\"app\":\"\(Self.other)\""))
         #expect(try Self.greenroomctl(["history", "--forget", "*"], daemon) == "forgot 1 launch\n")
+    }
+
+    @Test func `the client writes the latest launch as a trace`() throws {
+        let daemon = try Self.daemon()
+        let (launched, _, _) = try daemon.client().run(Self.other, ["exit", "3"])
+        let trace = try JSONValue(parsing: try Self.greenroomctl(["trace", "other"], daemon))
+        guard case .array(let events)? = trace["traceEvents"] else {
+            throw TestError("another text")
+        }
+        func time(_ event: JSONValue?, _ name: String = "ts") throws -> Int64 {
+            guard case .integer(let time)? = event?[name] else { throw TestError("no \(name)") }
+            return time
+        }
+        func event(_ name: String) -> JSONValue? { events.first { $0["name"] == .string(name) } }
+        let main = try time(event("request to main")) + launched.elapsedUSec
+        #expect(try time(event("request to main"), "dur") == launched.elapsedUSec)
+        #expect(try time(event("main to ready")) == main)
+        #expect(events.last?["name"] == .string("end: exited (status 3)"))
+        #expect(try time(events.last) > main)
     }
 }
