@@ -2,6 +2,7 @@ import ArgumentParser
 import Glibc
 import GreenroomControl
 import GreenroomLinux
+import Varlink
 
 struct Top: Verb {
     static let configuration = CommandConfiguration(
@@ -19,6 +20,8 @@ struct Top: Verb {
         help: ArgumentHelp("Seconds between two looks. Default: 2.", valueName: "seconds"))
     var delay: UInt32 = 2
 
+    @Flag(help: "Print JSON: a line for each look.") var json = false
+
     @OptionGroup var display: DisplayOptions
     @OptionGroup var daemon: DaemonOptions
 
@@ -31,10 +34,14 @@ struct Top: Verb {
             guard case .status(let instances) = try client.call(.status(nil)) else { return 1 }
             let now = ProcessorTimes(
                 of: client.sharesProcessNumbers ? instances.compactMap(\.processId) : [])
-            let text = Report.top(
-                instances, now, since: former, display.appearance(on: console))
-            // Home, then what is below the new text goes (console_codes(4)).
-            console.write(isTerminal ? "\u{1B}[H\u{1B}[2J" + text : text)
+            let look = TopLook(instances, now, since: former)
+            if json {
+                console.write(Report.json(look))
+            } else {
+                let text = Report.top(look, display.appearance(on: console))
+                // Home, then what is below the new text goes (console_codes(4)).
+                console.write(isTerminal ? "\u{1B}[H\u{1B}[2J" + text : text)
+            }
             former = now
             if rest > 0 { sleep(max(1, delay)) }
         }
@@ -74,19 +81,58 @@ struct ProcessorTimes {
     }
 }
 
-extension Report {
-    static func top(
+/// What one look has seen, the most memory first.
+struct TopLook: ParametersEncodable {
+    struct Row {
+        let instance: Control.InstanceStatus
+        /// In percent of one processor; nil if it is not known.
+        let share: UInt64?
+
+        func encodeMembers(to writer: inout JSONWriter) {
+            writer.member("instance", instance.instance)
+            writer.member("app", instance.app)
+            writer.member("state", instance.state.rawValue)
+            writer.member("processId", ifPresent: instance.processId)
+            writer.member("processorPercent", ifPresent: share)
+            writer.member("byteCount", ifPresent: instance.byteCount)
+        }
+    }
+
+    let rows: [Row]
+
+    init(
         _ instances: [Control.InstanceStatus], _ times: ProcessorTimes,
-        since former: ProcessorTimes,
-        _ appearance: Appearance
-    ) -> String {
+        since former: ProcessorTimes
+    ) {
+        rows = instances.sorted { ($0.byteCount ?? 0) > ($1.byteCount ?? 0) }.map { instance in
+            Row(
+                instance: instance,
+                share: instance.processId.flatMap { times.share(of: $0, since: former) })
+        }
+    }
+
+    func encodeMembers(to writer: inout JSONWriter) {
+        writer.name("instances")
+        writer.beginArray()
+        for row in rows {
+            writer.beginObject()
+            row.encodeMembers(to: &writer)
+            writer.endObject()
+        }
+        writer.endArray()
+    }
+}
+
+extension Report {
+    static func top(_ look: TopLook, _ appearance: Appearance) -> String {
         var table = Table("INSTANCE", "APP", "STATE", "PID", "CPU", "MEMORY")
-        for instance in instances.sorted(by: { ($0.byteCount ?? 0) > ($1.byteCount ?? 0) }) {
-            let share = instance.processId.flatMap { times.share(of: $0, since: former) }
+        for row in look.rows {
+            let instance = row.instance
             table.add(
                 [
                     String(instance.instance), instance.app, instance.state.words,
-                    instance.processId.map { String($0) } ?? "-", share.map { "\($0) %" } ?? "-",
+                    instance.processId.map { String($0) } ?? "-",
+                    row.share.map { "\($0) %" } ?? "-",
                     instance.byteCount.map(Phrase.bytes) ?? "-",
                 ], styles: [2: instance.state.style].compactMapValues { $0 })
         }
