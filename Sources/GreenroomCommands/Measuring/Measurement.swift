@@ -91,7 +91,8 @@ struct Measurement {
 
     /// The codes of what speaks against pausing an interpreter after its boot.
     private static let runtimeObjections: Set<String> = [
-        "no_runtime", "runtime_variable", "runtime_command", "no_runtime_files",
+        "no_runtime", "runtime_variable", "runtime_command", "runtime_front_end",
+        "no_runtime_files",
     ]
 
     private mutating func sample(_ index: Int, counts: Bool = true) throws(Failure) -> Sample {

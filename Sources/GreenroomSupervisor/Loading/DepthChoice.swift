@@ -22,7 +22,11 @@ extension InstalledApp.Depth {
         }
         let isAsked = manifest.prewarm.depth == .runtime
         guard let runtime = Runtime(manifest.prewarm.runtime, facts) else {
-            if isAsked { self = .refused(.noRuntime(facts.executable)) }
+            if let path = Self.frontEndOfR(facts) {
+                self = .refused(.frontEndOfR(path))
+            } else if isAsked {
+                self = .refused(.noRuntime(facts.executable))
+            }
             return
         }
         if hasFilters {
@@ -54,6 +58,14 @@ extension InstalledApp.Depth {
                 runtime: runtime, command: parts, hooks: hooks.folder,
                 imports: manifest.prewarm.imports, processName: Self.processName(facts)),
             files: files, scriptWords: script ?? [], objection: nil)
+    }
+
+    /// Rscript(1) or R(1), if the program is one of them: programs that execute others before R.
+    private static func frontEndOfR(_ facts: ExecutableFacts) -> String? {
+        [facts.executable, facts.path].first {
+            let parts = $0.split(separator: "/")
+            return parts.last == "Rscript" || parts.suffix(2).elementsEqual(["bin", "R"])
+        }
     }
 
     private static func refused(_ objection: InstalledApp.Ineligibility) -> Self {
@@ -95,6 +107,14 @@ extension InstalledApp.Ineligibility {
                 + "one with Runtime=")
     }
 
+    fileprivate static func frontEndOfR(_ executable: String) -> Self {
+        Self(
+            code: "runtime_front_end",
+            text:
+                "it pauses before main: \(executable) and R itself start other programs when they "
+                + "boot")
+    }
+
     fileprivate static func filters(_ runtime: Runtime) -> Self {
         Self(
             code: "runtime_filters",
@@ -117,6 +137,8 @@ extension InstalledApp.Ineligibility {
             switch objection {
             case .option(let option):
                 "\(runtime.title) cannot pause after its boot with the option \(option)"
+            case .missing(let option):
+                "\(runtime.title) can pause after its boot only with the option \(option)"
             case .noProgram:
                 "\(runtime.title) can pause after its boot only with a command that names its program"
             case .relative(let path):

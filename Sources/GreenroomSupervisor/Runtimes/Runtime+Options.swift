@@ -126,18 +126,22 @@ extension Runtime {
         if let option = reader.option { throw .option(option) }
     }
 
-    /// emacs(1). Only a batch run has an end that a launch could wait for.
+    /// emacs(1). Only a batch run has an end that a launch could wait for. Without -Q, Emacs reads the
+    /// site's files at its boot, and prints their names.
     private static func readEmacs(_ reader: inout OptionReader) throws(RuntimeCommand.Objection) {
-        var isBatch = false
+        var (isBatch, isQuick) = (false, false)
         while let option = reader.option {
             switch option {
             case "-batch", "--batch": isBatch = true
-            case "-Q", "--quick", "-q", "--no-init-file", "--no-site-file", "--no-site-lisp": break
-            case _ where isBatch: return
+            case "-Q", "-quick", "--quick": isQuick = true
+            case "-script" where isQuick, "--script" where isQuick: return
+            case _ where isBatch && isQuick: return
+            case _ where isBatch || option.hasSuffix("-script"): throw .missing("-Q")
             case _: throw .option(option)
             }
             reader.take()
         }
         if !isBatch { throw .noProgram }
+        if !isQuick { throw .missing("-Q") }
     }
 }

@@ -10,6 +10,8 @@ struct RuntimeCommand: Hashable, Sendable {
         /// The option has the interpreter skip the daemon's file, print at the boot, or look at its
         /// program in another way.
         case option(String)
+        /// Without the option, the interpreter does at its boot what a launch would have to repeat.
+        case missing(String)
         /// The interpreter needs its program for the boot, and the command names none.
         case noProgram
         /// The program is named from the caller's directory.

@@ -18,13 +18,15 @@ struct RuntimeStart: Hashable, Sendable {
         case .python: command.boot + [placeholder]
         case .node: command.boot + ["-r", "\(hooks)/node/greenroom.cjs", placeholder]
         case .ruby: command.boot + ["-r", "\(hooks)/ruby/greenroom.rb", placeholder]
-        case .perl: command.boot + ["-I", "\(hooks)/perl", "-MGreenroom", placeholder]
+        case .perl: command.boot + ["-I\(hooks)/perl", "-MGreenroom", placeholder]
         // The machine looks at the program's class before the pause, and not at its arguments.
         case .java:
             command.boot.prefix(1) + ["-agentpath:\(hooks)/libgreenroom-jvm.so"]
                 + command.boot.dropFirst() + javaProgram
         case .r: command.boot + ["--no-echo", "--no-restore", "--file=\(placeholder)"]
-        case .emacs: command.boot + ["-l", "\(hooks)/emacs/greenroom.el", placeholder]
+        case .emacs:
+            command.boot.prefix(1) + ["-Q", "-batch", "-l", "\(hooks)/emacs/greenroom.el"]
+                + [placeholder]
         }
     }
 

@@ -75,7 +75,11 @@ sub prepare {
     my @options = split /\0/, contents('/proc/self/cmdline'), -1;
     splice @options, -4;    # -IFOLDER -MGreenroom PLACEHOLDER, and what follows the last NUL
     # Others change how the program is read.
-    refuse() if grep { !/^-(?:[wWX]+|[IMm].+|C\d*)\z/ } @options[1 .. $#options];
+    my @check = @options[1 .. $#options];
+    while (defined(my $option = shift @check)) {
+        if ($option eq '-I') { shift @check }
+        elsif ($option !~ /^-(?:[wWX]+|[IMm].+|C\d*)\z/) { refuse() }
+    }
     return @options;
 }
 

@@ -86,6 +86,7 @@ def programs(perl):
     perl.same("a name in another folder", ["../s_arguments.pl"], directory="library")
     perl.same("-w", [file_of("warnings by the first line")], options=["-w"])
     perl.same("-I", [file_of("search path")], options=["-Ilibrary"])
+    perl.same("-I and a word", [file_of("search path")], options=["-I", "library"])
     perl.same("-M", ["s_death.pl"], options=["-MFile::Spec", "-Mstrict"])
     perl.same("PERL5LIB", [file_of("search path")], environment=dict(ENVIRONMENT, PERL5LIB=perl.folder + "/library"))
     perl.same("a time zone", [file_of("time")], environment=dict(ENVIRONMENT, TZ="America/New_York"), prewarm=ENVIRONMENT)

@@ -24,6 +24,8 @@ public final class TestDaemon {
         /// Another program as the spawner, or another shim.
         public var spawner: String?
         public var shim: String?
+        /// Another folder of the files that run in interpreters.
+        public var runtimes: String?
         /// A second folder of manifests, `vendor`, after the first.
         public var vendorFolder = false
         /// A folder of desktop entries, `applications`.
@@ -121,7 +123,8 @@ public final class TestDaemon {
                 "--config", directory.path + "/greenroom.conf", "--spawner",
                 try options.spawner ?? Programs.spawner, "--shim",
                 try options.shim ?? prewarmShim(),
-            ] + (options.ownMachine ? [] : ["--machine-root", machineDirectory])
+            ] + (options.runtimes.map { ["--runtimes", $0] } ?? [])
+                + (options.ownMachine ? [] : ["--machine-root", machineDirectory])
                 + (options.desktopFolder ? ["--desktop", directory.path + "/applications"] : [])
                 + (options.vendorFolder ? ["--apps", directory.path + "/vendor"] : []),
             environment: [

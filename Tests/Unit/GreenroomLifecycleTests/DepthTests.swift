@@ -94,6 +94,34 @@ import Testing
         #expect(stage.core.depth(of: Stage.app, Stage.key) == .main)
     }
 
+    /// A caller's environment may be to blame, so the first failure gives up that one only. More than
+    /// two failures nobody has to bear, whatever the third environment is.
+    @Test(arguments: [Stage.key, EnvironmentKey(8)])
+    func `fails twice at most, and then pauses before main in every environment`(
+        _ second: EnvironmentKey
+    ) {
+        var stage = Stage(Self.deep { $0.prewarmOccasion = .demand })
+        let callers = EnvironmentKey(7)
+        var failures = 0
+        for key in [callers, second, EnvironmentKey(9), Stage.key, callers] {
+            stage.send(.requested(stage.request(), .prewarm(Stage.app, key)))
+            var next = stage.prewarms.last
+            while let id = next {
+                next = nil
+                guard stage.core.instance(id)?.depth == .runtime else {
+                    stage.send(.paused(id, byteCount: 1))
+                    continue
+                }
+                failures += 1
+                stage.send(.exited(id, .exited(70)))
+                next = stage.prewarms.last
+            }
+        }
+        #expect(failures == 2)
+        #expect(demotion(stage)?.environmentKey == nil && demotion(stage) != nil)
+        #expect(stage.core.app(Stage.app)?.prewarmFailures == 0)
+    }
+
     @Test func `is tried again when the app changes, or when a client resets it`() {
         for isReset in [true, false] {
             var stage = Stage(Self.deep())

@@ -25,7 +25,8 @@ import Testing
         (.node, "node --no-warnings --max-old-space-size=9 x.js -e", 3),
         (.ruby, "ruby -w -I /lib x.rb", 4), (.perl, "perl -w -I/lib x.pl -n", 3),
         (.java, "java -Dx=y -cp /a.jar:/b.jar Main -x", 4), (.java, "java -jar x.jar", 1),
-        (.emacs, "emacs -Q --batch -l x.el", 3),
+        (.emacs, "emacs -Q --batch -l x.el", 3), (.emacs, "emacs -Q --script x.el", 2),
+        (.r, "R", 1),
     ]
 
     @Test(arguments: commands)
@@ -46,6 +47,9 @@ import Testing
         (.perl, "perl -T x.pl"), (.perl, "perl -pe 1"), (.perl, "perl -Ilib x.pl"),
         (.java, "java"), (.java, "java -cp lib Main"), (.java, "java -javaagent:x.jar Main"),
         (.emacs, "emacs"), (.emacs, "emacs x.txt"),
+        (.emacs, "emacs -batch -l x.el"), (.emacs, "emacs -q -Q -batch"),
+        (.emacs, "emacs --script x.el"), (.emacs, "emacs -script x.el"), (.r, "R -e 0"),
+        (.r, "R --vanilla --file=x.R"),
     ]
 
     @Test(arguments: refused)
@@ -85,6 +89,10 @@ import Testing
             runtime: .java,
             command: try RuntimeCommand(["java", "-Xmx9m", "-jar", "x.jar", "a"], of: .java),
             hooks: "/h", imports: [], processName: nil)
+        let perl = RuntimeStart(
+            runtime: .perl, command: try RuntimeCommand(["perl", "-w", "x.pl"], of: .perl),
+            hooks: "/h", imports: [], processName: nil)
+        #expect(perl.words == ["perl", "-w", "-I/h/perl", "-MGreenroom", "/h/perl/placeholder"])
         #expect(
             java.words == [
                 "java", "-agentpath:/h/libgreenroom-jvm.so", "-Xmx9m", "-jar", "x.jar",

@@ -18,9 +18,10 @@ struct RuntimeBench {
     /// - Parameters:
     ///   - words: the app's `Exec=`; `FOLDER` stands for the bench's folder.
     ///   - files: the text of each file of the folder; names with `*` may be executed.
+    ///   - copies: files that are copied to the folder, by their name there.
     init(
-        _ words: [String], files: [String: String] = [:], lines: [String] = [],
-        prewarmLines: [String] = [], _ options: TestDaemon.Options = .init()
+        _ words: [String], files: [String: String] = [:], copies: [String: String] = [:],
+        lines: [String] = [], prewarmLines: [String] = [], _ options: TestDaemon.Options = .init()
     ) throws {
         let folder = try TemporaryDirectory()
         chmod(folder.path, 0o755)
@@ -29,6 +30,11 @@ struct RuntimeBench {
             _ = try folder.write(
                 text.replacing("FOLDER", with: folder.path), to: plain,
                 mode: name.contains("*") ? 0o755 : 0o644)
+        }
+        for (name, path) in copies {
+            let file = folder.path + "/" + name
+            let copied = try run(ChildRequest("/bin/cp", arguments: ["cp", path, file]))
+            #expect(copied.exit == .status(0))
         }
         self.folder = folder
         self.words = words.map { $0.replacing("FOLDER", with: folder.path) }
@@ -57,10 +63,11 @@ struct RuntimeBench {
         var description: String { "\(exit): \(output)" }
     }
 
-    /// The same words, called directly and launched. The launch is one of the pool.
+    /// The same words, called directly and launched. The launch is one of the pool, or of any kind
+    /// if `kind` is nil.
     func compare(
         _ arguments: [String] = [], input: String? = nil, environment change: [String] = [],
-        expecting kind: Control.LaunchKind = .prewarmed,
+        expecting kind: Control.LaunchKind? = .prewarmed,
         sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
         let paused = try #require(try daemon.awaitPaused(Self.app).first)
@@ -73,6 +80,7 @@ struct RuntimeBench {
                 try Programs.client, "run", Self.app, "--socket", daemon.socketPath, "--",
             ] + arguments, input, environment)
         #expect(launched == direct, sourceLocation: sourceLocation)
+        guard let kind else { return }
         let last = try daemon.client().explain(Self.app).lastLaunch
         #expect(last?.kind.known == kind, "\(last as Any)", sourceLocation: sourceLocation)
         if kind != .cold {

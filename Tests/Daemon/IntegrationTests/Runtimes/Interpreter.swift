@@ -1,0 +1,90 @@
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import TestSupport
+import Testing
+
+/// An interpreter, with unmodified programs of its language. FOLDER is the folder that they lie in.
+struct Interpreter: CustomTestStringConvertible, Sendable {
+    let name: String
+    /// The interpreter, without which nothing here can run.
+    let path: String
+    /// The app's `Exec=`, and the words with which `look` is called then.
+    let exec: [String]
+    var look: [String] = []
+    /// Files of the folder; those with a `*` in their name may be executed. Each `look` prints what
+    /// a program can see of how it was started, and reads its standard input.
+    var files: [String: String] = [:]
+    /// The app's `Exec=` of a program that names its interpreter in its first line.
+    var script: [String]?
+    /// Words for which the paused process must execute the interpreter anew, and why.
+    let anew: [String]
+    let reason: Control.AnewReason
+    /// A variable that the interpreter reads at its boot.
+    let variable: String
+    /// A file of the daemon's that runs in it.
+    let hook: String
+
+    var testDescription: String { name }
+
+    static let all = [perl, ruby, node]
+    static let withScripts = all.filter { $0.script != nil }
+
+    private static let perlText = """
+        print "$0|@ARGV|$^X|$^W|", scalar(@ARGV), "\\n", umask, "\\n", `pwd`, `cat /proc/$$/comm`;
+        print "$_=$ENV{$_}\\n" for sort keys %ENV;
+        open my $words, "<", "/proc/$$/cmdline"; print <$words>, "\\n", -t STDIN ? 1 : 0, <STDIN>;
+        close $words; opendir my $all, "/proc/$$/fd"; print join(" ", sort readdir $all), "\\n";
+        $| = 1; print "\\n"; print STDERR "error\\n"; exit @ARGV + 3;
+
+        """
+    private static let perl = Interpreter(
+        name: "Perl", path: "/usr/bin/perl", exec: ["/usr/bin/perl"], look: ["look.pl"],
+        files: [
+            "look.pl": perlText,
+            "*script": "#!/usr/bin/perl\nuse strict; use warnings;\n" + perlText,
+            "*by-env": "#!/usr/bin/env perl\n" + perlText,
+        ], script: ["FOLDER/script"], anew: ["-e", "print qq(@ARGV)", "x"], reason: .options,
+        variable: "PERL5LIB=/nowhere", hook: "perl/Greenroom.pm")
+
+    private static let rubyText = """
+        $stdout.sync = true
+        p $0, ARGV, __FILE__, Dir.pwd, File.umask, $PROGRAM_NAME, $VERBOSE, $stdin.tty?
+        ENV.sort.each { |name, value| puts "#{name}=#{value}" }
+        puts File.read("/proc/self/comm"), File.read("/proc/self/cmdline").split("\\0").inspect
+        puts $stdin.read
+        warn "error"
+        exit ARGV.size + 3
+
+        """
+    private static let ruby = Interpreter(
+        name: "Ruby", path: "/usr/bin/ruby", exec: ["/usr/bin/ruby"], look: ["look.rb"],
+        files: ["look.rb": rubyText, "*script": "#!/usr/bin/env ruby\n" + rubyText],
+        script: ["FOLDER/script"], anew: ["-e", "p ARGV", "x"], reason: .program,
+        variable: "RUBYLIB=/nowhere", hook: "ruby/greenroom.rb")
+
+    private static let nodeText = """
+        const fs = require("fs");
+        console.log(process.argv, process.argv0, process.execArgv, process.cwd(), process.umask());
+        console.log(__filename, process.title, Object.entries(process.env).sort());
+        console.log(fs.readFileSync("/proc/self/cmdline", "utf8").split("\\0"));
+        console.log(fs.readFileSync("/proc/self/comm", "utf8"), !!process.stdin.isTTY);
+        console.log(fs.readFileSync(0, "utf8"));
+        console.error("error");
+        process.exitCode = process.argv.length;
+
+        """
+    private static let node = Interpreter(
+        name: "Node.js", path: "/usr/bin/node", exec: ["/usr/bin/node"], look: ["look.js"],
+        files: ["look.js": nodeText, "*script": "#!/usr/bin/env node\n" + nodeText],
+        script: ["FOLDER/script"], anew: ["-e", "console.log(process.argv)", "x"],
+        reason: .options, variable: "NODE_PATH=/nowhere", hook: "node/greenroom.cjs")
+
+    /// A daemon with the app.
+    func bench(isScript: Bool = false, options: TestDaemon.Options = .init()) throws -> RuntimeBench
+    {
+        try requireOrSkip(access(path, X_OK) == 0, "no \(path)")
+        return try RuntimeBench(
+            isScript ? script! : exec, files: files, options)
+    }
+}
