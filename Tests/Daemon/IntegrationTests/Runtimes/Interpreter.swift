@@ -78,7 +78,7 @@ struct Interpreter: CustomTestStringConvertible, Sendable {
         name: "Node.js", path: "/usr/bin/node", exec: ["/usr/bin/node"], look: ["look.js"],
         files: ["look.js": nodeText, "*script": "#!/usr/bin/env node\n" + nodeText],
         script: ["FOLDER/script"], anew: ["-e", "console.log(process.argv)", "x"],
-        reason: .options, variable: "NODE_PATH=/nowhere", hook: "node/greenroom.cjs")
+        reason: .program, variable: "NODE_PATH=/nowhere", hook: "node/greenroom.cjs")
 
     /// A daemon with the app.
     func bench(isScript: Bool = false, options: TestDaemon.Options = .init()) throws -> RuntimeBench
