@@ -78,7 +78,7 @@ struct Simulation: Sendable {
         guard dice.percent(50) else {
             app.acknowledges = false
             app.scenes = .unsupported
-            app.depth = (app.generation + UInt64(number)) % 2 == 0 ? .runtime : .main
+            app.depth = (app.generation + UInt64(number)) % 4 == 0 ? .main : .runtime
             return
         }
         app.acknowledges = true

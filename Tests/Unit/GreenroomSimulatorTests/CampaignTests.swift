@@ -19,8 +19,9 @@ import Testing
         for reason in ColdReason.allCases {
             #expect(campaign.tally.coldReasons[reason] ?? 0 > 0, "\(reason)")
         }
-        // The core does the same for each of these reasons.
-        #expect(!campaign.tally.anewReasons.isEmpty)
+        for reason in AnewReason.allCases {
+            #expect(campaign.tally.anewReasons[reason] ?? 0 > 0, "\(reason)")
+        }
         for fault in DepthFault.allCases {
             #expect(campaign.tally.demotions[fault] ?? 0 > 0, "\(fault)")
         }

@@ -89,9 +89,9 @@ struct Fate: Sendable {
         isUnfit = own.percent(5)
         hasOtherThreads = own.percent(30)
         var deep = Dice(seed: seed, thing: instance.rawValue &+ 1 << 41)
-        pausesTooEarly = deep.percent(5)
-        anew = deep.percent(30) ? AnewReason.allCases[deep.below(AnewReason.allCases.count)] : nil
-        switch deep.below(12) {
+        pausesTooEarly = deep.percent(2)
+        anew = deep.percent(40) ? AnewReason.allCases[deep.below(AnewReason.allCases.count)] : nil
+        switch deep.below(40) {
         case 0: deepPause = .never
         case 1: deepPause = .exits(pauseDelay)
         case 2: deepPause = .misfires(pauseDelay)
