@@ -13,6 +13,7 @@
 #   make torture [KILLS=500] [SECONDS=3600] [SEED=]   clients at work while both daemons are killed
 #   make corpus [LIMIT=500] [SEED=]  every program here (or a sample): watched while prewarmed, then compared; as root
 #   make simulate EVENTS= SEED=      the core against random worlds; a seed replays a run
+#   make replay [TRACE=] [SEED=]     what the predictor saves over histories: a file, a generator, or all of them
 #   make deb [VERSION=]              Debian packages;  make test-deb: in a booted Debian 12 and 13
 #   make docs                        the code's documentation, to read in a browser
 #   make install [DESTDIR=] [PREFIX=/usr/local] [SYSCONFDIR=/etc]      make uninstall
@@ -35,6 +36,7 @@ DOCDIR     := $(PREFIX)/share/doc/greenroom
 MANDIR     ?= $(PREFIX)/share/man
 EVENTS     ?= 1000000
 SEED       ?=
+TRACE      ?=
 KILLS      ?= 500
 # SECONDS= of the command line, or else: it is also the shell's clock.
 seconds = $(if $(filter command,$(origin SECONDS)),$(SECONDS),$(1))
@@ -62,7 +64,7 @@ include Sources/CGreenroomApp/build.mk
 include Sources/CGreenroomRun/build.mk
 include Tests/Benchmarks/build.mk
 
-.PHONY: help demo demo-systemd test check snapshots docs bench bench-peers fuzz simulate install \
+.PHONY: help demo demo-systemd test check snapshots docs bench bench-peers fuzz simulate replay install \
     uninstall test-asan test-tsan setup setup-demo build release order samples clean units install-dev \
     deb test-deb torture fresh corpus test-vm test-aarch64
 help:
@@ -159,6 +161,11 @@ test-aarch64:
 	@Tests/Suites/aarch64/run
 simulate: setup
 	@$(SWIFT) run -c release greenroom-simulate --events $(EVENTS) $(if $(SEED),--seed $(SEED))
+
+# Seeds 1 to 20 are those that nothing was tuned on.
+replay: setup
+	@$(SWIFT) run -c release greenroom-replay $(if $(TRACE),--trace $(TRACE)) \
+	    $(if $(SEED),--seed $(SEED),--seeds 20)
 
 # By the symbol graphs of the usual build and the toolchain's own docc: no dependency, no second build.
 DOCC ?= $(TOOLCHAIN)/docc

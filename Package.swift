@@ -17,6 +17,7 @@ let package = Package(
         .executable(name: "greenroom-history", targets: ["greenroom-history"]),
         .executable(name: "greenroom-conformance", targets: ["greenroom-conformance"]),
         .executable(name: "greenroom-simulate", targets: ["greenroom-simulate"]),
+        .executable(name: "greenroom-replay", targets: ["greenroom-replay"]),
         .library(name: "ApplicationKit", targets: ["ApplicationKit"]),
         .library(name: "ApplicationKitFoundation", targets: ["ApplicationKitFoundation"]),
     ],
@@ -71,6 +72,7 @@ let package = Package(
         // Pure.
         .target(name: "GreenroomPolicy"),
         .target(name: "GreenroomLifecycle", dependencies: ["GreenroomPolicy"]),
+        .target(name: "GreenroomPrediction"),
         .target(name: "GreenroomAppChannel"),
         .target(name: "UnitFile"),
         .target(name: "DesktopEntry"),
@@ -129,12 +131,24 @@ let package = Package(
             name: "greenroom-simulate", dependencies: ["GreenroomSimulator", "GreenroomLifecycle"],
             path: "Tests/Simulator/greenroom-simulate"),
 
+        // Histories of launches against the predictor, and against simpler rules.
+        .target(
+            name: "GreenroomReplay", dependencies: ["GreenroomPrediction"],
+            path: "Tests/Replay/GreenroomReplay"),
+        .executableTarget(
+            name: "greenroom-replay", dependencies: ["GreenroomReplay"],
+            path: "Tests/Replay/greenroom-replay"),
+
         // Tests, from the bottom up. The loop owns its thread, so its own tests run it in a process:
         // systemd-probe.
         .testTarget(name: "GreenroomLifecycleTests", dependencies: ["GreenroomLifecycle"]),
         .testTarget(
             name: "GreenroomSimulatorTests",
             dependencies: ["GreenroomSimulator", "GreenroomLifecycle"]),
+        .testTarget(name: "GreenroomPredictionTests", dependencies: ["GreenroomPrediction"]),
+        .testTarget(
+            name: "GreenroomReplayTests",
+            dependencies: ["GreenroomPrediction", "GreenroomReplay"]),
         .testTarget(
             name: "GreenroomAppChannelTests",
             dependencies: ["GreenroomAppChannel", "TestSupport"]),

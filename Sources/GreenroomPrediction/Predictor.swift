@@ -1,0 +1,215 @@
+import Glibc
+
+// What a user launches next, learned from what the user has launched. One value for each user, so
+// nobody's launches change what is expected of somebody else.
+//
+// Each term (`Term`) is a distribution over the apps by itself. An app's score is the sum of the
+// logarithms of its probabilities, each times the weight of its term; the probability is
+// proportional to the exponential of the score. After each launch, the weights move a little
+// towards those that would have made this launch more probable (the gradient of its logarithm). So
+// a term that does not help for this user soon counts for little, and nobody has to tune it.
+//
+// The weights are kept apart for a launch soon after another one, after a rest, and after a long
+// rest, because what follows the last app matters for the first, and what a session begins with for
+// the others.
+
+public struct Predictor: Hashable, Sendable {
+    // MARK: Limits
+
+    /// At most this many apps of a user are remembered; the least used makes room for another.
+    public static let appLimit = 256
+    static let followerLimit = 24
+    static let followerOfTwoLimit = 64
+    /// An identifier has at most this many bytes; launches of others teach nothing.
+    public static let nameByteLimit = 255
+    /// An app teaches at most this many launches at once, and then one in each
+    /// `secondsPerAllowance`. An app that is launched in a loop must not drive everything else out.
+    static let allowanceLimit: Float = 30
+    static let secondsPerAllowance = 60.0
+
+    // MARK: Settings
+
+    /// A launch counts half after this time, in seconds.
+    static let halfLife = 10.0 * 86400
+    /// What a follower keeps of its weight when another one is counted.
+    static let followLeft: Float = 0.95
+    /// A launch after this time without one comes after a rest; a long one, a night for example.
+    public static let restSeconds = 15.0 * 60
+    public static let longRestSeconds = 4.0 * 3600
+    /// The number of launches by which a distribution is trusted no more than the frequency.
+    static let prior = 10.0
+    /// How far the weights move with one launch.
+    static let learningRate = 0.02
+    static let weightLimit = 2.0
+    static let usualLaunches: Float = 20
+    /// What is expected of a new app: people try what they have installed.
+    static let newAppProbability: Float = 0.15
+    static let activityHalfLife = 3600.0
+    /// Places of the order of recency that are told apart.
+    static let recencyPlaces = 32
+    static let recencyLeft: Float = 0.999
+    /// No term excludes an app.
+    static let leastProbability = 1e-4
+
+    /// When a launch is expected.
+    enum Setting: Int, CaseIterable { case soon, afterRest, afterLongRest }
+
+    // MARK: State
+
+    var apps: [Habits] = []
+    /// Places in `apps`, the latest launch first.
+    var order: [UInt16] = []
+    /// How often a launch was one of the app that was first, second, ... in `order`.
+    var recency = (0..<Predictor.recencyPlaces).map { 1 / Float($0 + 1) }
+    var weights: [Terms]
+    var lastLaunch: LocalTime?
+    /// Launches, halved every `activityHalfLife`, as of `lastLaunch`.
+    private var recentCount = 0.0
+    /// The terms that are used: all, except in a measurement of what one of them is worth.
+    let terms: [Term]
+
+    public init(without excluded: Set<Term> = []) {
+        terms = Term.allCases.filter { !excluded.contains($0) }
+        var start = Terms()
+        for term in terms { start[term] = 1 / Double(terms.count) }
+        weights = Array(repeating: start, count: Setting.allCases.count)
+    }
+
+    /// How many apps are remembered.
+    public var appCount: Int { apps.count }
+    public func remembers(_ app: String) -> Bool { apps.contains { $0.app == app } }
+
+    func setting(at time: LocalTime) -> Setting {
+        guard let lastLaunch else { return .afterLongRest }
+        let quiet = time.elapsed(since: lastLaunch)
+        if quiet < Self.restSeconds { return .soon }
+        return quiet < Self.longRestSeconds ? .afterRest : .afterLongRest
+    }
+
+    private func recentCount(at time: LocalTime) -> Double {
+        guard let lastLaunch else { return 0 }
+        return recentCount * exp2(-time.elapsed(since: lastLaunch) / Self.activityHalfLife)
+    }
+
+    /// How much the user launches now, in launches of the last hours; never quite nothing.
+    public func activity(at time: LocalTime) -> Double {
+        recentCount(at: time) + 0.1
+    }
+
+    // MARK: Learning
+
+    /// The user has launched the app.
+    public mutating func launched(_ app: String, at time: LocalTime) {
+        guard app.utf8.count <= Self.nameByteLimit, spendAllowance(of: app, at: time) else {
+            return
+        }
+        let setting = setting(at: time)
+        // Everybody can foretell an app that is launched again and again.
+        if let place = apps.firstIndex(where: { $0.app == app }), order.first != UInt16(place) {
+            learnWeights(UInt16(place), setting, at: time)
+        }
+        let place = place(of: app, at: time)
+        learn(place, setting, at: time)
+        if let position = order.firstIndex(of: place) {
+            if position < Self.recencyPlaces {
+                for index in recency.indices { recency[index] *= Self.recencyLeft }
+                recency[position] += 1
+            }
+            order.remove(at: position)
+        }
+        order.insert(place, at: 0)
+        recentCount = recentCount(at: time) + 1
+        lastLaunch = max(time, lastLaunch ?? time)
+    }
+
+    /// Forgets an app, for example because it is no longer installed.
+    public mutating func forget(_ app: String) {
+        guard let place = apps.firstIndex(where: { $0.app == app }) else { return }
+        // The last app moves to the free place.
+        remove(UInt16(place))
+        let last = UInt16(apps.count - 1)
+        if last != UInt16(place) {
+            apps[place] = apps[Int(last)]
+            for index in order.indices where order[index] == last { order[index] = UInt16(place) }
+            for index in apps.indices { apps[index].rename(last, to: UInt16(place)) }
+        }
+        apps.removeLast()
+    }
+
+    private mutating func spendAllowance(of app: String, at time: LocalTime) -> Bool {
+        guard let place = apps.firstIndex(where: { $0.app == app }) else { return true }
+        let earned = time.elapsed(since: apps[place].lastLaunch) / Self.secondsPerAllowance
+        let allowance = min(Self.allowanceLimit, apps[place].allowance + Float(earned))
+        guard allowance >= 1 else { return false }
+        apps[place].allowance = allowance - 1
+        return true
+    }
+
+    /// The app's place in the table, a new one if necessary.
+    private mutating func place(of app: String, at time: LocalTime) -> UInt16 {
+        if let known = apps.firstIndex(where: { $0.app == app }) { return UInt16(known) }
+        guard apps.count >= Self.appLimit else {
+            apps.append(Habits(app: app, usual: Self.newAppProbability, at: time))
+            return UInt16(apps.count - 1)
+        }
+        let place = leastUsed(at: time)
+        remove(place)
+        apps[Int(place)] = Habits(app: app, usual: Self.newAppProbability, at: time)
+        return place
+    }
+
+    private func leastUsed(at time: LocalTime) -> UInt16 {
+        let counts = apps.map {
+            Double($0.count) * Double(Habits.decay(over: time.elapsed(since: $0.lastLaunch)))
+        }
+        return UInt16(counts.indices.min { counts[$0] < counts[$1] }!)
+    }
+
+    private mutating func remove(_ place: UInt16) {
+        order.removeAll { $0 == place }
+        for index in apps.indices { apps[index].forget(place: place) }
+    }
+
+    private mutating func learn(_ place: UInt16, _ setting: Setting, at time: LocalTime) {
+        if let last = order.first { apps[Int(last)].follow(place) }
+        if order.count > 1 { apps[Int(order[0])].follow(place, before: order[1]) }
+        let index = Int(place)
+        apps[index].age(to: time)
+        apps[index].lastLaunch = max(time, apps[index].lastLaunch)
+        apps[index].count += 1
+        apps[index].hours[time.hour] += 1
+        apps[index].weekdays[time.weekday] += 1
+        if setting != .soon { apps[index].beginnings += 1 }
+    }
+
+    private mutating func learnWeights(
+        _ place: UInt16, _ setting: Setting, at time: LocalTime
+    ) {
+        let logarithms = logarithms(at: time)
+        let probabilities = probabilities(logarithms, weights[setting.rawValue])
+        for index in apps.indices {
+            apps[index].usual +=
+                (Float(probabilities[index]) - apps[index].usual) / Self.usualLaunches
+        }
+        for term in terms {
+            let values = logarithms[Int(term.rawValue)]
+            var expected = 0.0
+            for index in values.indices { expected += probabilities[index] * values[index] }
+            let gradient = values[Int(place)] - expected
+            let moved = weights[setting.rawValue][term] + Self.learningRate * gradient
+            weights[setting.rawValue][term] = min(max(moved, 0), Self.weightLimit)
+        }
+    }
+}
+
+extension Habits {
+    fileprivate mutating func rename(_ place: UInt16, to other: UInt16) {
+        for index in followers.indices where followers[index].place == place {
+            followers[index].place = other
+        }
+        for index in followersOfTwo.indices {
+            if followersOfTwo[index].place == place { followersOfTwo[index].place = other }
+            if followersOfTwo[index].before == place { followersOfTwo[index].before = other }
+        }
+    }
+}

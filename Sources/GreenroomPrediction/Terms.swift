@@ -1,0 +1,47 @@
+/// What speaks for an app to be launched next.
+public enum Term: UInt8, CaseIterable, Hashable, Sendable {
+    /// How many other apps were launched since its last launch.
+    case recency = 0
+    /// How often it was launched, lately more than long ago.
+    case frequency = 1
+    /// How often it followed the app that was launched last.
+    case follows = 2
+    /// How often it followed the last two apps, in their order.
+    case followsTwo = 3
+    /// How often it was launched at this hour of the day.
+    case hour = 4
+    /// How often it was launched on this day of the week.
+    case weekday = 5
+    /// How often the first launch after a rest was one of it.
+    case begins = 6
+}
+
+/// A number for each term.
+public struct Terms: Hashable, Sendable {
+    /// One more than there are terms; the last is 0.
+    private var values: SIMD8<Double>
+
+    public init() { values = .zero }
+
+    public subscript(term: Term) -> Double {
+        get { values[Int(term.rawValue)] }
+        set { values[Int(term.rawValue)] = newValue }
+    }
+
+    public var sum: Double { values.sum() }
+}
+
+/// An app's place in the ranking.
+public struct Rank: Hashable, Sendable {
+    public var app: String
+    /// That the user's next launch is one of this app. All ranks together give at most 1.
+    public var probability: Double
+    /// The same on average over the last launches: what it is without the moment.
+    public var usualProbability: Double
+    /// What each term adds to the app's score, in natural logarithms. The probability is
+    /// proportional to the exponential of their sum, so a term that is greater by 0.7 than that
+    /// of another app doubles the chances against it.
+    public var terms: Terms
+
+    public var score: Double { terms.sum }
+}

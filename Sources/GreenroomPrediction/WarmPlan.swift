@@ -1,0 +1,229 @@
+// What to keep warm. For each app, in milliseconds of a user's time:
+//
+//   value = probability × time saved − bytes × price − (warm already ? 0 : CPU time × price)
+//
+// An app without value is never warm. The others are taken in the order of their merit for each
+// byte, as long as they fit. The merit has hysteresis: it knows what would usually be warm, which is
+// the same plan with the probabilities of the last launches on average.
+//
+//   merit = value + CPU time × price of a change   warm, usually warm: it would be prepared again
+//           value − the same                       cold, usually cold: it is for this moment only
+//           value                                  otherwise
+//
+//   each user who is there first fills an equal share of half of the budget
+//   then what is left goes to the best of all users; more often to those who launch more now
+//
+// So nobody loses the share to somebody who launches more often. An app takes only its own bytes,
+// whatever it does.
+
+/// An app of a user that may be kept warm.
+public struct Candidate: Hashable, Sendable {
+    public var user: UInt32
+    public var app: String
+    /// That the user's next launch is one of it, if the user launches anything before the next
+    /// decision.
+    public var probability: Double
+    /// The same without the moment: `Rank.usualProbability`.
+    public var usualProbability: Double
+    /// What a launch from the pool has been measured to save, in milliseconds.
+    public var savedMilliseconds: Double
+    /// The memory of a paused instance.
+    public var byteCount: UInt64
+    /// What it takes to prepare one, in milliseconds of a processor.
+    public var cpuMilliseconds: Double
+    public var isWarm: Bool
+
+    public init(
+        user: UInt32, app: String, probability: Double, usualProbability: Double,
+        savedMilliseconds: Double, byteCount: UInt64, cpuMilliseconds: Double, isWarm: Bool
+    ) {
+        self.user = user
+        self.app = app
+        self.probability = probability
+        self.usualProbability = usualProbability
+        self.savedMilliseconds = savedMilliseconds
+        self.byteCount = byteCount
+        self.cpuMilliseconds = cpuMilliseconds
+        self.isWarm = isWarm
+    }
+}
+
+/// What memory and work are worth, in milliseconds of a user's time.
+public struct Prices: Hashable, Sendable {
+    /// For a mebibyte that is kept until the next decision.
+    public var perMebibyte = 0.002
+    /// For a millisecond of a processor that would have been idle.
+    public var perCPUMillisecond = 0.001
+    /// The same from a battery.
+    public var perCPUMillisecondOnBattery = 0.02
+    /// For a millisecond of a processor that is spent because of a change of mind.
+    public var perChangedMillisecond = 0.005
+    /// No launch counts for more than this, whatever was measured: an app could make its own cold
+    /// launch slow.
+    public var savedMillisecondsLimit = 5000.0
+
+    public init() {}
+}
+
+/// A user for whom something may be kept warm.
+public struct Presence: Hashable, Sendable {
+    public var user: UInt32
+    /// How much the user launches now, beside the others: `Predictor.activity(at:)`.
+    public var activity: Double
+    /// Whether the user has a share of the budget, for example because of a login session.
+    public var hasShare: Bool
+
+    public init(user: UInt32, activity: Double = 1, hasShare: Bool = true) {
+        self.user = user
+        self.activity = activity
+        self.hasShare = hasShare
+    }
+}
+
+/// What should be warm, and why.
+public struct WarmPlan: Hashable, Sendable {
+    public enum Verdict: UInt8, Hashable, Sendable {
+        /// It stays warm, or is prepared.
+        case keep, prepare
+        /// It would be next if there were more room.
+        case noRoom
+        /// It would cost more than it is expected to save.
+        case notWorthIt
+    }
+
+    public struct Entry: Hashable, Sendable {
+        public var candidate: Candidate
+        public var value: Double
+        public var merit: Double
+        public var verdict: Verdict
+
+        init(candidate: Candidate, value: Double, merit: Double) {
+            self.candidate = candidate
+            self.value = value
+            self.merit = merit
+            verdict = value > 0 ? .noRoom : .notWorthIt
+        }
+    }
+
+    /// Every candidate, the best for each byte first.
+    public var entries: [Entry] = []
+    public var byteCount: UInt64 = 0
+
+    public func isWarm(_ app: String, of user: UInt32) -> Bool {
+        entries.contains {
+            $0.candidate.user == user && $0.candidate.app == app && $0.verdict <= .prepare
+        }
+    }
+
+    /// Candidates of users who are not present are never taken.
+    public init(
+        _ candidates: [Candidate], users: [Presence], byteBudget: UInt64,
+        onBattery: Bool = false, prices: Prices = Prices()
+    ) {
+        let usual = Self(
+            candidates.map {
+                let value = $0.value($0.usualProbability, prices, onBattery: onBattery)
+                return Entry(candidate: $0, value: value, merit: value)
+            }, users, byteBudget)
+        let isUsual = Set(
+            usual.entries.filter { $0.verdict <= .prepare }
+                .map { Owned(user: $0.candidate.user, app: $0.candidate.app) })
+        self.init(
+            candidates.map {
+                let value = $0.value($0.probability, prices, onBattery: onBattery)
+                let change = $0.work * prices.perChangedMillisecond
+                let merit =
+                    switch ($0.isWarm, isUsual.contains(Owned(user: $0.user, app: $0.app))) {
+                    case (true, true): value + change
+                    case (false, false): value - change
+                    case (true, false), (false, true): value
+                    }
+                return Entry(candidate: $0, value: value, merit: merit)
+            }, users, byteBudget)
+    }
+
+    private struct Owned: Hashable {
+        var user: UInt32
+        var app: String
+    }
+
+    private init(_ entries: [Entry], _ users: [Presence], _ byteBudget: UInt64) {
+        self.entries = entries
+        let activities = [UInt32: Double](
+            users.map { ($0.user, $0.activity.isFinite ? max($0.activity, 0) : 0) },
+            uniquingKeysWith: max)
+        sort(by: activities)
+        let sharers = Set(users.filter(\.hasShare).map(\.user)).sorted()
+        if activities.count > 1, !sharers.isEmpty {
+            let share = byteBudget / 2 / UInt64(sharers.count)
+            for user in sharers { fill(share, [user: 1]) }
+        }
+        fill(byteBudget - byteCount, activities)
+    }
+
+    /// The best for each byte first; equals in the order of users and names.
+    private mutating func sort(by activities: [UInt32: Double]) {
+        let keyed = entries.map { entry in
+            let density = entry.merit / Double(max(1, entry.candidate.byteCount))
+            return (entry, density * (activities[entry.candidate.user] ?? 0))
+        }
+        entries = keyed.sorted { one, other in
+            if one.1 != other.1 { return one.1 > other.1 }
+            let (first, second) = (one.0.candidate, other.0.candidate)
+            if first.user != second.user { return first.user < second.user }
+            return first.app < second.app
+        }.map(\.0)
+    }
+
+    /// Takes the best of these users that are not taken yet. But if one of them that found no room
+    /// would be worth more than all that were taken here, it takes their place.
+    private mutating func fill(_ limit: UInt64, _ activities: [UInt32: Double]) {
+        let open = entries.indices.filter {
+            entries[$0].verdict == .noRoom && activities[entries[$0].candidate.user] != nil
+        }
+        func worth(_ index: Int) -> Double {
+            entries[index].merit * activities[entries[index].candidate.user]!
+        }
+        var used: UInt64 = 0
+        var taken: [Int] = []
+        for index in open where entries[index].candidate.byteCount <= limit - used {
+            used += entries[index].candidate.byteCount
+            taken.append(index)
+        }
+        let single = open.filter { entries[$0].candidate.byteCount <= limit }
+            .max { worth($0) < worth($1) }
+        if let single, worth(single) > taken.reduce(0, { $0 + worth($1) }) {
+            taken = [single]
+            used = entries[single].candidate.byteCount
+        }
+        for index in taken {
+            entries[index].verdict = entries[index].candidate.isWarm ? .keep : .prepare
+        }
+        byteCount += used
+    }
+}
+
+extension WarmPlan.Verdict: Comparable {
+    public static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
+}
+
+extension Candidate {
+    /// Numbers that no measurement gives count as 0.
+    fileprivate func value(
+        _ probability: Double, _ prices: Prices, onBattery: Bool
+    ) -> Double {
+        let probability = probability.isFinite ? min(max(probability, 0), 1) : 0
+        let saved =
+            savedMilliseconds.isFinite
+            ? min(max(savedMilliseconds, 0), prices.savedMillisecondsLimit) : 0
+        let value = probability * saved - Double(byteCount) / 1_048_576 * prices.perMebibyte
+        guard !isWarm else { return value }
+        return value - work
+            * (onBattery ? prices.perCPUMillisecondOnBattery : prices.perCPUMillisecond)
+    }
+
+    /// Hours of work count as one: more is never worth it.
+    fileprivate var work: Double {
+        cpuMilliseconds.isFinite ? min(max(cpuMilliseconds, 0), 3_600_000) : 3_600_000
+    }
+}

@@ -1,0 +1,197 @@
+import Glibc
+public import GreenroomPrediction
+
+/// What an app was measured to cost and to save, as of its last launch.
+struct Cost {
+    var savedMilliseconds: Double
+    var byteCount: UInt64
+    var cpuMilliseconds: Double
+}
+
+/// Decides what is kept warm. Rules know only what was launched before.
+protocol Rule {
+    mutating func launched(_ launch: Launch)
+    /// What should be warm, the most urgent first; all of it has room.
+    func wanted(at time: LocalTime, warm: Set<Key>, budget: UInt64) -> [Key]
+    /// Whether time alone can change the answer.
+    var looksAtTime: Bool { get }
+}
+
+/// The names of the rules, for reports.
+public enum RuleName: Hashable, Sendable, CustomStringConvertible {
+    case recent, frequent, mixed, decayed
+    /// Two of them with the knowledge of time saved and bytes that the predictor has.
+    case frequentByValue, decayedByValue
+    case predictor
+    case without(Term)
+    /// Probabilities by the predictor, but the order of time saved and bytes is not looked at.
+    case predictorWithoutValue
+
+    /// Those that the predictor is compared with: same budget, nothing known but launches.
+    public static let baselines: [RuleName] = [.recent, .frequent, .mixed, .decayed]
+    public static let informed: [RuleName] = [.frequentByValue, .decayedByValue]
+
+    public var description: String {
+        switch self {
+        case .recent: "most recent"
+        case .frequent: "most frequent"
+        case .mixed: "both in turns"
+        case .decayed: "decayed count"
+        case .frequentByValue: "frequent by value"
+        case .decayedByValue: "decayed by value"
+        case .predictor: "predictor"
+        case .without(let term): "without \(term)"
+        case .predictorWithoutValue: "without value"
+        }
+    }
+
+    var rule: any Rule {
+        switch self {
+        case .recent: Counts { history, key, _ in Double(history.last[key]!) }
+        case .frequent: Counts { history, key, _ in history.count[key]! }
+        case .decayed: Counts { history, key, now in history.decayed(key, now) }
+        case .frequentByValue:
+            Counts { history, key, _ in history.value(key) * history.count[key]! }
+        case .decayedByValue:
+            Counts { history, key, now in history.value(key) * history.decayed(key, now) }
+        case .mixed: Mixed()
+        case .predictor: Predicting()
+        case .without(let term): Predicting(without: [term])
+        case .predictorWithoutValue: Predicting(isByValue: false)
+        }
+    }
+}
+
+/// What every simple rule remembers.
+struct Tally {
+    /// The number of the last launch.
+    var last: [Key: Int] = [:]
+    var count: [Key: Double] = [:]
+    var costs: [Key: Cost] = [:]
+    private var decaying: [Key: (value: Double, time: LocalTime)] = [:]
+    private var launches = 0
+
+    mutating func note(_ launch: Launch) {
+        let key = launch.key
+        launches += 1
+        last[key] = launches
+        count[key, default: 0] += 1
+        decaying[key] = (decayed(key, launch.time) + 1, launch.time)
+        costs[key] = Cost(
+            savedMilliseconds: launch.savedMilliseconds, byteCount: launch.byteCount,
+            cpuMilliseconds: launch.cpuMilliseconds)
+    }
+
+    /// Halved every three days.
+    func decayed(_ key: Key, _ now: LocalTime) -> Double {
+        guard let (value, time) = decaying[key] else { return 0 }
+        return value * exp2(-Double(now.seconds - time.seconds) / (3 * 86400))
+    }
+
+    func value(_ key: Key) -> Double {
+        let cost = costs[key]!
+        return cost.savedMilliseconds / Double(max(1, cost.byteCount))
+    }
+
+    /// As many as fit, in that order.
+    func fitting(_ keys: some Sequence<Key>, _ budget: UInt64) -> [Key] {
+        var room = budget
+        return keys.filter {
+            guard let cost = costs[$0], cost.byteCount <= room else { return false }
+            room -= cost.byteCount
+            return true
+        }
+    }
+
+    func sorted(by score: (Key) -> Double) -> [Key] {
+        let scores = count.keys.map { ($0, score($0)) }
+        return scores.sorted { $0.1 != $1.1 ? $0.1 > $1.1 : $0.0 < $1.0 }.map(\.0)
+    }
+}
+
+/// The order of one number.
+struct Counts: Rule {
+    var tally = Tally()
+    let score: (Tally, Key, LocalTime) -> Double
+    var looksAtTime: Bool { false }
+
+    init(score: @escaping (Tally, Key, LocalTime) -> Double) { self.score = score }
+
+    mutating func launched(_ launch: Launch) { tally.note(launch) }
+
+    func wanted(at time: LocalTime, warm: Set<Key>, budget: UInt64) -> [Key] {
+        tally.fitting(tally.sorted { score(tally, $0, time) }, budget)
+    }
+}
+
+/// The most recent, the most frequent, the next recent, and so on.
+struct Mixed: Rule {
+    var tally = Tally()
+    var looksAtTime: Bool { false }
+
+    mutating func launched(_ launch: Launch) { tally.note(launch) }
+
+    func wanted(at time: LocalTime, warm: Set<Key>, budget: UInt64) -> [Key] {
+        let recent = tally.sorted { Double(tally.last[$0]!) }
+        let frequent = tally.sorted { tally.count[$0]! }
+        var seen: Set<Key> = []
+        let turns = zip(recent, frequent).flatMap { [$0, $1] }.filter { seen.insert($0).inserted }
+        return tally.fitting(turns, budget)
+    }
+}
+
+/// The product's own: a predictor for each user, and the plan.
+struct Predicting: Rule {
+    var predictors: [UInt32: Predictor] = [:]
+    var lastLaunch: [UInt32: LocalTime] = [:]
+    var tally = Tally()
+    var excluded: Set<Term>
+    var isByValue: Bool
+    var looksAtTime: Bool { true }
+    /// A user without a launch in this time, in seconds, is taken for logged out.
+    static let sessionSeconds: Int64 = 86400
+    /// And one without a launch in this time for somebody who is not there.
+    static let shareSeconds = Int64(Predictor.longRestSeconds)
+
+    init(without excluded: Set<Term> = [], isByValue: Bool = true) {
+        self.excluded = excluded
+        self.isByValue = isByValue
+    }
+
+    mutating func launched(_ launch: Launch) {
+        tally.note(launch)
+        predictors[launch.user, default: Predictor(without: excluded)]
+            .launched(launch.app, at: launch.time)
+        lastLaunch[launch.user] = launch.time
+    }
+
+    func wanted(at time: LocalTime, warm: Set<Key>, budget: UInt64) -> [Key] {
+        var candidates: [Candidate] = []
+        var users: [Presence] = []
+        for (user, predictor) in predictors.sorted(by: { $0.key < $1.key })
+        where time.seconds - lastLaunch[user]!.seconds < Self.sessionSeconds {
+            users.append(
+                Presence(
+                    user: user, activity: predictor.activity(at: time),
+                    hasShare: time.seconds - lastLaunch[user]!.seconds < Self.shareSeconds))
+            for rank in predictor.ranking(at: time) {
+                let key = Key(user: user, app: rank.app)
+                let cost = tally.costs[key]!
+                candidates.append(
+                    Candidate(
+                        user: user, app: rank.app, probability: rank.probability,
+                        usualProbability: rank.usualProbability,
+                        savedMilliseconds: cost.savedMilliseconds, byteCount: cost.byteCount,
+                        cpuMilliseconds: cost.cpuMilliseconds, isWarm: warm.contains(key)))
+            }
+        }
+        guard isByValue else {
+            return tally.fitting(
+                candidates.sorted { $0.probability > $1.probability }
+                    .map { Key(user: $0.user, app: $0.app) }, budget)
+        }
+        return WarmPlan(candidates, users: users, byteBudget: budget).entries
+            .filter { $0.verdict <= .prepare }
+            .map { Key(user: $0.candidate.user, app: $0.candidate.app) }
+    }
+}

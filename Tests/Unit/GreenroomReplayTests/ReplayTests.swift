@@ -1,0 +1,156 @@
+import Foundation
+import GreenroomPrediction
+import Testing
+
+@testable import GreenroomReplay
+
+@Suite struct `A replay` {
+    private func launch(_ app: String, at second: Int64, saved: Double = 40) -> Launch {
+        Launch(
+            time: LocalTime(seconds: second), user: 1000, app: app, savedMilliseconds: saved,
+            byteCount: 1 << 20)
+    }
+
+    /// Room for one app: after each launch its app is prepared anew, and used if it comes next.
+    @Test func `counts what a hand counts`() {
+        let launches = [
+            launch("a", at: 0), launch("a", at: 100), launch("b", at: 200), launch("b", at: 300),
+            launch("a", at: 400),
+        ]
+        let outcome = Replay(launches, byteBudget: 1 << 20).run(.recent)
+        #expect(outcome.launchCount == 5)
+        #expect(outcome.hitCount == 2)
+        #expect(outcome.savedMilliseconds == 80)
+        #expect(outcome.savableMilliseconds == 200)
+        // Five were prepared: two used, two dropped for another app, one left at the end.
+        #expect(outcome.prepareCount == 5)
+        #expect(outcome.wasteCount == 3)
+        #expect(outcome.cpuMilliseconds == 200)
+        #expect(outcome.peakByteCount == 1 << 20)
+    }
+
+    /// The first second after a launch is quiet, and then the work takes its time.
+    @Test(arguments: [(1, 0), (2, 1)] as [(Int64, Int)])
+    func `saves nothing before the app is ready`(second: Int64, hits: Int) {
+        let launches = [launch("a", at: 0, saved: 500), launch("a", at: second, saved: 500)]
+        #expect(Replay(launches, byteBudget: 1 << 20).run(.recent).hitCount == hits)
+    }
+
+    @Test func `prepares one after the other`() {
+        let launches = [
+            launch("a", at: 0, saved: 3000), launch("b", at: 10, saved: 3000),
+            // Both are prepared from 11 on: b until 14, a (since 1) is ready already.
+            launch("c", at: 100, saved: 3000), launch("c", at: 103, saved: 3000),
+        ]
+        // c is ready at 104.
+        #expect(Replay(launches, byteBudget: 8 << 20).run(.recent).hitCount == 0)
+    }
+
+    @Test func `looks again after a rest, after a long one and at each full hour`() {
+        let last = LocalTime(seconds: 10 * 3600 + 60)
+        let moments = Replay.quietMoments(from: last, to: LocalTime(seconds: 15 * 3600))
+        let minutes: [Int64] = [616, 660, 720, 780, 840, 841]
+        #expect(moments.map { $0.seconds / 60 } == minutes)
+    }
+
+    @Test func `keeps to the budget under every rule`() {
+        let launches = Generator.named("shared")!.launches(seed: 3, days: 2)
+        let replay = Replay(launches, byteBudget: 20 << 20)
+        for name in RuleName.baselines + RuleName.informed + [.predictor, .predictorWithoutValue] {
+            let outcome = replay.run(name)
+            #expect(outcome.peakByteCount <= 20 << 20)
+            #expect(outcome.hitCount > 0, "\(name)")
+            #expect(outcome.prepareCount == outcome.hitCount + outcome.wasteCount, "\(name)")
+        }
+    }
+
+    /// What the product promises, in small: seeds that nothing was tuned on.
+    @Test func `the predictor saves more than every baseline`() {
+        var report = Report(RuleName.baselines + [.predictor])
+        for generator in Generator.all {
+            report.add(
+                Replay(generator.launches(seed: 1, days: 7), budgetShare: 0.125), generator.name)
+        }
+        let gains = report.sources.map { report.gain($0, over: RuleName.baselines) }
+        #expect(gains.allSatisfy { $0 >= -0.03 }, "\(report)")
+        #expect(gains.reduce(0, +) / Double(gains.count) >= 0.1, "\(report)")
+    }
+}
+
+@Suite struct `A generated history` {
+    @Test(arguments: Generator.all.map(\.name))
+    func `is the same for the same seed`(name: String) {
+        let generator = Generator.named(name)!
+        let launches = generator.launches(seed: 5, days: 5)
+        #expect(launches == generator.launches(seed: 5, days: 5))
+        #expect(launches != generator.launches(seed: 6, days: 5))
+        #expect(launches.map(\.time) == launches.map(\.time).sorted())
+        #expect(launches.allSatisfy { $0.savedMilliseconds >= 3 && $0.savedMilliseconds <= 300 })
+        #expect(launches.allSatisfy { $0.byteCount >= 100_000 && $0.byteCount <= 32_000_000 })
+    }
+
+    /// Böhmer et al.: 68 % of sessions have one app.
+    @Test func `has as many short sessions as the study`() {
+        let launches = Generator.named("independent")!.launches(seed: 1, days: 60)
+        var (sessions, singles, length) = (0, 0, 1)
+        for (one, next) in zip(launches, launches.dropFirst()) {
+            if next.time.seconds - one.time.seconds < 300 {
+                length += 1
+            } else {
+                sessions += 1
+                if length == 1 { singles += 1 }
+                length = 1
+            }
+        }
+        let share = Double(singles) / Double(sessions)
+        // Sessions that begin within five minutes of another one count as one here.
+        #expect(0.5...0.72 ~= share, "\(share)")
+    }
+
+    /// De Nadai et al.: the exponent is 1.2, so the most popular of fifty has a share of 0.27 or so.
+    @Test func `has the popularity of the study`() {
+        let launches = Generator.named("independent")!.launches(seed: 2, days: 60)
+        let counts = Dictionary(grouping: launches, by: \.app).mapValues(\.count)
+        let share = Double(counts.values.max()!) / Double(launches.count)
+        #expect(0.18...0.36 ~= share, "\(share)")
+    }
+}
+
+@Suite struct `A recorded history` {
+    @Test func `is read line by line`() throws {
+        let history = try RecordedHistory(
+            """
+            # SECONDS USER APP SAVED_MS BYTES
+
+            1767571200.75 1000 org.example.editor 41.5 4194304
+            1767571260\t1001\torg.example.shell\t0\t0
+            """)
+        #expect(
+            history.launches == [
+                Launch(
+                    time: LocalTime(seconds: 1_767_571_200), user: 1000, app: "org.example.editor",
+                    savedMilliseconds: 41.5, byteCount: 4 << 20),
+                Launch(
+                    time: LocalTime(seconds: 1_767_571_260), user: 1001, app: "org.example.shell",
+                    savedMilliseconds: 0, byteCount: 0),
+            ])
+    }
+
+    @Test(arguments: [
+        "1 1000 app 4", "1 1000 app 4 5 6", "x 1000 app 4 5", "nan 1000 app 4 5",
+        "1e300 1000 app 4 5", "1 -1 app 4 5", "1 1000 app -4 5", "1 1000 app inf 5",
+        "1 1000 app 4 -5", "5 1000 app 4 5\n4 1000 app 4 5",
+    ])
+    func `with a fault is refused, with its line`(text: String) {
+        let fault = #expect(throws: RecordedHistory.Fault.self) { try RecordedHistory(text) }
+        #expect(fault?.line == text.split(separator: "\n").count)
+    }
+
+    @Test func `in Tests is replayed`() throws {
+        let folder = URL(filePath: #filePath).deletingLastPathComponent()
+        let file = folder.appending(path: "../../Replay/example.history")
+        let history = try RecordedHistory(String(contentsOf: file, encoding: .utf8))
+        let outcome = Replay(history.launches, byteBudget: 64 << 20).run(.predictor)
+        #expect(outcome.hitCount > outcome.launchCount / 2)
+    }
+}
