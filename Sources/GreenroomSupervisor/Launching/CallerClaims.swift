@@ -39,17 +39,25 @@ extension InheritedState {
 }
 
 extension InheritedState {
-    /// What a paused instance is told of it. An interpreter that has booted has raised its limit on
-    /// open files, as it would at each launch.
+    /// What a paused instance is told of it. An interpreter that has booted has raised its limits as
+    /// it would at each launch.
     func asPaused(_ app: InstalledApp) -> InheritedState {
-        guard app.environment.runtime?.raisesOpenFileLimit == true, limits.count > Self.openFiles
-        else { return self }
+        guard let runtime = app.environment.runtime, limits.count > Self.openFiles else {
+            return self
+        }
         var state = self
-        state.limits[Self.openFiles].soft = state.limits[Self.openFiles].hard
+        if runtime.raisesOpenFileLimit {
+            state.limits[Self.openFiles].soft = state.limits[Self.openFiles].hard
+        }
+        if let least = runtime.leastStackLimit {
+            let stack = state.limits[Self.stack]
+            state.limits[Self.stack].soft = max(stack.soft, min(least, stack.hard))
+        }
         return state
     }
 
     private static let openFiles = Int(ResourceLimit.Resource.openFiles.rawValue)
+    private static let stack = Int(ResourceLimit.Resource.stack.rawValue)
 }
 
 extension Runtime {

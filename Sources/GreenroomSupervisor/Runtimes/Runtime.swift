@@ -59,4 +59,9 @@ enum Runtime: String, CaseIterable, Hashable, Sendable {
         case .python, .ruby, .perl, .r, .emacs: false
         }
     }
+
+    /// Up to which number of bytes it raises its soft limit on the size of the stack when it boots
+    /// (Emacs: for its regular expressions). In a version with another number, an instance has
+    /// another limit than its launch, which is then cold.
+    var leastStackLimit: UInt64? { self == .emacs ? 10_022_912 : nil }
 }

@@ -27,7 +27,10 @@ struct Interpreter: CustomTestStringConvertible, Sendable {
 
     var testDescription: String { name }
 
-    static let all = [perl, ruby, node]
+    static let all = [perl, ruby, node, java, emacs]
+    /// Those that a word behind the program's can make start anew: all words of Java's call that count
+    /// come before the program's name.
+    static let startingAnew = all.filter { !$0.anew.isEmpty }
     static let withScripts = all.filter { $0.script != nil }
 
     private static let perlText = """
@@ -80,10 +83,66 @@ struct Interpreter: CustomTestStringConvertible, Sendable {
         script: ["FOLDER/script"], anew: ["-e", "console.log(process.argv)", "x"],
         reason: .program, variable: "NODE_PATH=/nowhere", hook: "node/greenroom.cjs")
 
+    private static let java = Interpreter(
+        name: "Java", path: "/usr/bin/java",
+        exec: ["/usr/bin/java", "-cp", "FOLDER/classes", "Look"],
+        files: [
+            "Look.java": """
+            import java.nio.file.*;
+            import java.util.*;
+
+            public class Look {
+                public static void main(String[] words) throws Exception {
+                    System.out.println(Arrays.toString(words) + " " + Path.of("").toAbsolutePath());
+                    new TreeMap<>(System.getenv()).forEach((name, value) ->
+                        System.out.println(name + "=" + value));
+                    System.out.println(System.getProperty("user.dir"));
+                    System.out.println(Files.readString(Path.of("/proc/self/cmdline")));
+                    System.out.println(new String(System.in.readAllBytes()));
+                    System.out.flush();
+                    System.err.println("error");
+                    System.exit(words.length + 3);
+                }
+            }
+
+            """
+        ], anew: [], reason: .changed, variable: "JAVA_OPTIONS=x", hook: "libgreenroom-jvm.so")
+
+    private static let emacsText = """
+        (princ (format "%S\\n" (list command-line-args command-line-args-left load-file-name
+                                    noninteractive default-directory (default-file-modes))))
+        (princ (format "%S\\n" (sort (copy-sequence process-environment) #'string<)))
+        (princ (with-temp-buffer (insert-file-contents-literally "/proc/self/cmdline") (buffer-string)))
+        (princ (condition-case nil (read-string "line? ") (error "end")))
+        (message "error")
+        (kill-emacs (+ 3 (length command-line-args-left)))
+
+        """
+    private static let emacs = Interpreter(
+        name: "Emacs", path: "/usr/bin/emacs",
+        exec: ["/usr/bin/emacs", "-Q", "-batch", "-l", "FOLDER/look.el"],
+        files: [
+            "look.el": emacsText,
+            "*script": "#!/usr/bin/env -S /usr/bin/emacs -Q --script\n" + emacsText,
+        ], script: ["FOLDER/script"], anew: ["--debug-init"], reason: .program,
+        variable: "EMAIL=somebody@example.org", hook: "emacs/greenroom.el")
+
     /// A daemon with the app.
     func bench(isScript: Bool = false, options: TestDaemon.Options = .init()) throws -> RuntimeBench
     {
         try requireOrSkip(access(path, X_OK) == 0, "no \(path)")
+        if let source = files["Look.java"] {
+            try requireOrSkip(access("/usr/bin/javac", X_OK) == 0, "no /usr/bin/javac")
+            let folder = try TemporaryDirectory()
+            _ = try folder.write(source, to: "Look.java")
+            let compiled = try run(
+                ChildRequest(
+                    "/usr/bin/javac",
+                    arguments: ["javac", "-d", folder.path, folder.path + "/Look.java"]))
+            #expect(compiled.exit == .status(0))
+            return try RuntimeBench(
+                exec, copies: ["classes/Look.class": folder.path + "/Look.class"], options)
+        }
         return try RuntimeBench(
             isScript ? script! : exec, files: files, options)
     }

@@ -13,7 +13,7 @@ import Testing
         let bench = try interpreter.bench()
         let look = interpreter.look
         try bench.compare(look + ["a b", "ü"], input: "one\ntwo\n")
-        try bench.compare(look + ["x"], input: "", environment: ["LAUNCHED=yes", "TERM=dumb"])
+        try bench.compare(look + ["x"], input: "", environment: ["LAUNCHED=yes", "EDITOR=ed"])
         try bench.compare(look, input: "one\n")
     }
 
@@ -31,7 +31,7 @@ import Testing
         try bench.compare(["y"], input: "in\n")
     }
 
-    @Test(arguments: Interpreter.all)
+    @Test(arguments: Interpreter.startingAnew)
     func `what must start anew says why`(_ interpreter: Interpreter) throws {
         let bench = try interpreter.bench()
         try bench.compare(interpreter.anew, input: "in\n", expecting: .startedAnew)

@@ -32,8 +32,10 @@ struct RuntimeBench {
                 mode: name.contains("*") ? 0o755 : 0o644)
         }
         for (name, path) in copies {
-            let file = folder.path + "/" + name
-            let copied = try run(ChildRequest("/bin/cp", arguments: ["cp", path, file]))
+            let copied = try run(
+                ChildRequest(
+                    "/usr/bin/install",
+                    arguments: ["install", "-D", "-m", "755", path, folder.path + "/" + name]))
             #expect(copied.exit == .status(0))
         }
         self.folder = folder
