@@ -179,6 +179,9 @@ let package = Package(
         .testTarget(
             name: "GreenroomControlTests",
             dependencies: ["GreenroomControl", "Varlink", "VarlinkTestSupport"]),
+        .testTarget(
+            name: "GreenroomHistoryTests",
+            dependencies: ["GreenroomControl", "GreenroomHistory", "TestSupport"]),
         .executableTarget(
             name: "systemd-probe", dependencies: ["Systemd"], path: "Tests/Probes/SystemdProbe"),
         .testTarget(name: "SystemdTests", dependencies: ["Systemd", "systemd-probe"]),

@@ -71,7 +71,7 @@ public struct HistoryService {
                 throw HistoryError(reason: "\(path): \(error)")
             }
             // What it was about to change belongs to the damaged file.
-            unsafe unlink(path + "-journal")
+            for log in ["-wal", "-journal"] { unsafe unlink(path + log) }
             complain("\(path) is damaged (\(error)); it is kept as \(aside), and a new one begins")
         }
         do throws(DatabaseError) {

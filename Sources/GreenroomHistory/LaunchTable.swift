@@ -12,7 +12,12 @@ struct LaunchTable {
     private static let version: Int64 = 1
 
     /// Opens the file. A transaction is either in it or not, whatever ends this process or the
-    /// machine: SQLite's rollback journal is written through before the file is changed.
+    /// machine.
+    ///
+    /// A transaction is appended to SQLite's write-ahead log, and the disk is made to keep it when
+    /// the log is copied into the file: when this is closed, or after some megabytes. So whoever
+    /// asks again and again, which writes what has just happened, does not make the disk flush for
+    /// everybody. A machine that loses its power loses the last seconds.
     init(path: String) throws(DatabaseError) {
         database = try Database(path: path)
         try prepare()
@@ -22,8 +27,10 @@ struct LaunchTable {
         // What is forgotten is overwritten, and the file shrinks.
         try database.execute("PRAGMA secure_delete = ON")
         try database.execute("PRAGMA auto_vacuum = FULL")
-        try database.execute("PRAGMA journal_mode = DELETE")
-        try database.execute("PRAGMA synchronous = FULL")
+        // Only this process uses the file, so it needs no memory to share with others.
+        try database.execute("PRAGMA locking_mode = EXCLUSIVE")
+        try database.execute("PRAGMA journal_mode = WAL")
+        try database.execute("PRAGMA synchronous = NORMAL")
         try database.execute("PRAGMA temp_store = MEMORY")
         var version: Int64?
         try database.execute("PRAGMA user_version") { version = $0.integer(0) }
@@ -135,7 +142,10 @@ struct LaunchTable {
         try database.execute(
             "DELETE FROM launches WHERE (?1 IS NULL OR app GLOB ?1) AND (?2 IS NULL OR user = ?2)",
             [.init(app), .init(user)])
-        return database.changeCount
+        let count = database.changeCount
+        // It is gone from the file, and from the log, before this is answered.
+        if count > 0 { try database.execute("PRAGMA wal_checkpoint(TRUNCATE)") }
+        return count
     }
 
     // MARK: Reading

@@ -16,6 +16,11 @@ internal import Varlink
         let onDone: (Answer) -> Void
     }
 
+    private struct Write {
+        let take: () -> HistoryBatch?
+        let onDone: (HistoryBatch, Answer) -> Void
+    }
+
     /// ```
     /// none -> starting -> running -> ending -> none
     /// ```
@@ -33,6 +38,8 @@ internal import Varlink
     private var phase = Phase.none
     private var connection = ClientConnection()
     private var jobs = Fifo<Job>()
+    /// Comes before all jobs that wait.
+    private var waitingWrite: Write?
     private var current: Job?
     /// Watches the waiter of the spawn, or the process.
     private var ends: EventSource?
@@ -40,7 +47,8 @@ internal import Varlink
     private var timer: EventSource?
     private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 16 << 10, alignment: 16)
 
-    /// At most this many jobs wait. Those of one user are limited by ``LaunchHistory``.
+    /// At most this many jobs wait, apart from a write. Those of one user are limited by
+    /// ``LaunchHistory``.
     private static let jobLimit = 64
     /// A disk that sleeps needs ten seconds.
     private static let patience = Duration.seconds(30)
@@ -63,13 +71,26 @@ internal import Varlink
             return onDone(.failure(HistoryError(reason: "too many calls wait")))
         }
         jobs.append(Job(call: call, onDone: onDone))
-        if current == nil { next() }
+        next()
+    }
+
+    /// Has a batch written, before anything that waits, and calls `onDone` once with the answer.
+    ///
+    /// The batch is taken when its turn has come. So one write at most waits, and it includes what
+    /// is added in the meantime.
+    func write(
+        _ take: @escaping () -> HistoryBatch?,
+        then onDone: @escaping (HistoryBatch, Answer) -> Void
+    ) {
+        guard waitingWrite == nil else { return }
+        waitingWrite = Write(take: take, onDone: onDone)
+        next()
     }
 
     // MARK: The process
 
     private func next() {
-        guard current == nil, let job = jobs.popFirst() else { return }
+        guard current == nil, let job = takeWrite() ?? jobs.popFirst() else { return }
         current = job
         arm(Self.patience)
         switch phase {
@@ -77,6 +98,14 @@ internal import Varlink
         case .running: send(job)
         // It is sent when the process runs, or when another can be started.
         case .starting, .ending: break
+        }
+    }
+
+    private func takeWrite() -> Job? {
+        guard let write = waitingWrite else { return nil }
+        waitingWrite = nil
+        return write.take().map { batch in
+            Job(call: .append(batch)) { answer in write.onDone(batch, answer) }
         }
     }
 
@@ -164,6 +193,8 @@ internal import Varlink
                 if current != nil { start() }
             }
         } catch {
+            // Nobody sees its end. It ends nevertheless, and whatever was asked last is about to be
+            // answered with a failure, so the next job starts another.
             phase = .none
         }
     }

@@ -18,8 +18,6 @@ final class LaunchHistory {
     private var open: [UInt64: [Int]] = [:]
     /// How many entries of the batch are about each user's apps.
     private var counts: [UInt32: Int] = [:]
-    /// How many batches are being written.
-    private var writeCount = 0
     /// Launches for which there was no room.
     private var droppedCount = 0
     private var writing: EventSource?
@@ -108,7 +106,7 @@ final class LaunchHistory {
 
     private func added() {
         if batch.count == 1 { arm() }
-        if batch.count >= Self.fullCount, writeCount == 0 { write() }
+        if batch.count >= Self.fullCount { write() }
     }
 
     private func arm() {
@@ -138,10 +136,10 @@ final class LaunchHistory {
     }
 
     private func write() {
-        guard let batch = taken() else { return }
-        writeCount += 1
-        process.ask(.append(batch)) { [unowned self] answer in
-            writeCount -= 1
+        guard batch.count > 0 else { return }
+        process.write { [unowned self] in
+            taken()
+        } then: { [unowned self] batch, answer in
             if case .failure(let error) = answer {
                 log.say(
                     .warning,
@@ -152,7 +150,6 @@ final class LaunchHistory {
                     .warning, "history: \(droppedCount) launches are not kept: too many at once")
                 droppedCount = 0
             }
-            if self.batch.count >= Self.fullCount, writeCount == 0 { write() }
         }
     }
 

@@ -243,6 +243,37 @@ import Varlink
         #expect(found.count >= 1)
     }
 
+    @Test func `launches are written however many queries wait`() throws {
+        try requireOrSkip(getuid() == 0, "only root can be several users")
+        let daemon = try Self.daemon()
+        let client = try daemon.client()
+        let history = try daemon.await("a process of the history") { client in
+            _ = try Self.history(client)
+            return daemon.processes.first {
+                Processes.description(of: $0).contains("greenroom-history")
+                    && kill($0, SIGSTOP) == 0
+            }
+        }
+        defer { kill(history, SIGCONT) }
+        // As many as may wait, and one that is under way.
+        let waiting = try (0..<65).map { number in
+            let user = Int32(12_000 + number / 4)
+            let descriptor = cts_connect_as(daemon.socketPath, user, user, -1)
+            guard descriptor >= 0 else { throw TestError("connecting: errno \(-descriptor)") }
+            let client = TestClient(owning: descriptor)
+            try client.send(.history(Control.HistoryQuery()))
+            return client
+        }
+        let kept = try client.run(Self.other).launched
+        #expect(throws: ControlError.self) { try Self.history(client) }
+        kill(history, SIGCONT)
+        for client in waiting {
+            _ = try client.reply(to: .history(Control.HistoryQuery()))
+        }
+        #expect(try Self.history(client).launches.map(\.instance) == [kept.instance])
+        #expect(!daemon.log.contains("are not kept"))
+    }
+
     @Test func `the client shows the history`() throws {
         let daemon = try Self.daemon()
         _ = try daemon.client().run(Self.other, ["exit", "3"])
