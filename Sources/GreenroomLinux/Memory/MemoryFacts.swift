@@ -9,17 +9,12 @@ public struct MemoryFacts: Hashable, Sendable {
 
     /// Returns nil if a needed line is missing.
     public init?(meminfo text: String) {
-        guard let total = Self.field("MemTotal:", in: text),
-            let available = Self.field("MemAvailable:", in: text)
+        guard let total = NamedNumber.first("MemTotal:", in: text),
+            let available = NamedNumber.first("MemAvailable:", in: text)
         else { return nil }
-        self.total = total
-        self.available = available
-        swapTotal = Self.field("SwapTotal:", in: text) ?? 0
-    }
-
-    private static func field(_ name: String, in text: String) -> UInt64? {
-        let line = text.split(separator: "\n").first { $0.hasPrefix(name) }
-        return line?.split(separator: " ").dropFirst().first.flatMap { UInt64($0) }.map { $0 << 10 }
+        self.total = total << 10
+        self.available = available << 10
+        swapTotal = (NamedNumber.first("SwapTotal:", in: text) ?? 0) << 10
     }
 }
 
@@ -60,8 +55,8 @@ public struct OutOfMemoryKills: Hashable, Sendable {
     }
 
     public init?(memoryEvents text: String) {
-        guard let count = Self.field("oom_kill", in: text) else { return nil }
-        self.init(count: count, limitCount: Self.field("oom", in: text) ?? 0)
+        guard let count = NamedNumber.first("oom_kill ", in: text) else { return nil }
+        self.init(count: count, limitCount: NamedNumber.first("oom ", in: text) ?? 0)
     }
 
     private init(count: UInt64, limitCount: UInt64) {
@@ -78,10 +73,7 @@ public struct OutOfMemoryKills: Hashable, Sendable {
     }
 
     /// The kills on the machine since boot: `oom_kill` in the text of /proc/vmstat.
-    public static func count(vmstat text: String) -> UInt64? { field("oom_kill", in: text) }
-
-    private static func field(_ name: String, in text: String) -> UInt64? {
-        let line = text.split(separator: "\n").first { $0.hasPrefix(name + " ") }
-        return line?.split(separator: " ").dropFirst().first.flatMap { UInt64($0) }
+    public static func count(vmstat text: String) -> UInt64? {
+        NamedNumber.first("oom_kill ", in: text)
     }
 }

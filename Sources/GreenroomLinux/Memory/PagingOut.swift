@@ -24,10 +24,7 @@ extension Cgroup {
     /// The part of that memory that belongs to no file and is freed with the processes; nil without
     /// the memory controller.
     public var ownMemoryByteCount: UInt64? {
-        let lines = (try? read("memory.stat"))?.split(separator: "\n")
-        return lines?.first { $0.hasPrefix("anon ") }.flatMap {
-            UInt64($0.dropFirst("anon ".count))
-        }
+        (try? read("memory.stat")).flatMap { NamedNumber.first("anon ", in: $0) }
     }
 }
 
