@@ -8,7 +8,7 @@ struct MeasuringRooms {
     let traces: LaunchTraces
     let screens: ShownScreens
 
-    init(_ shared: SharedRooms, _ memory: MemoryRooms, _ prepared: borrowing Prepared) {
+    init(_ shared: SharedRooms, _ prepared: borrowing Prepared) {
         let instances = shared.instances
         let books = MetricBooks(
             log: shared.log, stateDirectory: prepared.options.stateDirectory,
@@ -21,7 +21,7 @@ struct MeasuringRooms {
             messenger: shared.messenger, log: shared.log, lastInherited: shared.lastInherited)
         metrics = Metrics(
             core: shared.core, catalog: shared.catalog, instances: instances, books: books,
-            presences: presences, deliveries: deliveries, measurer: memory.reclaimer.measurer)
+            presences: presences, deliveries: deliveries)
         traces = LaunchTraces(
             core: shared.core, instances: instances, metrics: metrics,
             reporter: shared.reporter)

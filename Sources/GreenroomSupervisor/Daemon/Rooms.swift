@@ -18,7 +18,7 @@ final class Rooms {
     init(_ prepared: borrowing Prepared) throws {
         shared = try SharedRooms(prepared)
         memory = MemoryRooms(shared, prepared)
-        measuring = MeasuringRooms(shared, memory, prepared)
+        measuring = MeasuringRooms(shared, prepared)
         history = HistoryRooms(shared, prepared)
         launching = try LaunchingRooms(shared, measuring, prepared)
         conversation = ConversationRooms(shared, memory, measuring, launching, prepared)

@@ -15,11 +15,10 @@ final class Metrics {
     private let books: MetricBooks
     let presences: Presences
     private let deliveries: MetricDeliveries
-    private let measurer: MemoryMeasurer
 
     init(
         core: Core, catalog: AppCatalog, instances: InstanceTable, books: MetricBooks,
-        presences: Presences, deliveries: MetricDeliveries, measurer: MemoryMeasurer
+        presences: Presences, deliveries: MetricDeliveries
     ) {
         self.core = core
         self.catalog = catalog
@@ -27,7 +26,6 @@ final class Metrics {
         self.books = books
         self.presences = presences
         self.deliveries = deliveries
-        self.measurer = measurer
     }
 
     /// Applies settings that count from now on.
@@ -101,7 +99,6 @@ final class Metrics {
         }
         presences.move(instance, to: state, inBackground: inBackground)
         if presence.state == .suspended { countSuspension(instance) }
-        if state == .suspended { measurer.measure([instance]) }
         if state == .active { drew(instance, at: core.now, isSaid: false) }
         if presence.state == .suspended { deliveries.review(presence.key) }
     }

@@ -86,8 +86,7 @@ final class Freezer {
         stops.look = RepeatedLook(until: isFrozen) { [unowned self, unowned stops] in
             stops.look = nil
             core.handle(.frozen(identifier))
-            // What the instance holds now counts for its status and for the order of reclaiming.
-            measurer.measure([identifier])
+            measurer.measureSuspended(identifier)
         }
         stops.look?.look()
     }

@@ -12,6 +12,9 @@ final class MemoryMeasurer {
     private var queue: [InstanceIdentifier] = []
     private var onDone: [() -> Void] = []
     private lazy var rounds = Rounds(priority: LoopPriority.measuring) { [unowned self] in round() }
+    /// Instances that wait for ``timer``.
+    private var suspended: Set<InstanceIdentifier> = []
+    private var timer: EventSource?
 
     private final class Measurement: InstancePart {
         var instant: Instant?
@@ -21,6 +24,9 @@ final class MemoryMeasurer {
     private static let instancesPerRound = 4
     /// A measurement is believed for this long.
     private static let lifetime: Duration = .seconds(60)
+    /// A suspended instance is measured this long after its suspension: whoever wakes it sooner does
+    /// not wait for the measurement.
+    private static let delay: Duration = .seconds(1)
 
     init(core: Core, instances: InstanceTable) {
         self.core = core
@@ -44,6 +50,30 @@ final class MemoryMeasurer {
             return $0.state == .prewarmed && at.advanced(by: Self.lifetime) <= now
         }
         if !old.isEmpty { measure(old.map(\.instance)) }
+    }
+
+    /// Measures a suspended instance in a while, if it is still suspended then. What it holds counts
+    /// for its status, its metrics, and the order of reclaiming.
+    func measureSuspended(_ identifier: InstanceIdentifier) {
+        let isArmed = !suspended.isEmpty
+        suspended.insert(identifier)
+        guard !isArmed else { return }
+        do throws(SystemdError) {
+            if timer == nil {
+                timer = try LoopActor.timer(
+                    accuracy: Self.delay, priority: LoopPriority.measuring
+                ) { [unowned self] in measureSuspended() }
+            }
+            try timer?.setDeadline(after: Self.delay)
+        } catch {
+            measureSuspended()
+        }
+    }
+
+    private func measureSuspended() {
+        let wanted = suspended.filter { core.lifecycle.instance($0)?.state == .suspended }
+        suspended = []
+        if !wanted.isEmpty { measure(Array(wanted)) }
     }
 
     func measure(_ identifiers: [InstanceIdentifier], then done: @escaping () -> Void = {}) {
