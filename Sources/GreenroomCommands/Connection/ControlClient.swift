@@ -80,13 +80,20 @@ final class ControlClient {
 
     /// Makes a call and waits for its only reply.
     func call(_ call: ControlCall, descriptors: [CInt] = []) throws(Failure) -> ControlReply {
+        try answer(to: call, descriptors: descriptors).reply
+    }
+
+    /// Makes a call and waits for its only reply, which may come from the system's daemon.
+    func answer(
+        to call: ControlCall, descriptors: [CInt] = []
+    ) throws(Failure) -> (reply: ControlReply, from: ControlClient) {
         do throws(Failure) {
             try send(call, descriptors: descriptors)
-            return try reply(to: call)
+            return (try reply(to: call), self)
         } catch {
             guard error.isOfMissingApp, let system else { throw error }
             do throws(Failure) {
-                return try system.call(call, descriptors: descriptors)
+                return try system.answer(to: call, descriptors: descriptors)
             } catch let second {
                 // The system's daemon has no such app for this user, either.
                 throw second.isOfMissingApp ? error : second

@@ -11,4 +11,13 @@ extension SocketPath {
         case .system: return system
         }
     }
+
+    /// Whether the daemon at this socket is one of this user's own, whose log is in the user's
+    /// journal. Root has no journal apart from the system's.
+    static func isUsers(_ path: String) -> Bool {
+        guard getuid() != 0 else { return false }
+        var status = stat()
+        guard unsafe stat(path, &status) == 0 else { return path != system }
+        return status.st_uid == getuid()
+    }
 }

@@ -27,7 +27,7 @@ struct InstanceProcesses {
         let entries = (try? ProcessTable.entries()) ?? []
         let cgroup = Self.cgroup(of: main, app: app, instance: instance)
         cpuUSec = cgroup.flatMap { try? SmallFile.text(of: $0 + "/cpu.stat") }.flatMap(Self.usage)
-        if let cgroup, let listed = try? Cgroup(path: cgroup).processes() {
+        if let cgroup, let listed = try? Set(Cgroup(path: cgroup).allProcesses()) {
             processes = Self.tree(of: entries.filter { listed.contains($0.pid) })
         } else {
             processes = Self.tree(of: Self.descendants(of: main, among: entries))
@@ -38,13 +38,26 @@ struct InstanceProcesses {
     /// else's, and others are there as well.
     private static func cgroup(of main: pid_t, app: String, instance: UInt64) -> String? {
         guard let text = try? SmallFile.text(of: "/proc/\(main)/cgroup"),
-            let path = CgroupLocation.path(in: text),
-            path.split(separator: "/").last?.hasSuffix("-\(instance)") == true,
-            path.contains(app),
+            let path = CgroupLocation.path(in: text).flatMap({
+                path(of: app, instance: instance, around: $0)
+            }),
             let mount = try? CgroupLocation.mountPoint(
                 mountinfo: try SmallFile.text(of: "/proc/self/mountinfo"))
         else { return nil }
         return mount + path
+    }
+
+    /// The path of the instance's cgroup, of which `path` may be a cgroup below: the first process
+    /// may have made some, and moved into one.
+    static func path(of app: String, instance: UInt64, around path: String) -> String? {
+        var parts = path.split(separator: "/")
+        while let name = parts.last {
+            if name.hasSuffix("-\(instance)"), name.contains(app) {
+                return "/" + parts.joined(separator: "/")
+            }
+            parts.removeLast()
+        }
+        return nil
     }
 
     /// `usage_usec` of cpu.stat.

@@ -8,23 +8,42 @@ enum Journal {
         ["/usr/bin/journalctl", "/bin/journalctl"].first { unsafe access($0, X_OK) == 0 }
     }
 
-    /// What journalctl prints with these words. Empty if it is not installed, or fails.
-    static func text(_ words: [String]) -> String {
+    /// How long journalctl may take, in milliseconds. It waits for a disk, or for a journal that is
+    /// damaged or of a month.
+    private static let patience: CInt = 3000
+    /// At most this much is read. A line of the journal can have megabytes.
+    private static let byteLimit = 256 << 10
+
+    /// What journalctl prints with these words. Empty if it is not installed, fails, or takes too
+    /// long.
+    static func text(
+        _ words: [String], by program: String? = program, milliseconds: CInt = patience
+    ) -> String {
         guard let program, let (reading, writing) = try? FileDescriptor.pipe(),
-            let process = try? MeasuredProcess.spawn(
-                program, words, environment: Caller.environment(), pipe: writing.rawValue)
+            let number = try? MeasuredProcess.spawn(
+                program, words, environment: Caller.environment(), pipe: writing.rawValue),
+            let process = try? ProcessDescriptor(pid: number)
         else { return "" }
         _ = consume writing
+        let end = MonotonicClock.nanoseconds + UInt64(milliseconds) * 1_000_000
+        func waitForInput(_ descriptor: FileDescriptor) -> Bool {
+            let now = MonotonicClock.nanoseconds
+            let rest = now < end ? CInt((end - now) / 1_000_000 + 1) : 0
+            return (try? descriptor.waitUntilReadable(milliseconds: rest)) == true
+        }
         var text: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 4096)
-        while let count = unsafe chunk.withUnsafeMutableBytes({ unsafe try? reading.read(into: $0) }
-        ),
+        while text.count < byteLimit, waitForInput(reading),
+            let count = unsafe chunk.withUnsafeMutableBytes({ unsafe try? reading.read(into: $0) }),
             count > 0
         {
             text += chunk[..<count]
         }
-        var status: CInt = 0
-        while unsafe waitpid(process, &status, 0) < 0, errno == EINTR {}
-        return status == 0 ? String(decoding: text, as: UTF8.self) : ""
+        guard text.count < byteLimit, waitForInput(process.descriptor) else {
+            // It may wait for a disk and not end now, either.
+            _ = try? process.send(signal: SIGKILL)
+            return ""
+        }
+        return (try? process.wait()) == .exited(0) ? String(decoding: text, as: UTF8.self) : ""
     }
 }

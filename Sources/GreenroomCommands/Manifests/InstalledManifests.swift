@@ -13,12 +13,17 @@ final class InstalledManifests {
     private(set) var folders: AppFolders
     private let world: World
 
-    init(_ options: DaemonOptions) throws(Failure) {
-        path = options.path
+    convenience init(_ options: DaemonOptions) throws(Failure) {
+        try self.init(socket: options.path)
+    }
+
+    /// - Parameter path: the daemon's socket.
+    init(socket path: String) throws(Failure) {
+        self.path = path
         var paths = SearchPath.paths(Caller.variables, isRoot: getuid() == 0)
         var found: Control.Description?
         do throws(Failure) {
-            let client = try ControlClient(path: options.path)
+            let client = try ControlClient(path: path)
             // The daemon names the folders into which this process writes.
             if client.belongsToAnother, let user = client.serverUser {
                 throw Failure.manifest(.anothersDaemon(socket: client.path, user: user))

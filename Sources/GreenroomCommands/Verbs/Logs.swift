@@ -86,7 +86,7 @@ struct Logs: ParsableCommand {
         do throws(Failure) {
             var names: [String] = []
             for app in apps { names.append(try resolved(app, path)) }
-            let words = arguments(for: names, isUsers: path != SocketPath.system)
+            let words = arguments(for: names, isUsers: SocketPath.isUsers(path))
             do throws(SystemError) {
                 try OwnProgram.execute(program, words)
             } catch { throw .system(error) }

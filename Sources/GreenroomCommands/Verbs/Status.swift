@@ -34,16 +34,17 @@ struct Status: Verb {
     func perform(_ client: ControlClient, _ console: any Console) throws(Failure) -> Int32 {
         var code: Int32 = 0
         var instances: [Control.InstanceStatus] = []
-        var named: [String] = []
+        var named: [(app: String, daemon: ControlClient)] = []
         if apps.isEmpty {
             guard case .status(let all) = try client.call(.status(instance.map { .instance($0) }))
             else { return 1 }
             instances = all
         } else {
             code = forEach(apps, client, console) { app throws(Failure) in
-                guard case .status(let own) = try client.call(.status(.app(app))) else { return }
+                let (reply, daemon) = try client.answer(to: .status(.app(app)))
+                guard case .status(let own) = reply else { return }
                 instances += own
-                named.append(app)
+                named.append((app, daemon))
             }
             if code != 0, instances.isEmpty { return code }
         }
@@ -57,15 +58,16 @@ struct Status: Verb {
                 ? Report.json(ControlReply.status(instances))
                 : Report.instances(instances, now: Phrase.now, appearance))
         if output.json { return code }
-        if !named.isEmpty {
-            let manifests = try? InstalledManifests(daemon)
-            for app in named {
-                let own = instances.filter { $0.app == app }
-                let details = AppDetails(
-                    of: app, own, manifests, knowsProcesses: client.sharesProcessNumbers,
-                    isUsers: client.path != SocketPath.system)
-                console.write(Report.details(details, appearance))
+        var manifests: [String: InstalledManifests] = [:]
+        for (app, daemon) in named {
+            if manifests[daemon.path] == nil {
+                manifests[daemon.path] = try? InstalledManifests(socket: daemon.path)
             }
+            let details = AppDetails(
+                of: app, instances.filter { $0.app == app }, manifests[daemon.path],
+                knowsProcesses: daemon.sharesProcessNumbers,
+                isUsers: SocketPath.isUsers(daemon.path))
+            console.write(Report.details(details, appearance))
         }
         if apps.isEmpty, instance == nil,
             case .described(let daemon) = try client.call(.describe)

@@ -95,7 +95,7 @@ public struct Cgroup: Sendable {
         return names
     }
 
-    /// At most this many levels of child cgroups are removed. systemd in a container makes five.
+    /// At most this many levels of child cgroups are looked at, or removed. systemd in a container makes five.
     private static let levelLimit = 16
 
     /// Stops every process in this cgroup (cgroup.freeze). Returns before they have stopped: see
@@ -120,6 +120,21 @@ public struct Cgroup: Sendable {
     /// The processes directly in this cgroup, without those of another pid namespace.
     public func processes() throws(SystemError) -> [pid_t] {
         try read("cgroup.procs").split(separator: "\n").compactMap { pid_t($0) }.filter { $0 > 0 }
+    }
+
+    /// The processes in this cgroup and below, without those of another pid namespace. Child
+    /// cgroups that are removed in the meantime count as empty.
+    public func allProcesses() throws(SystemError) -> [pid_t] {
+        try allProcesses(levels: Self.levelLimit)
+    }
+
+    private func allProcesses(levels: Int) throws(SystemError) -> [pid_t] {
+        var found = try processes()
+        guard levels > 0 else { return found }
+        for name in try children() {
+            found += (try? child(name).allProcesses(levels: levels - 1)) ?? []
+        }
+        return found
     }
 
     /// Moves a process, 0 for this one, into this cgroup. May take 10 ms: clone into the cgroup

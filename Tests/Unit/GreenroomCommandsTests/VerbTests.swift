@@ -80,6 +80,37 @@ import VarlinkTestSupport
         #expect(InstanceProcesses.usage(in: "usage_usec 42\nuser_usec 2\n") == 42)
     }
 
+    @Test func `status finds an instance's cgroup although its process has moved below it`() {
+        func path(_ path: String) -> String? {
+            InstanceProcesses.path(of: "org.git.git", instance: 4, around: path)
+        }
+        #expect(path("/greenroom.slice/app-org.git.git-4") == "/greenroom.slice/app-org.git.git-4")
+        #expect(path("/app-org.git.git-4/payload/init") == "/app-org.git.git-4")
+        #expect(path("/user.slice/session-4.scope") == nil)
+        #expect(path("/") == nil)
+    }
+
+    @Test func `status does not wait for a journal that is not read, or has no end`() throws {
+        let folder = try TemporaryDirectory()
+        func text(_ script: String, milliseconds: CInt = 60_000) throws -> String {
+            let program = try folder.write("#!/bin/sh\n\(script)\n", to: "journalctl", mode: 0o755)
+            return Journal.text(["journalctl"], by: program, milliseconds: milliseconds)
+        }
+        #expect(try text("echo a line") == "a line\n")
+        #expect(try text("echo a line; exit 1") == "")
+        #expect(try text("exec sleep 1000", milliseconds: 50) == "")
+        #expect(try text("exec >&-; exec sleep 1000", milliseconds: 50) == "")
+        #expect(try text("exec yes") == "")
+    }
+
+    @Test func `the log is in the user's journal if the daemon is that user's`() throws {
+        let folder = try TemporaryDirectory()
+        let socket = try folder.write("", to: "control")
+        #expect(SocketPath.isUsers(socket) == (getuid() != 0))
+        // Root's daemon at another place than usual.
+        #expect(!SocketPath.isUsers("/"))
+    }
+
     @Test func `status names the features that the daemon lacks`() {
         #expect(Report.degradation([]) == "")
         #expect(

@@ -46,6 +46,18 @@ private final class OwnCgroup {
         #expect(throws: SystemError.self) { try own.cgroup.isPopulated() }
     }
 
+    @Test func `the processes below a cgroup are found, too`() throws {
+        guard let own = OwnCgroup("below") else { return }
+        let child = try own.cgroup.createChild("child")
+        let grandchild = try child.createChild("child")
+        let spawned = try [own.cgroup, grandchild].map { try sleeper(in: $0) }
+        #expect(try own.cgroup.processes() == [spawned[0].pid])
+        #expect(try own.cgroup.allProcesses().sorted() == spawned.map(\.pid).sorted())
+        try own.cgroup.kill()
+        for process in spawned { _ = try process.process.wait() }
+        #expect(try own.parent.removeTree(own.name))
+    }
+
     @Test func `a frozen cgroup reports that it is frozen, thaws, and can be killed while frozen`()
         throws
     {
