@@ -213,6 +213,8 @@ MANUAL := $(wildcard Sources/Documentation/man/*.[1578])
 MANUAL_DEV := $(wildcard Sources/Documentation/man/*.3)
 COMPLETIONS := bash-completion/completions/greenroomctl zsh/site-functions/_greenroomctl \
     fish/vendor_completions.d/greenroomctl.fish
+# The same scripts, for shells that look for one by the program's name.
+COMPLETION_LINKS := bash-completion/completions/greenroom-run fish/vendor_completions.d/greenroom-run.fish
 UNITS := greenroomd.service greenroomd.socket greenroom-apps.service greenroom-spawner.service greenroom.slice
 VERSION := $(shell sed -n 's/^#define GREENROOM_VERSION "\(.*\)"/\1/p' \
     Sources/CGreenroomLinux/include/version.h)
@@ -247,6 +249,8 @@ install: $(if $(wildcard $(PRODUCT)/greenroom-run),,samples) units
 	@for script in $(COMPLETIONS); do \
 	    case $$script in bash*) shell=bash ;; zsh*) shell=zsh ;; fish*) shell=fish ;; esac; \
 	    $(PRODUCT)/greenroomctl completion $$shell >$(DESTDIR)$(PREFIX)/share/$$script; done
+	@for link in $(COMPLETION_LINKS); do \
+	    name=$${link##*/}; ln -sf greenroomctl$${name#greenroom-run} $(DESTDIR)$(PREFIX)/share/$$link; done
 	@install -d $(DESTDIR)$(SYSCONFDIR)/greenroom/apps
 	@for app in $(wildcard config/apps/*.app); do \
 	    install -D -m 644 -t $(DESTDIR)$(DOCDIR)/apps $$app; \
@@ -289,7 +293,7 @@ uninstall:
 	    $(DESTDIR)$(PREFIX)/lib/systemd/user/$(unit))
 	@rm -f $(addprefix $(DESTDIR)$(PREFIX)/lib/,sysusers.d/greenroom.conf tmpfiles.d/greenroom.conf \
 	    systemd/catalog/greenroom.catalog)
-	@rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/,$(COMPLETIONS))
+	@rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/,$(COMPLETIONS) $(COMPLETION_LINKS))
 	@rm -f $(foreach page,$(MANUAL) $(MANUAL_DEV),$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(notdir $(page))) \
 	    $(DESTDIR)$(MANDIR)/man1/greenroom-run.1
 	@echo "kept: $(DESTDIR)$(SYSCONFDIR)/greenroom, $(DESTDIR)/var/lib/greenroom, $(DESTDIR)/var/cache/greenroom"
