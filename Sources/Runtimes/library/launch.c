@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -103,6 +105,18 @@ char *launch_take_variable(const char *name) {
 bool launch_read_memory(const void *at, void *into, size_t size) {
     struct iovec local = {into, size}, remote = {(void *)at, size};
     return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)size;
+}
+
+void launch_send(const char *path, const char *text) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    size_t length = strlen(path);
+    if (length >= sizeof address.sun_path) return;
+    memcpy(address.sun_path, path, length);
+    int number = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (number < 0) return;
+    sendto(number, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&address,
+           sizeof address);
+    close(number);
 }
 
 int launch_exchange_file(int descriptor, const char *path) {

@@ -113,6 +113,16 @@ static object *start_anew(object *self, object *arguments) {
     launch_start_anew((enum gr_anew_reason)reason);
 }
 
+/// send(path, text): sends the text to the daemon's socket of that name. If that fails, the daemon
+/// learns nothing from this launch.
+static object *send_text(object *self, object *arguments) {
+    (void)self;
+    const char *path, *text;
+    if (!PyArg_ParseTuple(arguments, "ss", &path, &text)) return NULL;
+    launch_send(path, text);
+    return PyBool_FromLong(1);
+}
+
 static object *list_of(char **words) {
     object *list = PyList_New(0);
     for (; list && *words; words++) {
@@ -144,6 +154,7 @@ static struct method methods[] = {{"find", find, METH_VARARGS, NULL},
                                   {"wait", wait_for_launch, METH_VARARGS, NULL},
                                   {"become", become, METH_VARARGS, NULL},
                                   {"start_anew", start_anew, METH_VARARGS, NULL},
+                                  {"send", send_text, METH_VARARGS, NULL},
                                   {NULL, NULL, 0, NULL}};
 
 static struct {

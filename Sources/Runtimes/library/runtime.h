@@ -48,6 +48,9 @@ void launch_report_anew(enum gr_anew_reason reason);
 /// Returns a copy of its value, or null if it is not there.
 char *launch_take_variable(const char *name);
 
+/// Sends the text to the daemon's datagram socket of that name. Failures are ignored.
+void launch_send(const char *path, const char *text);
+
 /// Reads memory that may not be there. Returns false if it is not.
 bool launch_read_memory(const void *at, void *into, size_t size);
 

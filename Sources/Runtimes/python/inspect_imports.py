@@ -2,15 +2,16 @@
 
     INTERPRETER [OPTIONS] -S inspect_imports.py LIST [LIBRARY]
 
-LIST has a name of a module on each line, as the hook records it. LIBRARY is libgreenroom-inspect.so, which also
-sees what extension modules read. The output has a line for each finding, with tabs:
+LIST has a name of a module on each line, as the hook records it, or ! and the name of one that is to be refused; - is
+standard input. LIBRARY is libgreenroom-inspect.so, which also sees what extension modules read. The output has a line
+for each finding, with tabs:
 
-    import   NAME                    may be imported before the pause; in the order of the list
+    import   NAME  STAMP             may be imported before the pause; in the order of the list
     refused  NAME  REASON  MODULE    may not: MODULE, which NAME is or imports, keeps or does what only a launch may
     reads    VARIABLE                a kept module, or the start of the interpreter, reads this variable
 
 Reasons: arguments, directory, terminal, variables (all are read), environment (changed), locale, signals, time, opens,
-writes, runs, network, thread, descriptor, state (of the interpreter, which all modules share), fails, known.
+writes, runs, network, thread, descriptor, state (of the interpreter, which all modules share), fails, known, excluded.
 Refused with a module is every module that imports it, because it would import something else without it.
 """
 import _thread
@@ -32,6 +33,10 @@ KNOWN = {"readline", "rlcompleter", "tty", "pty", "gevent.monkey", "eventlet", "
 FINDERS = {"ldconfig", "gcc", "cc", "clang", "ld", "objdump", "uname"}
 # Files that describe the machine, not the user.
 MACHINE = ("/usr/", "/lib", "/sys/devices/system/", "/proc/cpuinfo", "/proc/meminfo", "/dev/null", "/dev/urandom")
+# What differs from launch to launch: with their values in the key, no launch would find an instance.
+PER_LAUNCH = {"PWD", "OLDPWD", "SHLVL", "_", "COLUMNS", "LINES", "WINDOWID", "DESKTOP_STARTUP_ID", "XDG_ACTIVATION_TOKEN",
+              "SSH_CLIENT", "SSH_CONNECTION", "SSH_TTY", "GPG_TTY", "TMUX", "TMUX_PANE", "STY", "WINDOW",
+              "INVOCATION_ID", "JOURNAL_STREAM", "NOTIFY_SOCKET", "LISTEN_PID", "LISTEN_FDS"}
 # Without a refused module, others may fail that were importable with it, and again others without these.
 ROUND_LIMIT = 8
 
@@ -88,7 +93,9 @@ class Findings:
                 self.refused.setdefault(name, reason)
 
     def read(self, variable):
-        if not self.is_quiet:
+        if variable in PER_LAUNCH:
+            self.note("variables")
+        elif not self.is_quiet:
             self.variables.setdefault(variable, set()).update(self.modules_in_progress()[:1])
 
     def imports(self, importer, name):
@@ -341,7 +348,13 @@ def variables_of_extensions(path):
         return {os.fsdecode(line) for line in file.read().split(b"\n") if line}
 
 
-def inspect(names, log):
+def stamp(module):
+    """As `_stamp` of sitecustomize.py."""
+    path = getattr(module, "__file__", None)
+    return str(os.stat(path).st_ctime_ns) if isinstance(path, str) else "-"
+
+
+def inspect(names, excluded, log):
     """Imports the names, in a process that has imported nothing yet, and reports."""
     findings.is_quiet = True
     if log:
@@ -358,15 +371,24 @@ def inspect(names, log):
     findings.is_quiet = True
     for name in KNOWN & set(sys.modules):
         findings.refused.setdefault(name, "known")
+    findings.refused.update({name: "excluded" for name in excluded})
+    read_by_extensions = variables_of_extensions(log) if log else set()
+    stamps = {}
+    for name in names:
+        try:
+            stamps[name] = stamp(sys.modules.get(name))
+        except OSError:
+            findings.refused.setdefault(name, "archive")
+        if read_by_extensions & PER_LAUNCH:
+            findings.refused.setdefault(name, "variables")  # which of them reads it is not known
     cause = refuse_importers(names)
     for name in names:
         if name in cause:
             say("refused", name, findings.refused[cause[name]], cause[name])
         else:
-            say("import", name)
+            say("import", name, stamps[name])
     read = {name for name, modules in findings.variables.items() if name in at_start or not modules <= set(cause)}
-    if log:
-        read |= variables_of_extensions(log) - {"TZ"}  # which the hook applies
+    read |= read_by_extensions - {"TZ"}  # which the hook applies
     for name in sorted(read):
         say("reads", name)
 
@@ -381,14 +403,14 @@ def write_all(descriptor, text):
         data = data[os.write(descriptor, data):]
 
 
-def inspect_in_child(names, log):
+def inspect_in_child(names, excluded, log):
     """The lines of the report."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
         status = 1
         try:
-            inspect(names, log)
+            inspect(names, excluded, log)
             write_all(writer, "".join(report))
             status = 0
         except BaseException:
@@ -404,14 +426,17 @@ def inspect_in_child(names, log):
 
 
 def main():
-    with open(words[1]) as file:
-        names = [line for line in file.read().split("\n") if line and not line.startswith("#")]
+    with open(0 if words[1] == "-" else words[1], closefd=words[1] != "-") as file:
+        lines = [line for line in file.read().split("\n") if line and not line.startswith("#")]
+    names = [line for line in lines if not line.startswith("!")]
+    excluded = {line[1:] for line in lines if line.startswith("!")}
+    leave_streams()
     log = os.environ.pop("GREENROOM_INSPECT", None)
     if log:
         os.set_inheritable(int(os.path.basename(log)), False)
     refused = []
     for _ in range(ROUND_LIMIT):
-        lines = inspect_in_child(names, log)
+        lines = inspect_in_child(names, excluded, log)
         newly = [line for line in lines if line.startswith("refused\t")]
         refused += newly
         if not newly:
@@ -420,6 +445,21 @@ def main():
     else:
         lines = []
     write_all(result, "".join(line + "\n" for line in refused + lines))
+
+
+def leave_streams():
+    """What is imported must neither read the list nor write into the report."""
+    null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
+    for number in (0, 1):
+        os.dup2(null, number)
+
+
+def wait_for_others():
+    """Runs only when nobody else wants the processor (sched(7))."""
+    try:
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    except OSError:
+        pass
 
 
 def start_with_library():
@@ -442,4 +482,5 @@ sys.dont_write_bytecode = True
 sys.path[:] = [entry for entry in sys.path if os.path.realpath(entry) != os.path.dirname(os.path.realpath(__file__))]
 if len(words) > 2 and "GREENROOM_INSPECT" not in os.environ:
     start_with_library()
+wait_for_others()
 main()

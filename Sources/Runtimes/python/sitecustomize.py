@@ -19,6 +19,9 @@ OPTIONS, PROGRAM, HIDDEN, CHANGED, ENVIRONMENT, FAILED = 1, 2, 3, 4, 5, 7
 READ_AT_START = {"LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "__PYVENV_LAUNCHER__", "COVERAGE_PROCESS_START",
                  "COVERAGE_PROCESS_CONFIG"}
 
+# In bytes; the daemon reads no longer record.
+RECORD_LIMIT = 65536
+
 
 class Refusal(Exception):
     """This process must not be launched."""
@@ -34,7 +37,8 @@ class Prewarm:
         self.words = _own_words()
         self.options = self.words[:-1]  # the interpreter's name is the first
         self.record = os.environ.pop("GREENROOM_RECORD", None)
-        self.names = os.environ.pop("GREENROOM_IMPORTS", "").splitlines()
+        # A line has a name, and what `_stamp` said of the module when it was inspected.
+        self.imports = [line.split("\t") for line in os.environ.pop("GREENROOM_IMPORTS", "").splitlines()]
         self._leave_no_folder()
         self.variables = dict(os.environ._data)
         self.key = _read_variables(self.words[0])
@@ -70,16 +74,18 @@ class Prewarm:
             raise Refusal("the start prints")
         if sys.gettrace() or sys.getprofile() or "tracemalloc" in options or os.environ.get("PYTHONTRACEMALLOC"):
             raise Refusal("the start is traced")
-        if self.names and self.has_sitecustomize is None:
+        if self.imports and self.has_sitecustomize is None:
             raise Refusal("the machine's sitecustomize may change what is imported")
 
     def _import_all(self):
-        for name in self.names:
+        for name, *stamp in self.imports:
             try:
                 __import__(name)
             except BaseException as error:
                 # What it has half defined stays, so nothing may run here any more.
                 raise Refusal("importing {}: {!r}".format(name, error))
+            if stamp and stamp[0] != _stamp(sys.modules.get(name)):
+                raise Refusal("{} is another file than was inspected".format(name))
 
     def _refuse_changes(self):
         if os.environ._data != self.variables:
@@ -221,6 +227,12 @@ def _modified_at(path):
         return None
 
 
+def _stamp(module):
+    """Tells one file of a module from another; inspect_imports.py has the same function."""
+    path = getattr(module, "__file__", None)
+    return str(_changed_at(path)) if isinstance(path, str) else "-"
+
+
 def _changed_at(path):
     try:
         return os.stat(path).st_ctime_ns
@@ -359,7 +371,7 @@ class Launch:
         self.exchange_streams()
         self.mend_modules()
         if self.prewarm.record:
-            _record_at_exit(self.prewarm.record, self.prewarm.at_start)
+            _record_at_exit(self.prewarm)
         self.native.become(kind, value, arguments[0])
 
 
@@ -412,27 +424,29 @@ def _open_again(stream, number, name):
     stream.mode = "w" if number else "r"
 
 
-def _record_at_exit(path, at_start):
-    """Writes at the program's end which modules it has imported, in the order in which their imports began."""
+def _record_at_exit(prewarm):
+    """Sends at the program's end which modules it has imported, in the order in which their imports began, to the
+    daemon's socket. The daemon is not waited for."""
     import atexit
 
     owner = os.getpid()
     order = _log_imports()
     places = list(sys.path)  # the program's folder is not among them yet
 
-    def write():
+    def send():
         if os.getpid() != owner:
             return
+        text = "\n".join(_recorded(prewarm.at_start, order, places)) + "\n"
+        if len(text) < RECORD_LIMIT:
+            prewarm.native.send(prewarm.record, text)
+
+    def send_quietly():
         try:
-            text = "".join(name + "\n" for name in _recorded(at_start, order, places))
-            file = os.open(path + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-            with open(file, "w") as stream:
-                stream.write(text)
-            os.rename(path + ".new", path)
-        except (OSError, ValueError):
+            send()
+        except Exception:
             pass
 
-    atexit.register(write)
+    atexit.register(send_quietly)
 
 
 def _log_imports():
@@ -456,7 +470,7 @@ def _recorded(at_start, order, places):
     names, own = [], set()
     for name in dict.fromkeys(order):
         module = sys.modules.get(name)
-        if module is None or name in at_start or name == "__main__" or "\n" in name:
+        if module is None or name in at_start or name == "__main__" or not _is_plain(name):
             continue
         spec = getattr(module, "__spec__", None)
         if spec is None or spec.name != name:
@@ -473,6 +487,10 @@ def _recorded(at_start, order, places):
     if any(own & _importable_names(place, own) for place in places if place.startswith("/")):
         return []
     return names
+
+
+def _is_plain(name):
+    return name.isascii() and name.replace("_", "").replace(".", "").isalnum()
 
 
 def _is_found(path, top, places):

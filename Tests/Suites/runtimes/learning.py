@@ -1,5 +1,6 @@
 """What the daemon does to learn a list of imports: records it at a launch, and has it inspected."""
 import os
+import socket
 import subprocess
 
 import instance
@@ -10,15 +11,27 @@ LIBRARY = RUNTIMES + "/libgreenroom-inspect.so"
 
 
 def record(language, words, environment, directory, path):
-    """Launches an instance that has only booted, and leaves what it imported in `path`."""
-    paused = language.pause(environment=dict(environment, GREENROOM_RECORD=path))
-    try:
-        instance.run_prewarmed(paused, [language.interpreter, *words], environment, directory)
-        if paused.anew:
-            raise instance.Refused(f"the launch that records started anew: {paused.anew}")
-    finally:
-        paused.end()
-    return lines(path) if os.path.exists(path) else None
+    """Launches an instance that has only booted, and leaves in `path` what it says that it has imported. Returns the
+    names; None if it says nothing."""
+    address = path + ".socket"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
+        listener.bind(address)
+        paused = language.pause(environment=dict(environment, GREENROOM_RECORD=address))
+        try:
+            instance.run_prewarmed(paused, [language.interpreter, *words], environment, directory)
+            if paused.anew:
+                raise instance.Refused(f"the launch that records started anew: {paused.anew}")
+        finally:
+            paused.end()
+            os.remove(address)
+        listener.setblocking(False)
+        try:
+            text = listener.recv(65536)
+        except BlockingIOError:
+            return None
+    with open(path, "wb") as file:
+        file.write(text)
+    return [name for name in lines(path) if name]
 
 
 def lines(path):
@@ -28,8 +41,9 @@ def lines(path):
 
 def inspect(interpreter, path, environment):
     """The findings: a list of [what, name, ...]."""
-    run = subprocess.run([interpreter, "-S", *INSPECT, path, LIBRARY], env=environment, capture_output=True, text=True,
-                         stdin=subprocess.DEVNULL)
+    with open(path) as file:
+        run = subprocess.run([interpreter, "-S", *INSPECT, "-", LIBRARY], env=environment, capture_output=True, text=True,
+                             stdin=file)
     if run.returncode:
         raise instance.Refused(f"the inspection failed: {run.stderr}")
     return [line.split("\t") for line in run.stdout.splitlines()]
