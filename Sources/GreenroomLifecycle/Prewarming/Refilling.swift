@@ -71,6 +71,9 @@ extension Lifecycle {
         return end
     }
 
+    /// Whether a launch or a prewarm is under way, with which other work would compete.
+    public var isStarting: Bool { underwayCount > 0 || !filling.isEmpty }
+
     private var hasSomethingToRefill: Bool {
         !refills.isEmpty || room > refills.barrenRoom || refills.mayShareAgain
     }

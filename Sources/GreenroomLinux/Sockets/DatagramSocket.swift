@@ -33,10 +33,12 @@ public struct DatagramSocket: Sendable {
         try systemCall("setsockopt") { gr_pass_credentials(number, true) }
     }
 
-    /// The next message as text, at most 4 KiB, and its sender; nil if no message waits.
-    /// Descriptors that came with it are closed.
-    public func receive() throws(SystemError) -> (text: String, sender: Credentials)? {
-        unsafe try withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) {
+    /// The next message as text and its sender; nil if no message waits. Of a longer message, the
+    /// first `byteCount` bytes. Descriptors that came with it are closed.
+    public func receive(
+        atMost byteCount: Int = 4096
+    ) throws(SystemError) -> (text: String, sender: Credentials)? {
+        unsafe try withUnsafeTemporaryAllocation(byteCount: byteCount, alignment: 1) {
             buffer throws(SystemError) in
             let socket = UnixSocket(descriptor)
             guard

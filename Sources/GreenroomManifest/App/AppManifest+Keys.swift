@@ -101,6 +101,11 @@ extension AppManifest {
         public var runtime: Runtime
         /// `Imports=`: what the interpreter loads before the pause, in this order.
         public var imports: [String]
+        /// `Imports=none` or a list: launches teach nothing.
+        public var learnsImports: Bool
+        /// `ImportsExclude=`: what the interpreter does not load before the pause, whatever
+        /// launches teach.
+        public var importsExclude: [String]
         /// `Count=`: how many paused instances to keep.
         public var count: Int
         /// `When=`
@@ -132,7 +137,8 @@ extension AppManifest {
         let runtime = reader.last(section, "Runtime") { value throws(ValueError) in
             try value.choice(Runtime.self)
         }
-        let imports = readImports(&reader, section)
+        let imports = readImports(&reader, section, "Imports")
+        let importsExclude = readImports(&reader, section, "ImportsExclude")
         let count = reader.last(section, "Count") { value throws(ValueError) in
             try value.integer(0...Limit.prewarmCount)
         }
@@ -145,8 +151,9 @@ extension AppManifest {
         ) { word throws(ValueError) in try Names.variable(word.text) }
         let setsCommandLine = reader.last(section, "SetCommandLine", boolean)
         return Prewarm(
-            depth: depth ?? depths.last!, runtime: runtime ?? .auto, imports: imports,
-            count: count ?? 1, occasion: occasion ?? .boot,
+            depth: depth ?? depths.last!, runtime: runtime ?? .auto,
+            imports: imports.filter { $0 != "none" }, learnsImports: imports.isEmpty,
+            importsExclude: importsExclude, count: count ?? 1, occasion: occasion ?? .boot,
             timeToLive: timeToLive, environmentKeys: environmentKeys,
             setsCommandLine: setsCommandLine ?? true)
     }
@@ -154,10 +161,10 @@ extension AppManifest {
 
 extension AppManifest {
     fileprivate static func readImports(
-        _ reader: inout SectionReader, _ section: String
+        _ reader: inout SectionReader, _ section: String, _ key: String
     ) -> [String] {
         var byteCount = 0
-        return reader.list(section, "Imports", atMost: Limit.imports) { word throws(ValueError) in
+        return reader.list(section, key, atMost: Limit.imports) { word throws(ValueError) in
             byteCount += word.text.utf8.count + 1
             guard byteCount <= Limit.importBytes else {
                 throw ValueError(message: "more than \(Limit.importBytes) bytes of names")

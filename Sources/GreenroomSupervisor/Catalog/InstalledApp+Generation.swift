@@ -25,7 +25,8 @@ extension InstalledApp {
 }
 
 extension InspectedFile {
-    fileprivate var words: String {
+    /// What tells the file from another one.
+    var words: String {
         "\(role.rawValue) \(path) \(identity.device) \(identity.inode) \(identity.byteCount) "
             + "\(identity.modified) \(identity.changed)"
     }

@@ -41,15 +41,28 @@ final class InstalledApp {
     /// How far instances are prewarmed.
     struct Depth {
         /// How the interpreter is started; nil: the program pauses before main.
-        let start: RuntimeStart?
+        var start: RuntimeStart?
         /// The daemon's files that run in the interpreter.
         let files: [InspectedFile]
         /// For a script, the words of its process up to the script.
         let scriptWords: [String]
+        /// Nil if the interpreter's imports are not learned, because they cannot be inspected, or
+        /// because the manifest has a list.
+        var learning: Learning?
         /// Why it is not prewarmed deeper; nil if it is, or if it is no interpreter's program.
         let objection: Ineligibility?
 
         static let main = Depth(start: nil, files: [], scriptWords: [], objection: nil)
+    }
+
+    /// What the app's launches may teach about its imports.
+    struct Learning: Hashable {
+        /// A digest of what a list of imports belongs to.
+        let basis: UInt64
+        /// What they have taught when the app was made.
+        let learned: LearnedImports?
+        /// Modules that must not be imported before the pause, nor whatever imports them.
+        let excluded: [String]
     }
 
     /// How the program is executed, as far as the manifest says.

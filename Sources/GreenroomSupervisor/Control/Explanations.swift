@@ -12,6 +12,7 @@ struct Explanations {
     let reclaimer: Reclaimer
     let objections: PrewarmObjections
     let depths: Depths
+    let importLists: ImportLists
 
     /// Why the app is or is not prewarmed, and how its latest launch was served.
     func explanation(of app: InstalledApp) -> Control.Explanation {
@@ -67,6 +68,10 @@ struct Explanations {
         var reasons: [Control.Note] = []
         if let objection = app.program.depth.objection {
             reasons.append(.init(code: objection.code, text: objection.text))
+        }
+        if let learning = app.program.depth.learning {
+            let abandonment = importLists.abandonment(of: app.identifier, learning.basis)
+            reasons += [learning.learned?.note, abandonment?.note].compactMap(\.self)
         }
         if let demotion = core.lifecycle.demotion(of: app.identifier) {
             let name = app.identifier.rawValue

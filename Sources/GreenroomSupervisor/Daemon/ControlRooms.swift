@@ -45,7 +45,7 @@ struct ControlRooms {
                 installer: installer, authorization: authorization, descriptions: descriptions,
                 explanations: Explanations(
                     core: core, catalog: catalog, reclaimer: reclaimer, objections: objections,
-                    depths: depths),
+                    depths: depths, importLists: shared.importLists),
                 metrics: measuring.metrics),
             launchCalls: LaunchCalls(
                 core: core, requests: requests, authorization: authorization,

@@ -11,6 +11,8 @@ struct LaunchingRooms {
     let output: AppOutput
     let readiness: ReadinessListener?
     let appLaunches: AppLaunches
+    let importRecords: ImportRecords
+    let orders: SpawnOrders
     let contexts: LaunchContexts
     let launcher: Launcher
     let launches: ReasonedLaunches
@@ -45,10 +47,14 @@ struct LaunchingRooms {
             core: core, requests: shared.requests, sockets: sockets,
             credentials: directories, containers: shared.containers,
             digest: shared.records.digest, readiness: readiness)
-        let orders = SpawnOrders(
+        importRecords = ImportRecords(
+            core: core, catalog: catalog, instances: instances, lists: shared.importLists,
+            directory: options.runtimeDirectory + "/imports", log: shared.log,
+            disposer: prepared.disposal.disposer)
+        orders = SpawnOrders(
             contexts: contexts, output: output, shimPath: options.shimPath,
             containers: shared.containers, sockets: sockets, handover: handover,
-            appLaunches: appLaunches, log: shared.log)
+            appLaunches: appLaunches, records: importRecords, log: shared.log)
         launcher = Launcher(
             core: core, catalog: catalog, instances: instances, spawner: shared.spawner,
             contexts: contexts, orders: orders, appLaunches: appLaunches, handover: handover,

@@ -6,6 +6,7 @@ struct MachineRooms {
     let paths: AppPaths
     let loader: AppLoader
     let installer: AppInstaller
+    let learning: ImportLearning
     let locks: SessionLocks
     let events: MachineEvents
     private let significantTime: SignificantTime
@@ -28,13 +29,17 @@ struct MachineRooms {
             desktop: DesktopSource(
                 paths: options.desktopDirectories, makesApps: options.makesDesktopApps),
             shimPath: options.shimPath, hooks: RuntimeHooks(folder: options.runtimesPath),
-            daemonEnvironment: prepared.environment,
+            lists: shared.importLists, daemonEnvironment: prepared.environment,
             containers: shared.containers, digest: shared.records.digest)
         installer = AppInstaller(
             core: core, catalog: catalog, loader: loader, sockets: launching.sockets,
             states: conversation.states, contexts: launching.contexts,
             staleness: launching.staleness, timers: timers, paths: paths,
             work: conversation.work, reporter: shared.reporter, log: log)
+        learning = ImportLearning(
+            core: core, catalog: catalog, lists: shared.importLists,
+            records: launching.importRecords, orders: launching.orders, spawner: shared.spawner,
+            installer: installer, log: log)
         locks = SessionLocks(
             core: core, users: LockedUsers(runtimeDirectory: options.runtimeDirectory),
             handover: launching.handover, log: log)

@@ -9,11 +9,13 @@ struct Occurrences {
     let screens: ShownScreens
     let metrics: Metrics
     let traces: LaunchTraces
+    let learning: ImportLearning
 
     func note(_ occurrence: Occurrence) {
         reporter.note(occurrence, accounts.note(occurrence))
         screens.note(occurrence)
         metrics.note(occurrence)
+        learning.note(occurrence)
         if case .stateChanged(let instance, let app, let old, let new, _) = occurrence {
             traces.moved(instance, app, from: old, to: new)
         }

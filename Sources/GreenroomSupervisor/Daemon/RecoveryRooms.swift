@@ -9,15 +9,16 @@ struct RecoveryRooms {
 
     init(
         _ shared: SharedRooms, _ memory: MemoryRooms, _ launching: LaunchingRooms,
-        _ conversation: ConversationRooms, _ prepared: borrowing Prepared
+        _ conversation: ConversationRooms, _ learning: ImportLearning,
+        _ prepared: borrowing Prepared
     ) {
         let (core, instances, spawner) = (shared.core, shared.instances, shared.spawner)
         let events = SpawnerEvents(
             core: core, instances: instances, spawner: spawner, freezer: memory.freezer,
             launcher: launching.launcher, appLaunches: launching.appLaunches,
             channels: conversation.channels, ends: memory.reclaimer.ends,
-            temporaryFolders: shared.temporaryFolders, sockets: launching.sockets,
-            degradations: shared.degradations)
+            temporaryFolders: shared.temporaryFolders, learning: learning,
+            sockets: launching.sockets, degradations: shared.degradations)
         recovery = Recovery(
             core: core, catalog: shared.catalog, instances: instances, spawner: spawner,
             freezer: memory.freezer, launcher: launching.launcher,
@@ -31,7 +32,7 @@ struct RecoveryRooms {
             prepared.link, from: source,
             for: SpawnerUsers(
                 spawner: spawner, instances: instances, sockets: launching.sockets,
-                temporaryFolders: shared.temporaryFolders,
+                temporaryFolders: shared.temporaryFolders, learning: learning,
                 priorities: memory.reclaimer.priorities, degradations: shared.degradations),
             memory: SpawnerMemory(records: shared.records, events: shared.events),
             core: core, events: events, recovery: recovery, log: shared.log)

@@ -23,7 +23,8 @@ final class Rooms {
         launching = try LaunchingRooms(shared, measuring, prepared)
         conversation = ConversationRooms(shared, memory, measuring, launching, prepared)
         machine = try MachineRooms(shared, launching, conversation, prepared)
-        recovery = RecoveryRooms(shared, memory, launching, conversation, prepared)
+        recovery = RecoveryRooms(
+            shared, memory, launching, conversation, machine.learning, prepared)
         control = try ControlRooms(
             shared, memory, measuring, history, launching, conversation, machine, prepared)
         effects = Effects(
@@ -40,7 +41,7 @@ final class Rooms {
                 accounts: history.accounts),
             occurrences: Occurrences(
                 accounts: history.accounts, reporter: shared.reporter, screens: measuring.screens,
-                metrics: measuring.metrics, traces: measuring.traces),
+                metrics: measuring.metrics, traces: measuring.traces, learning: machine.learning),
             reclaimer: memory.reclaimer, sockets: launching.sockets,
             applications: conversation.applications, states: conversation.states,
             work: conversation.work)

@@ -19,6 +19,7 @@ struct SharedRooms {
     let messenger: AppMessenger
     let contents: WaitingContents
     let containers: Containers
+    let importLists = ImportLists()
     let temporaryFolders: TemporaryFolders
     /// Instances up to this number are a former supervisor's.
     let lastInherited: InstanceIdentifier

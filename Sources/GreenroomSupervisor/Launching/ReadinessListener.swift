@@ -6,8 +6,8 @@ internal import Systemd
 /// Hears when launched apps are ready: READY=1 on a socket (sd_notify(3)), or the first byte of
 /// their output. A program is ready for its user when it says so, not when it was executed.
 ///
-/// Each user has a socket that nobody else can send to. If what a user sends there cannot be
-/// closed, that delays nobody else.
+/// Each user has a socket. (BARRIER=1 of sd_notify(3) sends a descriptor, and waits until it is
+/// closed.)
 @LoopActor
 final class ReadinessListener {
     private let core: Core
@@ -18,7 +18,12 @@ final class ReadinessListener {
     private let disposer: Disposer
     /// The sockets of users with an app that says when it is ready; whoever writes manifests
     /// decides how many.
-    private var sockets: [UInt32: NotifySocket] = [:]
+    private var sockets: [UInt32: UserSocket] = [:]
+    /// Of each user, the latest processes that said READY=1 and belong to no instance that is known.
+    private var early: [UInt32: [pid_t]] = [:]
+    private static let earlyLimit = 32
+    /// In bytes; sd_notify(3) sends less.
+    private static let messageLimit = 4096
 
     /// - Parameter directory: the directory of the sockets.
     init(
@@ -33,9 +38,7 @@ final class ReadinessListener {
         self.disposer = disposer
         // An older daemon had a socket of this name.
         unsafe unlink(directory)
-        if unsafe mkdir(directory, 0o755) != 0, errno != EEXIST {
-            throw SystemError(code: errno, call: "mkdir", subject: directory)
-        }
+        try UserSocket.makeDirectory(directory)
     }
 
     /// The path that this user's apps get as NOTIFY_SOCKET; nil if the socket cannot be made.
@@ -43,8 +46,8 @@ final class ReadinessListener {
         let path = "\(directory)/\(user)"
         if sockets[user] != nil { return path }
         do {
-            sockets[user] = try NotifySocket(
-                boundAt: path, of: user, disposer: disposer
+            sockets[user] = try UserSocket(
+                boundAt: path, of: user, byteLimit: Self.messageLimit, disposer: disposer
             ) { [unowned self] in heard($0, from: $1, of: user) }
             return path
         } catch {
@@ -59,17 +62,16 @@ final class ReadinessListener {
         if let instance = instances.instance(ofProcess: sender.pid) {
             core.handle(.becameReady(instance.identifier))
         } else {
-            sockets[user]?.keepEarly(sender.pid)
+            let others = early[user, default: []].filter { $0 != sender.pid }
+            early[user] = others.suffix(Self.earlyLimit - 1) + [sender.pid]
         }
     }
 
     /// The instance is known now. It may have said READY=1 before the spawner's report of it
     /// arrived.
     func hearEarly(_ instance: Instance, of user: UInt32) {
-        guard let socket = sockets[user] else { return }
-        for pid in socket.early
-        where instances.instance(ofProcess: pid) === instance {
-            socket.early.removeAll { $0 == pid }
+        for pid in early[user] ?? [] where instances.instance(ofProcess: pid) === instance {
+            early[user]?.removeAll { $0 == pid }
             return core.handle(.becameReady(instance.identifier))
         }
     }
@@ -83,51 +85,5 @@ final class ReadinessListener {
             guard core.lifecycle.instance(instance)?.state == .launching else { return }
             core.handle(.becameReady(instance))
         }
-    }
-}
-
-/// The socket of one user's apps. Descriptors may come (BARRIER=1 of sd_notify(3) waits until one
-/// is closed), at most as many as the disposer takes from that user.
-@LoopActor
-private final class NotifySocket {
-    private let socket: DatagramSocket
-    private let stranger: Stranger
-    private let onMessage: (String, Credentials) -> Void
-    /// The latest processes that said READY=1 and belong to no instance that is known.
-    var early: [pid_t] = []
-    private static let earlyLimit = 32
-    private var source: EventSource?
-    private var resumption: EventSource?
-    /// How long to wait before looking again whether what the user sent has been closed.
-    private static let pause = Duration.milliseconds(200)
-
-    init(
-        boundAt path: String, of user: UInt32, disposer: Disposer,
-        onMessage: @escaping (String, Credentials) -> Void
-    ) throws {
-        socket = try DatagramSocket(boundAt: path, mode: 0o600, owner: user, disposer: disposer)
-        stranger = disposer.stranger(user)
-        self.onMessage = onMessage
-        source = try LoopActor.io(socket.descriptor.rawValue, .readable) { [unowned self] _ in
-            receive()
-        }
-        resumption = try LoopActor.timer { [unowned self] in
-            try? source?.setEvents(.readable)
-        }
-    }
-
-    func keepEarly(_ pid: pid_t) {
-        early.removeAll { $0 == pid }
-        early = early.suffix(Self.earlyLimit - 1) + [pid]
-    }
-
-    private func receive() {
-        guard !stranger.isOverdrawn else {
-            try? source?.setEvents([])
-            try? resumption?.setDeadline(after: Self.pause)
-            return
-        }
-        guard let (text, sender) = try? socket.receive() else { return }
-        onMessage(text, sender)
     }
 }

@@ -24,6 +24,7 @@ final class SpawnOrders {
     private let sockets: ListeningSockets
     private let handover: CredentialHandover
     private let appLaunches: AppLaunches
+    private let records: ImportRecords
     private let log: Log
     private let contexts: LaunchContexts
     private let output: AppOutput
@@ -33,11 +34,12 @@ final class SpawnOrders {
     init(
         contexts: LaunchContexts, output: AppOutput, shimPath: String,
         containers: Containers, sockets: ListeningSockets, handover: CredentialHandover,
-        appLaunches: AppLaunches, log: Log
+        appLaunches: AppLaunches, records: ImportRecords, log: Log
     ) {
         self.sockets = sockets
         self.handover = handover
         self.appLaunches = appLaunches
+        self.records = records
         self.log = log
         self.contexts = contexts
         self.output = output
@@ -51,20 +53,7 @@ final class SpawnOrders {
         _ instance: InstanceIdentifier, _ app: InstalledApp, _ key: EnvironmentKey,
         _ depth: PrewarmDepth
     ) throws(Failure) -> SpawnSpecification {
-        var environment = app.environment.strings
-        if key != app.description.environmentKey {
-            guard let pool = contexts.environments[key, app.poolOwner] else {
-                throw Failure("recalling the pool's environment", ENOENT)
-            }
-            environment = pool.overlaid(
-                on: app.environment.strings, extraNames: app.environment.extraKeyNames,
-                runtime: app.environment.runtime)
-        }
-        // The spawner sets these variables itself.
-        environment.removeAll {
-            $0.hasPrefix(PrewarmEnvironment.channelName + "=")
-                || $0.hasPrefix(PrewarmEnvironment.writtenName + "=")
-        }
+        var environment = try environment(of: app, key)
         var executions: UInt32 = 0
         var interpreter: (path: String, words: [String])?
         if app.kind == .program {
@@ -91,6 +80,9 @@ final class SpawnOrders {
                 if let name = start.processName {
                     environment.append("\(PrewarmEnvironment.processNameName)=\(name)")
                 }
+                if let path = records.socketPath(for: app) {
+                    environment.append("\(RuntimeStart.recordName)=\(path)")
+                }
                 interpreter = (paused.namedPath, start.words)
                 // The interpreter itself, and nothing that it might run.
                 executions = 1
@@ -99,7 +91,7 @@ final class SpawnOrders {
             environment.append("ActivePrewarm=1")
         }
         var specification = try specification(
-            instance, app,
+            .instance(instance), app,
             interpreter.map { StringBlock($0.words) } ?? StringBlock(app.wordsBeforePause),
             StringBlock(environment), takesOutput: false)
         if let interpreter { specification.path = interpreter.path }
@@ -107,6 +99,50 @@ final class SpawnOrders {
         specification.guardedExecutions = executions
         specification.oomScoreAdjustment = Instance.oomScoreAdjustment(for: .prewarmed)
         return specification
+    }
+
+    /// The order for a process that inspects which imports of the app change nothing for a launch.
+    /// It is like a process that is prewarmed, but not preloaded, and ends by itself.
+    ///
+    /// - Parameters:
+    ///   - list: the names, which the process reads.
+    ///   - report: the memory that the process writes its findings to.
+    func inspection(
+        _ number: SpawnNumber, _ app: InstalledApp, _ key: EnvironmentKey, list: FileDescriptor,
+        report: FileDescriptor
+    ) throws(Failure) -> SpawnSpecification {
+        let environment = try environment(of: app, key)
+        guard let paused = PausedProgram(of: app, environment: environment),
+            let start = paused.start(of: app)
+        else { throw Failure("finding the program's interpreter in PATH", ENOENT) }
+        var specification = try specification(
+            number, app, StringBlock(start.inspection), StringBlock(environment),
+            takesOutput: true)
+        specification.path = paused.namedPath
+        specification.descriptors = [.init(list, at: 0), .init(report, at: 1)]
+        specification.oomScoreAdjustment = Instance.oomScoreAdjustment(for: .prewarmed)
+        return specification
+    }
+
+    /// The environment of a process that nobody has launched.
+    private func environment(
+        of app: InstalledApp, _ key: EnvironmentKey
+    ) throws(Failure) -> [String] {
+        var environment = app.environment.strings
+        if key != app.description.environmentKey {
+            guard let pool = contexts.environments[key, app.poolOwner] else {
+                throw Failure("recalling the pool's environment", ENOENT)
+            }
+            environment = pool.overlaid(
+                on: app.environment.strings, extraNames: app.environment.extraKeyNames,
+                runtime: app.environment.runtime)
+        }
+        // The spawner sets these variables itself.
+        environment.removeAll {
+            $0.hasPrefix(PrewarmEnvironment.channelName + "=")
+                || $0.hasPrefix(PrewarmEnvironment.writtenName + "=")
+        }
+        return environment
     }
 
     func launch(
@@ -129,7 +165,7 @@ final class SpawnOrders {
                     terminated: app.environment.encoded.bytes, count: app.environment.encoded.count)
             }
         var specification = try specification(
-            instance, app, StringBlock(strings: context.arguments), environment,
+            .instance(instance), app, StringBlock(strings: context.arguments), environment,
             takesOutput: [1, 2].allSatisfy {
                 context.standardStreams[$0] != nil || context.isClosed($0)
             })
@@ -164,7 +200,7 @@ final class SpawnOrders {
 
     /// What a cold and a prewarmed instance have in common: everything but the pause.
     private func specification(
-        _ instance: InstanceIdentifier, _ app: InstalledApp, _ arguments: StringBlock?,
+        _ number: SpawnNumber, _ app: InstalledApp, _ arguments: StringBlock?,
         _ environment: StringBlock?, takesOutput: Bool
     ) throws(Failure) -> SpawnSpecification {
         guard let arguments, let environment else {
@@ -172,7 +208,7 @@ final class SpawnOrders {
         }
         makeContainer(of: app)
         var specification = SpawnSpecification(
-            instance: instance.rawValue, app: app.identifier.rawValue, path: app.program.path,
+            instance: number.rawValue, app: app.identifier.rawValue, path: app.program.path,
             arguments: arguments, environment: environment)
         specification.workingDirectory = app.command.workingDirectory ?? "/"
         specification.fileModeMask = app.command.umask ?? InstalledApp.defaultUmask
@@ -185,7 +221,9 @@ final class SpawnOrders {
         specification.confinement = app.restrictions.confinement
         specification.cgroupSettings = app.restrictions.cgroupSettings
         specification.resourceLimits = app.restrictions.limits
-        if !takesOutput, let stream = output.stream(for: app, instance: instance) {
+        if !takesOutput, case .instance(let instance) = number,
+            let stream = output.stream(for: app, instance: instance)
+        {
             specification.descriptors = [.init(stream, at: 1), .init(stream, at: 2)]
         }
         if app.description.hasSockets {

@@ -20,6 +20,7 @@ final class AppLoader {
     let desktop: DesktopSource
     let shimPath: String
     private let hooks: RuntimeHooks
+    private let lists: ImportLists
     private let daemonEnvironment: [String]
     private let containers: Containers
     private let digest: KeyedDigest
@@ -29,7 +30,7 @@ final class AppLoader {
 
     init(
         directories: [String], systemDirectories: [String] = [], desktop: DesktopSource,
-        shimPath: String, hooks: RuntimeHooks, daemonEnvironment: [String],
+        shimPath: String, hooks: RuntimeHooks, lists: ImportLists, daemonEnvironment: [String],
         containers: Containers, digest: KeyedDigest
     ) {
         self.directories = directories
@@ -37,6 +38,7 @@ final class AppLoader {
         self.desktop = desktop
         self.shimPath = shimPath
         self.hooks = hooks
+        self.lists = lists
         self.daemonEnvironment = daemonEnvironment
         self.containers = containers
         self.digest = digest
@@ -63,7 +65,7 @@ final class AppLoader {
     func begin(_ log: Log) -> Lookups {
         let lookups = Lookups(
             daemonEnvironment: daemonEnvironment, desktopPaths: desktop.paths, shimPath: shimPath,
-            hooks: hooks, programs: programs)
+            hooks: hooks, lists: lists, programs: programs)
         if let objection = lookups.shim.objection(at: shimPath, isOwnUser: getuid() != 0) {
             let whose = lookups.shim.obstacle == nil ? "other users' programs" : "programs"
             log.sayOnce("\(whose) launch cold: \(objection)")

@@ -24,13 +24,17 @@ struct AppMaker {
         if let desktop, let own = try self.command(desktop) { command = own }
         guard let name = command.first else { return nil }
         let identity = try identity(of: manifest)
-        var environment = environment(of: manifest, identity.account, runtime: nil)
+        var environment = environment(of: manifest, identity.account)
         guard
-            let program = try program(
+            var program = try program(
                 name, command, of: manifest, in: environment, identity, isDesktopOnly)
         else { return nil }
+        program.depth.learn(
+            from: lookups.lists, manifest, identity.account, program.facts, digest)
         if let runtime = program.depth.start?.runtime {
-            environment = self.environment(of: manifest, identity.account, runtime: runtime)
+            environment = self.environment(
+                of: manifest, identity.account, runtime: runtime,
+                program.depth.learning?.learned?.variables ?? [])
         }
         let app = app(
             of: manifest, program, lookups.words(command), identity, environment, desktop,
@@ -168,12 +172,13 @@ struct AppMaker {
     }
 
     private func environment(
-        of manifest: AppManifest, _ account: Account, runtime: Runtime?
+        of manifest: AppManifest, _ account: Account, runtime: Runtime? = nil,
+        _ readByImports: [String] = []
     ) -> InstalledApp.Environment {
         let own = manifest.setup.hasContainer ? containers.environment(of: manifest.identifier) : []
         return lookups.environment(
             of: account, additions: own + manifest.environment.map(\.description),
-            extraKeys: manifest.prewarm.environmentKeys, runtime: runtime)
+            extraKeys: manifest.prewarm.environmentKeys + readByImports, runtime: runtime)
     }
 
     private func directory(of manifest: AppManifest, _ account: Account) -> String? {

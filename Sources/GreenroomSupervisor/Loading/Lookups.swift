@@ -10,6 +10,7 @@ internal import GreenroomManifest
 final class Lookups {
     let shim: PreloadLibrary
     let hooks: RuntimeHooks
+    let lists: ImportLists
     let filters = CompiledFilters()
     /// Desktop entries by identifier.
     var entries: [String: DesktopFolders.Entry] { world.entries }
@@ -31,13 +32,14 @@ final class Lookups {
     ///   inspected again.
     init(
         daemonEnvironment: [String], desktopPaths: [String], shimPath: String,
-        hooks: RuntimeHooks, programs: [ProgramName: ExecutableFacts]
+        hooks: RuntimeHooks, lists: ImportLists, programs: [ProgramName: ExecutableFacts]
     ) {
         self.daemonEnvironment = daemonEnvironment
         variables = SearchPath.variables(of: daemonEnvironment)
         world = World(environment: variables, desktopPaths: desktopPaths)
         shim = PreloadLibrary(path: shimPath)
         self.hooks = hooks
+        self.lists = lists
         self.programs = Self.unchanged(programs)
     }
 
@@ -95,12 +97,17 @@ final class Lookups {
         return made
     }
 
-    /// Whether an app is still what its desktop entry and its program would make of it.
+    /// Whether an app is still what its desktop entry, its program and its launches would make of
+    /// it.
     func isCurrent(_ app: InstalledApp) -> Bool {
         let entry = entries[app.identifier.rawValue]
         guard app.desktop?.digest == entry?.digest else { return false }
         // The program of an app that is never paused was not inspected.
         if app.isDesktopOnly { return FileStatus(path: app.program.path)?.kind == .file }
+        if let learning = app.program.depth.learning {
+            let learned = lists.learned(for: app.identifier, learning.basis)
+            guard learning.learned == learned else { return false }
+        }
         guard let facts = programs[app.programName] else { return false }
         return facts.path == app.program.path && facts.files == app.program.fingerprint
     }

@@ -5,6 +5,8 @@ enum LoopPriority {
     /// Changes of programs and libraries, so that no instance is used that was paused with an older
     /// file.
     static let changedFiles: Int64 = -10
+    /// What launches have imported, which they say just before they end.
+    static let importRecords: Int64 = -6
     /// The spawner's messages.
     static let spawner: Int64 = -5
     /// Results of the calls that other processes make for the daemon.

@@ -16,12 +16,16 @@ struct SpawnerEvents {
     let channels: ChannelEvents
     let ends: MemoryEnds
     let temporaryFolders: TemporaryFolders
+    let learning: ImportLearning
     let sockets: ListeningSockets
     let degradations: Degradations
 
     func handle(_ message: SpawnerMessage) {
-        if case .cleaning(let number)? = message.subject {
-            return temporaryFolders.received(message, about: number)
+        switch message.subject {
+        case .cleaning(let number): return temporaryFolders.received(message, about: number)
+        case .inspection(let number):
+            return learning.received(message, about: .inspection(number))
+        case .instance, nil: break
         }
         switch message {
         case .spawned(let record):

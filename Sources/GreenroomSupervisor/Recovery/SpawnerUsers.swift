@@ -10,6 +10,7 @@ struct SpawnerUsers {
     let instances: InstanceTable
     let sockets: ListeningSockets
     let temporaryFolders: TemporaryFolders
+    let learning: ImportLearning
     let priorities: PriorityWriter
     let degradations: Degradations
 
@@ -17,6 +18,7 @@ struct SpawnerUsers {
     func use(_ link: SpawnerLink, _ greeting: SpawnerLink.Greeting) {
         spawner.use(link)
         temporaryFolders.forget()
+        learning.forgetSpawner()
         priorities.controllersMayDiffer()
         sockets.spawnerIsAnother()
         instances.use(cgroups: greeting.welcome.cgroup.map(Cgroup.init(directory:)))

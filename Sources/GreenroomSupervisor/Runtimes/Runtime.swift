@@ -48,6 +48,10 @@ enum Runtime: String, CaseIterable, Hashable, Sendable {
         }
     }
 
+    /// Whether its hook records what launches import, and an inspection tells what of it may be
+    /// imported before a pause.
+    var learnsImports: Bool { self == .python }
+
     /// Whether it has opened descriptors when it has booted: from 3 on, where a launch's would come.
     var opensDescriptors: Bool { self != .python }
 

@@ -4,8 +4,8 @@ struct RuntimeStart: Hashable, Sendable {
     let command: RuntimeCommand
     /// The folder of the daemon's files.
     let hooks: String
-    /// What the interpreter loads before the pause, in this order.
-    let imports: [String]
+    /// What the interpreter loads before the pause, in this order: lines for its hook.
+    var imports: [String]
     /// The name of the process (`comm` in proc_pid_comm(5)), if it is not the interpreter's.
     let processName: String?
 
@@ -34,6 +34,17 @@ struct RuntimeStart: Hashable, Sendable {
     private var javaProgram: ArraySlice<String> {
         command.program.prefix(command.program.first == "-jar" ? 2 : 1)
     }
+
+    /// The words of a process that inspects imports (`python/inspect_imports.py`), whose names it
+    /// reads from its standard input.
+    var inspection: [String] {
+        command.boot + [
+            "-S", "\(hooks)/python/inspect_imports.py", "-", "\(hooks)/libgreenroom-inspect.so",
+        ]
+    }
+
+    /// The variable that names the socket to which the hook sends what the launch has imported.
+    static let recordName = "GREENROOM_RECORD"
 
     /// The environment of the prewarm, which is to have `variables`.
     func environment(_ variables: [String]) -> [String] {

@@ -6,20 +6,27 @@ enum SpawnNumber: Hashable, Sendable {
     case instance(InstanceIdentifier)
     /// A process that empties a folder for temporary files. The core does not know it.
     case cleaning(UInt64)
+    /// A process that inspects imports. The core does not know it.
+    case inspection(UInt64)
 
     /// Instances have numbers below this one. No supervisor lives long enough to count that far.
     static let firstCleaning: UInt64 = 1 << 61
+    static let firstInspection: UInt64 = 1 << 62
 
     init(_ rawValue: UInt64) {
         self =
-            rawValue < Self.firstCleaning
-            ? .instance(InstanceIdentifier(rawValue)) : .cleaning(rawValue - Self.firstCleaning)
+            switch rawValue {
+            case ..<Self.firstCleaning: .instance(InstanceIdentifier(rawValue))
+            case ..<Self.firstInspection: .cleaning(rawValue - Self.firstCleaning)
+            case _: .inspection(rawValue - Self.firstInspection)
+            }
     }
 
     var rawValue: UInt64 {
         switch self {
         case .instance(let identifier): identifier.rawValue
         case .cleaning(let number): Self.firstCleaning + number
+        case .inspection(let number): Self.firstInspection + number
         }
     }
 }

@@ -23,8 +23,9 @@ import UnitFile
         #expect(
             manifest.prewarm
                 == .init(
-                    depth: .auto, runtime: .auto, imports: [], count: 1, occasion: .boot,
-                    timeToLive: nil, environmentKeys: [], setsCommandLine: true))
+                    depth: .auto, runtime: .auto, imports: [], learnsImports: true,
+                    importsExclude: [], count: 1, occasion: .boot, timeToLive: nil,
+                    environmentKeys: [], setsCommandLine: true))
     }
 
     @Test func `every key is read`() throws {
@@ -63,6 +64,7 @@ import UnitFile
             Runtime=python
             Imports=os.path net/http
             Imports=@scope/x Foo::Bar
+            ImportsExclude=os.fork tkinter
 
             [X-Vendor]
             Anything=goes
@@ -98,7 +100,8 @@ import UnitFile
             manifest.prewarm
                 == .init(
                     depth: .applicationMain, runtime: .python,
-                    imports: ["os.path", "net/http", "@scope/x", "Foo::Bar"], count: 3,
+                    imports: ["os.path", "net/http", "@scope/x", "Foo::Bar"],
+                    learnsImports: false, importsExclude: ["os.fork", "tkinter"], count: 3,
                     occasion: .login, timeToLive: .seconds(3600),
                     environmentKeys: ["QT_X", "GTK_Y"], setsCommandLine: false))
     }

@@ -59,7 +59,7 @@ struct Ground {
         let loader = AppLoader(
             directories: ["\(folder.path)/apps"], desktop: DesktopSource(),
             shimPath: "\(folder.path)/no-shim",
-            hooks: RuntimeHooks(folder: "\(folder.path)/no-runtimes"),
+            hooks: RuntimeHooks(folder: "\(folder.path)/no-runtimes"), lists: ImportLists(),
             daemonEnvironment: ["PATH=/usr/bin:/bin"],
             containers: containers, digest: KeyedDigest(secret: (1, 2)))
         return loader.load(former: [], log: log)

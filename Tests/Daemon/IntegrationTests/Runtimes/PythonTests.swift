@@ -21,7 +21,8 @@ import Testing
         """
 
     private static func bench(
-        _ words: [String] = [python], lines: [String] = [], prewarmLines: [String] = []
+        _ words: [String] = [python], lines: [String] = [],
+        prewarmLines: [String] = ["Imports=none"]
     ) throws -> RuntimeBench {
         try requireOrSkip(access(python, X_OK) == 0, "no \(python)")
         return try RuntimeBench(

@@ -18,15 +18,23 @@ struct RuntimeBench {
     /// - Parameters:
     ///   - words: the app's `Exec=`; `FOLDER` stands for the bench's folder.
     ///   - files: the text of each file of the folder; names with `*` may be executed.
+    ///   - prewarmLines: lines of `[Prewarm]`. By default, launches teach nothing, so a pool is not
+    ///     made again while it is used.
     ///   - copies: files that are copied to the folder, by their name there.
     init(
         _ words: [String], files: [String: String] = [:], copies: [String: String] = [:],
-        lines: [String] = [], prewarmLines: [String] = [], _ options: TestDaemon.Options = .init()
+        lines: [String] = [], prewarmLines: [String] = ["Imports=none"],
+        _ options: TestDaemon.Options = .init()
     ) throws {
         let folder = try TemporaryDirectory()
         chmod(folder.path, 0o755)
         for (name, text) in files {
             let plain = name.replacing("*", with: "")
+            var place = folder.path
+            for part in plain.split(separator: "/").dropLast() {
+                place += "/\(part)"
+                mkdir(place, 0o755)
+            }
             _ = try folder.write(
                 text.replacing("FOLDER", with: folder.path), to: plain,
                 mode: name.contains("*") ? 0o755 : 0o644)
@@ -43,7 +51,7 @@ struct RuntimeBench {
         var app = TestApp(
             Self.app, exec: self.words.joined(separator: " "), prewarm: 1, depth: "auto",
             prewarmLines: prewarmLines)
-        app.lines = lines
+        app.lines = lines.map { $0.replacing("FOLDER", with: folder.path) }
         daemon = try TestDaemon([app], options)
     }
 

@@ -1,0 +1,76 @@
+internal import GreenroomControl
+internal import GreenroomLifecycle
+
+// What is learned of an app's imports, in words for people.
+
+extension LearnedImports {
+    /// At most this many modules are named that are left to launches.
+    private static let namedRefusals = 3
+
+    /// Nil if there is nothing to tell.
+    var note: Control.Note? {
+        guard !lines.isEmpty || !refused.isEmpty else { return nil }
+        let imports =
+            lines.isEmpty
+            ? "nothing that its launches import can be imported before"
+            : "its instances import \(lines.count) module\(lines.count == 1 ? "" : "s") before "
+                + "their pause, as its launches do"
+        return .init(code: "imports_learned", text: imports + refusals)
+    }
+
+    /// The causes, and how many modules each keeps out.
+    private var refusals: String {
+        var counts: [String: (reason: String, count: Int)] = [:]
+        for refusal in refused {
+            counts[refusal.cause, default: (refusal.reason, 0)].count += 1
+        }
+        guard !counts.isEmpty else { return "" }
+        let causes = counts.sorted { ($1.value.count, $0.key) < ($0.value.count, $1.key) }
+        let named = causes.prefix(Self.namedRefusals).map { name, cause in
+            "\(name) \(Self.words(for: cause.reason))"
+                + (cause.count > 1 ? ", as \(cause.count - 1) that import it" : "")
+        }
+        let rest = causes.count - named.count
+        return "; \(refused.count) are left to launches: " + named.joined(separator: "; ")
+            + (rest > 0 ? "; and \(rest) more" : "")
+    }
+
+    private static func words(for reason: String) -> String {
+        switch reason {
+        case "arguments": "(reads the arguments)"
+        case "directory": "(asks for the working directory, or changes it)"
+        case "terminal": "(asks whether there is a terminal)"
+        case "variables": "(reads all variables, or one that differs from launch to launch)"
+        case "environment": "(changes the environment)"
+        case "locale": "(sets the locale)"
+        case "signals": "(handles signals)"
+        case "time": "(keeps the time)"
+        case "opens": "(reads files)"
+        case "writes": "(writes files)"
+        case "runs": "(starts programs)"
+        case "network": "(uses the network)"
+        case "thread": "(starts threads)"
+        case "descriptor": "(keeps files open)"
+        case "state": "(changes the interpreter)"
+        case "fails": "(cannot be imported alone)"
+        case "archive": "(is not a file)"
+        case "excluded": "(ImportsExclude=)"
+        case _: "(is known not to be safe)"
+        }
+    }
+}
+
+extension ImportLists.Abandonment {
+    var note: Control.Note {
+        let reason =
+            switch self {
+            case .notInspected: "it could not be inspected"
+            case .failed(.startsAnew): "launches were started anew"
+            case .failed(let fault): "with it, \(fault.words)"
+            }
+        return .init(
+            code: "imports_abandoned",
+            text: "its instances import nothing before their pause: what its launches import was "
+                + "learned, but \(reason)")
+    }
+}

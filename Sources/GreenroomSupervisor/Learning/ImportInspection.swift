@@ -1,0 +1,67 @@
+internal import Glibc
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import GreenroomSpawner
+internal import Systemd
+
+/// One process that inspects the imports of an app, as the app's user and with the app's
+/// confinement. Its report comes through memory of a fixed size, so that reading it waits for
+/// nobody.
+@LoopActor
+final class ImportInspection {
+    let app: AppIdentifier
+    let basis: UInt64
+    let number: SpawnNumber
+    private let report: SharedMemory
+    private let list: FileDescriptor
+    /// How the first process has ended, and whether none is left. Either may come first.
+    private var status: TerminationStatus?
+    private var isEmptied = false
+    private var timer: EventSource?
+
+    /// The longest known inspection takes 4 s on a busy machine.
+    private static let patience = Duration.seconds(60)
+
+    init(
+        of app: AppIdentifier, _ basis: UInt64, _ number: SpawnNumber, names: [String],
+        excluded: [String]
+    ) throws {
+        self.app = app
+        self.basis = basis
+        self.number = number
+        let text = names + excluded.map { "!" + $0 }
+        list = unsafe try Array(text.joined(separator: "\n").utf8).withUnsafeBytes { bytes in
+            unsafe try SealedFile.create(bytes, name: "greenroom-imports")
+        }
+        report = try SharedMemory.create(
+            byteCount: LearnedImports.Limit.report, name: "greenroom-report")
+    }
+
+    /// Sends the order; false if there is no spawner.
+    func begin(
+        _ app: InstalledApp, _ key: EnvironmentKey, _ orders: SpawnOrders,
+        _ spawner: CurrentSpawner
+    ) throws -> Bool {
+        let order = try orders.inspection(
+            number, app, key, list: list, report: report.descriptor)
+        guard order.isWithinLimits, spawner.send(order) else { return false }
+        timer = try LoopActor.timer(after: Self.patience, accuracy: .seconds(1)) {
+            [number] in spawner.send(.kill(instance: number.rawValue))
+        }
+        return true
+    }
+
+    func exited(_ status: TerminationStatus) { self.status = status }
+    func wasEmptied() { isEmptied = true }
+    var isOver: Bool { status != nil && isEmptied }
+
+    /// What the process has found; nil if it did not come to its end.
+    var found: LearnedImports? {
+        guard status == .exited(0) else { return nil }
+        let bytes = unsafe UnsafeRawBufferPointer(
+            start: report.baseAddress, count: report.byteCount)
+        // Somebody may still have the memory, and change it.
+        let copy = unsafe Array(bytes)
+        return LearnedImports(report: copy.prefix { $0 != 0 })
+    }
+}

@@ -1,0 +1,187 @@
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import GreenroomSpawner
+internal import Systemd
+
+/// Learns what interpreters may import before their pause. A launch that was served from the pool
+/// records what it imports; when it has ended and nothing is starting, the names are inspected; the
+/// app is then made again, with what was found, and so are its paused instances.
+///
+/// One inspection runs at a time, with the lowest priority.
+@LoopActor
+final class ImportLearning {
+    /// An app whose names are to be inspected, in this environment.
+    private struct Candidate {
+        let app: AppIdentifier
+        let environmentKey: EnvironmentKey
+    }
+
+    private let core: Core
+    private let catalog: AppCatalog
+    private let lists: ImportLists
+    private let orders: SpawnOrders
+    private let spawner: CurrentSpawner
+    private let installer: AppInstaller
+    private let log: Log
+
+    /// Launches that have recorded something and have not ended.
+    private var ending: [InstanceIdentifier: Candidate] = [:]
+    private var queue: [Candidate] = []
+    private var running: ImportInspection?
+    private var look: RepeatedLook?
+    /// Makes apps again, when no effect is being performed.
+    private lazy var reload = Turns { [unowned self] in installer.reloadInTurns() }
+    /// Begins at a number that no former supervisor has given, because that supervisor's processes
+    /// may still run.
+    private var next = MonotonicClock.nanoseconds & 0xffff_ffff
+
+    init(
+        core: Core, catalog: AppCatalog, lists: ImportLists, records: ImportRecords,
+        orders: SpawnOrders, spawner: CurrentSpawner, installer: AppInstaller, log: Log
+    ) {
+        self.core = core
+        self.catalog = catalog
+        self.lists = lists
+        self.orders = orders
+        self.spawner = spawner
+        self.installer = installer
+        self.log = log
+        records.listen { [unowned self] in heard($0) }
+    }
+
+    private func heard(_ record: ImportRecords.Record) {
+        guard let learning = learning(of: record.app),
+            lists.add(record.names, of: record.app, learning.basis)
+        else { return }
+        ending[record.instance] = Candidate(app: record.app, environmentKey: record.environmentKey)
+    }
+
+    private func learning(of app: AppIdentifier) -> InstalledApp.Learning? {
+        catalog[app]?.program.depth.learning
+    }
+
+    // MARK: What happens to instances
+
+    func note(_ occurrence: Occurrence) {
+        switch occurrence {
+        case .exited(let record):
+            if let candidate = ending.removeValue(forKey: record.instance) { want(candidate) }
+        case .launched(_, _, let app, let outcome) where outcome.kind == .prewarmed:
+            if let learning = learning(of: app), learning.learned != nil {
+                lists.served(app, learning.basis)
+            }
+        case .demoted(let instance, let app, let fault, _, _): demoted(instance, app, fault)
+        case _: break
+        }
+    }
+
+    /// A prewarm with a list has failed, or three launches in a row were started anew. The list is
+    /// to blame rather than the interpreter, so the app gets back what it had without the list.
+    private func demoted(
+        _ instance: InstanceIdentifier, _ app: AppIdentifier, _ fault: DepthFault
+    ) {
+        guard let learning = learning(of: app), learning.learned != nil else { return }
+        let isTriedAgain = lists.failed(app, learning.basis, fault)
+        log.say(
+            .notice,
+            "\(app): its instances do not import anything any more before their pause, because "
+                + "that failed (\(fault))" + (isTriedAgain ? "; it is learned anew" : ""),
+            of: app.rawValue)
+        if isTriedAgain, let record = core.lifecycle.instance(instance) {
+            want(Candidate(app: app, environmentKey: record.environmentKey))
+        }
+        reload.ask()
+    }
+
+    /// Forgets what was learned of the app's imports.
+    func forget(_ app: AppIdentifier) {
+        lists.forget(app)
+        queue.removeAll { $0.app == app }
+        ending = ending.filter { $0.value.app != app }
+        reload.ask()
+    }
+
+    // MARK: Inspections
+
+    private func want(_ candidate: Candidate) {
+        queue.removeAll { $0.app == candidate.app }
+        queue.append(candidate)
+        lookForRest()
+    }
+
+    /// Waits until nothing is starting.
+    private func lookForRest() {
+        guard look == nil, running == nil, !queue.isEmpty else { return }
+        let look = RepeatedLook(
+            pauses: .milliseconds(50) ... .seconds(5), accuracy: .milliseconds(20)
+        ) { [unowned self] in
+            spawner.isThere && !core.lifecycle.isStarting && core.lifecycle.pressure == .none
+        } then: { [unowned self] in
+            self.look = nil
+            begin()
+        }
+        self.look = look
+        look.look()
+    }
+
+    private func begin() {
+        guard !queue.isEmpty, !core.lifecycle.isShuttingDown else { return }
+        let candidate = queue.removeFirst()
+        if let app = catalog[candidate.app], let learning = app.program.depth.learning {
+            do {
+                next += 1
+                let inspection = try ImportInspection(
+                    of: candidate.app, learning.basis, .inspection(next),
+                    names: lists.recorded(of: candidate.app, learning.basis),
+                    excluded: learning.excluded)
+                if try inspection.begin(app, candidate.environmentKey, orders, spawner) {
+                    running = inspection
+                }
+            } catch {
+                log.say(
+                    .error, "inspecting the imports of \(candidate.app): \(error)",
+                    of: candidate.app.rawValue)
+            }
+        }
+        lookForRest()
+    }
+
+    /// The spawner reports on the process with this number.
+    func received(_ message: SpawnerMessage, about number: SpawnNumber) {
+        guard let running, running.number == number else { return }
+        switch message {
+        case .exited(_, let status): running.exited(status)
+        case .emptied: running.wasEmptied()
+        case .spawnFailed: return ended(running)
+        case .welcome, .instance, .spawned, .failed, .kept, .ending, .stopped, .unguarded,
+            .misfired, .cannotGuard, .executedSecurely, .listening, .cannotListen:
+            return
+        }
+        if running.isOver { ended(running) }
+    }
+
+    /// There is another spawner, which runs none of our processes.
+    func forgetSpawner() {
+        running = nil
+        lookForRest()
+    }
+
+    private func ended(_ inspection: ImportInspection) {
+        running = nil
+        spawner.send(.release(instance: inspection.number.rawValue))
+        let found = inspection.found
+        lists.inspected(inspection.app, inspection.basis, found)
+        if let found {
+            log.say(
+                .info,
+                "\(inspection.app): learned \(found.lines.count) imports; "
+                    + "\(found.refused.count) are left to launches", of: inspection.app.rawValue)
+        } else {
+            log.say(
+                .notice, "\(inspection.app): its imports cannot be inspected",
+                of: inspection.app.rawValue)
+        }
+        reload.ask()
+        lookForRest()
+    }
+}

@@ -1,0 +1,23 @@
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import GreenroomManifest
+
+extension InstalledApp.Depth {
+    /// Adds what launches have taught about imports, if the app's interpreter can learn and its
+    /// manifest has no list.
+    mutating func learn(
+        from lists: ImportLists, _ manifest: AppManifest, _ account: Account,
+        _ facts: ExecutableFacts?, _ digest: KeyedDigest
+    ) {
+        guard let start, start.runtime.learnsImports, manifest.prewarm.learnsImports, let facts
+        else { return }
+        let excluded = manifest.prewarm.importsExclude
+        let basis = digest.digest(
+            of: ["\(account.user)", "\(account.group)"] + start.command.boot + ["-"]
+                + start.command.program + ["-"] + excluded + ["-"]
+                + manifest.environment.map(\.description) + facts.files.map(\.words))
+        let learned = lists.learned(for: AppIdentifier(manifest.identifier), basis)
+        learning = InstalledApp.Learning(basis: basis, learned: learned, excluded: excluded)
+        if let learned { self.start?.imports = learned.lines }
+    }
+}

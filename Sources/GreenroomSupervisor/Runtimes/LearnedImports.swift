@@ -1,0 +1,101 @@
+/// What instances of an app import before their pause, because launches of the app import it. The
+/// inspection of imports (`python/inspect_imports.py`) has found that this changes nothing for a
+/// launch.
+///
+/// All of it comes from processes of the app's user, who may have written anything: there are
+/// limits, and it is used for this user's prewarms of this app alone.
+struct LearnedImports: Hashable, Sendable {
+    /// A module that launches import and a prewarm does not.
+    struct Refusal: Hashable, Sendable {
+        let name: String
+        /// A word of the inspection.
+        let reason: String
+        /// The module that does what the reason says: this one, or one that it imports.
+        let cause: String
+    }
+
+    /// The lines for the hook, in the order of the imports: a name, a tab, and what tells the file
+    /// of that module from another.
+    let lines: [String]
+    let refused: [Refusal]
+    /// The variables that the imports read. They must be the same at a launch.
+    let variables: [String]
+
+    enum Limit {
+        /// As many names as `Imports=` may have.
+        static let names = 1024
+        /// In bytes: of one name of a module or a variable.
+        static let name = 200
+        /// In bytes, of all lines for the hook: they are one variable of the prewarm, which may
+        /// have 128 KiB (execve(2)).
+        static let lines = 96 << 10
+        static let variables = 256
+        /// In bytes, of what an inspection reports. The longest known report has 40 kB.
+        static let report = 256 << 10
+    }
+
+    /// Reads the report of an inspection. Lines that it cannot have written are left out.
+    ///
+    /// - Returns: nil if there is more than any inspection finds.
+    init?(report: some Sequence<UInt8>) {
+        var (lines, refused, variables): ([String], [Refusal], [String]) = ([], [], [])
+        var byteCount = 0
+        for line in String(decoding: Array(report), as: UTF8.self).split(separator: "\n") {
+            let fields = line.split(separator: "\t", omittingEmptySubsequences: false)
+            switch fields.first {
+            case "import" where fields.count == 3 && Self.isModule(fields[1]):
+                guard Self.isStamp(fields[2]) else { continue }
+                lines.append("\(fields[1])\t\(fields[2])")
+                byteCount += lines.last!.utf8.count + 1
+            case "refused" where fields.count == 4 && Self.isModule(fields[1]):
+                guard Self.isWord(fields[2]), Self.isModule(fields[3]) else { continue }
+                refused.append(
+                    Refusal(
+                        name: String(fields[1]), reason: String(fields[2]),
+                        cause: String(fields[3])))
+            case "reads" where fields.count == 2 && Self.isVariable(fields[1]):
+                variables.append(String(fields[1]))
+            case _: continue
+            }
+        }
+        guard lines.count + refused.count <= Limit.names, byteCount <= Limit.lines,
+            variables.count <= Limit.variables
+        else { return nil }
+        self.lines = lines
+        self.refused = refused
+        self.variables = variables
+    }
+
+    /// The names in a record of a launch; the names of modules alone, and no more than can be
+    /// inspected.
+    static func names(inRecord text: String) -> [String] {
+        Array(text.split(separator: "\n").filter(isModule).prefix(Limit.names).map(String.init))
+    }
+
+    private static func isModule(_ name: Substring) -> Bool {
+        isName(name) { isPlain($0) || $0 == UInt8(ascii: ".") }
+    }
+
+    private static func isVariable(_ name: Substring) -> Bool { isName(name, isPlain) }
+
+    private static func isStamp(_ text: Substring) -> Bool {
+        text == "-" || isName(text) { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    }
+
+    private static func isWord(_ text: Substring) -> Bool {
+        isName(text) { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) }
+    }
+
+    private static func isName(_ text: Substring, _ isAllowed: (UInt8) -> Bool) -> Bool {
+        (1...Limit.name).contains(text.utf8.count) && text.utf8.allSatisfy(isAllowed)
+    }
+
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
+            true
+        case _: false
+        }
+    }
+}
