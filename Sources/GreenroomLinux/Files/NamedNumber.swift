@@ -27,9 +27,10 @@ enum NamedNumber {
         var start = start
         while start < text.count, text[start] == UInt8(ascii: " ") { start += 1 }
         var (end, number) = (start, UInt64(0))
-        while end < text.count, let digit = Int(exactly: text[end])?.advanced(by: -48), (0...9) ~= digit {
+        while end < text.count, UInt8(ascii: "0")...UInt8(ascii: "9") ~= text[end] {
+            let digit = UInt64(text[end] - UInt8(ascii: "0"))
             let (tens, isTooLarge) = number.multipliedReportingOverflow(by: 10)
-            let (sum, isLarger) = tens.addingReportingOverflow(UInt64(digit))
+            let (sum, isLarger) = tens.addingReportingOverflow(digit)
             if isTooLarge || isLarger { return nil }
             number = sum
             end += 1
