@@ -216,10 +216,12 @@ COMPLETIONS := bash-completion/completions/greenroomctl zsh/site-functions/_gree
 # The same scripts, for shells that look for one by the program's name.
 COMPLETION_LINKS := bash-completion/completions/greenroom-run fish/vendor_completions.d/greenroom-run.fish
 UNITS := greenroomd.service greenroomd.socket greenroom-apps.service greenroom-spawner.service greenroom.slice
+# Only of the system's daemon.
+METRICS_UNITS := greenroom-metrics.socket greenroom-metrics@.service
 VERSION := $(shell sed -n 's/^#define GREENROOM_VERSION "\(.*\)"/\1/p' \
     Sources/CGreenroomLinux/include/version.h)
 units:
-	@for unit in $(UNITS) $(addprefix user/,$(UNITS)); do \
+	@for unit in $(UNITS) $(METRICS_UNITS) $(addprefix user/,$(UNITS)); do \
 	    mkdir -p .build/units/$$(dirname $$unit); \
 	    sed -e 's|@BINDIR@|$(BINDIR)|g; s|@LIBEXECDIR@|$(LIBEXECDIR)|g; s|@DOCDIR@|$(DOCDIR)|g' \
 	        systemd/$$unit > .build/units/$$unit; done
@@ -235,7 +237,7 @@ install: $(if $(wildcard $(PRODUCT)/greenroom-run),,samples) units
 	    [ ! -e $$file ] || install -D -m 755 -t $(DESTDIR)$(LIBEXECDIR)/samples $$file; done; done
 	@[ ! -e $(PRODUCT)/samples/greenroom-reader ] || \
 	    install -D -m 644 -t $(DESTDIR)$(LIBEXECDIR)/samples Sources/Python/greenroom_app.py
-	@install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/system $(addprefix .build/units/,$(UNITS))
+	@install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/system $(addprefix .build/units/,$(UNITS) $(METRICS_UNITS))
 	@install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/user \
 	    $(addprefix .build/units/user/,$(UNITS))
 	@install -D -m 644 systemd/greenroom.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/greenroom.conf
@@ -280,8 +282,8 @@ install-dev: $(APP_LIBRARY)
 uninstall:
 	@[ -n "$(DESTDIR)" ] || ! command -v systemctl >/dev/null || { \
 	    [ ! -d /run/systemd/system ] || \
-	        systemctl stop greenroomd.socket greenroomd.service greenroom-apps.service 2>/dev/null || true; \
-	    systemctl --quiet disable greenroomd.socket greenroomd.service 2>/dev/null || true; \
+	        systemctl stop greenroom-metrics.socket greenroomd.socket greenroomd.service greenroom-apps.service 2>/dev/null || true; \
+	    systemctl --quiet disable greenroom-metrics.socket greenroomd.socket greenroomd.service 2>/dev/null || true; \
 	    systemctl --quiet --global disable greenroomd.socket greenroomd.service 2>/dev/null || true; }
 	@rm -f $(addprefix $(DESTDIR)$(PREFIX)/include/greenroom-,prewarm.h app.h) \
 	    $(DESTDIR)$(PREFIX)/lib/libgreenroom-app.* \
@@ -289,6 +291,7 @@ uninstall:
 	    $(DESTDIR)$(PYTHONDIR)/greenroom_app.py
 	@rm -f $(DESTDIR)$(BINDIR)/greenroomctl $(DESTDIR)$(BINDIR)/greenroom-run
 	@rm -rf $(DESTDIR)$(LIBEXECDIR) $(DESTDIR)$(DOCDIR)
+	@rm -f $(addprefix $(DESTDIR)$(PREFIX)/lib/systemd/system/,$(METRICS_UNITS))
 	@rm -f $(foreach unit,$(UNITS),$(DESTDIR)$(PREFIX)/lib/systemd/system/$(unit) \
 	    $(DESTDIR)$(PREFIX)/lib/systemd/user/$(unit))
 	@rm -f $(addprefix $(DESTDIR)$(PREFIX)/lib/,sysusers.d/greenroom.conf tmpfiles.d/greenroom.conf \
