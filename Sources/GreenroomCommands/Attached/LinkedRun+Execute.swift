@@ -26,7 +26,7 @@ extension LinkedRun {
             }
             let run = AttachedRun(
                 app: app.identifier, environment: [], arguments: arguments, socket: nil)
-            return try run.perform(client, client.path, console, inheritance)
+            return try run.follow(client, client.path, console, inheritance).take(console)
         } catch {
             switch error {
             case .unreachable: return executeElsewhere(because: error.description, console)

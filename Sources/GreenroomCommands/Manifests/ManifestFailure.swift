@@ -4,6 +4,8 @@ import GreenroomLinux
 enum ManifestFailure: CustomStringConvertible {
     case noManifest(String, folders: [String], suggestion: String?)
     case badManifest([String])
+    /// A property of a transient app, and what is wrong with it.
+    case badProperty(String, String)
     case masked(String, by: String)
     case isTemplate(String)
     /// The manifest has no `[Install]` section.
@@ -25,6 +27,7 @@ enum ManifestFailure: CustomStringConvertible {
             "there is no manifest \(name).app in \(folders.joined(separator: ", ")); "
                 + "\"greenroomctl edit --full ID\" makes one"
         case .badManifest(let lines): lines.joined(separator: "\n")
+        case .badProperty(let property, let fault): "--property=\(property): \(fault)"
         case .masked(let name, let path):
             "\(name) is masked by \(path); \"greenroomctl unmask \(name)\" undoes that"
         case .isTemplate(let name):
@@ -48,7 +51,7 @@ enum ManifestFailure: CustomStringConvertible {
     var exitStatus: ExitStatus {
         switch self {
         case .notWritable, .anothersDaemon: .permission
-        case .badManifest: .badManifest
+        case .badManifest, .badProperty: .badManifest
         case .noManifest, .masked, .isTemplate, .notInstallable, .inTheWay, .noEditor,
             .editorFailed, .badName:
             .failed

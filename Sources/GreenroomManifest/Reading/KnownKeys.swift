@@ -21,3 +21,15 @@ extension SectionReader {
         Dictionary(known.map { ($0.section, Set($0.keys)) }, uniquingKeysWith: { $0.union($1) })
     }
 }
+
+extension AppManifest {
+    /// The sections in which the key may stand.
+    public static func sections(of key: String) -> [String] {
+        let text = [
+            "Prewarm", "LaunchScreen", "Application", "Timer", "Path", "Install", "Supervision",
+            "Dependencies", "Socket", "Sandbox", "Resources",
+        ].map { "[\($0)]\n" }.joined()
+        let keys = KnownKeys.ofManifest("[App]\nExec=/bin/true\n" + text)
+        return keys.filter { $0.value.contains(key) }.map(\.key).sorted()
+    }
+}

@@ -14,21 +14,23 @@ extension AttachedRun {
                 begun == nil
                 ? try ControlClient.usual(option: socket)
                 : try? ControlClient.usual(option: socket)
-            return try perform(
-                client, SocketPath.find(option: socket), console, inheritance)
+            return try follow(client, SocketPath.find(option: socket), console, inheritance)
+                .take(console)
         } catch {
             console.complain(error.description)
             return error.attachedExitCode
         }
     }
 
+    /// Runs the app to its end.
+    ///
     /// - Parameters:
     ///   - client: a connection; nil if a launch has begun and the daemon is away.
     ///   - path: the daemon's socket.
-    func perform(
+    func follow(
         _ client: ControlClient?, _ path: String, _ console: any Console,
         _ inheritance: Inheritance
-    ) throws(Failure) -> Int32 {
+    ) throws(Failure) -> Ending {
         var call = call(of: try client?.resolve(app) ?? app)
         let signals: SignalDescriptor
         var terminal: AppTerminal?
@@ -53,7 +55,7 @@ extension AttachedRun {
         }
         let exited = try following.waitForExit()
         terminal?.finish()
-        return Ending(exited.exit).take(console)
+        return Ending(exited.exit)
     }
 
     /// What this process has inherited, apart from what greenroom-run has changed.
