@@ -11,6 +11,8 @@ enum Journal {
     /// How long journalctl may take, in milliseconds. It waits for a disk, or for a journal that is
     /// damaged or of a month.
     private static let patience: CInt = 3000
+    /// How long to wait for the end of a journalctl that was killed, in milliseconds.
+    private static let killPatience: CInt = 1000
     /// At most this much is read. A line of the journal can have megabytes.
     private static let byteLimit = 256 << 10
 
@@ -40,8 +42,11 @@ enum Journal {
             text += chunk[..<count]
         }
         guard text.count < byteLimit, waitForInput(process.descriptor) else {
-            // It may wait for a disk and not end now, either.
             _ = try? process.send(signal: SIGKILL)
+            // It may wait for a disk, and then does not even end now.
+            if (try? process.descriptor.waitUntilReadable(milliseconds: killPatience)) == true {
+                _ = try? process.wait()
+            }
             return ""
         }
         return (try? process.wait()) == .exited(0) ? String(decoding: text, as: UTF8.self) : ""
