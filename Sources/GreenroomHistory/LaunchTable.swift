@@ -24,11 +24,12 @@ struct LaunchTable {
     }
 
     private func prepare() throws(DatabaseError) {
+        // Only this process uses the file, so it needs no memory to share with others. This comes
+        // first, because the mode counts from the first look into the file.
+        try database.execute("PRAGMA locking_mode = EXCLUSIVE")
         // What is forgotten is overwritten, and the file shrinks.
         try database.execute("PRAGMA secure_delete = ON")
         try database.execute("PRAGMA auto_vacuum = FULL")
-        // Only this process uses the file, so it needs no memory to share with others.
-        try database.execute("PRAGMA locking_mode = EXCLUSIVE")
         try database.execute("PRAGMA journal_mode = WAL")
         try database.execute("PRAGMA synchronous = NORMAL")
         try database.execute("PRAGMA temp_store = MEMORY")

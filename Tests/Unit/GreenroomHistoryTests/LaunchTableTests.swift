@@ -41,6 +41,7 @@ import Testing
             #expect(try table.map(Self.instances)?.first == instance)
             #expect(try Self.bytes(folder) == before)
         }
+        #expect(access(file + "-wal", F_OK) == 0 && access(file + "-shm", F_OK) != 0)
         table = nil
         #expect(try Self.bytes(folder) != before)
         #expect(try Self.instances(LaunchTable(path: file)) == (1...20).reversed())
