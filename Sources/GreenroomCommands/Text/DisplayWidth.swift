@@ -73,6 +73,20 @@ extension String {
         return result
     }
 
+    /// A JSON text without the same characters, which JSON lets be written as numbers.
+    var harmlessJSON: String {
+        guard unicodeScalars.contains(where: \.isHarmful) else { return self }
+        var result = ""
+        for scalar in unicodeScalars {
+            if scalar.isHarmful {
+                result += "\\u" + scalar.hexadecimal(4)
+            } else {
+                result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+
     /// Shortens the text to at most `limit` cells by leaving out its middle, because identifiers
     /// differ at their ends.
     func ellipsized(to limit: Int) -> String {

@@ -38,7 +38,8 @@ enum Phrase {
     }
 
     private static func tenths(_ value: Int64, _ unit: Int64) -> String {
-        let tenths = (value * 10 + unit / 2) / unit
+        // In two steps, because the product of a daemon's number may be too large.
+        let tenths = value / unit * 10 + (value % unit * 10 + unit / 2) / unit
         return "\(tenths / 10).\(tenths % 10)"
     }
 

@@ -11,7 +11,7 @@ enum Report {
         writer.beginObject()
         value.encodeMembers(to: &writer)
         writer.endObject()
-        return writer.text + "\n"
+        return writer.text.harmlessJSON + "\n"
     }
 
     static func apps(

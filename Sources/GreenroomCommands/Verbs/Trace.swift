@@ -48,8 +48,8 @@ struct LaunchTrace {
         self.steps = steps
     }
 
-    /// CLOCK_REALTIME in microseconds.
-    private var requestedAt: Int64 { launch.timestampUSec - launch.elapsedUSec }
+    /// CLOCK_REALTIME in microseconds. The numbers of a daemon that lies may be too large to add.
+    private var requestedAt: Int64 { launch.timestampUSec &- launch.elapsedUSec }
 
     private enum Track: Int64, CaseIterable {
         case launch = 1
@@ -87,11 +87,11 @@ struct LaunchTrace {
         }
         for step in steps { instant(step.step, at: step.elapsedUSec, &writer) }
         if let exit = launch.exit, let ran = launch.ranUSec {
-            instant("end: \(Phrase.exit(exit))", at: launch.elapsedUSec + ran, &writer)
+            instant("end: \(Phrase.exit(exit))", at: launch.elapsedUSec &+ ran, &writer)
         }
         writer.endArray()
         writer.endObject()
-        return writer.text + "\n"
+        return writer.text.harmlessJSON + "\n"
     }
 
     private func begin(
@@ -120,8 +120,8 @@ struct LaunchTrace {
         _ text: String, from start: Int64, to end: Int64, _ writer: inout JSONWriter
     ) {
         begin("X", text, .launch, &writer)
-        writer.member("ts", requestedAt + start)
-        writer.member("dur", max(0, end - start))
+        writer.member("ts", requestedAt &+ start)
+        writer.member("dur", max(0, end &- start))
         writer.name("args")
         writer.beginObject()
         if let caller = launch.caller { writer.member("caller", Phrase.caller(caller)) }
@@ -131,7 +131,7 @@ struct LaunchTrace {
 
     private func instant(_ text: String, at time: Int64, _ writer: inout JSONWriter) {
         begin("i", text, .steps, &writer)
-        writer.member("ts", requestedAt + time)
+        writer.member("ts", requestedAt &+ time)
         writer.member("s", "t")
         writer.endObject()
     }

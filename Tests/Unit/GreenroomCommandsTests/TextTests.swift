@@ -2,6 +2,7 @@ import ArgumentParser
 @testable import GreenroomCommands
 import GreenroomControl
 import Testing
+import Varlink
 import VarlinkTestSupport
 
 @Suite struct `Text for a terminal` {
@@ -18,6 +19,32 @@ import VarlinkTestSupport
         #expect("a\u{1B}[2Jb\nc\td\u{9B}e\u{7F}".harmless == "a\\x1b[2Jb\\nc\\td\\x9be\\x7f")
         #expect("\u{202E}txt.exe".harmless == "\\u202etxt.exe")
         #expect("日本 é 👩‍👩‍👧".harmless == "日本 é 👩‍👩‍👧")
+    }
+
+    @Test func `control characters are written as numbers in JSON`() throws {
+        var launch = Control.LaunchRecord(
+            app: "org.example.a\u{9B}b\u{202E}c\u{1B}\u{7F}é", userId: 1, instance: 2,
+            launchIdentifier: "", kind: .cold, requestTimestampUSec: 3)
+        launch.elapsedUSec = 4
+        let json = Report.json(launch)
+        #expect(json.contains("org.example.a\\u009bb\\u202ec\\u001b\\u007fé"))
+        #expect(try JSONValue(parsing: json)["app"] == .string(launch.app))
+    }
+
+    @Test(arguments: [Int64.min, -1, 0, .max]) func `every number of a daemon is printed`(
+        number: Int64
+    ) {
+        var launch = Control.LaunchRecord(
+            app: "org.example.a", userId: 1, instance: 2, launchIdentifier: "", kind: .cold,
+            requestTimestampUSec: number)
+        (launch.elapsedUSec, launch.readyUSec, launch.ranUSec) = (number, number, number)
+        launch.exit = .init(reason: .exitedSelf, status: 0, timestampUSec: number)
+        #expect(Report.history([launch], .plain).contains("org.example.a"))
+        var summary = Control.LaunchSummary(
+            instance: 2, kind: .cold, elapsedUSec: number, timestampUSec: number)
+        (summary.readyUSec, summary.ranUSec, summary.exit) = (number, number, launch.exit)
+        let steps = [Control.LaunchStep(step: "main", elapsedUSec: number)]
+        #expect(LaunchTrace(of: "org.example.a", summary, steps: steps).text.contains("ts"))
     }
 
     @Test func `a text that is too long loses its middle`() {
