@@ -50,8 +50,10 @@ extension AttachedRun {
                 client, path, call, descriptors: descriptors, signals: signals, terminal: terminal)
             following.resume(instance, process: begun.process)
         } else {
+            let second = client == nil && socket == nil ? SocketPath.second(after: path) : nil
             (following, _) = try FollowedLaunch.begin(
-                client, path, call, descriptors: descriptors, signals: signals, terminal: terminal)
+                client, path, second: second, call, descriptors: descriptors, signals: signals,
+                terminal: terminal)
         }
         let exited = try following.waitForExit()
         terminal?.finish()

@@ -58,8 +58,11 @@ final class FollowedLaunch {
     /// - Parameters:
     ///   - client: a connection; nil if the daemon is away.
     ///   - path: the daemon's socket.
+    ///   - second: the socket of the daemon that is asked if this one does not have the app, where
+    ///     there is no client that knows it.
     static func begin(
-        _ client: ControlClient?, _ path: String, _ call: Control.LaunchCall, descriptors: [CInt],
+        _ client: ControlClient?, _ path: String, second: String? = nil,
+        _ call: Control.LaunchCall, descriptors: [CInt],
         signals: SignalDescriptor? = nil, terminal: AppTerminal? = nil
     ) throws(Failure) -> (FollowedLaunch, Control.Launched) {
         func launch(
@@ -70,7 +73,9 @@ final class FollowedLaunch {
             return (following, try following.launch())
         }
         do throws(Failure) { return try launch(by: client, path) } catch {
-            guard error.isOfMissingApp, let system = client?.system else { throw error }
+            guard error.isOfMissingApp,
+                let system = client?.system ?? second.flatMap({ try? ControlClient(path: $0) })
+            else { throw error }
             do throws(Failure) { return try launch(by: system, system.path) } catch let second {
                 throw second.isOfMissingApp ? error : second
             }

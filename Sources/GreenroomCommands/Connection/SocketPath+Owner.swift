@@ -6,7 +6,7 @@ extension SocketPath {
         guard option == nil, let whose else { return find(option: option) }
         switch whose {
         case .user:
-            return (environment("XDG_RUNTIME_DIR") ?? "/run/user/\(getuid())")
+            return (runtimeDirectory ?? "/run/user/\(getuid())")
                 + "/greenroom/control"
         case .system: return system
         }

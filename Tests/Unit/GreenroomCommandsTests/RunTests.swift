@@ -6,6 +6,8 @@ import TestSupport
 import Testing
 import VarlinkTestSupport
 
+@testable import GreenroomCommands
+
 /// The programs themselves, in processes of their own, against a fake daemon that plays the app.
 @Suite struct `greenroomctl run` {
     enum Client: CaseIterable {
@@ -45,6 +47,40 @@ import VarlinkTestSupport
 
     private static func exited(_ exit: Control.ExitRecord) -> TestServer.Answer {
         .reply([ControlReply.exited(.init(instance: 4, app: "org.ffmpeg.ffmpeg", exit: exit))])
+    }
+
+    @Test(arguments: Client.allCases)
+    func `run gives nothing to a daemon in another user's runtime directory`(
+        _ client: Client
+    ) throws {
+        try requireOrSkip(getuid() == 0, "only root can give a directory away")
+        let daemon = try FakeDaemon()
+        let folder = try TemporaryDirectory()
+        mkdir(folder.path + "/greenroom", 0o755)
+        symlink(daemon.server.path, folder.path + "/greenroom/control")
+        let line = """
+            env -u GREENROOM_SOCKET -u GREENROOM_RUNTIME_DIRECTORY XDG_RUNTIME_DIR=\(folder.path) \
+            \(client.words) ffmpeg </dev/null 2>/dev/null
+            """
+        #expect(PythonClient.shell(line).status == 7)
+        let count = daemon.received.count
+        chown(folder.path, 65_534, 65_534)
+        #expect(PythonClient.shell(line).status == 125)
+        #expect(daemon.received.count == count)
+    }
+
+    @Test func `a launch that has begun is repeated at both daemons`() throws {
+        let first = try FakeDaemon { received, _ in
+            guard case .launch(let launch) = received.call else { return nil }
+            return .fail(ControlError.noSuchApp(launch.app, suggestion: nil))
+        }
+        let second = try FakeDaemon()
+        let call = Control.LaunchCall(app: "org.ffmpeg.ffmpeg")
+        // The first was away when this process began.
+        let (_, launched) = try FollowedLaunch.begin(
+            nil, first.server.path, second: second.server.path, call, descriptors: [])
+        #expect(launched == FakeDaemon.launched)
+        #expect(first.received.count == 1)
     }
 
     @Test(arguments: Client.allCases)

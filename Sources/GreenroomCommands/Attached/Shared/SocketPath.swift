@@ -12,10 +12,19 @@ enum SocketPath {
         if let directory = environment("GREENROOM_RUNTIME_DIRECTORY") {
             return directory + "/control"
         }
-        guard let directory = environment("XDG_RUNTIME_DIR") else { return system }
+        guard let directory = runtimeDirectory else { return system }
         let user = directory + "/greenroom/control"
         let candidates = getuid() == 0 ? [system, user] : [user, system]
         return candidates.first { unsafe access($0, F_OK) == 0 } ?? candidates[0]
+    }
+
+    /// $XDG_RUNTIME_DIR, if it belongs to this user, as it must. su(1) leaves a user's to root, and
+    /// whoever listens there would get root's environment and terminal.
+    static var runtimeDirectory: String? {
+        guard let directory = environment("XDG_RUNTIME_DIR") else { return nil }
+        var status = stat()
+        guard unsafe stat(directory, &status) == 0, status.st_uid == getuid() else { return nil }
+        return directory
     }
 
     /// The socket of the system's daemon, which is asked for apps that the user's own daemon does not
