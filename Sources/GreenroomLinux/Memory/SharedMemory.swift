@@ -5,7 +5,8 @@ internal import Glibc
 /// goes.
 ///
 /// The users agree on what lies in it. This type only guarantees that it does not move and that its
-/// size cannot change (it is sealed, or a file of our own), so that reading it never faults.
+/// size cannot change (it is sealed, or a file of our own), so that reading it never faults, unless the
+/// file system of a file is full: see ``reserve(_:)``.
 public final class SharedMemory: Sendable {
     /// The descriptor to hand to the other process.
     public let descriptor: FileDescriptor
@@ -65,6 +66,17 @@ public final class SharedMemory: Sendable {
         // If it is a file on a disk, the kernel would otherwise read 128 KiB around every page that
         // is touched.
         _ = unsafe madvise(baseAddress, byteCount, MADV_RANDOM)
+    }
+
+    /// Makes the file system give memory for a part (posix_fallocate). If it is full, a page that is
+    /// touched for the first time ends the process by SIGBUS otherwise.
+    public func reserve(_ part: Range<Int>) throws(SystemError) {
+        while true {
+            let code = posix_fallocate(
+                descriptor.rawValue, off_t(part.lowerBound), off_t(part.count))
+            if code == 0 { return }
+            if code != EINTR { throw SystemError(code: code, call: "posix_fallocate") }
+        }
     }
 
     deinit { unsafe munmap(baseAddress, byteCount) }

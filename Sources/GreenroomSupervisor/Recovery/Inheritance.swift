@@ -27,7 +27,10 @@ struct Inheritance {
                 description:
                     "the running spawner is another version; restart greenroom-spawner.service")
         }
-        state = unsafe RuntimeState(mapping: memory.baseAddress, contents: &contents)
+        try memory.reserve(0..<RuntimeState.copiesOffset)
+        state = unsafe RuntimeState(
+            mapping: memory.baseAddress, contents: &contents,
+            reserve: { [memory] part in (try? memory.reserve(part)) != nil })
     }
 
     /// A core that goes on where the former supervisor's ended.

@@ -60,7 +60,8 @@ final class EventStream {
     private static let pendingLimit = 4096
 
     /// Keeps events after the runtime state. If there is no room, because a spawner of an older
-    /// version made the memory smaller, the events end with this supervisor.
+    /// version made the memory smaller or the file system is full, the events end with this
+    /// supervisor.
     init(
         in memory: SharedMemory, at offset: Int, owner: @escaping (String) -> UInt32?
     ) throws(SystemError) {
@@ -76,6 +77,7 @@ final class EventStream {
 
     private static func hasRoom(_ memory: SharedMemory, at offset: Int) -> Bool {
         memory.byteCount >= offset + EventRing.byteCount
+            && (try? memory.reserve(offset..<offset + EventRing.byteCount)) != nil
     }
 
     /// Continues in other memory, if there is room.

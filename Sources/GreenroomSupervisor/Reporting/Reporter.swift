@@ -135,11 +135,13 @@ final class Reporter {
 
     func runtimeStateIsFull(_ app: AppIdentifier) {
         sayOnce(
-            "the runtime state is full: failures and pools of \(app) and of other apps will not "
-                + "survive a restart")
+            "the runtime state, or its file system, is full: failures and pools of \(app) and of "
+                + "other apps will not survive a restart")
     }
 
     func runtimeStateIsFullOfInstances() {
-        sayOnce("the runtime state is full: newer instances will not survive a restart")
+        sayOnce(
+            "the runtime state, or its file system, is full: newer instances will not survive a "
+                + "restart")
     }
 }

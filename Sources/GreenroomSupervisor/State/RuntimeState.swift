@@ -6,7 +6,7 @@ internal import Synchronization
 /// A slot has two copies of its record and a control word that names the whole copy. A record is
 /// written to the other copy first and then named by one atomic store. So whoever maps the memory
 /// after a `kill -9` finds the old record or the new one, never half of either. It takes no system
-/// call.
+/// call, but for the first record in a page.
 ///
 ///     header | control words of all slots | copy 0 and copy 1 of slot 0 | of slot 1 | …
 ///     header: magic | the next instance | the secret of digests in records (two words)
@@ -21,7 +21,8 @@ internal import Synchronization
     static let appSlotCount = 4096
     private static let headerByteCount = 4096
     private static let slotCount = instanceSlotCount + appSlotCount
-    private static let copiesOffset = headerByteCount + slotCount * MemoryLayout<UInt64>.stride
+    /// Where the part begins of which pages are reserved one by one.
+    static let copiesOffset = headerByteCount + slotCount * MemoryLayout<UInt64>.stride
     private static let magic: UInt64 = 0x3230_4554_4154_5347  // "GSTATE02"
 
     /// The size of the mapping in bytes; only touched pages cost memory.
@@ -34,6 +35,11 @@ internal import Synchronization
     private var appSlots: [AppIdentifier: Int] = [:]
     private var freeInstanceSlots: [Int] = []
     private var freeAppSlots: [Int] = []
+    /// Makes sure that a part of the mapping can be written; false if it cannot.
+    private let reserve: (Range<Int>) -> Bool
+    /// The pages of copies for which that was done.
+    private var reservedPages: Set<Int> = []
+    private static let pageByteCount = 4096
 
     /// What a former supervisor left.
     struct Contents {
@@ -45,9 +51,13 @@ internal import Synchronization
     }
 
     /// Takes over the mapping, which is `byteCount` long and stays mapped for the life of the
-    /// process. Fresh (zeroed) memory holds nothing.
-    init(mapping: UnsafeMutableRawPointer, contents: inout Contents) {
+    /// process. Fresh (zeroed) memory holds nothing. What lies before `copiesOffset` is reserved.
+    init(
+        mapping: UnsafeMutableRawPointer, contents: inout Contents,
+        reserve: @escaping (Range<Int>) -> Bool = { _ in true }
+    ) {
         unsafe base = unsafe mapping
+        self.reserve = reserve
         let known = unsafe mapping.load(as: UInt64.self) == Self.magic
         if !known {
             unsafe mapping.initializeMemory(
@@ -117,8 +127,8 @@ internal import Synchronization
         unsafe base.storeBytes(of: digest.secret.1, toByteOffset: 24, as: UInt64.self)
     }
 
-    /// Returns false if every slot is taken (the core's limits are lower) or if the record is too
-    /// large.
+    /// Returns false if every slot is taken (the core's limits are lower), if the record is too
+    /// large, or if there is no memory for it.
     @discardableResult
     func save(_ record: InstanceRecord) -> Bool {
         // An identifier must never be used twice, not even if its record is erased before a crash.
@@ -179,10 +189,23 @@ internal import Synchronization
         // 0 means free, so the count starts at 2 and skips 0 when it wraps.
         let count = unsafe control(slot).pointee.load(ordering: .relaxed)
         let next = count == 0 ? 2 : count == .max ? 2 : count + 1
+        guard isReserved(slot) else { return false }
         var writer = unsafe RecordWriter(copy(slot, next & 1))
         encode(&writer)
         guard !writer.overflowed else { return false }
         unsafe control(slot).pointee.store(next, ordering: .releasing)
+        return true
+    }
+
+    /// Reserves the pages of both copies of a slot.
+    private func isReserved(_ slot: Int) -> Bool {
+        let start = Self.copiesOffset + 2 * slot * RecordCoding.capacity
+        let last = start + 2 * RecordCoding.capacity - 1
+        let pages = start / Self.pageByteCount...last / Self.pageByteCount
+        if pages.allSatisfy({ reservedPages.contains($0) }) { return true }
+        let end = min((pages.upperBound + 1) * Self.pageByteCount, Self.byteCount)
+        guard reserve(pages.lowerBound * Self.pageByteCount..<end) else { return false }
+        reservedPages.formUnion(pages)
         return true
     }
 

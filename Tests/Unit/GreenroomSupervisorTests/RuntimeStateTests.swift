@@ -16,6 +16,23 @@ struct RuntimeStateTests {
         return (state, contents)
     }
 
+    @Test func `a record for which there is no memory is refused, and is saved later`() {
+        var contents = RuntimeState.Contents()
+        var parts: [Range<Int>] = []
+        var isFull = true
+        let state = RuntimeState(mapping: memory.baseAddress!, contents: &contents) { part in
+            parts.append(part)
+            return !isFull
+        }
+        #expect(!state.save(record(1)))
+        #expect(open().1.instances.isEmpty)
+        isFull = false
+        #expect(state.save(record(1)) && state.save(record(1)))
+        #expect(open().1.instances == [record(1)])
+        #expect(parts.count == 2)
+        #expect(parts.allSatisfy { $0.upperBound <= RuntimeState.byteCount })
+    }
+
     private func record(_ number: UInt64, state: ExecutionState = .prewarmed) -> InstanceRecord {
         InstanceRecord(
             instance: InstanceIdentifier(number), app: AppIdentifier("org.example.app\(number)"),

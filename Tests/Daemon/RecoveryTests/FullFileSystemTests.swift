@@ -1,0 +1,43 @@
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import TestSupport
+import Testing
+
+/// The file system of the runtime directory has no room.
+@Suite struct FullFileSystemTests {
+    private let app = "org.example.a"
+
+    @Test func `a daemon whose runtime directory has become full goes on launching`() throws {
+        try requireOrSkip(getuid() == 0, "only root mounts")
+        let daemon = try TestDaemon([program(app, try compileProbe("behave.c"))])
+        try daemon.terminate()
+        try daemon.forgetBoot()
+        let folder = daemon.runtimeDirectory
+        guard mount("tmpfs", folder, "tmpfs", 0, "size=1m,mode=755") == 0 else {
+            throw TestError("mounting: errno \(errno)")
+        }
+        defer { umount2(folder, CInt(MNT_DETACH)) }
+        try daemon.start()
+        let process = try daemon.pid
+        try fill(folder + "/filler")
+        let client = try daemon.client()
+        // Their records take more than the pages that were in use before.
+        let running = try (0..<20).map { _ in try client.launch(app, ["wait-forever"]) }
+        let launched = try client.launch(app, ["exit", "3"])
+        #expect(try client.wait(launched.instance).status == 3)
+        #expect(daemon.log.contains("or its file system, is full"))
+        #expect(try client.describe().processId == process)
+        unlink(folder + "/filler")
+        try client.change(.kill, running[19].instance)
+        _ = try client.wait(running[19].instance)
+    }
+
+    private func fill(_ path: String) throws {
+        let file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        defer { close(file) }
+        let page = [UInt8](repeating: 1, count: 4096)
+        while write(file, page, page.count) > 0 {}
+        guard errno == ENOSPC else { throw TestError("filling: errno \(errno)") }
+    }
+}
