@@ -118,7 +118,7 @@ enum Phrase {
 }
 
 extension Control.Word<Control.LaunchKind> {
-    var words: String { known?.words ?? rawValue }
+    var words: String { known?.words ?? rawValue.harmless }
 }
 
 extension Control.LaunchKind {
@@ -133,7 +133,7 @@ extension Control.LaunchKind {
 }
 
 extension Control.Word<Control.AnewReason> {
-    var words: String { known?.words ?? rawValue }
+    var words: String { known?.words ?? rawValue.harmless }
 }
 
 extension Control.AnewReason {
@@ -151,7 +151,7 @@ extension Control.AnewReason {
 }
 
 extension Control.Word<Control.ColdReason> {
-    var words: String { known?.words ?? rawValue }
+    var words: String { known?.words ?? rawValue.harmless }
 }
 
 extension Control.ColdReason {
@@ -171,7 +171,7 @@ extension Control.ColdReason {
 }
 
 extension Control.Word<Control.ExitReason> {
-    var words: String { known?.words ?? rawValue }
+    var words: String { known?.words ?? rawValue.harmless }
 }
 
 extension Control.ExitReason {
@@ -179,7 +179,7 @@ extension Control.ExitReason {
 }
 
 extension Control.Word<Control.ActivationState> {
-    var words: String { known?.words ?? rawValue }
+    var words: String { known?.words ?? rawValue.harmless }
 }
 
 extension Control.ActivationState {

@@ -19,6 +19,8 @@ import VarlinkTestSupport
         #expect("a\u{1B}[2Jb\nc\td\u{9B}e\u{7F}".harmless == "a\\x1b[2Jb\\nc\\td\\x9be\\x7f")
         #expect("\u{202E}txt.exe".harmless == "\\u202etxt.exe")
         #expect("日本 é 👩‍👩‍👧".harmless == "日本 é 👩‍👩‍👧")
+        // A word that this client does not know, because the daemon is newer, or lies.
+        #expect(Phrase.launch(.init(rawValue: "a\u{1B}b"), nil) == "a\\x1bb")
     }
 
     @Test func `control characters are written as numbers in JSON`() throws {
