@@ -30,7 +30,7 @@ MENDED = {"logging", "multiprocessing.process"}
 KNOWN = {"readline", "rlcompleter", "tty", "pty", "gevent.monkey", "eventlet", "dotenv.main", "antigravity",
          "this"}
 # What ctypes.util.find_library and platform ask.
-FINDERS = {"ldconfig", "gcc", "cc", "clang", "ld", "objdump", "uname"}
+FINDERS = {"ldconfig", "gcc", "cc", "clang", "ld", "objdump", "uname", "file"}
 # Files that describe the machine, not the user.
 MACHINE = ("/usr/", "/lib", "/sys/devices/system/", "/proc/cpuinfo", "/proc/meminfo", "/dev/null", "/dev/urandom")
 # What differs from launch to launch: with their values in the key, no launch would find an instance.
@@ -131,10 +131,10 @@ def is_loopback(address):
     return isinstance(address, tuple) and address[0] in ("::1", "127.0.0.1") and address[1] == 0
 
 
-def is_called_by(module):
+def is_called_by(*modules):
     frame = sys._getframe(2)
     while frame:
-        if frame.f_globals.get("__name__") == module:
+        if frame.f_globals.get("__name__") in modules and frame.f_code.co_name != "<module>":
             return True
         frame = frame.f_back
     return False
@@ -153,11 +153,17 @@ def on_open(path, mode, flags):
         findings.note("opens")
 
 
+def hands_on():
+    """Whether the variables are read to be handed to one of the programs of FINDERS."""
+    return is_called_by("ctypes.util", "platform")
+
+
 class WatchedVariables(dict):
     """The dictionary within os.environ."""
 
     def __getitem__(self, key):
-        findings.read(os.fsdecode(key))
+        if not hands_on():
+            findings.read(os.fsdecode(key))
         return dict.__getitem__(self, key)
 
     def __contains__(self, key):
@@ -165,7 +171,8 @@ class WatchedVariables(dict):
         return dict.__contains__(self, key)
 
     def __iter__(self):
-        findings.note("variables")
+        if not hands_on():
+            findings.note("variables")
         return dict.__iter__(self)
 
     def __setitem__(self, key, value):
@@ -271,6 +278,7 @@ def watch_all():
 
     _locale.setlocale = setlocale
     watch_imports()
+    watch_execution()
     sys.addaudithook(on_event)
 
 
@@ -302,10 +310,47 @@ def descriptors():
     return names
 
 
+# For each module that is being executed, the innermost last: which parts of the state those have changed that it
+# imports.
+changed_within = [set()]
+
+
+def changes(before, now):
+    return {key for key in before if before[key] != now[key]}
+
+
+def refuse_for_state(name, changed):
+    findings.refused.setdefault(name, "descriptor" if changed == {"descriptors"} else "state")
+
+
+def watch_execution():
+    """Finds out which module changes the state, among those that one import executes."""
+    owner = importlib._bootstrap_external._LoaderBasics
+    plain = owner.exec_module
+
+    def exec_module(self, module):
+        was_quiet, findings.is_quiet = findings.is_quiet, True
+        before = state()
+        findings.is_quiet = was_quiet
+        changed_within.append(set())
+        try:
+            return plain(self, module)
+        finally:
+            findings.is_quiet = True
+            changed = changes(before, state())
+            if changed - changed_within.pop():
+                refuse_for_state(module.__name__, changed)
+            changed_within[-1] |= changed
+            findings.is_quiet = was_quiet
+
+    owner.exec_module = exec_module
+
+
 def import_all(names):
     for name in names:
         findings.is_quiet = True
         before, known, passing = state(), set(sys.modules), passing_state()
+        changed_within[:] = [set()]
         findings.is_quiet = False
         try:
             __import__(name)
@@ -314,13 +359,11 @@ def import_all(names):
         for reason, value in passing_state().items():
             findings.settle(reason, value != passing[reason])
         findings.is_quiet = True
-        after = state()
-        changed = [key for key in before if before[key] != after[key]]
+        changed = changes(before, state()) - changed_within[0]
         if changed:
-            reason = "descriptor" if changed == ["descriptors"] else "state"
-            # Which of those that were imported with it did so is not known.
+            # Which of those that were imported with it did so is not known: an extension, for example.
             for new in (set(sys.modules) - known) | {name}:
-                findings.refused.setdefault(new, reason)
+                refuse_for_state(new, changed)
         findings.is_quiet = False
 
 

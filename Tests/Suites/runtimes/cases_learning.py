@@ -44,6 +44,13 @@ MODULES = {
     "g_excluded": ("x = 1", "excluded"),
     "g_imports_excluded": ("import g_excluded", "excluded"),
     "g_prints": ("import os; print('import\\tg_arguments\\t-', flush=True); os.write(1, b'x')", "import"),
+    "g_platform": ("import platform; x = platform.architecture()", "import"),
+    # Only one of those that one import executes changes something.
+    "g_leads": ("import g_leaf, g_leaf_path", "state"),
+    "g_leaf": ("x = 1", "import"),
+    "g_leaf_path": ("import sys; sys.path.append('/elsewhere')", "state"),
+    "g_undoes": ("import sys; sys.path.append('/x'); import g_leaf_too; sys.path.remove('/x')", "import"),
+    "g_leaf_too": ("x = 1", "import"),
     "g_lazily": ("def f():\n  import g_arguments", "import"),
     "g_package": ("from . import inner", "directory"),
     "g_log": ("import logging", "import"),
