@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Interpreters that wait after their boot, beside the same command executed directly.
 
-Each program prints a line and ends. The time is that from the request (directly: from the spawn) to the
-first byte, by a client with a connection. Both kinds take turns; a line per program has the medians. A
-program is skipped, with the reason, where its interpreter is missing.
+Each program prints a line and ends. The times are those from the request (directly: from the spawn) to the
+first byte and to the end of the output, by a client with a connection. Both kinds take turns; a line per
+program has the medians. A program is skipped, with the reason, where its interpreter is missing. Programs
+of the second table are launched until the daemon has learned what they import.
 """
 
 import argparse
+import json
 import os
 import shutil
 import subprocess
@@ -17,7 +19,8 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 
-from bench import Daemon, describe, launch_request, percentile, prewarm_request
+from bench import PATIENCE_SECONDS, Daemon, describe, launch_request, percentile, prewarm_request
+from control import request
 
 # The name, the words (FILE is the script), the script, and how much of the direct time it may take.
 PROGRAMS = [
@@ -30,6 +33,17 @@ PROGRAMS = [
     ("Perl", ["perl", "FILE"], "print \"x\\n\";\n", None),
     ("R", ["Rscript", "FILE"], "cat('x\\n')\n", None),
 ]
+# The same, of programs whose imports are learned; without a script it is a tool that is installed.
+LEARNED = [
+    ("Python, stdlib", ["python3", "FILE"],
+     "import asyncio, email.message, http.server, json, sqlite3\nprint('x')\n", 0.05),
+    ("Python, numpy", ["python3", "FILE"], "import numpy\nprint('x')\n", 0.05),
+    ("django-admin", ["django-admin", "--version"], None, None),
+    ("yt-dlp", ["yt-dlp", "--version"], None, 0.25),
+    ("ansible", ["ansible", "--version"], None, 0.65),
+    ("meson", ["meson", "--version"], None, None),
+    ("hg", ["hg", "--version"], None, None),
+]
 
 
 def words_of(name, words, text, folder):
@@ -38,10 +52,14 @@ def words_of(name, words, text, folder):
     interpreter = shutil.which(words[0], path="/usr/bin:/bin")
     if not interpreter:
         return None, f"there is no {words[0]}"
-    place = Path(folder) / name
+    if text is None:
+        return [interpreter, *words[1:]], None
+    place = Path(folder) / identifier(name)
     place.mkdir()
     file = place / ("Hello.java" if name == "Java" else "hello")
     file.write_text(text)
+    if "numpy" in text and subprocess.run([interpreter, "-c", "import numpy"], capture_output=True).returncode:
+        return None, "there is no numpy"
     if name == "Java":
         if not shutil.which("javac"):
             return None, "there is no javac"
@@ -50,10 +68,14 @@ def words_of(name, words, text, folder):
                            for word in words[1:])], None
 
 
-def first_byte(output, began):
-    if os.read(output, 1) != b"x":
+def times(output, began):
+    """To the first byte and to the end, in milliseconds."""
+    if not os.read(output, 1):
         sys.exit("bench: the program did not print its line")
-    return (time.monotonic_ns() - began) / 1e6
+    first = time.monotonic_ns()
+    while os.read(output, 65536):
+        pass
+    return [(moment - began) / 1e6 for moment in (first, time.monotonic_ns())]
 
 
 def directly(words):
@@ -64,14 +86,14 @@ def directly(words):
         (os.POSIX_SPAWN_DUP2, null, 0), (os.POSIX_SPAWN_DUP2, its_output, 1)])
     os.close(its_output)
     os.close(null)
-    value = first_byte(output, began)
+    values = times(output, began)
     os.close(output)
     os.waitpid(pid, 0)
-    return value
+    return values
 
 
 def launched(daemon, app):
-    """The time, and how the launch was served."""
+    """The times, and how the launch was served."""
     daemon.ask(prewarm_request(app))
     output, its_output = os.pipe()
     null = os.open("/dev/null", os.O_RDWR)
@@ -81,10 +103,30 @@ def launched(daemon, app):
         connection.send(launch_request(app), [null, its_output, null, here])
         for descriptor in (its_output, null, here):
             os.close(descriptor)
-        value = first_byte(output, began)
+        values = times(output, began)
         kind = connection.reply()["kind"]
     os.close(output)
-    return value, kind
+    return values, kind
+
+
+def learned(daemon, app):
+    """Launches the app until the daemon has learned its imports. Returns what `explain` says of them."""
+    end = time.monotonic() + PATIENCE_SECONDS
+    asked = 0.0
+    while time.monotonic() < end:
+        reasons = daemon.ask(request("Explain", {"app": app}))[0]["reasons"]
+        for reason in reasons:
+            if reason["code"].startswith("imports_"):
+                return reason["text"]
+        if time.monotonic() > asked + 2:
+            launched(daemon, app)
+            asked = time.monotonic()
+        time.sleep(0.05)
+    return f"nothing was learned: {json.dumps(reasons)}"
+
+
+def identifier(name):
+    return "bench." + "".join(letter for letter in name.lower() if letter.isalnum())
 
 
 def main():
@@ -97,30 +139,35 @@ def main():
     with tempfile.TemporaryDirectory(prefix="greenroom-bench-") as folder:
         daemon = Daemon(product, folder)
         found = {}
-        for name, words, text, bar in PROGRAMS:
+        for name, words, text, bar in PROGRAMS + LEARNED:
             program, reason = words_of(name, words, text, folder)
             if not program:
                 print(f"# {name}: skipped, {reason}")
                 continue
             found[name] = (program, bar)
-            daemon.install(f"bench.{name.lower().replace('.', '')}",
-                           f"[App]\nExec={' '.join(program)}\nInstances=multiple\n[Prewarm]\nWhen=demand\n")
+            imports = "" if any(name == one[0] for one in LEARNED) else "Imports=none\n"
+            daemon.install(identifier(name), f"[App]\nExec={' '.join(program)}\nInstances=multiple\n"
+                                             f"[Prewarm]\nWhen=demand\n{imports}")
         daemon.start()
         try:
+            for name, *_ in LEARNED:
+                if name in found:
+                    print(f"# {name}: {learned(daemon, identifier(name))}")
             samples = {name: ([], []) for name in found}
             for _ in range(arguments.rounds):
                 for name, (direct, prewarmed) in samples.items():
                     direct.append(directly(found[name][0]))
-                    prewarmed.append(launched(daemon, f"bench.{name.lower().replace('.', '')}"))
+                    prewarmed.append(launched(daemon, identifier(name)))
         finally:
             daemon.stop()
     for name, (direct, prewarmed) in samples.items():
         bar = found[name][1]
-        ours = percentile([value for value, _ in prewarmed], 50)
-        theirs = percentile(direct, 50)
+        ours, our_end = (percentile([values[i] for values, _ in prewarmed], 50) for i in (0, 1))
+        theirs, their_end = (percentile([values[i] for values in direct], 50) for i in (0, 1))
         served = sum(kind == "prewarmed" for _, kind in prewarmed)
         verdict = "" if bar is None else f"  (at most {bar}: {'met' if ours <= bar * theirs else 'MISSED'})"
-        print(f"{name:<10} {ours:8.2f} ms | directly {theirs:8.2f} | {ours / theirs:5.2f}  "
+        print(f"{name:<14} {ours:8.2f} ms | directly {theirs:8.2f} | {ours / theirs:5.2f} | to the end "
+              f"{our_end:8.2f} | {their_end:8.2f} | {our_end / their_end:5.2f}  "
               f"({served} of {len(prewarmed)} prewarmed){verdict}")
 
 

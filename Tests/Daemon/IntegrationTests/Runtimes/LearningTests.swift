@@ -53,11 +53,10 @@ import Testing
     /// Waits until the app has a list, and instances that have imported it.
     @discardableResult
     private static func awaitList(_ bench: RuntimeBench) throws -> Control.Note {
-        let note = try bench.daemon.await("a list of imports") { client in
-            try client.explain(app).reasons.first { $0.code == "imports_learned" }
+        try bench.daemon.await("an instance with a list of imports") { client in
+            let note = try client.explain(app).reasons.first { $0.code == "imports_learned" }
+            return try client.paused(app).count == 1 ? note : nil
         }
-        try bench.daemon.awaitPaused(app)
-        return note
     }
 
     @Test func `the second launch finds imported what the first one has imported`() throws {
@@ -71,5 +70,123 @@ import Testing
         #expect(second.kind == .prewarmed)
         #expect(second.text == "['g_heavy', 'g_inner'] unset ['b']\n")
         #expect(try bench.daemon.client().explain(Self.app).startedAnewCount ?? 0 == 0)
+    }
+
+    @Test func `a variable that an import reads must be the same at a launch`() throws {
+        let bench = try Self.bench()
+        try Self.launch(bench)
+        try Self.awaitList(bench)
+        let other = try Self.launch(bench, environment: ["G_VALUE=1"])
+        #expect(other.kind == .cold)
+        #expect(other.text == "[] 1 []\n")
+        let last = try bench.daemon.client().explain(Self.app).lastLaunch
+        #expect(last?.differingVariables == ["G_VALUE"])
+        let same = try Self.launch(bench, environment: ["G_OTHER=1"])
+        #expect(same.kind == .prewarmed)
+    }
+
+    @Test func `a package that is installed again while an instance waits is imported anew`()
+        throws
+    {
+        let bench = try Self.bench()
+        try Self.launch(bench)
+        try Self.awaitList(bench)
+        // As pip and dpkg do.
+        let places = "lib/site-packages"
+        let path = bench.folder.path + "/" + places
+        _ = try bench.folder.write("import g_inner; value = 'new'\n", to: places + "/.new")
+        #expect(rename(path + "/.new", path + "/g_heavy.py") == 0)
+        let launched = try Self.launch(bench)
+        #expect(launched.kind == .startedAnew)
+        #expect(launched.text == "[] new []\n")
+        // The next instance would import what was not inspected, so that is inspected first.
+        try Self.awaitList(bench)
+        let next = try Self.launch(bench)
+        #expect(next.kind == .prewarmed)
+        #expect(next.text == "['g_heavy', 'g_inner'] new []\n")
+    }
+
+    @Test func `a module that does not import any more is left to launches`() throws {
+        let bench = try Self.bench()
+        try Self.launch(bench)
+        try Self.awaitList(bench)
+        let path = bench.folder.path + "/lib/site-packages"
+        // Of another length: Python itself takes bytecode for current that is as old and as long.
+        _ = try bench.folder.write("raise ZeroDivisionError\n", to: "lib/site-packages/.new")
+        #expect(rename(path + "/.new", path + "/g_inner.py") == 0)
+        #expect(try Self.launch(bench).text == "")
+        let note = try bench.daemon.await("another list") { client in
+            try client.explain(Self.app).reasons.first {
+                $0.code == "imports_learned" && $0.text.contains("cannot be imported alone")
+            }
+        }
+        #expect(note.text.contains("g_inner"), "\(note)")
+    }
+
+    @Test func `a later launch adds to the list`() throws {
+        let bench = try Self.bench([
+            "program.py": """
+            import sys
+            print([name for name in ("g_heavy", "g_inner") if name in sys.modules])
+            for name in sys.argv[1:]: __import__(name)
+
+            """
+        ])
+        try Self.launch(bench, ["g_inner"])
+        try Self.awaitList(bench)
+        #expect(try Self.launch(bench, ["g_heavy"]).text == "['g_inner']\n")
+        let text = try bench.daemon.await("a longer list") { client in
+            let note = try client.explain(Self.app).reasons.first { $0.code == "imports_learned" }
+            return note.flatMap { $0.text.contains("2 modules") ? $0.text : nil }
+        }
+        #expect(text.contains("its instances import 2 modules"))
+        #expect(try Self.launch(bench).text == "['g_heavy', 'g_inner']\n")
+    }
+
+    @Test func `what the manifest excludes is left to launches, with what imports it`() throws {
+        let bench = try Self.bench(prewarmLines: ["ImportsExclude=g_inner"])
+        try Self.launch(bench)
+        let note = try Self.awaitList(bench)
+        #expect(note.text.contains("g_inner (ImportsExclude=), as 1 that import it"), "\(note)")
+        #expect(try Self.launch(bench).text == "[] unset []\n")
+    }
+
+    @Test func `the inspection runs as the app's user`() throws {
+        try requireOrSkip(getuid() == 0, "only root can run as another user")
+        let bench = try Self.bench(
+            [
+                "lib/site-packages/g_inner.py":
+                    "import os\nif os.getuid() != 65534 or os.getgid() != 65534: raise ImportError\n"
+            ], lines: ["User=65534", "Group=65534"])
+        try Self.launch(bench)
+        try Self.awaitList(bench)
+        #expect(try Self.launch(bench).text == "['g_heavy', 'g_inner'] unset []\n")
+    }
+
+    @Test func `a list ends with the daemon, and is learned again`() throws {
+        let bench = try Self.bench()
+        try Self.launch(bench)
+        try Self.awaitList(bench)
+        try bench.daemon.kill()
+        try bench.daemon.start()
+        try Self.launch(bench)
+        try Self.awaitList(bench)
+        #expect(try Self.launch(bench).text == "['g_heavy', 'g_inner'] unset []\n")
+    }
+
+    @Test func `what was learned can be forgotten`() throws {
+        let bench = try Self.bench()
+        try Self.launch(bench)
+        try Self.awaitList(bench)
+        guard case .done = try bench.daemon.client().call(.forgetImports(app: Self.app)) else {
+            throw TestError("another reply")
+        }
+        try bench.daemon.await("an instance without a list") { client in
+            let codes = try client.explain(Self.app).reasons.map(\.code)
+            return try !codes.contains("imports_learned") && client.paused(Self.app).count == 1
+                ? true : nil
+        }
+        #expect(try Self.launch(bench).text == "[] unset []\n")
+        try Self.awaitList(bench)
     }
 }
