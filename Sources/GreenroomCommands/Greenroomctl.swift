@@ -30,7 +30,7 @@ public struct Greenroomctl: ParsableCommand {
                 name: "Starting and ending",
                 subcommands: [
                     Launch.self, Run.self, Restart.self, Terminate.self, Kill.self,
-                    ResetFailed.self, Prewarm.self, Prepare.self,
+                    ResetFailed.self, Prewarm.self, Prepare.self, Forget.self,
                 ]),
             CommandGroup(
                 name: "States",

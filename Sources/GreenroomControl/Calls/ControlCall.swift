@@ -30,6 +30,7 @@ public enum ControlCall: Hashable, Sendable {
     case history(Control.HistoryQuery)
     /// Nil means the launches of every app.
     case forgetHistory(app: String?)
+    case forgetImports(app: String)
 }
 
 extension Control {
@@ -71,6 +72,7 @@ extension ControlCall {
         case "List": self = try Self.list(call)
         case "Verify": self = .verify(try Control.ManifestDraft.all(of: call))
         case "History": self = .history(try Control.HistoryQuery(call.parameters))
+        case "ForgetImports": self = .forgetImports(app: try Self.app(call))
         case "ForgetHistory": self = try Self.forgetHistory(call)
         case "Reload": self = try Self.plain(.reload, call)
         case "Watch":
@@ -239,6 +241,7 @@ extension ControlCall: ParametersEncodable {
         case .task(let call): call.methodName
         case .history: "History"
         case .forgetHistory: "ForgetHistory"
+        case .forgetImports: "ForgetImports"
         }
     }
 
@@ -261,7 +264,8 @@ extension ControlCall: ParametersEncodable {
         case .signal(let instance, let signal):
             writer.member("instance", instance)
             writer.member("signal", signal)
-        case .explain(let app), .resetFailed(let app), .prepare(let app), .metrics(let app):
+        case .explain(let app), .resetFailed(let app), .prepare(let app), .metrics(let app),
+            .forgetImports(let app):
             writer.member("app", app)
         case .application(let call): call.encodeMembers(to: &writer)
         case .debugPressure(let level): writer.member("level", level)

@@ -683,6 +683,9 @@ extension Control {
         # Forgets that an app has failed, and its latest starts, crashes and failures.
         method ResetFailed(app: string) -> ()
 
+        # Forgets which imports launches of the app have taught.
+        method ForgetImports(app: string) -> ()
+
         # Tells the daemon that an app will probably be launched soon (a finger is on its icon). An
         # instance is prewarmed now if the machine allows, and is not kept long. Returns at once.
         method Prepare(app: string) -> (

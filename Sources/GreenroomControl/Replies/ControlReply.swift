@@ -108,7 +108,7 @@ extension ControlReply: ParametersEncodable {
                 })
         case .explain: self = .explained(try Control.Explanation(parameters))
         case .prepare: self = .prepared(isReady: try Self.required("ready", parameters).bool())
-        case .signal, .resetFailed, .debugPressure: self = .done
+        case .signal, .resetFailed, .forgetImports, .debugPressure: self = .done
         case .history: self = .history(try Control.HistoryPage(parameters))
         case .forgetHistory:
             self = .forgotten(count: try Self.required("count", parameters).integer())

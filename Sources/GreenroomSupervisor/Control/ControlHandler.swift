@@ -16,6 +16,7 @@ final class ControlHandler: ClientHandler {
     private let applicationCalls: ApplicationCalls
     private let historyCalls: HistoryCalls
     private let taskCalls: TaskCalls
+    private let learning: ImportLearning
     private let administrationCalls: AdministrationCalls
     private let service = Control.service(version: productVersion)
 
@@ -23,6 +24,7 @@ final class ControlHandler: ClientHandler {
         requests: Requests, events: EventStream, authorization: Authorization,
         reportCalls: ReportCalls, launchCalls: LaunchCalls, instanceCalls: InstanceCalls,
         applicationCalls: ApplicationCalls, historyCalls: HistoryCalls, taskCalls: TaskCalls,
+        learning: ImportLearning,
         administrationCalls: AdministrationCalls
     ) {
         self.requests = requests
@@ -34,6 +36,7 @@ final class ControlHandler: ClientHandler {
         self.applicationCalls = applicationCalls
         self.historyCalls = historyCalls
         self.taskCalls = taskCalls
+        self.learning = learning
         self.administrationCalls = administrationCalls
     }
 
@@ -79,6 +82,10 @@ final class ControlHandler: ClientHandler {
                 ask(.prepare(installed.identifier), for: connection)
             case .metrics(let app): try reportCalls.metrics(of: app, connection)
             case .task(let call): try taskCalls.perform(call, connection)
+            case .forgetImports(let app):
+                let installed = try authorization.find(app, .control, connection.peer)
+                learning.forget(installed.identifier)
+                connection.reply(ControlReply.done)
             case .history(let query): try historyCalls.find(query, connection)
             case .forgetHistory(let app): try historyCalls.forget(app, connection)
             case .debugPressure(let level):

@@ -71,6 +71,6 @@ extension ImportLists.Abandonment {
         return .init(
             code: "imports_abandoned",
             text: "its instances import nothing before their pause: what its launches import was "
-                + "learned, but \(reason)")
+                + "learned, but \(reason) (greenroomctl forget --imports has it learned again)")
     }
 }

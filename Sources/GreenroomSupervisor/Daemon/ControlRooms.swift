@@ -62,6 +62,7 @@ struct ControlRooms {
             taskCalls: TaskCalls(
                 core: core, catalog: catalog, requests: requests, authorization: authorization,
                 work: work),
+            learning: machine.learning,
             administrationCalls: AdministrationCalls(
                 authorization: authorization, reload: reload, pressure: reclaimer.pressure,
                 checking: ManifestChecking(

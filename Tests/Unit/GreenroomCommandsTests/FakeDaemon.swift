@@ -92,7 +92,8 @@ final class FakeDaemon: Sendable {
         case .signal: .reply([ControlReply.done])
         case .describe, .status, .watch, .reload, .verify, .explain, .resetFailed, .application,
             .prepare,
-            .debugPressure, .metrics, .task, .history, .forgetHistory:
+            .debugPressure, .metrics, .task, .history, .forgetHistory,
+            .forgetImports:
             .fail(ControlError.shuttingDown)
         }
     }

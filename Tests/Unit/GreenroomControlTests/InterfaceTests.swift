@@ -6,7 +6,7 @@ import VarlinkTestSupport
 @Suite struct `The control interface` {
     @Test func `the control interface is described in Varlink's language`() {
         #expect(Control.interface.name == Control.interfaceName)
-        #expect(Control.interface.methods.count == 37)
+        #expect(Control.interface.methods.count == 38)
         #expect(Control.interface.errors.count == 11)
     }
 
@@ -56,7 +56,8 @@ import VarlinkTestSupport
                     case .describe, .list, .listAll, .prewarm, .wait, .transition, .signal,
                         .reload, .verify, .explain, .resetFailed, .application, .prepare,
                         .debugPressure,
-                        .metrics, .task, .history, .forgetHistory:
+                        .metrics, .task, .history, .forgetHistory,
+                        .forgetImports:
                         return .fail(ControlError.shuttingDown)
                     }
                 } catch {
