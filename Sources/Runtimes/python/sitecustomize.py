@@ -468,8 +468,11 @@ def _recorded(at_start, order, places):
     library, and installed ones. None, if the program has a module of its own whose name is installed, too:
     another module that needs the name would get the wrong one."""
     names, own = [], set()
+    lazy = getattr(sys.modules.get("importlib.util"), "_LazyModule", None)
     for name in dict.fromkeys(order):
         module = sys.modules.get(name)
+        if type(module) is lazy:
+            continue  # not imported yet; a look at it would import it
         if module is None or name in at_start or name == "__main__" or not _is_plain(name):
             continue
         spec = getattr(module, "__spec__", None)

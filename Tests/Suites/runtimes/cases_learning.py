@@ -97,6 +97,14 @@ def records(python, version):
     python.write("extends.py", "import g_extended.part, json\n")
     python.write("ends.py", "import json, os; os.fork() or os._exit(0); os.wait(); raise SystemExit(3)\n")
     python.write("forks.py", "import os, json, sys\nif os.fork() == 0: sys.exit(0)\nos.wait(); os._exit(0)\n")
+    python.write("lazy.py", """if True:
+        import importlib.util, json, sys
+        spec = importlib.util.find_spec("g_time")
+        spec.loader = importlib.util.LazyLoader(spec.loader)
+        sys.modules["g_time"] = module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        g_plain = __import__("g_plain")
+    """)
     environment = dict(ENVIRONMENT, PYTHONPATH=python.folder + "/site-packages")
     path = python.folder + "/recorded"
     names = record(python, ["beside/script.py", "x"], environment, python.folder, path)
@@ -112,6 +120,9 @@ def records(python, version):
     names = record(python, ["extends.py"], environment, python.folder, path)
     results.report(f"{version}: recording: a package that adds to itself, without what it adds",
                    "g_extended" in names and "json" in names and "g_extended.part" not in names, str(names))
+    names = record(python, ["lazy.py"], environment, python.folder, path)
+    results.report(f"{version}: recording: not what would be imported when it is used", "json" in names and "g_plain" in names
+                   and "g_time" not in names, str(names))
     names = record(python, ["ends.py"], environment, python.folder, path)
     results.report(f"{version}: recording: by a program that exits", "json" in names, str(names))
     names = record(python, ["forks.py"], environment, python.folder, path)
