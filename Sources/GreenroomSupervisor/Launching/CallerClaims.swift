@@ -73,7 +73,8 @@ extension Runtime {
 struct PausedState {
     private static let stack = Int(ResourceLimit.Resource.stack.rawValue)
 
-    /// Signals 32 and 33, which C libraries keep for themselves: they are not a reason for a cold
+    /// Signals 32 and 33, which C libraries keep for themselves. A caller that posix_spawn(3) has
+    /// started, by make for example, ignores them, and so does its app; that is no reason for a cold
     /// launch.
     static let innerSignals: UInt64 = 3 << 31
 
