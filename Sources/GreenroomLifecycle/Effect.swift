@@ -91,6 +91,8 @@ public enum Occurrence: Hashable, Sendable {
     /// The program is the one that it was about to start, if that is known.
     case demoted(
         InstanceIdentifier, AppIdentifier, DepthFault, program: String?, isEverywhere: Bool)
+    /// The app is seen to open this many libraries after main, more than were known.
+    case librariesLearned(AppIdentifier, count: Int)
     /// The app is not prewarmed before `until`, and a client cannot launch it in the background.
     case crashLooped(AppIdentifier, until: Instant)
     case restartScheduled(AppIdentifier, at: Instant)
@@ -138,6 +140,9 @@ public enum Effect: Hashable, Sendable {
     /// The instance's channel is lost, so find out in another way when it starts (`Event.started`):
     /// it closes its end of the channel then.
     case awaitStart(InstanceIdentifier)
+    /// Look which libraries the instance opens after main, while it starts, and send
+    /// `Event.librariesLearned` with the same lesson.
+    case learnLibraries(InstanceIdentifier, LibraryLesson)
     case freeze(InstanceIdentifier)
     /// Stop what else runs in a paused instance. Only the kernel's freezer does that unnoticed.
     case freezePaused(InstanceIdentifier)
@@ -248,7 +253,8 @@ extension Lifecycle {
             .report(
                 .stateChanged(id, app, from: from, to: to, inBackground: isInBackground(id)))
         case .spawn(_, _, .prewarm), .answer, .report, .save, .erase, .saveApp, .eraseApp,
-            .saveTasks, .awaitStart, .freeze, .freezePaused, .thaw, .terminate, .kill, .release,
+            .saveTasks, .awaitStart, .learnLibraries, .freeze, .freezePaused, .thaw, .terminate,
+            .kill, .release,
             .applyPriority, .awaitConnection, .ignoreConnections, .notify, .inspectTracer,
             .inspectConditions, .inspectFileLocks, .inspectConnections, .keepState, .refuseState,
             .deleteState, .handOverState, .keepSessions, .noteVersion, .pageOut,

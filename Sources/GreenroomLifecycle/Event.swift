@@ -50,6 +50,9 @@ public enum Event: Hashable, Sendable {
     case exited(InstanceIdentifier, ExitStatus)
     /// No process of the instance is left.
     case emptied(InstanceIdentifier)
+    /// Answers `Effect.learnLibraries`: how many libraries are known to be opened after main. It is
+    /// complete if the instance was looked at for as long as a start takes.
+    case librariesLearned(LibraryLesson, count: Int, isComplete: Bool)
     /// What was found of the instance, where nobody can tell what has happened to it.
     case reconciled(InstanceIdentifier, found: Finding)
     case becameStale(InstanceIdentifier)
@@ -154,11 +157,13 @@ extension Lifecycle {
                 id, byteCount: byteCount, hasOtherThreads: hasOtherThreads, isTooEarly: isTooEarly)
         case .started(let id, let reason): started(id, anew: reason)
         case .channelLost(let id): channelLost(id)
-        case .becameReady(let id): becameReady(id)
+        case .becameReady(let id): readinessReported(id)
         case .frozen(let id): wasFrozen(id)
         case .freezeFailed(let id): freezeFailed(id)
         case .exited(let id, let status): exited(id, status)
         case .emptied(let id): emptied(id)
+        case .librariesLearned(let lesson, let count, let isComplete):
+            librariesLearned(lesson, count: count, isComplete: isComplete)
         case .reconciled(let id, let finding): reconciled(id, finding)
         case .becameStale(let id): becameStale(id)
         case .misfired(let id, let misfire): misfired(id, misfire)
@@ -223,7 +228,8 @@ extension Event {
         case .requested, .policyChanged, .appInstalled, .appRemoved, .loggedIn,
             .requestAbandoned, .spawnFailed, .paused, .channelLost, .becameReady, .frozen,
             .freezeFailed, .exited,
-            .emptied, .reconciled, .becameStale, .misfired, .memoryMeasured, .pressureChanged,
+            .emptied, .librariesLearned, .reconciled, .becameStale, .misfired, .memoryMeasured,
+            .pressureChanged,
             .deadlineReached,
             .restored, .shutdownRequested, .connectionArrived,
             .acknowledged, .tracerInspected, .sessionLockChanged,

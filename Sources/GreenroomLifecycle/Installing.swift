@@ -52,6 +52,7 @@ extension Lifecycle {
             $0.restartCount = 0
             $0.restartStreak = 0
         }
+        self[app].libraries = .none
         triggers[app] = nil
         schedule.needsReview = true
         reviewSocket(of: app)

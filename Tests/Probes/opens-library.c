@@ -1,6 +1,7 @@
 /// Opens a library after main, as programs open plug-ins. With -DLIBRARY, the library, whose
 /// constructor can also do what forbids to open it early: -DCALLS_BACK, -DOPENS_FILE, -DSTARTS_THREAD,
-/// -DSTARTS_PROGRAM, -DENDS. Prints OPENED_AS, which the constructor reads.
+/// -DSTARTS_PROGRAM, -DENDS. The constructor reads OPENED_AS, which is otherwise -DNUMBER. With
+/// PROBE_WAITS in its environment, the program then waits for the end of its input.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -9,6 +10,9 @@
 #include <unistd.h>
 
 #ifdef LIBRARY
+#ifndef NUMBER
+#define NUMBER 1
+#endif
 static int opened_by; // the process that ran the constructor, and how often it did
 static void say_end(void) { printf("the library ends\n"); }
 int probe_of_program(void);
@@ -18,7 +22,8 @@ static void *wait_for_ever(void *nothing) {
 }
 
 __attribute__((constructor)) static void open_library(void) {
-    opened_by++;
+    const char *number = getenv("OPENED_AS");
+    opened_by += number ? atoi(number) : NUMBER;
     atexit(say_end);
 #ifdef CALLS_BACK
     opened_by += probe_of_program();
@@ -58,6 +63,8 @@ int main(int argc, char **argv) {
     int (*opened)(void) = library ? (int (*)(void))dlsym(library, "probe_opened") : NULL;
     printf("opened: %d, argument: %s, LIST=%s\n", opened ? opened() : -1, argv[1],
            getenv("GREENROOM_LIBRARIES") ? "set" : "");
+    fflush(stdout);
+    while (getenv("PROBE_WAITS") && getchar() != EOF) {}
     return 0;
 }
 #endif

@@ -198,6 +198,7 @@ extension Control.Word<Control.PrewarmDepth> {
     var place: String {
         switch known {
         case .main: "before main"
+        case .libraries: "before main, with its libraries open"
         case .runtime: "after its interpreter's boot"
         case .declared: "where its program chose to"
         case nil: "at " + rawValue.harmless

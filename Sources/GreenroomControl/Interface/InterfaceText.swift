@@ -82,6 +82,8 @@ extension Control {
         type PrewarmDepth (
           # Its program is paused before main.
           main,
+          # The same, with the libraries open that it was seen to open after main.
+          libraries,
           # Its interpreter has booted, and is paused before it looks at its program.
           runtime,
           # Its program pauses itself, where it chose to.

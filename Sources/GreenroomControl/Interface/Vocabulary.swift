@@ -38,6 +38,7 @@ extension Control {
     /// How far an app is prewarmed.
     public enum PrewarmDepth: String, CaseIterable, Sendable {
         case main
+        case libraries
         case runtime
         case declared
     }

@@ -217,6 +217,7 @@ extension Lifecycle {
         }
         noteStart(id, anew: reason)
         beganRunning(id)
+        learnLibraries(of: id)
     }
 
     /// The launch is decided: its answer comes first, then readiness and the refill.

@@ -1,11 +1,12 @@
 // How far prewarming goes. An app is prewarmed to the depth that its description names, as long as
 // that works:
 //
-//   a prewarm ends before its pause, takes too long, pauses somewhere else, or starts a program
+//   a prewarm ends before its pause, takes too long, pauses somewhere else, starts a program,
+//   changes its process, or starts threads although it would not before main
 //                             → the app pauses before main in that environment
 //   the same in a second environment, or in the app's own
 //                             → the app pauses before main
-//   `anewLimit` launches in a row were started anew
+//   `anewLimit` launches in a row were started anew, or launches are ready no sooner
 //                             → the same, because the depth saves nothing
 //   the app's files or its manifest change, or a client resets the app
 //                             → another chance
@@ -13,14 +14,15 @@
 // A launch that was started anew is a right launch: the paused process executed the launch's words
 // in its own place, because it could not go on as the launch.
 
-/// How far a prewarm goes, the least first. Raw values are kept in the runtime state.
-public enum PrewarmDepth: UInt8, CaseIterable, Comparable, Sendable {
+/// How far a prewarm goes. Raw values are kept in the runtime state.
+public enum PrewarmDepth: UInt8, CaseIterable, Sendable {
     /// Before the program's main.
     case main = 0
     /// After an interpreter has booted, and before it looks at its program.
     case runtime = 1
-
-    public static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
+    /// Before main, with the libraries open that the program was seen to open after it
+    /// (`LearnedLibraries`).
+    case libraries = 2
 }
 
 /// Why an app is not prewarmed as deep as its description says. Raw values are kept in the runtime
@@ -36,6 +38,12 @@ public enum DepthFault: UInt8, CaseIterable, Sendable {
     case startsPrograms = 3
     /// Launches in a row were started anew.
     case startsAnew = 4
+    /// A library changed something that is lost when the instance is launched.
+    case changesProcess = 5
+    /// A library started a thread.
+    case startsThreads = 6
+    /// Launches were ready no sooner than from main.
+    case savesNothing = 7
 }
 
 /// Why a paused process executed the launch's words instead of going on. Raw values are kept in the
@@ -90,9 +98,17 @@ extension Lifecycle {
 
     /// How far the app is prewarmed in that environment.
     public func depth(of app: AppIdentifier, _ key: EnvironmentKey) -> PrewarmDepth {
-        guard let description = directory[app]?.description else { return .main }
-        guard let demotion = demotion(of: app) else { return description.depth }
-        return demotion.environmentKey.map { $0 == key } ?? true ? .main : description.depth
+        guard let description = directory[app]?.description, !isDemoted(app, key) else {
+            return .main
+        }
+        let lacksLibraries = description.depth == .libraries && libraryCount(of: app, key) == 0
+        return lacksLibraries ? .main : description.depth
+    }
+
+    /// Whether the app pauses before main in that environment because its depth failed.
+    func isDemoted(_ app: AppIdentifier, _ key: EnvironmentKey) -> Bool {
+        guard let demotion = demotion(of: app) else { return false }
+        return demotion.environmentKey.map { $0 == key } ?? true
     }
 
     /// Why the installed generation of the app is prewarmed less deep than its description says;
@@ -109,7 +125,7 @@ extension Lifecycle {
     ///
     /// - Returns: false if the depth is not to blame.
     mutating func demote(_ record: InstanceRecord, _ fault: DepthFault) -> Bool {
-        guard record.depth > .main, record.state == .prewarming else { return false }
+        guard record.depth != .main, record.state == .prewarming else { return false }
         guard record.generation == directory[record.app]?.description?.generation else {
             return false
         }
@@ -119,22 +135,24 @@ extension Lifecycle {
         return true
     }
 
-    /// The instance was about to start a program or a process before its pause. Its end may be
-    /// reported before this.
-    mutating func startedPrograms(_ record: InstanceRecord, _ program: String?) {
+    /// The instance misfired before its pause, beyond main. Its end may be reported before this.
+    mutating func misfiredBeyondMain(
+        _ record: InstanceRecord, _ fault: DepthFault, _ program: String?
+    ) {
         guard record.generation == directory[record.app]?.description?.generation else { return }
-        demote(record.app, record, .startsPrograms, program)
+        demote(record.app, record, fault, program)
         wantRefill(of: record.app)
         if record.state == .prewarming { end(record.instance, .prewarmFailed, gently: false) }
     }
 
-    private mutating func demote(
+    mutating func demote(
         _ app: AppIdentifier, _ record: InstanceRecord, _ fault: DepthFault,
         _ program: String? = nil
     ) {
         let known = demotion(of: app)
         let isEverywhere =
-            fault == .startsAnew || record.environmentKey == self[app].description?.environmentKey
+            fault == .startsAnew || fault == .savesNothing
+            || record.environmentKey == self[app].description?.environmentKey
             || known.map { $0.environmentKey != record.environmentKey } ?? false
         let demotion = DepthRecord.Demotion(
             generation: record.generation,
@@ -148,7 +166,7 @@ extension Lifecycle {
         guard let entry = directory[app] else { return }
         for id in entry.pool + entry.filling where id != record.instance {
             let other = self[id].record
-            if other.depth > depth(of: app, other.environmentKey) {
+            if other.depth != .main, depth(of: app, other.environmentKey) == .main {
                 end(id, .poolTrimmed, gently: false)
             }
         }
@@ -157,7 +175,7 @@ extension Lifecycle {
     /// A launch from the pool has started, perhaps anew.
     mutating func noteStart(_ id: InstanceIdentifier, anew reason: AnewReason?) {
         let record = self[id].record
-        guard record.depth > .main, directory[record.app] != nil else { return }
+        guard record.depth == .runtime, directory[record.app] != nil else { return }
         guard let reason else {
             if self[record.app].record.depth.anewStreak > 0 {
                 updateApp(record.app) { $0.depth.anewStreak = 0 }

@@ -71,14 +71,20 @@ extension Lifecycle {
         guard let record = table[id]?.record, record.launchedAt == nil,
             let entry = directory[record.app]
         else { return }
+        // What an interpreter does when it boots, and a library when it is opened, it does not do
+        // before main.
+        if record.depth != .main {
+            switch misfire {
+            case .startsPrograms(let program):
+                return misfiredBeyondMain(record, .startsPrograms, program)
+            case .changesProcess: return misfiredBeyondMain(record, .changesProcess, nil)
+            case .secureExecution: break
+            }
+        }
         // Another environment may bring other libraries. The app is not to blame for a caller's
         // libraries.
         if misfire == .changesProcess, record.environmentKey != entry.description?.environmentKey {
             return
-        }
-        // What an interpreter starts when it boots, it does not start before main.
-        if case .startsPrograms(let program) = misfire, record.depth > .main {
-            return startedPrograms(record, program)
         }
         report(.misfired(id, record.app, misfire))
         updateApp(record.app) {

@@ -50,6 +50,12 @@ extension Lifecycle {
         if isTooEarly, demote(instance.record, .pausedElsewhere) {
             return end(id, .prewarmFailed, gently: false)
         }
+        // Before main it had no other thread, or its libraries would not have been learned.
+        if hasOtherThreads, instance.record.depth == .libraries,
+            demote(instance.record, .startsThreads)
+        {
+            return end(id, .prewarmFailed, gently: false)
+        }
         resize(id, to: byteCount)
         let measured = self[id].record.byteCount
         updateApp(app) { [now] in

@@ -132,6 +132,8 @@ struct App: Hashable, Sendable {
     var formerKeys: [EnvironmentKey] = []
     /// A launch has brought the pool's environment. One that nobody has brought is not kept.
     var isPoolKeyUsed = false
+    /// What was learned of the libraries that the app opens after main.
+    var libraries = Boxed<LearnedLibraries>.none
 
     func knows(_ key: EnvironmentKey) -> Bool { key == poolKey || formerKeys.contains(key) }
 }

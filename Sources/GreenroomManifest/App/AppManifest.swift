@@ -101,6 +101,8 @@ public struct AppManifest: Hashable, Sendable {
     public enum Depth: String, CaseIterable, Sendable {
         case none
         case main
+        /// Before main, with the libraries open that the program opens after it.
+        case libraries
         /// After an interpreter has booted.
         case runtime
         /// Where the program calls `greenroom_prewarm_pause`.

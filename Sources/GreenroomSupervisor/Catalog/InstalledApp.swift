@@ -42,6 +42,8 @@ final class InstalledApp {
     struct Depth {
         /// How the interpreter is started; nil: the program pauses before main.
         var start: RuntimeStart?
+        /// Whether the libraries that the program opens after main are opened before the pause.
+        var opensLibraries = false
         /// The daemon's files that run in the interpreter.
         let files: [InspectedFile]
         /// For a script, the words of its process up to the script.
@@ -53,6 +55,8 @@ final class InstalledApp {
         let objection: Ineligibility?
 
         static let main = Depth(start: nil, files: [], scriptWords: [], objection: nil)
+        static let libraries = Depth(
+            start: nil, opensLibraries: true, files: [], scriptWords: [], objection: nil)
     }
 
     /// What the app's launches may teach about its imports.

@@ -25,7 +25,7 @@ struct Descriptions {
     func description(for peer: Peer) -> Control.Description {
         var description = Control.Description(
             version: productVersion, processId: getpid(),
-            features: ["prewarm.main", "prewarm.runtime", "watch.after"],
+            features: ["prewarm.main", "prewarm.libraries", "prewarm.runtime", "watch.after"],
             degraded: degradations.notes)
         var surroundings = surroundings
         surroundings.spawnerProcessId = spawner.process

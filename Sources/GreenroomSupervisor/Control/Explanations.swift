@@ -75,6 +75,7 @@ struct Explanations {
         }
         if let demotion = core.lifecycle.demotion(of: app.identifier) {
             let name = app.identifier.rawValue
+            let words = demotion.fault.words(at: app.description.depth)
             let range =
                 demotion.environmentKey == nil
                 ? "it pauses before main"
@@ -82,8 +83,17 @@ struct Explanations {
             reasons.append(
                 .init(
                     code: demotion.fault.code,
-                    text: "\(range), because \(demotion.fault.words), until its files change "
+                    text: "\(range), because \(words), until its files change "
                         + "(greenroomctl reset-failed \(name) tries again)"))
+        }
+        let key = record?.poolKey ?? app.description.environmentKey
+        if core.lifecycle.depth(of: app.identifier, key) == .libraries {
+            let libraries = core.lifecycle.libraryCount(of: app.identifier, key)
+            reasons.append(
+                .init(
+                    code: "libraries",
+                    text: "\(libraries) librar\(libraries == 1 ? "y" : "ies") that it opens after "
+                        + "main are opened before its pause"))
         }
         if let depth = record?.depth, let reason = depth.latestAnew {
             reasons.append(

@@ -66,7 +66,7 @@ extension ImportLists.Abandonment {
             switch self {
             case .notInspected: "it could not be inspected"
             case .failed(.startsAnew): "launches were started anew"
-            case .failed(let fault): "with it, \(fault.words)"
+            case .failed(let fault): "with it, \(fault.words(at: .runtime))"
             }
         return .init(
             code: "imports_abandoned",

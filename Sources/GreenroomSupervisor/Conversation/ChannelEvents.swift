@@ -133,7 +133,7 @@ final class ChannelEvents {
             let state = core.lifecycle.instance(instance.identifier)?.state
             if state == .prewarming {
                 instance.hasPausedTooEarly =
-                    pause.reason == .main && isDeep(instance.identifier)
+                    pause.reason == .main && hasInterpreter(instance.identifier)
                 contexts.noticePause(
                     of: instance, threadCount: Int(pause.threadCount))
                 paused(instance)
@@ -175,8 +175,8 @@ final class ChannelEvents {
         return lost(instance)
     }
 
-    private func isDeep(_ identifier: InstanceIdentifier) -> Bool {
-        (core.lifecycle.instance(identifier)?.depth ?? .main) > .main
+    private func hasInterpreter(_ identifier: InstanceIdentifier) -> Bool {
+        core.lifecycle.instance(identifier)?.depth == .runtime
     }
 
     private func isApplication(_ instance: Instance) -> Bool {

@@ -45,6 +45,8 @@ final class Effects: EffectPerformer {
             processes.spawn(instance, of: app, for: purpose)
         case .go(let instance, let request, let terms):
             processes.launcher.go(instance, for: request, terms)
+        case .learnLibraries(let instance, let lesson):
+            processes.learner.begin(instance, lesson)
         case .awaitStart(let instance): processes.launcher.awaitStart(of: instance)
         case .freeze(let instance): processes.freezer.freeze(instance)
         case .freezePaused(let instance): processes.freezer.freezePaused(instance)

@@ -7,6 +7,7 @@ struct LaunchingRooms {
     let directories: CredentialDirectories
     let handover: CredentialHandover
     let staleness: StalenessWatcher
+    let learner: LibraryLearner
     let inspector: PausedInspector
     let output: AppOutput
     let readiness: ReadinessListener?
@@ -29,8 +30,10 @@ struct LaunchingRooms {
             core: core, catalog: catalog, instances: instances, directories: directories,
             messenger: shared.messenger, log: shared.log)
         staleness = try StalenessWatcher(core: core, instances: instances)
+        learner = LibraryLearner(
+            core: core, catalog: catalog, instances: instances, calls: shared.calls)
         inspector = PausedInspector(
-            staleness: staleness, calls: shared.calls, instances: instances)
+            staleness: staleness, learner: learner, calls: shared.calls, instances: instances)
         output = AppOutput(
             instances: instances, directory: options.runtimeDirectory + "/output",
             hasJournal: prepared.environment.contains { $0.hasPrefix("JOURNAL_STREAM=") },
@@ -52,7 +55,7 @@ struct LaunchingRooms {
             directory: options.runtimeDirectory + "/imports", log: shared.log,
             disposer: prepared.disposal.disposer)
         orders = SpawnOrders(
-            contexts: contexts, output: output, shimPath: options.shimPath,
+            contexts: contexts, output: output, learner: learner, shimPath: options.shimPath,
             containers: shared.containers, sockets: sockets, handover: handover,
             appLaunches: appLaunches, records: importRecords, log: shared.log)
         launcher = Launcher(

@@ -34,7 +34,8 @@ struct MachineRooms {
         installer = AppInstaller(
             core: core, catalog: catalog, loader: loader, sockets: launching.sockets,
             states: conversation.states, contexts: launching.contexts,
-            staleness: launching.staleness, timers: timers, paths: paths,
+            staleness: launching.staleness, learner: launching.learner, timers: timers,
+            paths: paths,
             work: conversation.work, reporter: shared.reporter, log: log)
         learning = ImportLearning(
             core: core, catalog: catalog, lists: shared.importLists,

@@ -6,6 +6,7 @@ internal import Systemd
 struct Processes {
     let instances: InstanceTable
     let launcher: Launcher
+    let learner: LibraryLearner
     let freezer: Freezer
     let priorities: PriorityWriter
     let pressure: PressureWatcher

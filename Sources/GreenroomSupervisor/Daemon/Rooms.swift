@@ -32,6 +32,7 @@ final class Rooms {
             records: RecordKeeping(records: shared.records, reporter: shared.reporter),
             processes: Processes(
                 instances: shared.instances, launcher: launching.launcher,
+                learner: launching.learner,
                 freezer: memory.freezer, priorities: memory.reclaimer.priorities,
                 pressure: memory.reclaimer.pressure, paths: machine.paths,
                 temporaryFolders: shared.temporaryFolders),

@@ -24,6 +24,7 @@ extension AppInstaller {
 
     func remove(_ app: AppIdentifier) {
         contexts.forgetPause(of: app)
+        learner.forget(app)
         core.handle(.appRemoved(app))
         sockets.forget(app)
     }

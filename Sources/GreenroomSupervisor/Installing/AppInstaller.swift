@@ -16,6 +16,7 @@ final class AppInstaller {
     let states: KeptStates
     let contexts: LaunchContexts
     private let staleness: StalenessWatcher
+    let learner: LibraryLearner
     private let timers: AppTimers
     private let paths: AppPaths
     private let work: BackgroundWork
@@ -33,6 +34,7 @@ final class AppInstaller {
     init(
         core: Core, catalog: AppCatalog, loader: AppLoader, sockets: ListeningSockets,
         states: KeptStates, contexts: LaunchContexts, staleness: StalenessWatcher,
+        learner: LibraryLearner,
         timers: AppTimers, paths: AppPaths, work: BackgroundWork, reporter: Reporter, log: Log
     ) {
         self.core = core
@@ -42,6 +44,7 @@ final class AppInstaller {
         self.states = states
         self.contexts = contexts
         self.staleness = staleness
+        self.learner = learner
         self.timers = timers
         self.paths = paths
         self.work = work

@@ -28,11 +28,12 @@ final class SpawnOrders {
     private let log: Log
     private let contexts: LaunchContexts
     private let output: AppOutput
+    private let learner: LibraryLearner
     private let shimPath: String
     private let containers: Containers
 
     init(
-        contexts: LaunchContexts, output: AppOutput, shimPath: String,
+        contexts: LaunchContexts, output: AppOutput, learner: LibraryLearner, shimPath: String,
         containers: Containers, sockets: ListeningSockets, handover: CredentialHandover,
         appLaunches: AppLaunches, records: ImportRecords, log: Log
     ) {
@@ -43,6 +44,7 @@ final class SpawnOrders {
         self.log = log
         self.contexts = contexts
         self.output = output
+        self.learner = learner
         self.shimPath = shimPath
         self.containers = containers
     }
@@ -86,6 +88,13 @@ final class SpawnOrders {
                 interpreter = (paused.namedPath, start.words)
                 // The interpreter itself, and nothing that it might run.
                 executions = 1
+            } else if depth == .libraries {
+                let paths = learner.libraries(
+                    for: LibraryLesson(
+                        app: app.identifier, generation: app.description.generation,
+                        environmentKey: key))
+                environment.append(
+                    "\(PrewarmEnvironment.librariesName)=\(paths.joined(separator: ":"))")
             }
         } else {
             environment.append("ActivePrewarm=1")
@@ -137,10 +146,11 @@ final class SpawnOrders {
                 on: app.environment.strings, extraNames: app.environment.extraKeyNames,
                 runtime: app.environment.runtime)
         }
-        // The spawner sets these variables itself.
+        // The spawner sets the first two itself.
         environment.removeAll {
             $0.hasPrefix(PrewarmEnvironment.channelName + "=")
                 || $0.hasPrefix(PrewarmEnvironment.writtenName + "=")
+                || $0.hasPrefix(PrewarmEnvironment.librariesName + "=")
         }
         return environment
     }

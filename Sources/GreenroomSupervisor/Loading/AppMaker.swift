@@ -40,7 +40,9 @@ struct AppMaker {
             of: manifest, program, lookups.words(command), identity, environment, desktop,
             try sockets(of: manifest))
         addDetails(of: manifest, to: app)
-        app.description.depth = program.depth.start == nil ? .main : .runtime
+        app.description.depth =
+            program.depth.start != nil
+            ? .runtime : program.depth.opensLibraries ? .libraries : .main
         app.desktop = desktop
         app.isDesktopOnly = isDesktopOnly
         // A generation is a promise that paused instances are still what they should be. The

@@ -2,7 +2,8 @@ internal import GreenroomLinux
 internal import GreenroomManifest
 
 /// Chooses how far an app is prewarmed: after its interpreter's boot, if its program is a known
-/// interpreter or a script of one, and nothing speaks against it; else before main.
+/// interpreter or a script of one, and nothing speaks against it; else before main, with the
+/// libraries that a program opens after main if it is no interpreter.
 extension InstalledApp.Depth {
     /// - Parameters:
     ///   - command: the words of the app's program.
@@ -18,6 +19,9 @@ extension InstalledApp.Depth {
         guard manifest.kind != .applicationKit else { return }
         switch manifest.prewarm.depth {
         case .none, .main, .declared, .applicationMain: return
+        case .libraries:
+            self = Self.libraries(facts)
+            return
         case .runtime, .auto: break
         }
         let isAsked = manifest.prewarm.depth == .runtime
@@ -26,6 +30,8 @@ extension InstalledApp.Depth {
                 self = .refused(.frontEndOfR(path))
             } else if isAsked {
                 self = .refused(.noRuntime(facts.executable))
+            } else {
+                self = Self.libraries(facts)
             }
             return
         }
@@ -66,6 +72,12 @@ extension InstalledApp.Depth {
             let parts = $0.split(separator: "/")
             return parts.last == "Rscript" || parts.suffix(2).elementsEqual(["bin", "R"])
         }
+    }
+
+    /// musl initializes no library before main, so there none can be opened.
+    private static func libraries(_ facts: ExecutableFacts) -> Self {
+        let hasMusl = facts.files.contains { $0.role == .loader && $0.path.contains("/ld-musl-") }
+        return hasMusl ? .main : .libraries
     }
 
     private static func refused(_ objection: InstalledApp.Ineligibility) -> Self {

@@ -10,6 +10,7 @@ internal import Systemd
 @LoopActor
 final class PausedInspector {
     private let staleness: StalenessWatcher
+    private let learner: LibraryLearner
     private let calls: DetachedCalls
     private let instances: InstanceTable
 
@@ -26,8 +27,12 @@ final class PausedInspector {
         case unanswered
     }
 
-    init(staleness: StalenessWatcher, calls: DetachedCalls, instances: InstanceTable) {
+    init(
+        staleness: StalenessWatcher, learner: LibraryLearner, calls: DetachedCalls,
+        instances: InstanceTable
+    ) {
         self.staleness = staleness
+        self.learner = learner
         self.calls = calls
         self.instances = instances
     }
@@ -102,6 +107,7 @@ final class PausedInspector {
             let stayed = staleness.gotWatches(watches(job), for: instance.identifier)
             let isUsable = areCurrent && isUnchanged && stayed && instance.isAlive
             instance.isInspected = isUsable
+            if isUsable { learner.notePause(of: instance, mapped) }
             finish(instance, isUsable ? .usable : .stale)
         }
     }

@@ -23,6 +23,7 @@ extension Reporter {
         case .misfired(let instance, let app, let misfire): misfired(instance, app, misfire)
         case .demoted(let instance, let app, let fault, let program, let isEverywhere):
             demoted(instance, app, fault, program, isEverywhere)
+        case .librariesLearned(let app, let count): librariesLearned(app, count)
         case .crashLooped(let app, let until): crashLooped(app, until)
         case .restartScheduled(let app, let at): restartScheduled(app, at)
         case .failed(let app, let failure): gaveUp(app, failure)
@@ -253,10 +254,18 @@ extension Reporter {
     ) {
         let name = program.map { " (\($0))" } ?? ""
         let range = isEverywhere ? "it" : "with that caller's environment it"
+        let words = fault.words(at: catalog[app]?.description.depth ?? .runtime)
         log.line(
             app, .notice,
-            "\(app): \(fault.words)\(name), so \(range) pauses before main until its files change",
+            "\(app): \(words)\(name), so \(range) pauses before main until its files change",
             fields(app, instance), as: .prewarmingFailed)
+    }
+
+    private func librariesLearned(_ app: AppIdentifier, _ count: Int) {
+        log.line(
+            app, .debug,
+            "\(app) opens \(count) libraries after main: they are opened before its next pauses",
+            ["app": app.rawValue])
     }
 
     private func crashLooped(_ app: AppIdentifier, _ until: Instant) {

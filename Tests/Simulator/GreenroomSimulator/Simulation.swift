@@ -78,7 +78,9 @@ struct Simulation: Sendable {
         guard dice.percent(50) else {
             app.acknowledges = false
             app.scenes = .unsupported
-            app.depth = (app.generation + UInt64(number)) % 4 == 0 ? .main : .runtime
+            app.depth =
+                [.main, .runtime, .libraries, .runtime][
+                    Int((app.generation + UInt64(number)) % 4)]
             return
         }
         app.acknowledges = true
@@ -137,6 +139,7 @@ struct Simulation: Sendable {
             world.spawn(id, app, purpose, at: now)
         case .go(let id, _, _): world.go(id, at: now)
         case .awaitStart(let id): world.awaitStart(id, at: now)
+        case .learnLibraries(let id, let lesson): world.learnLibraries(id, lesson, at: now)
         case .freeze(let id): world.freeze(id, at: now)
         case .freezePaused(let id): world.freezePaused(id, at: now)
         case .thaw(let id): world.thaw(id)
@@ -288,7 +291,8 @@ extension Effect {
     fileprivate var isSave: Bool {
         switch self {
         case .save, .saveApp, .saveTasks: true
-        case .erase, .eraseApp, .spawn, .go, .awaitStart, .freeze, .freezePaused, .thaw,
+        case .erase, .eraseApp, .spawn, .go, .awaitStart, .learnLibraries, .freeze, .freezePaused,
+            .thaw,
             .terminate, .kill, .release,
             .applyPriority, .answer, .report, .awaitConnection, .ignoreConnections, .tell,
             .notify, .deliver, .inspectTracer, .inspectConditions, .inspectFileLocks,

@@ -6,6 +6,8 @@ public struct Tally: Sendable {
     public private(set) var anewReasons: [AnewReason: Int] = [:]
     /// Apps that were prewarmed less deep from then on.
     public internal(set) var demotions: [DepthFault: Int] = [:]
+    /// Prewarms that opened libraries.
+    public internal(set) var libraryPrewarms = 0
     public private(set) var coldReasons: [ColdReason: Int] = [:]
     public private(set) var exits: [ExitReason: Int] = [:]
     public internal(set) var restarts = 0
@@ -33,6 +35,7 @@ public struct Tally: Sendable {
         anewReasons.merge(other.anewReasons, uniquingKeysWith: +)
         demotions.merge(other.demotions, uniquingKeysWith: +)
         exits.merge(other.exits, uniquingKeysWith: +)
+        libraryPrewarms += other.libraryPrewarms
         restarts += other.restarts
         appRestarts += other.appRestarts
         failures += other.failures

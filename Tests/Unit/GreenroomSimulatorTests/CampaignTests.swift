@@ -31,6 +31,7 @@ import Testing
         for outcome in RunOutcome.allCases {
             #expect(campaign.tally.runOutcomes[outcome] ?? 0 > 0, "\(outcome)")
         }
+        #expect(campaign.tally.libraryPrewarms > 0)
         #expect(campaign.tally.restarts > 0)
         #expect(campaign.tally.appRestarts > 0)
         #expect(campaign.tally.failures > 0)

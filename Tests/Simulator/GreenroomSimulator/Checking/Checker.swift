@@ -33,6 +33,8 @@ struct Checker: Sendable {
     var sentSignals: [InstanceIdentifier: Set<UInt8>] = [:]
     var crashLoopUntil: [AppIdentifier: Instant] = [:]
     var tally = Tally()
+    /// For which prewarms the shell has seen libraries that are opened after main.
+    var learned: Set<LibraryLesson> = []
     /// The number of prewarms of an app since something last gave a reason for one.
     var churn: [AppIdentifier: (since: Instant, count: Int)] = [:]
     var prewarmedBytes: UInt64 = 0

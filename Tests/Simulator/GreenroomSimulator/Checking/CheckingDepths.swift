@@ -3,21 +3,32 @@ import GreenroomLifecycle
 /// How far apps are prewarmed.
 extension Checker {
     /// No prewarm goes deeper than the description says, and none as deep as one that has failed
-    /// in the same environment, or anywhere if that is on record.
-    func checkDepth(
+    /// in the same environment, or anywhere if that is on record. Libraries are opened only after
+    /// they were seen, with the same environment. (A new supervisor has forgotten them.)
+    mutating func checkDepth(
         _ depth: PrewarmDepth, of app: AppIdentifier, _ key: EnvironmentKey
     ) throws(Violation) {
         let description = installed[app]!
-        try require(depth <= description.depth, "prewarmed \(app) deeper than its description says")
+        try require(
+            depth == .main || depth == description.depth,
+            "prewarmed \(app) deeper than its description says")
+        let lesson = LibraryLesson(
+            app: app, generation: description.generation, environmentKey: key)
+        let lacksLibraries = description.depth == .libraries && depth == .main
+        if depth == .libraries {
+            try require(learned.contains(lesson), "\(app) opens libraries that nobody has seen")
+            tally.libraryPrewarms += 1
+        }
         guard let demotion = savedApps[app]?.depth.demotion,
             demotion.generation == description.generation
         else {
             return try require(
-                depth == description.depth, "prewarmed \(app) less deep than it can be")
+                depth == description.depth || lacksLibraries,
+                "prewarmed \(app) less deep than it can be")
         }
         let applies = demotion.environmentKey == nil || demotion.environmentKey == key
         try require(
-            depth == (applies ? .main : description.depth),
+            depth == (applies ? .main : description.depth) || lacksLibraries,
             "prewarmed \(app) to \(depth) after \(demotion.fault)")
     }
 
@@ -26,18 +37,34 @@ extension Checker {
         _ id: InstanceIdentifier, _ app: AppIdentifier, _ fault: DepthFault, _ event: Event
     ) throws(Violation) {
         tally.demotions[fault, default: 0] += 1
-        try require(saved[id]?.depth == .runtime, "\(app) was demoted for \(id), which is not deep")
+        try require(saved[id]?.depth != .main, "\(app) was demoted for \(id), which is not deep")
         try require(
             savedApps[app]?.depth.demotion?.fault == fault, "\(app) was demoted without a record")
         let isCause =
             switch (fault, event) {
             case (.ended, .exited), (.ended, .channelLost), (.ended, .reconciled),
                 (.pausedElsewhere, .paused), (.timedOut, .deadlineReached),
-                (.startsPrograms, .misfired), (.startsAnew, .started):
+                (.startsPrograms, .misfired), (.startsAnew, .started),
+                (.changesProcess, .misfired), (.startsThreads, .paused),
+                (.savesNothing, .becameReady):
                 true
             case _: false
             }
         try require(isCause, "\(app) was demoted as \(fault) by \(event)")
+    }
+
+    /// The shell looks at launches from the pool, of apps that may be prewarmed so deep.
+    func checkLesson(_ id: InstanceIdentifier, _ lesson: LibraryLesson) throws(Violation) {
+        guard let record = saved[id] else { throw Violation("nothing to learn from \(id)") }
+        try require(
+            record.app == lesson.app && record.generation == lesson.generation
+                && record.environmentKey == lesson.environmentKey
+                && record.launchKind == .prewarmed,
+            "learns from \(id), which is another instance or was launched cold")
+        let description = installed[lesson.app]
+        try require(
+            description?.depth == .libraries && description?.generation == lesson.generation,
+            "learns what no prewarm of \(lesson.app) can use")
     }
 
     /// What is said to have started anew did so, and was deep.

@@ -106,6 +106,7 @@ extension Checker {
             } else {
                 noteAbsent(id, scene, world)
             }
+        case .learnLibraries(let id, let lesson): try checkLesson(id, lesson)
         case .saveTasks, .tellBackgroundTime, .tellExpiration, .startRun, .expireRun,
             .inspectTaskConditions, .setTaskAlarm:
             try checkTasks(effect, of: event, in: world, at: now)
@@ -293,6 +294,8 @@ extension Checker {
         case .triggersLeftAlone(let app, let count):
             try require(count >= triggerLimit.burst, "triggers of \(app) ignored too soon")
         case .failed: tally.failures += 1
+        case .librariesLearned(_, let count):
+            try require(count > 0, "learned no libraries")
         case .demoted(let id, let app, let fault, _, _): try checkDemotion(id, app, fault, event)
         case .launched, .misfired, .crashLooped, .slowStep, .pagedOut, .pausedWithThreads: break
         case .stateKept, .stateRefused, .stateDeleted: break

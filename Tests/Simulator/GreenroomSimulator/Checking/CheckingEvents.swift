@@ -38,6 +38,8 @@ extension Checker {
         case .signalSent(let id, let signal): sentSignals[id, default: []].insert(signal)
         case .sessionLockChanged(let user, let isLocked):
             if isLocked { locked.insert(user) } else { locked.remove(user) }
+        case .librariesLearned(let lesson, let count, _):
+            if count > 0 { learned.insert(lesson) }
         case .acknowledged(let id, let cookie): noteAgreement(id, cookie, now)
         case .tracerInspected, .significantTimeChanged, .pressureChanged, .stallReported,
             .conditionsInspected,

@@ -10,6 +10,12 @@ struct Fate: Sendable {
     /// Such an instance pauses before main all the same; and it starts a launch anew, if it goes.
     var pausesTooEarly: Bool
     var anew: AnewReason?
+    /// What it does instead of pausing, if its pause misfires beyond main.
+    var deepMisfire: Misfire
+    /// It starts a thread when the libraries are opened that it opens after main.
+    var hasLibraryThread: Bool
+    /// How many libraries it opens after main.
+    var libraryCount: Int
     var start: Start
     var readyDelay: Duration?
     var byteCount: UInt64
@@ -90,6 +96,9 @@ struct Fate: Sendable {
         hasOtherThreads = own.percent(30)
         var deep = Dice(seed: seed, thing: instance.rawValue &+ 1 << 41)
         pausesTooEarly = deep.percent(2)
+        hasLibraryThread = deep.percent(5)
+        libraryCount = deep.below(4)
+        deepMisfire = deep.percent(50) ? .startsPrograms(nil) : .changesProcess
         anew = deep.percent(40) ? AnewReason.allCases[deep.below(AnewReason.allCases.count)] : nil
         switch deep.below(40) {
         case 0: deepPause = .never
@@ -124,8 +133,10 @@ extension Fate {
 struct FakeProcess: Sendable {
     let app: AppIdentifier
     let isPrewarm: Bool
+    /// How far it is to be prewarmed.
+    let depth: PrewarmDepth
     /// Whether it is to pause after its interpreter's boot.
-    let isDeep: Bool
+    var isDeep: Bool { depth == .runtime }
     var fate: Fate
     var isSpawned = false
     var spawnFailed = false
@@ -155,16 +166,23 @@ struct FakeProcess: Sendable {
         self.app = app
         self.fate = fate
         switch purpose {
-        case .prewarm(_, let depth): (isPrewarm, isDeep) = (true, depth > .main)
-        case .launch: (isPrewarm, isDeep) = (false, false)
+        case .prewarm(_, let depth): (isPrewarm, self.depth) = (true, depth)
+        case .launch: (isPrewarm, depth) = (false, .main)
         }
     }
 
     func pause(of id: InstanceIdentifier) -> Event {
         .paused(
-            id, byteCount: fate.byteCount, hasOtherThreads: fate.hasOtherThreads,
+            id, byteCount: fate.byteCount, hasOtherThreads: hasOtherThreads,
             isTooEarly: isDeep && fate.pausesTooEarly)
     }
+
+    /// A program that has other threads before main is never paused with its libraries open.
+    var hasOtherThreads: Bool {
+        depth == .libraries ? fate.hasLibraryThread : fate.hasOtherThreads
+    }
+
+    var misfire: Misfire { depth == .main ? .startsPrograms(nil) : fate.deepMisfire }
 
     func start(of id: InstanceIdentifier) -> Event { .started(id, anew: anewReason) }
 }

@@ -133,6 +133,18 @@ struct World: Sendable {
         agenda.add(.emptied(id), at: then)
     }
 
+    /// The shell looks for a while, or until the process ends.
+    mutating func learnLibraries(
+        _ id: InstanceIdentifier, _ lesson: LibraryLesson, at now: Instant
+    ) {
+        guard let process = processes[id] else { return }
+        let isComplete = process.fate.dieDelay > .milliseconds(100)
+        agenda.add(
+            .librariesLearned(
+                lesson, count: process.fate.libraryCount, isComplete: isComplete),
+            at: now.advanced(by: process.fate.dieDelay * 10))
+    }
+
     /// Makes an event of the agenda happen. Returns nil if it no longer can.
     mutating func realize(_ event: Event, at now: Instant) -> Event? {
         switch event {
@@ -206,7 +218,7 @@ struct World: Sendable {
             expectReadiness(id, at: now)
             return .spawned(id)
         }
-        switch process.isDeep ? process.fate.deepPause : process.fate.pause {
+        switch process.depth == .main ? process.fate.pause : process.fate.deepPause {
         case .after(let delay):
             agenda.add(process.pause(of: id), at: now.advanced(by: delay))
         case .never: break
@@ -214,7 +226,7 @@ struct World: Sendable {
             agenda.add(.exited(id, .exited(3)), at: now.advanced(by: delay))
         case .misfires(let delay):
             let then = now.advanced(by: delay)
-            agenda.add(.misfired(id, .startsPrograms(nil)), at: then)
+            agenda.add(.misfired(id, process.misfire), at: then)
             agenda.add(.exited(id, .signaled(9, coreDumped: false)), at: then)
         }
         return .spawned(id)

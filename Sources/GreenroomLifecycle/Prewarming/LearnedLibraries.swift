@@ -1,0 +1,172 @@
+// Libraries that a program opens after main: plug-ins, theme engines, drivers. The shell finds out
+// which, at launches from the pool, and later prewarms open them before their pause.
+//
+//   a launch from the pool of an app that may be prewarmed so deep
+//                             → the shell looks what it opens
+//   it has opened libraries that are not known
+//                             → the pool of that environment is made anew, to depth `libraries`
+//   the shell has looked for as long as a start takes, or `lessonLimit` times
+//                             → it looks no more
+//   after `readyLimit` launches at that depth, the soonest was ready no sooner than from main
+//                             → the app is demoted (`Depths`)
+//
+// All of it belongs to one generation of the app. The shell has the libraries' names and keeps them
+// no longer than the supervisor runs: a new supervisor learns them again.
+
+/// For which prewarms the libraries are learned: those of one build of the app, with one
+/// environment.
+public struct LibraryLesson: Hashable, Sendable {
+    public var app: AppIdentifier
+    /// The generation of the `AppDescription`.
+    public var generation: UInt64
+    public var environmentKey: EnvironmentKey
+
+    public init(app: AppIdentifier, generation: UInt64, environmentKey: EnvironmentKey) {
+        self.app = app
+        self.generation = generation
+        self.environmentKey = environmentKey
+    }
+}
+
+/// What is known of the libraries that one generation of an app opens after main.
+struct LearnedLibraries: Hashable, Sendable {
+    struct Known: Hashable, Sendable {
+        var environmentKey: EnvironmentKey
+        var count = 0
+        var lessonCount = 0
+        var isComplete = false
+    }
+
+    var generation: UInt64
+    /// The environment learned last is at the end.
+    var environments: [Known] = []
+    /// The shortest times from a launch to its readiness; `deepCount` launches were at depth
+    /// `libraries`, at most `readyLimit`.
+    var mainTime: Duration?
+    var deepTime: Duration?
+    var deepCount = 0
+
+    subscript(key: EnvironmentKey) -> Known? {
+        environments.first { $0.environmentKey == key }
+    }
+}
+
+extension Lifecycle {
+    /// At most this many launches with one environment are looked at, if each of them ends before
+    /// the shell has looked for long enough.
+    static let lessonLimit = 3
+    /// After this many launches, it is judged whether the depth saves anything.
+    static let readyLimit = 3
+
+    /// How many libraries are opened before the pause of the app's next prewarm.
+    public func libraryCount(of app: AppIdentifier, _ key: EnvironmentKey) -> Int {
+        learnedLibraries(of: app)?[key]?.count ?? 0
+    }
+
+    /// What was learned of the installed generation.
+    private func learnedLibraries(of app: AppIdentifier) -> LearnedLibraries? {
+        guard let entry = directory[app], let learned = entry.libraries.value,
+            learned.generation == entry.description?.generation
+        else { return nil }
+        return learned
+    }
+
+    /// Whether a launch of the paused instance will show something new. If it has other threads, its
+    /// libraries started them before main, and nobody could tell what libraries do that are opened
+    /// later.
+    public func learnsLibraries(from id: InstanceIdentifier) -> Bool {
+        guard let record = table[id]?.record, record.otherThreads == .none,
+            isOfLibraries(record), !isDemoted(record.app, record.environmentKey)
+        else { return false }
+        let known = learnedLibraries(of: record.app)?[record.environmentKey]
+        return known?.isComplete != true && known?.lessonCount ?? 0 < Self.lessonLimit
+    }
+
+    /// An instance was launched from the pool.
+    mutating func learnLibraries(of id: InstanceIdentifier) {
+        guard let record = table[id]?.record, learnsLibraries(from: id) else { return }
+        let lesson = LibraryLesson(
+            app: record.app, generation: record.generation, environmentKey: record.environmentKey)
+        effects.append(.learnLibraries(id, lesson))
+    }
+
+    /// Whether the instance was made from the installed generation of an app that may be prewarmed
+    /// to depth `libraries`.
+    private func isOfLibraries(_ record: InstanceRecord) -> Bool {
+        guard let description = directory[record.app]?.description else { return false }
+        return description.depth == .libraries && record.depth != .runtime
+            && record.generation == description.generation
+    }
+
+    mutating func librariesLearned(_ lesson: LibraryLesson, count: Int, isComplete: Bool) {
+        let (app, key) = (lesson.app, lesson.environmentKey)
+        guard let description = directory[app]?.description, description.depth == .libraries,
+            description.generation == lesson.generation, !isDemoted(app, key)
+        else { return }
+        var learned = learnedLibraries(of: app) ?? LearnedLibraries(generation: lesson.generation)
+        var known = learned[key] ?? .init(environmentKey: key)
+        let isNews = count > known.count
+        known.count = max(count, known.count)
+        known.lessonCount += 1
+        known.isComplete = isComplete
+        learned.environments.removeAll { $0.environmentKey == key }
+        learned.environments.append(known)
+        // As many as may have paused instances.
+        if learned.environments.count > Self.formerKeyLimit + 1 {
+            learned.environments.removeFirst()
+        }
+        self[app].libraries = .some(learned)
+        guard isNews else { return }
+        report(.librariesLearned(app, count: count))
+        remakePool(of: app, key)
+    }
+
+    /// Ends the paused instances that lack libraries, if others take their place.
+    private mutating func remakePool(of app: AppIdentifier, _ key: EnvironmentKey) {
+        guard keptCount(of: app) > 0, fillRefusal(app) == nil else { return }
+        for id in self[app].pool + self[app].filling
+        where self[id].record.environmentKey == key && self[id].claim == nil {
+            end(id, .poolTrimmed, gently: false)
+        }
+        wantRefill(of: app)
+    }
+
+    // MARK: What it saves
+
+    /// The instance was seen to be ready.
+    mutating func readinessReported(_ id: InstanceIdentifier) {
+        let wasStarting = table[id]?.record.phase == .starting
+        becameReady(id)
+        if wasStarting { noteReadyTime(of: id) }
+    }
+
+    /// Judges the depth by the time that launches from the pool take to be ready. Of a program that
+    /// counts as ready when it was executed nothing is known, and the depth stays.
+    private mutating func noteReadyTime(of id: InstanceIdentifier) {
+        guard let record = table[id]?.record, record.launchKind == .prewarmed,
+            let launchedAt = record.launchedAt, launchedAt < now, isOfLibraries(record),
+            !isDemoted(record.app, record.environmentKey)
+        else { return }
+        let time = launchedAt.duration(to: now)
+        var learned =
+            learnedLibraries(of: record.app) ?? LearnedLibraries(generation: record.generation)
+        if record.depth == .main {
+            learned.mainTime = min(learned.mainTime ?? time, time)
+        } else if learned.deepCount < Self.readyLimit {
+            learned.deepTime = min(learned.deepTime ?? time, time)
+            learned.deepCount += 1
+        }
+        self[record.app].libraries = .some(learned)
+        if learned.deepCount == Self.readyLimit, learned.savesNothing {
+            demote(record.app, record, .savesNothing)
+        }
+    }
+}
+
+extension LearnedLibraries {
+    /// Whether the depth saves less than a tenth of the time, and less than 5 ms.
+    fileprivate var savesNothing: Bool {
+        guard let mainTime, let deepTime else { return false }
+        return mainTime - deepTime < min(mainTime / 10, .milliseconds(5))
+    }
+}

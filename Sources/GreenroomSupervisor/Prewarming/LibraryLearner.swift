@@ -1,0 +1,148 @@
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import Systemd
+
+/// Learns which libraries programs open after main, and keeps their names for later prewarms, which
+/// open them before their pause (`libraries.h` of the shim).
+///
+/// An instance that was launched from the pool is looked at while it starts: after ``firstLook``,
+/// and then at doubling intervals until ``lastLook``. What it has mapped that it had not at its
+/// pause, it has opened itself. A program that ends sooner has taught what was seen last. Another
+/// process reads /proc (``DetachedCalls``), because the instance may keep whoever looks at it
+/// waiting.
+@LoopActor
+final class LibraryLearner {
+    private static let firstLook = Duration.milliseconds(25)
+    /// A start is over by then, on a busy machine, too.
+    private static let lastLook = Duration.milliseconds(3200)
+
+    private let core: Core
+    private let catalog: AppCatalog
+    private let instances: InstanceTable
+    private let calls: DetachedCalls
+    /// Whose libraries may be opened although no launch has asked for them: nobody else can put
+    /// another file in their place.
+    private let owners = PathOwners()
+
+    private final class Pause: InstancePart {
+        var places: Set<OpenedLibraries.Place> = []
+    }
+
+    /// A launch that is being looked at; at most one of an app.
+    @LoopActor
+    private final class Lesson {
+        let subject: LibraryLesson
+        let instance: Instance
+        let atPause: Set<OpenedLibraries.Place>
+        var pause = LibraryLearner.firstLook
+        var seen: [MappedFiles.Mapping] = []
+        var timer: EventSource?
+
+        init(
+            _ subject: LibraryLesson, _ instance: Instance, atPause: Set<OpenedLibraries.Place>
+        ) {
+            self.subject = subject
+            self.instance = instance
+            self.atPause = atPause
+        }
+    }
+    private var lessons: [AppIdentifier: Lesson] = [:]
+
+    /// What was learned of an app; at most as many lists as the core has in mind.
+    private var lists: [AppIdentifier: [(subject: LibraryLesson, paths: [String])]] = [:]
+    private static let listLimit = 3
+
+    init(core: Core, catalog: AppCatalog, instances: InstanceTable, calls: DetachedCalls) {
+        self.core = core
+        self.catalog = catalog
+        self.instances = instances
+        self.calls = calls
+    }
+
+    /// The libraries that a prewarm opens before its pause.
+    func libraries(for subject: LibraryLesson) -> [String] {
+        lists[subject.app]?.first { $0.subject == subject }?.paths ?? []
+    }
+
+    /// The app is not installed any more.
+    func forget(_ app: AppIdentifier) { lists[app] = nil }
+
+    /// The instance is paused and has these files mapped.
+    func notePause(of instance: Instance, _ mapped: [MappedFiles.Mapping]) {
+        guard core.lifecycle.learnsLibraries(from: instance.identifier) else { return }
+        instances.part(Pause.self, of: instance.identifier)?.places = Set(
+            mapped.lazy.map(OpenedLibraries.Place.init))
+    }
+
+    // MARK: Looking
+
+    /// The instance was launched.
+    func begin(_ identifier: InstanceIdentifier, _ subject: LibraryLesson) {
+        guard lessons[subject.app] == nil, let instance = instances[identifier],
+            let pause = instances.known(Pause.self, of: identifier), !pause.places.isEmpty
+        else { return }
+        let lesson = Lesson(subject, instance, atPause: pause.places)
+        lesson.timer = try? LoopActor.timer { [unowned self] in look(for: lesson.subject) }
+        lessons[subject.app] = lesson
+        schedule(lesson)
+    }
+
+    private func schedule(_ lesson: Lesson) {
+        guard (try? lesson.timer?.setDeadline(after: lesson.pause)) != nil else {
+            return end(lesson, isComplete: false)
+        }
+    }
+
+    private func look(for subject: LibraryLesson) {
+        guard let lesson = lessons[subject.app] else { return }
+        let instance = lesson.instance
+        guard instance.isAlive, let app = catalog[subject.app] else {
+            return end(lesson, isComplete: false)
+        }
+        let job = DetachedJob([
+            .read("/proc/\(instance.pid)/maps", limit: MappedFiles.byteLimit)
+        ])
+        calls.make(job, for: subject.app, of: app.account.user) { [unowned self] job in
+            looked(lesson, app, job?.bytes(0).map(MappedFiles.parse))
+        }
+    }
+
+    private func looked(_ lesson: Lesson, _ app: InstalledApp, _ mapped: [MappedFiles.Mapping]?) {
+        // The process is still alive, so its number has meant this process all the time. It may
+        // have executed another program.
+        guard let mapped, lesson.instance.isAlive,
+            mapped.contains(where: { $0.path == app.program.pausedPath })
+        else { return end(lesson, isComplete: false) }
+        lesson.seen = mapped
+        guard lesson.pause < Self.lastLook else { return end(lesson, isComplete: true) }
+        lesson.pause *= 2
+        schedule(lesson)
+    }
+
+    private func end(_ lesson: Lesson, isComplete: Bool) {
+        let subject = lesson.subject
+        lessons[subject.app] = nil
+        var own = lists[subject.app] ?? []
+        let known = libraries(for: subject)
+        let chosen = OpenedLibraries.choose(
+            from: lesson.seen, atPause: lesson.atPause, known: known)
+        let paths = known + trusted(chosen.dropFirst(known.count), lesson.seen)
+        if !paths.isEmpty {
+            own.removeAll { $0.subject == subject }
+            own.append((subject, paths))
+            lists[subject.app] = own.suffix(Self.listLimit)
+        }
+        core.handle(.librariesLearned(subject, count: paths.count, isComplete: isComplete))
+    }
+
+    /// Those of the paths that lead to the files which were mapped, and that nobody but root and
+    /// the daemon's own user can lead elsewhere. So nothing is looked at here that might not answer.
+    private func trusted(
+        _ paths: some Sequence<String>, _ mapped: [MappedFiles.Mapping]
+    ) -> [String] {
+        paths.filter { path in
+            owners.objection(to: path) == nil
+                && mapped.first { $0.path == path }?.isCurrent(FileIdentity(path: path)) == true
+        }
+    }
+}

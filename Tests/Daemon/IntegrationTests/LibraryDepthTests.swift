@@ -1,0 +1,169 @@
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import TestSupport
+import Testing
+
+/// Libraries that programs open after main, opened before the pause of later prewarms.
+@Suite struct LibraryDepthTests {
+    private static let app = "org.example.host"
+
+    /// A daemon with an app that opens the library which is its argument, and the library.
+    private final class Bench {
+        let folder: TemporaryDirectory
+        let program: String
+        let library: String
+        let daemon: TestDaemon
+
+        init(_ flags: String..., depth: String = "auto", prewarmLines: [String] = []) throws {
+            folder = try TemporaryDirectory()
+            chmod(folder.path, 0o755)
+            let built = try Self.compiled(flags)
+            try folder.copy(built, to: "libopened.so")
+            library = folder.path + "/libopened.so"
+            // The flag lets libraries find the program's functions.
+            program = try compileProbe(
+                "opens-library.c", with: ProbeCompiler("clang", ["-rdynamic"]), output: "opens")
+            daemon = try TestDaemon(
+                TestApp(
+                    LibraryDepthTests.app, exec: program, prewarm: 1,
+                    "Environment=PROBE_WAITS=yes", depth: depth, prewarmLines: prewarmLines))
+        }
+
+        static func compiled(_ flags: [String]) throws -> String {
+            try compileProbe(
+                "opens-library.c",
+                with: ProbeCompiler("clang", ["-DLIBRARY", "-shared", "-fPIC"] + flags),
+                output: "libopened.so")
+        }
+
+        /// Launches the app from the pool, and has it wait with its library open until `fact` is
+        /// there.
+        @discardableResult
+        func teach<Fact>(
+            environment: [Control.EnvironmentVariable] = [], _ what: String,
+            _ fact: (TestClient) throws -> Fact?
+        ) throws -> Fact {
+            try daemon.awaitPaused(LibraryDepthTests.app)
+            let client = try daemon.client()
+            let (input, output) = (try Pipe(), try Pipe())
+            let launched = try client.launch(
+                LibraryDepthTests.app, [library], input: input.readEnd, output: output.writeEnd
+            ) {
+                $0.environment = environment
+            }
+            #expect(launched.kind == .prewarmed)
+            let found = try daemon.await(what, fact)
+            input.closeWriteEnd()
+            #expect(try client.wait(launched.instance).status == 0)
+            return found
+        }
+
+        /// Teaches, and returns the next paused instance, which has the library open.
+        @discardableResult
+        func awaitDeep() throws -> Control.InstanceStatus {
+            try teach("a pause with the library open") { client in
+                try client.paused(LibraryDepthTests.app).first { $0.depth == .known(.libraries) }
+            }
+        }
+
+        func direct(_ words: [String], _ environment: [String] = []) throws -> String {
+            let result = try run(
+                ChildRequest(
+                    program, arguments: [program] + words,
+                    environment: ["PATH=/bin", "PROBE_WAITS=yes"] + environment))
+            return String(decoding: result.output, as: UTF8.self)
+        }
+    }
+
+    @Test func `that a launch has opened are open in the next instance, which does the same`()
+        throws
+    {
+        let bench = try Bench()
+        let client = try bench.daemon.client()
+        let first = try #require(try bench.daemon.awaitPaused(Self.app).first)
+        #expect(first.depth == .known(.main))
+        let paused = try bench.awaitDeep()
+        let maps = try readFile("/proc/\(try #require(paused.processId))/maps")
+        #expect(String(decoding: maps, as: UTF8.self).contains(bench.library))
+
+        let explanation = try client.explain(Self.app)
+        #expect(explanation.depth == .known(.libraries))
+        let reason = explanation.reasons.first { $0.code == "libraries" }
+        #expect(reason?.text.hasPrefix("1 library that it opens") == true)
+        #expect(try client.list().first?.depth == .known(.libraries))
+
+        let (launched, text, _) = try client.run(Self.app, [bench.library])
+        #expect(launched.kind == .prewarmed && launched.instance == paused.instance)
+        #expect(try text == bench.direct([bench.library]))
+        // The program can see it if it asks.
+        try bench.daemon.awaitPaused(Self.app)
+        #expect(try client.run(Self.app, ["asks", bench.library]).text.contains("before: 1"))
+    }
+
+    @Test func `are not opened with the depth main`() throws {
+        let bench = try Bench(depth: "main")
+        let client = try bench.daemon.client()
+        for _ in 0..<2 {
+            try bench.daemon.awaitPaused(Self.app)
+            let (launched, text, _) = try client.run(Self.app, ["asks", bench.library])
+            #expect(launched.kind == .prewarmed && text.contains("before: 0"))
+        }
+    }
+
+    @Test func `that are replaced in mid-pause are not used as they were`() throws {
+        let bench = try Bench(depth: "libraries")
+        let client = try bench.daemon.client()
+        let paused = try bench.awaitDeep()
+        try bench.folder.copy(try Bench.compiled(["-DNUMBER=40"]), to: "libopened.so")
+        let (launched, text, _) = try client.run(Self.app, [bench.library])
+        #expect(launched.instance != paused.instance)
+        #expect(text.contains("opened: 40"))
+        #expect(try client.wait(paused.instance).reason == .stale)
+        // The new one is opened by its name.
+        let next = try bench.daemon.await("a pause with the new library") { client in
+            try client.paused(Self.app).first { $0.depth == .known(.libraries) }
+        }
+        let again = try client.run(Self.app, [bench.library])
+        #expect(again.launched.instance == next.instance && again.text.contains("opened: 40"))
+    }
+
+    /// Names of variables that a constructor reads belong to the environment of the pool.
+    @Test func `that read the environment are opened with the launch's value`() throws {
+        let bench = try Bench(prewarmLines: ["EnvironmentKeys=OPENED_AS"])
+        let client = try bench.daemon.client()
+        try bench.awaitDeep()
+        let (launched, text, _) = try client.run(Self.app, [bench.library]) {
+            $0.environment = [.init(name: "OPENED_AS", value: "7")]
+        }
+        #expect(launched.kind == .cold && launched.coldReason == .environmentMismatch)
+        #expect(try text == bench.direct([bench.library], ["OPENED_AS=7"]))
+        #expect(text.contains("opened: 7"))
+    }
+
+    /// What a library does when it is opened, and what is said of it then.
+    @Test(arguments: [
+        ("-DCALLS_BACK", "depth_changes_process"), ("-DOPENS_FILE", "depth_changes_process"),
+        ("-DSTARTS_THREAD", "depth_starts_threads"),
+        ("-DSTARTS_PROGRAM", "depth_starts_programs"), ("-DENDS", "depth_ended"),
+    ])
+    func `that cannot be opened early are left to the program`(flag: String, code: String) throws {
+        let bench = try Bench(flag)
+        let client = try bench.daemon.client()
+        let stays = [Control.EnvironmentVariable(name: "PROBE_STAYS", value: "yes")]
+        let reason = try bench.teach(environment: stays, "the end of the depth") {
+            try $0.explain(Self.app).reasons.first { $0.code.hasPrefix("depth_") }
+        }
+        #expect(reason.code == code)
+        #expect(reason.text.contains("that it opens after main"))
+        let paused = try #require(try bench.daemon.awaitPaused(Self.app).first)
+        #expect(paused.depth == .known(.main))
+        let explanation = try client.explain(Self.app)
+        #expect(explanation.depth == .known(.main))
+        #expect(!explanation.reasons.contains { $0.code == "libraries" })
+        let (launched, text, _) = try client.run(Self.app, ["asks", bench.library]) {
+            $0.environment = stays
+        }
+        #expect(launched.kind == .prewarmed && text.contains("before: 0"))
+    }
+}

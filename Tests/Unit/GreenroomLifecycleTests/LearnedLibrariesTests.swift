@@ -1,0 +1,169 @@
+import GreenroomLifecycle
+import Testing
+
+/// Libraries that an app opens after main, which later prewarms open before their pause.
+@Suite struct `Libraries that are opened after main` {
+    let first = InstanceIdentifier(1)
+    private static let lesson = LibraryLesson(
+        app: Stage.app, generation: 1, environmentKey: Stage.key)
+
+    private static func app(
+        _ change: (inout AppDescription) -> Void = { _ in }
+    ) -> AppDescription {
+        .prewarmed {
+            $0.depth = .libraries
+            $0.isSingleInstance = false
+            change(&$0)
+        }
+    }
+
+    private func fault(_ stage: Stage) -> DepthFault? {
+        stage.core.demotion(of: Stage.app)?.fault
+    }
+
+    private func latest(_ stage: Stage) -> InstanceIdentifier? {
+        stage.core.instances(of: Stage.app).filter(\.state.isPrewarm).map(\.instance).max()
+    }
+
+    /// Pauses the latest prewarm and launches it.
+    @discardableResult
+    private func launch(_ stage: inout Stage) throws -> InstanceIdentifier {
+        let id = try #require(latest(stage))
+        stage.send(.paused(id, byteCount: 1))
+        stage.launch()
+        stage.send(.started(id))
+        return id
+    }
+
+    @Test func `are learned from a launch of the pool, and opened from then on`() throws {
+        var stage = Stage(Self.app())
+        #expect(stage.core.depth(of: Stage.app, Stage.key) == .main)
+        let id = try launch(&stage)
+        #expect(stage.has(.learnLibraries(id, Self.lesson)))
+        let plain = try #require(latest(stage))
+        stage.send(.paused(plain, byteCount: 1))
+        stage.send(.librariesLearned(Self.lesson, count: 3, isComplete: true))
+        #expect(stage.has(.report(.librariesLearned(Stage.app, count: 3))))
+        // What is paused without them makes room.
+        #expect(stage.core.instance(plain)?.endReason == .poolTrimmed)
+        let deep = try #require(latest(stage))
+        #expect(deep != plain)
+        #expect(stage.core.instance(deep)?.depth == .libraries)
+        #expect(stage.core.libraryCount(of: Stage.app, Stage.key) == 3)
+        // A lesson that is complete is not repeated.
+        let next = try launch(&stage)
+        #expect(!stage.has(.learnLibraries(next, Self.lesson)))
+    }
+
+    @Test func `are looked for at three launches, if each ends too soon`() throws {
+        var stage = Stage(Self.app())
+        for number in 1...4 {
+            let id = try launch(&stage)
+            #expect(stage.has(.learnLibraries(id, Self.lesson)) == (number < 4))
+            let former = latest(stage)
+            stage.send(.librariesLearned(Self.lesson, count: 2, isComplete: false))
+            // Only what is new makes the pool anew.
+            #expect((latest(stage) != former) == (number == 1))
+        }
+    }
+
+    @Test func `are not looked for where they could not be opened`() throws {
+        for app in [Self.app { $0.depth = .main }, Self.app { $0.depth = .runtime }] {
+            var stage = Stage(app)
+            let id = try launch(&stage)
+            #expect(!stage.has(.learnLibraries(id, Self.lesson)))
+        }
+        var stage = Stage(Self.app())
+        stage.send(.paused(first, byteCount: 1, hasOtherThreads: true))
+        stage.launch()
+        stage.send(.started(first))
+        #expect(!stage.has(.learnLibraries(first, Self.lesson)))
+    }
+
+    @Test func `belong to one build and one environment`() throws {
+        var stage = Stage(Self.app())
+        try launch(&stage)
+        stage.send(.librariesLearned(Self.lesson, count: 3, isComplete: true))
+        #expect(stage.core.depth(of: Stage.app, Stage.key) == .libraries)
+        #expect(stage.core.depth(of: Stage.app, EnvironmentKey(7)) == .main)
+        stage.send(.appInstalled(Self.app { $0.generation = 2 }))
+        #expect(stage.core.depth(of: Stage.app, Stage.key) == .main)
+        // A lesson of the former build comes too late.
+        stage.send(.librariesLearned(Self.lesson, count: 3, isComplete: true))
+        #expect(stage.core.depth(of: Stage.app, Stage.key) == .main)
+    }
+
+    @Test func `are remembered for the latest three environments`() {
+        var stage = Stage(Self.app())
+        let keys = (1...4).map { EnvironmentKey($0) }
+        for key in keys {
+            let lesson = LibraryLesson(app: Stage.app, generation: 1, environmentKey: key)
+            stage.send(.librariesLearned(lesson, count: 1, isComplete: true))
+        }
+        #expect(keys.map { stage.core.libraryCount(of: Stage.app, $0) } == [0, 1, 1, 1])
+    }
+
+    /// What happens to the prewarm that opens them, and the fault that is on record after it.
+    private static let failures: [(DepthFault, @Sendable (InstanceIdentifier) -> [Event])] = [
+        (.ended, { [.exited($0, .exited(70))] }),
+        (.startsPrograms, { [.misfired($0, .startsPrograms("/bin/sh"))] }),
+        (.changesProcess, { [.misfired($0, .changesProcess), .channelLost($0)] }),
+        (.startsThreads, { [.paused($0, byteCount: 1, hasOtherThreads: true)] }),
+    ]
+
+    @Test(arguments: 0..<4)
+    func `that end the prewarm are not opened again`(_ index: Int) throws {
+        let (fault, events) = Self.failures[index]
+        var stage = Stage(Self.app())
+        try launch(&stage)
+        stage.send(.librariesLearned(Self.lesson, count: 3, isComplete: true))
+        let deep = try #require(latest(stage))
+        for event in events(deep) { stage.send(event) }
+        #expect(self.fault(stage) == fault)
+        #expect(stage.core.misfire(of: Stage.app) == nil)
+        #expect(stage.core.app(Stage.app)?.prewarmFailures == 0)
+        let plain = try #require(latest(stage))
+        #expect(plain != deep && stage.core.instance(plain)?.depth == .main)
+        let id = try launch(&stage)
+        #expect(!stage.has(.learnLibraries(id, Self.lesson)))
+    }
+
+    /// Times from the launch to readiness, from main and then with the libraries open.
+    @Test(arguments: [
+        (100, [95, 96, 97], true), (100, [99, 98, 97], false), (10, [9, 10, 10], true),
+        (1000, [994, 1000, 1000], true), (10, [10, 10, 10], false),
+    ])
+    func `are opened only as long as that saves a tenth or 5 ms`(
+        main: Int, deep: [Int], pays: Bool
+    ) throws {
+        var stage = Stage(Self.app { $0.readyCondition = .notify })
+        var id = try launch(&stage)
+        stage.wait(.milliseconds(main))
+        stage.send(.becameReady(id))
+        stage.send(.librariesLearned(Self.lesson, count: 3, isComplete: true))
+        for time in deep {
+            #expect(fault(stage) == nil)
+            id = try launch(&stage)
+            #expect(stage.core.instance(id)?.depth == .libraries)
+            stage.wait(.milliseconds(time))
+            stage.send(.becameReady(id))
+        }
+        #expect(fault(stage) == (pays ? nil : .savesNothing))
+        let next = try #require(latest(stage))
+        #expect(stage.core.instance(next)?.depth == (pays ? .libraries : .main))
+    }
+
+    @Test func `are learned again after a restart of the supervisor`() throws {
+        var stage = Stage(Self.app())
+        try launch(&stage)
+        stage.send(.librariesLearned(Self.lesson, count: 3, isComplete: true))
+        let deep = try #require(latest(stage))
+        stage.send(.paused(deep, byteCount: 1))
+        stage.restart(Self.app())
+        #expect(stage.core.depth(of: Stage.app, Stage.key) == .main)
+        #expect(stage.core.instance(deep)?.state == .prewarmed)
+        stage.launch()
+        stage.send(.started(deep))
+        #expect(stage.has(.learnLibraries(deep, Self.lesson)))
+    }
+}
