@@ -22,16 +22,19 @@ struct PoolEnvironment: Equatable, Sendable {
         "NLCB", "NLDBG", "NLSYSCONFDIR", "CPUPROFILE", "HEAPPROFILE", "HEAPCHECK",
         "ASAN_OPTIONS", "LSAN_OPTIONS", "MSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS",
         "GLIBCXX_TUNABLES", "GOTO_NUM_THREADS", "TZFILE",
+        // Plug-ins of KDE and Qt, and programs of LXQt, when they are opened.
+        "QT_HASH_SEED", "QSG_SANITY_CHECK", "LSPCLIENT_DEBUG",
     ]
     /// All names that begin with one of these, up to the first underscore: the loader's, locales,
     /// malloc, XDG; then OpenMP's and OpenACC's, Fortran's, the Boehm collector's, of GnuTLS,
     /// Nettle and p11-kit, of persistent memory, tcmalloc and gperftools, device-mapper,
-    /// Babeltrace, Ceph and Inkscape; of libdispatch, OpenBLAS, OpenCV and glog. Swift's runtime
+    /// Babeltrace, Ceph and Inkscape; of Mesa's drivers; of libdispatch, OpenBLAS, OpenCV and glog. Swift's runtime
     /// reads all of its own at once, for its backtraces.
     static let families: Set<Substring> = [
         "LD_", "LC_", "MALLOC_", "XDG_", "OMP_", "GOMP_", "ACC_", "GFORTRAN_", "GC_", "GNUTLS_",
         "NETTLE_", "P11_", "PMEM_", "PMEMBLK_", "PMDK_", "TCMALLOC_", "PERFTOOLS_", "HEAP_",
-        "CPUPROFILE_", "DM_", "BABELTRACE_", "CEPH_", "INKSCAPE_", "LIBDISPATCH_",
+        "CPUPROFILE_", "D3D12_", "GALLIUM_", "R600_", "DM_", "BABELTRACE_", "CEPH_", "INKSCAPE_",
+        "LIBDISPATCH_",
         "OPENBLAS_", "OPENCV_", "GLOG_", "SWIFT_",
     ]
 
