@@ -29,8 +29,6 @@ MENDED = {"logging", "multiprocessing.process"}
 # What they do cannot be seen from here: they take the terminal, or change other modules.
 KNOWN = {"readline", "rlcompleter", "tty", "pty", "gevent.monkey", "eventlet", "dotenv.main", "antigravity",
          "this"}
-# What ctypes.util.find_library and platform ask.
-FINDERS = {"ldconfig", "gcc", "cc", "clang", "ld", "objdump", "uname", "file"}
 # Files that describe the machine, not the user.
 MACHINE = ("/usr/", "/lib", "/sys/devices/system/", "/proc/cpuinfo", "/proc/meminfo", "/dev/null", "/dev/urandom")
 # What differs from launch to launch: with their values in the key, no launch would find an instance.
@@ -81,6 +79,16 @@ class Findings:
             self.importers.setdefault(name, set()).add(importer)
         self.is_quiet = False
 
+    def blame_callers(self, reason):
+        """Refuses the installed modules too whose functions the module in progress has called: they may do so only
+        once, so that another module would be the next to be refused."""
+        frame = sys._getframe(2)
+        while frame and not (frame.f_code.co_name == "<module>" and frame.f_globals.get("__name__") in sys.modules):
+            name, path = frame.f_globals.get("__name__") or "", frame.f_code.co_filename
+            if name != "__main__" and "-packages/" in path:
+                self.refused.setdefault(name, reason)
+            frame = frame.f_back
+
     def note_if_it_lasts(self, reason):
         """A change that may be undone before the end of the import."""
         names = self.modules_in_progress()
@@ -112,13 +120,13 @@ def on_event(event, arguments):
     if event == "open":
         on_open(*arguments)
     elif event == "subprocess.Popen":
-        program = arguments[0] or (arguments[1] and arguments[1][0])
-        if os.path.basename(os.fsdecode(program)) not in FINDERS:
-            findings.note("runs")
+        # Also if it only finds something out: nothing may start a process before a pause.
+        findings.note("runs")
+        findings.blame_callers("runs")
     elif event == "socket.bind" and is_loopback(arguments[1]):
         pass  # asks whether the machine has IPv6
     elif event in EVENTS:
-        # find_library starts its programs by one of these, after the event above.
+        # subprocess starts its programs by one of these, after the event above.
         if event not in ("os.posix_spawn", "os.fork") or not is_called_by("subprocess"):
             findings.note(EVENTS[event])
     elif event not in HARMLESS:
@@ -154,7 +162,7 @@ def on_open(path, mode, flags):
 
 
 def hands_on():
-    """Whether the variables are read to be handed to one of the programs of FINDERS."""
+    """Whether the variables are read to be handed to a program. Whoever starts it is refused for that."""
     return is_called_by("ctypes.util", "platform")
 
 

@@ -44,7 +44,11 @@ MODULES = {
     "g_excluded": ("x = 1", "excluded"),
     "g_imports_excluded": ("import g_excluded", "excluded"),
     "g_prints": ("import os; print('import\\tg_arguments\\t-', flush=True); os.write(1, b'x')", "import"),
-    "g_platform": ("import platform; x = platform.architecture()", "import"),
+    "g_platform": ("import platform; x = platform.architecture()", "runs"),
+    # Whoever calls it first starts a program; the others do, where the first is refused.
+    "g_asks_once": ("import functools, subprocess\nask = functools.lru_cache()(lambda: subprocess.run(['/bin/true']))", "runs"),
+    "g_asks_first": ("import g_asks_once; g_asks_once.ask()", "runs"),
+    "g_asks_again": ("import g_asks_once; g_asks_once.ask()", "runs"),
     # Only one of those that one import executes changes something.
     "g_leads": ("import g_leaf, g_leaf_path", "state"),
     "g_leaf": ("x = 1", "import"),
