@@ -23,10 +23,18 @@ final class PrivateDaemon {
                 try AppFolderChange.write(
                     Array(manifest.text.utf8), to: "\(folder)/apps/\(manifest.identifier).app")
             }
-            // No shortage of memory, load or battery keeps it from prewarming.
+            // No shortage of memory, load or battery keeps it from prewarming. A history would be written
+            // when the daemon has ended, into the folder that is removed then.
+            let configuration = """
+                [Greenroom]
+                PrewarmMaxLoad=0
+                PrewarmMinMemory=0
+                PrewarmMinBattery=0
+                History=no
+
+                """
             try AppFolderChange.write(
-                Array("[Greenroom]\nPrewarmMaxLoad=0\nPrewarmOnBattery=yes\n".utf8),
-                to: folder + "/greenroom.conf")
+                Array(configuration.utf8), to: folder + "/greenroom.conf")
             let ready = try DatagramSocket(boundAt: folder + "/ready", mode: 0o600)
             process = try Self.start(program, in: folder)
             while true {
