@@ -90,6 +90,10 @@ import Testing
         let kit = try KitDaemon(.tasks(grace: "20"))
         try kit.launch(inBackground: true)
         try kit.tell("begin upload", "begin upload valid")
+        // The daemon tells the app its time once it has heard of the task.
+        try kit.daemon.await("the task, which the daemon has heard of") { client in
+            try client.instance(kit.instance).backgroundTasks?.isEmpty == false ? true : nil
+        }
         try kit.tell("remaining", "remaining limited")
         #expect(try open(kit) == ["upload"])
         let watcher = try kit.daemon.watch()
