@@ -118,8 +118,8 @@ release: setup $(SHIM) $(RUN) $(RUNTIMES_PRODUCTS)
 	@install -m 644 $(SHIM) $(PRODUCT)/
 	@$(call runtimes_install,$(PRODUCT))
 # Where what runs has changed much; x86-64, needs leave to trace (ptrace).
-order: release $(BENCH)/probe
-	@$(AS_USER) Tests/Benchmarks/order.py --executable $(BENCH)/probe --shim $(SHIM) --to $(LINK) $(PROGRAMS)
+order: samples $(BENCH)/probe $(BENCH)/launch
+	@$(AS_USER) Tests/Benchmarks/order.py --product $(PRODUCT) --bench $(BENCH) --to $(LINK) $(PROGRAMS)
 
 # Apps made with ApplicationKit, which `make demo` shows.
 SAMPLES := greenroom-notes greenroom-echo greenroom-fetch

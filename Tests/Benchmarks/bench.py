@@ -80,6 +80,12 @@ def manifest(executable, environment=None, prewarm="demand", arguments=()):
     return "\n".join(lines) + "\n"
 
 
+def echo_manifest(product, address):
+    """The sample that answers at a socket, and stays until it is told otherwise."""
+    return (f"[App]\nType=application-kit\nExec={product}/samples/greenroom-echo\nBackgroundGraceSec=1h\n"
+            f"[Socket]\nListenStream={address}\n[Prewarm]\nWhen=never\n")
+
+
 # --- A private greenroomd.
 
 
@@ -284,9 +290,7 @@ def main():
         daemon.install("bench.cold", manifest(probe, prewarm="never"))
         # Both are launched before anything is measured, and the one that is measured running stays running.
         for identifier in SERVERS:
-            daemon.install(
-                identifier, f"[App]\nType=application-kit\nExec={product}/samples/greenroom-echo\nBackgroundGraceSec=1h\n"
-                f"[Socket]\nListenStream={folder}/{identifier}\n[Prewarm]\nWhen=never\n")
+            daemon.install(identifier, echo_manifest(product, f"{folder}/{identifier}"))
         stamp = programs / "stamp.so"
         real = {}
         for name, words in REAL_PROGRAMS.items():

@@ -9,6 +9,7 @@ function. x86-64 only; the lists serve every machine.
 
 import argparse
 import ctypes
+import json
 import os
 import platform
 import shutil
@@ -21,7 +22,8 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 
-from bench import Daemon, manifest, parent_of, prewarm_request, status_request
+from bench import (COLD, Daemon, echo_manifest, launch_request, manifest, parent_of,
+                   prewarm_request, status_request, suspend_request)
 from control import request
 
 BREAKPOINT, RETURN = 0xCC, 0xC3
@@ -139,13 +141,15 @@ def follow(driver, programs):
             continue  # killed since it stopped
 
 
-def ordinary_day(product, executable, folder):
+def ordinary_day(product, executable, launcher, folder):
     """What is asked for most comes first: what runs together is to be together in the file."""
     daemon = Daemon(product, folder)
     for number in range(10):
         daemon.install(f"org.example.app{number}", manifest(executable))
     daemon.install("org.example.cold", manifest(executable, prewarm="never"))
     daemon.install("org.example.stays", manifest("/bin/sleep", arguments=["1000"]))
+    address = str(Path(folder) / "echo")
+    daemon.install("org.example.echo", echo_manifest(product, address))
     client = str(product / "greenroomctl")
 
     def ctl(verb, *words):
@@ -160,6 +164,7 @@ def ordinary_day(product, executable, folder):
         os.kill(os.getpid(), signal.SIGSTOP)
         for number in range(10):
             daemon.ask(prewarm_request(f"org.example.app{number}"))
+        daemon.ask(request("Launch", {"app": "org.example.echo", "background": True}))
         for app in ["org.example.app0", "org.example.app1", "org.example.cold"] * 3:
             ctl("run", app)
             ctl("launch", app, "--background")
@@ -168,11 +173,20 @@ def ordinary_day(product, executable, folder):
             for number in range(10):
                 daemon.ask(request("Launch", {"app": f"org.example.app{number}", "background": True}))
         daemon.ask(status_request("org.example.app0"))
+        # More than the daemon remembers, so that it forgets.
+        subprocess.run([launcher, "start", str(daemon.socket), "600", "",
+                        json.dumps(launch_request("org.example.cold")), COLD],
+                       check=True, stdout=subprocess.DEVNULL)
+        for _ in range(3):
+            for before in ("", json.dumps(suspend_request("org.example.echo"))):
+                subprocess.run([launcher, "talk", str(daemon.socket), "5", before, address],
+                               check=True, stdout=subprocess.DEVNULL)
         time.sleep(3)  # in which deadlines come
         ctl("launch", "org.example.stays")
         for verb in ["background", "suspend", "resume", "foreground", "terminate"]:
             ctl(verb, "org.example.stays")
-        for words in [["status"], ["list"], ["explain", "org.example.app0"], ["reload"]]:
+        ctl("terminate", "org.example.echo")
+        for words in [["status"], ["list"], ["explain", "org.example.app0"], ["reload"], ["history"]]:
             ctl(*words)
     finally:
         daemon.stop()
@@ -180,8 +194,8 @@ def ordinary_day(product, executable, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--executable", type=Path, required=True, help="what the apps execute")
-    parser.add_argument("--shim", type=Path, required=True)
+    parser.add_argument("--product", type=Path, required=True, help="folder of the release build")
+    parser.add_argument("--bench", type=Path, required=True, help="what apps execute and clients run")
     parser.add_argument("--to", type=Path, required=True, help="folder of the lists")
     parser.add_argument("programs", type=Path, nargs="+", help="as linked, with their symbols")
     arguments = parser.parse_args()
@@ -189,9 +203,9 @@ def main():
         sys.exit("order: this records on x86-64 only; the lists that there are serve every machine")
 
     with tempfile.TemporaryDirectory(prefix="greenroom-order-") as folder:
-        product = Path(folder).resolve() / "product"
-        product.mkdir()
-        for file in [arguments.shim, *arguments.programs]:
+        product, bench = Path(folder).resolve() / "product", arguments.bench.resolve()
+        shutil.copytree(arguments.product, product)
+        for file in arguments.programs:
             shutil.copy(file, product)
         programs = {str(product / file.name): Program(product / file.name)
                     for file in arguments.programs}
@@ -199,7 +213,7 @@ def main():
         if driver == 0:
             ptrace(TRACEME, 0)
             os.kill(os.getpid(), signal.SIGSTOP)
-            ordinary_day(product, arguments.executable.resolve(), folder)
+            ordinary_day(product, bench / "probe", str(bench / "launch"), folder)
             os._exit(0)
         if follow(driver, programs) != 0:
             sys.exit("order: the day did not go well; nothing was written")
