@@ -59,6 +59,7 @@ AS_USER := env -u SWIFT_BACKTRACE
 
 # The preload shim is linked by clang: SwiftPM would pull the Swift runtime into every app.
 -include Sources/CPrewarm/build.mk
+include Sources/CWithhold/build.mk
 include Sources/Runtimes/build.mk
 include Sources/CGreenroomApp/build.mk
 include Sources/CGreenroomRun/build.mk
@@ -77,9 +78,9 @@ setup-demo:
 
 # --- Building. Everything that runs together lies together: the daemon looks for the spawner and the
 # shim beside itself, in .build/debug as in /usr/lib/greenroom.
-build: setup $(SHIM) $(RUN) $(APP_LIBRARY) $(APP_FOLDER)/probe $(RUNTIMES_PRODUCTS)
+build: setup $(SHIM) $(WITHHOLD) $(RUN) $(APP_LIBRARY) $(APP_FOLDER)/probe $(RUNTIMES_PRODUCTS)
 	@$(SWIFT) build --build-tests
-	@install -m 644 $(SHIM) $(DEBUG)/
+	@install -m 644 $(SHIM) $(WITHHOLD) $(DEBUG)/
 	@install -m 755 $(RUN) $(DEBUG)/
 	@$(call runtimes_install,$(DEBUG))
 
@@ -104,7 +105,7 @@ PROGRAMS := $(DAEMON)/release/greenroomd $(STATIC)/release/greenroom-spawner $(S
 link_dynamically = for product in $(1); do \
     $(SWIFT) build $(call RELEASE,greenroomd) --scratch-path $(DAEMON) --product $$product; done
 # SwiftPM does not know that a list is an input.
-release: setup $(SHIM) $(RUN) $(RUNTIMES_PRODUCTS)
+release: setup $(SHIM) $(WITHHOLD) $(RUN) $(RUNTIMES_PRODUCTS)
 	@for program in $(PROGRAMS); do \
 	    [ ! $(LINK)/$${program##*/}.order -nt $$program ] || rm -f $$program; done
 	@mkdir -p $(STATIC_CXX)
@@ -115,7 +116,7 @@ release: setup $(SHIM) $(RUN) $(RUNTIMES_PRODUCTS)
 	        -Xswiftc -static-executable --product $$product 2>&1 | sed -E "$$STATIC_NOISE"; done
 	@mkdir -p $(PRODUCT)
 	@install -s -m 755 $(PROGRAMS) $(RUN) $(addprefix $(DAEMON)/release/greenroom-,bus history conformance) $(PRODUCT)/
-	@install -m 644 $(SHIM) $(PRODUCT)/
+	@install -m 644 $(SHIM) $(WITHHOLD) $(PRODUCT)/
 	@$(call runtimes_install,$(PRODUCT))
 # Where what runs has changed much; x86-64, needs leave to trace (ptrace).
 order: samples $(BENCH)/probe $(BENCH)/launch
@@ -230,7 +231,8 @@ install: $(if $(wildcard $(PRODUCT)/greenroom-run),,samples) units
 	@install -D -m 755 -t $(DESTDIR)$(BINDIR) $(PRODUCT)/greenroomctl $(PRODUCT)/greenroom-run
 	@install -D -m 755 -t $(DESTDIR)$(LIBEXECDIR) $(PRODUCT)/greenroomd $(PRODUCT)/greenroom-spawner \
 	    $(PRODUCT)/greenroom-bus $(PRODUCT)/greenroom-history $(PRODUCT)/greenroom-conformance
-	@install -m 644 -t $(DESTDIR)$(LIBEXECDIR) $(PRODUCT)/libgreenroom-prewarm.so
+	@install -m 644 -t $(DESTDIR)$(LIBEXECDIR) $(PRODUCT)/libgreenroom-prewarm.so \
+	    $(PRODUCT)/libgreenroom-withhold.so
 	@cd $(PRODUCT) && find runtimes -type f ! -name '*.pyc' \
 	    -exec install -D -m 644 '{}' '$(abspath $(DESTDIR)$(LIBEXECDIR))/{}' ';'
 	@for sample in $(SAMPLES) $(OTHER_SAMPLES); do for file in $(PRODUCT)/samples/$$sample $(PRODUCT)/$$sample; do \

@@ -98,7 +98,8 @@ public func inheritedEnvironment() -> [String] {
         .map { String(decoding: $0, as: UTF8.self) } ?? []
 }
 
-/// The preload shim, built if it is older than its sources.
+/// The preload shim, and the library that withholds windows beside it, built if they are older than
+/// their sources.
 public func prewarmShim() throws -> String {
     try shim.get()
 }
@@ -108,7 +109,8 @@ private let shim: Result<String, any Error> = Result {
     var request = ChildRequest(
         make,
         arguments: [
-            make, "-s", "-f", "Sources/CPrewarm/build.mk", "SHIM_CC=\(compiler)", "shim",
+            make, "-s", "-f", "Sources/CPrewarm/build.mk", "-f", "Sources/CWithhold/build.mk",
+            "SHIM_CC=\(compiler)", "shim", "withhold",
         ])
     request.environment = inheritedEnvironment()
     request.directory = packageRoot

@@ -1,0 +1,64 @@
+/// How the dynamic linker reaches the library, and what it takes from the environment. The shim's
+/// files that this library is linked with have no libc, so this runs before libc's own constructors.
+
+#include "../CPrewarm/channel.h"
+#include "../CPrewarm/pause.h"
+#include "../CPrewarm/symbols.h"
+#include "../CPrewarm/system.h"
+#include "../CPrewarm/traces.h"
+#include "withhold.h"
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+
+static bool is_prewarmed;
+static int owner; // a fork of the prewarmed process is not prewarmed
+static int argument_count;
+
+static const ElfW(auxv_t) * auxiliary_vector(char **environment) {
+    while (*environment) environment++;
+    return (const ElfW(auxv_t) *)(environment + 1);
+}
+
+/// A script's process runs its interpreters in turn, and only the last of them is the program.
+__attribute__((constructor)) static void begin(int argc, char **argv, char **environment) {
+    symbols_locate(auxiliary_vector(argv + argc + 1));
+    struct traces traces = traces_read(environment);
+    if (traces.channel < 0 || !traces_name_this_executable(&traces)) return;
+    if (!channel_open(traces.channel, traces.channel_inode)) return;
+    traces_scrub(environment, symbols_own_path(), false);
+    owner = sys_getpid();
+    argument_count = argc;
+    is_prewarmed = true;
+}
+
+static atomic_bool is_over;
+
+bool withhold_is_on(void) {
+    return is_prewarmed && !atomic_load(&is_over) && sys_getpid() == owner;
+}
+
+int withhold_argument_count(void) {
+    return argument_count;
+}
+
+void withhold_end(void) {
+    atomic_store(&is_over, true);
+}
+
+void withhold_fail(enum withhold_failure reason) {
+    channel_send_error(reason, 0);
+    sys_exit(0);
+}
+
+void *function_of_libc(const char *name) {
+    return symbol_find(name);
+}
+
+/// A plug-in's libraries are in a scope of their own, where no search by name alone finds them.
+void *function_of(const char *library, const char *name) {
+    static void *(*find)(void *, const char *);
+    if (!find) find = (void *(*)(void *, const char *))symbol_find("dlsym");
+    void *object = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
+    return object && find ? find(object, name) : NULL;
+}

@@ -1,0 +1,88 @@
+/// The thread that waits for the launch and shows the windows.
+
+#include "../CPrewarm/channel.h"
+#include "../CPrewarm/pause.h"
+#include "../CPrewarm/system.h"
+#include "withhold.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+/// The program has come to rest when it has used less than this much of the processor for that long.
+/// One that never rests, because it draws an animation, is taken as it is after a while.
+#define REST_NANOSECONDS 100000000
+#define RESTING_USE_NANOSECONDS 1000000
+#define LOOK_NANOSECONDS 20000000
+#define PATIENCE_NANOSECONDS 3000000000
+
+// MARK: The launch
+
+static const char *variable(const struct launch *launch, const char *name) {
+    size_t length = strlen(name);
+    const char *at = launch->memory.strings;
+    for (uint32_t i = 0; i < launch->argc + launch->envc; i++) {
+        if (i >= launch->argc && !strncmp(at, name, length) && at[length] == '=')
+            return at + length + 1;
+        at += strlen(at) + 1;
+    }
+    return NULL;
+}
+
+static int64_t processor_time(void) {
+    struct timespec used = {0, 0};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
+}
+
+static void await_rest(void) {
+    int64_t since = processor_time(), rested = 0, waited = 0;
+    while (rested < REST_NANOSECONDS && waited < PATIENCE_NANOSECONDS) {
+        struct timespec pause = {0, LOOK_NANOSECONDS};
+        nanosleep(&pause, NULL);
+        waited += LOOK_NANOSECONDS;
+        rested += LOOK_NANOSECONDS;
+        int64_t used = processor_time();
+        if (used - since < RESTING_USE_NANOSECONDS) continue;
+        since = used;
+        rested = 0;
+    }
+}
+
+static bool show(const struct held_window *windows, size_t count, void *launch) {
+    return server_show(windows, count, variable(launch, "DESKTOP_STARTUP_ID"));
+}
+
+static void *wait_for_launch(void *nothing) {
+    // What the program has done up to here it has done with a connection to this server.
+    if (!server_reach()) withhold_fail(WITHHOLD_OTHER_DISPLAY);
+    do {
+        windows_await_first();
+        await_rest();
+    } while (!windows_are_held());
+    struct launch launch = pause_until_launch(GR_PAUSED_BY_CALL, withhold_argument_count());
+    if (!windows_release(show, &launch)) {
+        // The daemon starts the program in another process.
+        channel_send_error(ENXIO, launch.cookie);
+        sys_exit(0);
+    }
+    report_start(launch.cookie, 0);
+    sys_unmap(launch.memory.strings, launch.memory.mapped);
+    server_leave();
+    return nothing;
+}
+
+/// The program's signals are for the program's threads.
+void launch_begin(void) {
+    pthread_attr_t attributes;
+    pthread_t thread;
+    sigset_t all, former;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &former);
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    int error = pthread_create(&thread, &attributes, wait_for_launch, NULL);
+    pthread_attr_destroy(&attributes);
+    pthread_sigmask(SIG_SETMASK, &former, NULL);
+    if (error) withhold_fail(WITHHOLD_OTHER_DISPLAY);
+}

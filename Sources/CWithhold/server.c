@@ -1,0 +1,153 @@
+/// The connection with which windows are shown: any client may map any window, and the program's own
+/// connection belongs to the program's threads.
+
+#include "withhold.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+static xcb_connection_t *_Atomic own;
+
+bool is_own_connection(const xcb_connection_t *connection) {
+    return connection && connection == atomic_load(&own);
+}
+
+typedef struct {
+    unsigned sequence;
+} cookie;
+
+static struct {
+    xcb_connection_t *(*connect)(const char *, int *);
+    int (*has_error)(xcb_connection_t *);
+    int (*descriptor)(xcb_connection_t *);
+    int (*flush)(xcb_connection_t *);
+    cookie (*map)(xcb_connection_t *, uint32_t);
+    cookie (*configure)(xcb_connection_t *, uint32_t, uint16_t, const void *);
+    cookie (*change)(xcb_connection_t *, uint8_t, uint32_t, uint32_t, uint32_t, uint8_t, uint32_t,
+                     const void *);
+    cookie (*intern)(xcb_connection_t *, uint8_t, uint16_t, const char *);
+    void *(*intern_reply)(xcb_connection_t *, cookie, void **);
+    cookie (*focus)(xcb_connection_t *);
+    void *(*focus_reply)(xcb_connection_t *, cookie, void **);
+    void (*disconnect)(xcb_connection_t *);
+} xcb;
+
+static bool find_functions(void) {
+    const struct {
+        const char *name;
+        void *at;
+    } names[] = {
+        {"xcb_connect", &xcb.connect},
+        {"xcb_connection_has_error", &xcb.has_error},
+        {"xcb_get_file_descriptor", &xcb.descriptor},
+        {"xcb_flush", &xcb.flush},
+        {"xcb_map_window", &xcb.map},
+        {"xcb_configure_window", &xcb.configure},
+        {"xcb_change_property", &xcb.change},
+        {"xcb_intern_atom", &xcb.intern},
+        {"xcb_intern_atom_reply", &xcb.intern_reply},
+        {"xcb_get_input_focus", &xcb.focus},
+        {"xcb_get_input_focus_reply", &xcb.focus_reply},
+        {"xcb_disconnect", &xcb.disconnect},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        void *found = function_of(LIBXCB, names[i].name);
+        if (!found) return false;
+        memcpy(names[i].at, &found, sizeof found);
+    }
+    return true;
+}
+
+struct address {
+    struct sockaddr_storage bytes;
+    socklen_t size;
+};
+
+static struct address peer(int descriptor) {
+    struct address address = {.size = sizeof address.bytes};
+    memset(&address.bytes, 0, sizeof address.bytes);
+    if (getpeername(descriptor, (struct sockaddr *)&address.bytes, &address.size) != 0)
+        address.size = 0;
+    return address;
+}
+
+/// That of the first window. The own connection must lead there too.
+static struct address first_server;
+
+bool is_own_server(int server) {
+    struct address address = peer(server);
+    if (address.size == 0) return false;
+    if (first_server.size == 0) first_server = address;
+    return address.size == first_server.size
+        && !memcmp(&address.bytes, &first_server.bytes, address.size);
+}
+
+static uint32_t startup_id, user_time, utf8;
+
+static uint32_t atom(const char *name) {
+    cookie asked = xcb.intern(own, 0, (uint16_t)strlen(name), name);
+    unsigned char *reply = xcb.intern_reply(own, asked, NULL);
+    uint32_t value = 0;
+    if (reply) memcpy(&value, reply + 8, sizeof value);
+    free(reply);
+    return value;
+}
+
+/// Whether the server has carried out everything that it was sent.
+static bool is_done(void) {
+    void *reply = xcb.focus_reply(own, xcb.focus(own), NULL);
+    free(reply);
+    return reply && !xcb.has_error(own);
+}
+
+bool server_reach(void) {
+    if (!find_functions()) return false;
+    xcb_connection_t *connection = xcb.connect(NULL, NULL);
+    if (!connection || xcb.has_error(connection)) return false;
+    if (!is_own_server(xcb.descriptor(connection))) return false;
+    atomic_store(&own, connection);
+    startup_id = atom("_NET_STARTUP_ID");
+    user_time = atom("_NET_WM_USER_TIME");
+    utf8 = atom("UTF8_STRING");
+    return startup_id && user_time && utf8;
+}
+
+// MARK: Showing
+
+/// The time of the user's action, which the identifier of a launch ends with (the Startup
+/// Notification Protocol).
+static bool time_of(const char *identifier, uint32_t *time) {
+    const char *last = NULL;
+    for (const char *at = identifier; (at = strstr(at, "_TIME")); at += 5) last = at + 5;
+    if (!last || *last < '0' || *last > '9') return false;
+    *time = (uint32_t)strtoul(last, NULL, 10);
+    return true;
+}
+
+#define REPLACE 0
+#define CARDINAL 6
+#define STACK_MODE 64
+#define ABOVE 0
+
+bool server_show(const struct held_window *windows, size_t count, const char *identifier) {
+    uint32_t time;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t window = windows[i].id, above = ABOVE;
+        if (identifier && *identifier && windows[i].is_main) {
+            xcb.change(own, REPLACE, window, startup_id, utf8, 8, (uint32_t)strlen(identifier),
+                       identifier);
+            if (time_of(identifier, &time))
+                xcb.change(own, REPLACE, window, user_time, CARDINAL, 32, 1, &time);
+        }
+        if (windows[i].is_raised) xcb.configure(own, window, STACK_MODE, &above);
+        xcb.map(own, window);
+    }
+    return xcb.flush(own) > 0 && is_done();
+}
+
+void server_leave(void) {
+    xcb_connection_t *connection = atomic_exchange(&own, NULL);
+    xcb.disconnect(connection);
+}

@@ -1,0 +1,114 @@
+/// The parts of the library that withholds a program's windows.
+///
+/// It is preloaded into a program that is prewarmed to its first window (Depth=window), instead of
+/// the preload shim, and has the shim's channel and its end of the conversation. The program runs
+/// its main, and into its main loop; each top-level window that it maps is noted and not mapped.
+/// When the program has come to rest, a thread of the library reports the pause. At the launch that
+/// thread maps the windows in their order, with a connection of its own to the X server, and
+/// reports STARTED. From then on the library does nothing.
+///
+/// Whatever could show something earlier, or could be noticed by somebody else, ends the process
+/// instead (`withhold_fail`), and so does the loss of the channel. Nothing was shown by then.
+#ifndef GREENROOM_WITHHOLD_H
+#define GREENROOM_WITHHOLD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+/// A connection of libxcb, a display of libX11.
+typedef struct xcb_connection_t xcb_connection_t;
+typedef struct _XDisplay Display;
+
+// MARK: The process (entry.c)
+
+/// Whether windows are withheld: the process is prewarmed, and not launched yet. A fork of it is
+/// another process.
+bool withhold_is_on(void);
+
+/// Reports why the program cannot be held, and ends the process. The numbers are those of
+/// `WithholdingFailure` in GreenroomAppChannel.
+enum withhold_failure {
+    WITHHOLD_OTHER_DISPLAY = 93, // EPROTONOSUPPORT: draws in a way that is not withheld
+    WITHHOLD_OWNS_NAME = 98,     // EADDRINUSE: is about to own a name on a message bus
+};
+__attribute__((noreturn)) void withhold_fail(enum withhold_failure reason);
+
+/// A function of the program's libraries, but not of this one; null if it is not loaded.
+void *function_of(const char *library, const char *name);
+void *function_of_libc(const char *name);
+#define LIBX11 "libX11.so.6"
+#define LIBXCB "libxcb.so.1"
+
+/// From now on nothing is withheld.
+void withhold_end(void);
+
+int withhold_argument_count(void);
+
+// MARK: The X server (server.c)
+
+struct held_window {
+    uint32_t id;
+    bool is_raised;
+    bool is_main; // the window manager manages it
+};
+
+/// Connects to the server of the program's windows. Returns false if that fails, or if DISPLAY names
+/// another server.
+bool server_reach(void);
+
+/// Whether the socket leads to the server of the first window.
+bool is_own_server(int server);
+
+/// The connection with which windows are shown: its requests are not looked at.
+bool is_own_connection(const xcb_connection_t *connection);
+
+/// Maps the windows, and returns when the server has done so. They belong to the launch with that
+/// identifier (DESKTOP_STARTUP_ID), unless it is null or empty.
+bool server_show(const struct held_window *windows, size_t count, const char *identifier);
+
+void server_leave(void);
+
+// MARK: The windows (windows.c)
+
+enum held {
+    NOT_HELD,
+    HELD,
+    HELD_AS_FIRST,
+};
+
+/// Notes that the program maps a top-level window, unless windows are not withheld any more. It is
+/// noted once, however often it is mapped.
+///
+/// - server: a socket that leads to the window's X server.
+/// - is_main: false for a window that the window manager does not manage. The program has its first
+///   window when it has one that is.
+enum held windows_hold(int server, uint32_t window, bool is_raised, bool is_main);
+
+/// The window is not mapped any more, or is gone. Waits while windows are being shown. Returns
+/// whether it was held.
+bool windows_drop(uint32_t window);
+
+/// Waits until the program holds a window.
+void windows_await_first(void);
+bool windows_are_held(void);
+
+/// Calls `show` with all windows that are held, and ends the withholding. Returns false if there is
+/// none, or if `show` does.
+bool windows_release(bool (*show)(const struct held_window *windows, size_t count, void *context),
+                     void *context);
+
+// MARK: The launch (launch.c)
+
+/// Begins the thread that reports the pause and waits for the launch. Called once, by the thread of
+/// the program that maps its first window.
+void launch_begin(void);
+
+// MARK: Functions by name (requests.c)
+
+/// The function in place of a library's, if that library is loaded and has it.
+void *withholding_function(const char *name);
+
+#endif
