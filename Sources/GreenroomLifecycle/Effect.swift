@@ -90,7 +90,8 @@ public enum Occurrence: Hashable, Sendable {
     /// The app pauses before main from now on; everywhere, or in the instance's environment.
     /// The program is the one that it was about to start, if that is known.
     case demoted(
-        InstanceIdentifier, AppIdentifier, DepthFault, program: String?, isEverywhere: Bool)
+        InstanceIdentifier, AppIdentifier, DepthFault, of: PrewarmDepth, program: String?,
+        isEverywhere: Bool)
     /// The app is seen to open this many libraries after main, more than were known.
     case librariesLearned(AppIdentifier, count: Int)
     /// The app is not prewarmed before `until`, and a client cannot launch it in the background.

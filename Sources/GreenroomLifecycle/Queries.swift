@@ -1,15 +1,10 @@
 // What the shell may ask. None of these changes anything.
 
 extension Lifecycle {
-    /// Why the app is not prewarmed, if a prewarm showed a reason. The name of a started program is
-    /// not kept.
-    public func misfire(of app: AppIdentifier) -> Misfire? {
+    /// Why the app is not prewarmed, if a prewarm showed a reason.
+    public func misfire(of app: AppIdentifier) -> Misfire.Kind? {
         guard let entry = directory[app], entry.hasMisfired else { return nil }
-        switch entry.record.misfireKind {
-        case .startsPrograms: return .startsPrograms(nil)
-        case .changesProcess: return .changesProcess
-        case .secureExecution: return .secureExecution
-        }
+        return entry.record.misfireKind
     }
 
     /// All instances, including the remembered ends, by identifier. Costs O(n log n).

@@ -47,6 +47,15 @@ public enum AppMessage: Equatable, Sendable {
     }
 }
 
+/// Why a program cannot be held at its first window: an `errno` with which the library that withholds
+/// windows reports it (`Sources/CWithhold/withhold.h`).
+public enum WithholdingFailure: Int32, Sendable, CaseIterable {
+    /// `EPROTONOSUPPORT`: it draws by Wayland, or without libX11 and libxcb.
+    case otherDisplay = 93
+    /// `EADDRINUSE`: it was about to own a name on a message bus.
+    case ownsName = 98
+}
+
 /// Why an interpreter that was paused after its start does not go on as the launch, but is executed
 /// anew, in the same process.
 public enum AnewReason: Int32, Sendable, CaseIterable {

@@ -166,6 +166,7 @@ extension Control.ColdReason {
         case .resumeFailed: "the paused one did not start"
         case .reclaimed: "memory taken back"
         case .callerState: "caller's limits or descriptors"
+        case .arguments: "brings arguments"
         }
     }
 }
@@ -200,6 +201,7 @@ extension Control.Word<Control.PrewarmDepth> {
         case .main: "before main"
         case .libraries: "before main, with its libraries open"
         case .runtime: "after its interpreter's boot"
+        case .window: "before its first window is shown"
         case .declared: "where its program chose to"
         case nil: "at " + rawValue.harmless
         }

@@ -86,6 +86,8 @@ extension Control {
           libraries,
           # Its interpreter has booted, and is paused before it looks at its program.
           runtime,
+          # Its program is in its main loop, and its windows are made and not shown.
+          window,
           # Its program pauses itself, where it chose to.
           declared
         )
@@ -110,7 +112,9 @@ extension Control {
           reclaimed,
           # The caller has a state that a paused instance cannot take over: another stack limit or
           # personality, too many descriptors.
-          caller_state
+          caller_state,
+          # The launch brings arguments, and the paused instance has begun without any.
+          arguments
         )
 
         # Why an instance ended.

@@ -40,6 +40,7 @@ extension Control {
         case main
         case libraries
         case runtime
+        case window
         case declared
     }
 
@@ -54,6 +55,7 @@ extension Control {
         case resumeFailed = "resume_failed"
         case reclaimed
         case callerState = "caller_state"
+        case arguments
     }
 
     /// Why an instance ended.

@@ -2,6 +2,7 @@
 // its beginning, so what has been done of the prewarm is what waiting for it saves:
 //
 //   no prewarm of the app was measured yet          → cold
+//   the prewarm goes to the app's first window      → cold: it waits until the app is at rest
 //   the prewarm has just begun (`handoverTime`)     → cold: the pause itself would cost more
 //   it takes half as long again as the last one did → cold: nobody knows when it will pause
 //   otherwise                                       → the launch claims it
@@ -25,7 +26,8 @@ extension Lifecycle {
         return app.filling.first {
             let (record, claim) = (self[$0].record, self[$0].claim)
             let elapsed = record.since.duration(to: now)
-            return claim == nil && record.environmentKey == launch.environmentKey
+            return claim == nil && record.depth != .window
+                && record.environmentKey == launch.environmentKey
                 && record.generation == description.generation
                 && elapsed >= Self.handoverTime && elapsed < measured * 3 / 2
         }

@@ -6,6 +6,9 @@
 //                             → the app pauses before main in that environment
 //   the same in a second environment, or in the app's own
 //                             → the app pauses before main
+//   any of this on the way to the app's first window; or the program cannot be held there, because
+//   it owns a name on a bus, draws in another way, or cannot be frozen
+//                             → the same, but the app still goes as far as `libraries`
 //   `anewLimit` launches in a row were started anew, or launches are ready no sooner
 //                             → the same, because the depth saves nothing
 //   the app's files or its manifest change, or a client resets the app
@@ -23,6 +26,9 @@ public enum PrewarmDepth: UInt8, CaseIterable, Sendable {
     /// Before main, with the libraries open that the program was seen to open after it
     /// (`LearnedLibraries`).
     case libraries = 2
+    /// In the program's main loop, with its windows made and not shown. The program holds them,
+    /// comes to rest, and is frozen: until then it is on its way to the pause.
+    case window = 3
 }
 
 /// Why an app is not prewarmed as deep as its description says. Raw values are kept in the runtime
@@ -44,6 +50,12 @@ public enum DepthFault: UInt8, CaseIterable, Sendable {
     case startsThreads = 6
     /// Launches were ready no sooner than from main.
     case savesNothing = 7
+    /// It was about to own a name on a message bus.
+    case ownsName = 8
+    /// It draws in a way in which its windows cannot be withheld.
+    case otherDisplay = 9
+    /// It was held, and its processes could not be frozen.
+    case notFrozen = 10
 }
 
 /// Why a paused process executed the launch's words instead of going on. Raw values are kept in the
@@ -83,11 +95,24 @@ public struct DepthRecord: Hashable, Sendable {
         /// The environment that it applies to; nil is every one.
         public var environmentKey: EnvironmentKey?
         public var fault: DepthFault
+        /// Whether the app was to be held at its first window. Then it still goes as far as
+        /// `libraries`, and else no further than main.
+        public var isOfWindow: Bool
 
-        public init(generation: UInt64, environmentKey: EnvironmentKey?, fault: DepthFault) {
+        public init(
+            generation: UInt64, environmentKey: EnvironmentKey?, fault: DepthFault,
+            isOfWindow: Bool = false
+        ) {
             self.generation = generation
             self.environmentKey = environmentKey
             self.fault = fault
+            self.isOfWindow = isOfWindow
+        }
+
+        /// The depth that has failed.
+        public func depth(of description: AppDescription) -> PrewarmDepth {
+            if isOfWindow { return .window }
+            return description.depth == .window ? .libraries : description.depth
         }
     }
 }
@@ -98,17 +123,19 @@ extension Lifecycle {
 
     /// How far the app is prewarmed in that environment.
     public func depth(of app: AppIdentifier, _ key: EnvironmentKey) -> PrewarmDepth {
-        guard let description = directory[app]?.description, !isDemoted(app, key) else {
-            return .main
-        }
-        let lacksLibraries = description.depth == .libraries && libraryCount(of: app, key) == 0
-        return lacksLibraries ? .main : description.depth
+        let depth = allowedDepth(of: app, key)
+        let lacksLibraries = depth == .libraries && libraryCount(of: app, key) == 0
+        return lacksLibraries ? .main : depth
     }
 
-    /// Whether the app pauses before main in that environment because its depth failed.
-    func isDemoted(_ app: AppIdentifier, _ key: EnvironmentKey) -> Bool {
-        guard let demotion = demotion(of: app) else { return false }
-        return demotion.environmentKey.map { $0 == key } ?? true
+    /// How far the app may be prewarmed in that environment, also if nothing was learned of its
+    /// libraries yet.
+    func allowedDepth(of app: AppIdentifier, _ key: EnvironmentKey) -> PrewarmDepth {
+        guard let description = directory[app]?.description else { return .main }
+        guard let demotion = demotion(of: app), demotion.environmentKey ?? key == key else {
+            return description.depth
+        }
+        return demotion.isOfWindow ? .libraries : .main
     }
 
     /// Why the installed generation of the app is prewarmed less deep than its description says;
@@ -154,19 +181,27 @@ extension Lifecycle {
             fault == .startsAnew || fault == .savesNothing
             || record.environmentKey == self[app].description?.environmentKey
             || known.map { $0.environmentKey != record.environmentKey } ?? false
+            // One demotion is remembered. If it were that of one environment, the app would be held
+            // again in the others.
+            || known?.isOfWindow == true && record.depth != .window
         let demotion = DepthRecord.Demotion(
             generation: record.generation,
-            environmentKey: isEverywhere ? nil : record.environmentKey, fault: fault)
+            environmentKey: isEverywhere ? nil : record.environmentKey, fault: fault,
+            isOfWindow: record.depth == .window)
         updateApp(app) {
             $0.depth.demotion = demotion
             $0.depth.anewStreak = 0
         }
         report(
-            .demoted(record.instance, app, fault, program: program, isEverywhere: isEverywhere))
+            .demoted(
+                record.instance, app, fault, of: record.depth, program: program,
+                isEverywhere: isEverywhere))
         guard let entry = directory[app] else { return }
         for id in entry.pool + entry.filling where id != record.instance {
             let other = self[id].record
-            if other.depth != .main, depth(of: app, other.environmentKey) == .main {
+            if other.depth == record.depth,
+                allowedDepth(of: app, other.environmentKey) != other.depth
+            {
                 end(id, .poolTrimmed, gently: false)
             }
         }

@@ -76,7 +76,7 @@ extension Lifecycle {
     /// later.
     public func learnsLibraries(from id: InstanceIdentifier) -> Bool {
         guard let record = table[id]?.record, record.otherThreads == .none,
-            isOfLibraries(record), !isDemoted(record.app, record.environmentKey)
+            isOfLibraries(record)
         else { return false }
         let known = learnedLibraries(of: record.app)?[record.environmentKey]
         return known?.isComplete != true && known?.lessonCount ?? 0 < Self.lessonLimit
@@ -91,17 +91,17 @@ extension Lifecycle {
     }
 
     /// Whether the instance was made from the installed generation of an app that may be prewarmed
-    /// to depth `libraries`.
+    /// to depth `libraries` in the instance's environment.
     private func isOfLibraries(_ record: InstanceRecord) -> Bool {
-        guard let description = directory[record.app]?.description else { return false }
-        return description.depth == .libraries && record.depth != .runtime
-            && record.generation == description.generation
+        allowedDepth(of: record.app, record.environmentKey) == .libraries
+            && (record.depth == .main || record.depth == .libraries)
+            && record.generation == directory[record.app]?.description?.generation
     }
 
     mutating func librariesLearned(_ lesson: LibraryLesson, count: Int, isComplete: Bool) {
         let (app, key) = (lesson.app, lesson.environmentKey)
-        guard let description = directory[app]?.description, description.depth == .libraries,
-            description.generation == lesson.generation, !isDemoted(app, key)
+        guard directory[app]?.description?.generation == lesson.generation,
+            allowedDepth(of: app, key) == .libraries
         else { return }
         var learned = learnedLibraries(of: app) ?? LearnedLibraries(generation: lesson.generation)
         var known = learned[key] ?? .init(environmentKey: key)
@@ -144,8 +144,7 @@ extension Lifecycle {
     /// counts as ready when it was executed nothing is known, and the depth stays.
     private mutating func noteReadyTime(of id: InstanceIdentifier) {
         guard let record = table[id]?.record, record.launchKind == .prewarmed,
-            let launchedAt = record.launchedAt, launchedAt < now, isOfLibraries(record),
-            !isDemoted(record.app, record.environmentKey)
+            let launchedAt = record.launchedAt, launchedAt < now, isOfLibraries(record)
         else { return }
         let time = launchedAt.duration(to: now)
         var learned =

@@ -78,6 +78,8 @@ extension Lifecycle {
             case .startsPrograms(let program):
                 return misfiredBeyondMain(record, .startsPrograms, program)
             case .changesProcess: return misfiredBeyondMain(record, .changesProcess, nil)
+            case .ownsName: return misfiredBeyondMain(record, .ownsName, nil)
+            case .otherDisplay: return misfiredBeyondMain(record, .otherDisplay, nil)
             case .secureExecution: break
             }
         }
@@ -86,10 +88,11 @@ extension Lifecycle {
         if misfire == .changesProcess, record.environmentKey != entry.description?.environmentKey {
             return
         }
+        guard let kind = misfire.kind else { return }
         report(.misfired(id, record.app, misfire))
         updateApp(record.app) {
             $0.misfiredGeneration = record.generation
-            $0.misfireKind = misfire.kind
+            $0.misfireKind = kind
         }
         // If the app was installed again in the meantime, it gets another chance.
         guard self[record.app].hasMisfired else { return }
@@ -111,8 +114,9 @@ extension Lifecycle {
         }
     }
 
-    /// Least valuable first: expired instances, those of former environments, then those whose app was launched longest ago, then
-    /// the largest.
+    /// Least valuable first: expired instances, those of former environments, those that hold a
+    /// window, which need ten times as much memory as others, then those whose app was launched
+    /// longest ago, then the largest.
     func prewarmsByValue(including states: Set<ExecutionState>) -> [InstanceIdentifier] {
         let records = table.values.map(\.record).filter { states.contains($0.state) }
         return records.sorted { first, second in
@@ -120,6 +124,9 @@ extension Lifecycle {
             if one != other { return one }
             let (isSpare, isOtherSpare) = (isSpare(first), isSpare(second))
             if isSpare != isOtherSpare { return isSpare }
+            if (first.depth == .window) != (second.depth == .window) {
+                return first.depth == .window
+            }
             let launched = self[first.app].lastLaunched
             let otherLaunched = self[second.app].lastLaunched
             if launched != otherLaunched { return launched < otherLaunched }

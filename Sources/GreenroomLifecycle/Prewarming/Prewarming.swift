@@ -96,6 +96,13 @@ extension Lifecycle {
         guard let record = table[id]?.record, record.otherThreads == .frozen else { return }
         if !areFrozen { update(id) { $0.otherThreads = .running } }
         report(.pausedWithThreads(id, record.app, areFrozen: areFrozen))
+        // A program in its main loop goes on to work, and nobody would see why.
+        guard !areFrozen, record.depth == .window else { return }
+        if record.generation == self[record.app].description?.generation {
+            demote(record.app, record, .notFrozen)
+            wantRefill(of: record.app)
+        }
+        end(id, .prewarmFailed, gently: false)
     }
 
     /// Whether a pool that a client asked for is given up when an instance expires, because nobody

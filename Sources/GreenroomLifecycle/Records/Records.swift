@@ -96,18 +96,24 @@ public enum Misfire: Hashable, Sendable {
     /// The app's own program loads no preload library (AT_SECURE in getauxval(3)), so it would run
     /// instead of pausing.
     case secureExecution
+    /// An instance that was to be held at its first window was about to own a name on a bus, or
+    /// draws in a way in which its windows cannot be withheld.
+    case ownsName
+    case otherDisplay
 
+    /// What is remembered of the app. Where only its depth is to blame, that is in `DepthRecord`.
     public enum Kind: UInt8, Sendable {
         case startsPrograms = 0
         case changesProcess = 1
         case secureExecution = 2
     }
 
-    var kind: Kind {
+    var kind: Kind? {
         switch self {
         case .startsPrograms: .startsPrograms
         case .changesProcess: .changesProcess
         case .secureExecution: .secureExecution
+        case .ownsName, .otherDisplay: nil
         }
     }
 }

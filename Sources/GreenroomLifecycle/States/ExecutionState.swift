@@ -55,6 +55,8 @@ public enum ColdReason: UInt8, CaseIterable, Sendable {
     case reclaimed = 7
     /// The launch brings what no paused instance can take over.
     case callerState = 8
+    /// The launch brings arguments, and the paused instance has begun without any.
+    case arguments = 9
 }
 
 /// How the main process of an instance ended (wait(2)).

@@ -123,7 +123,8 @@ extension AppManifest {
         let section = "Prewarm"
         let depths: [Depth] =
             kind == .applicationKit
-            ? [.none, .applicationMain] : [.none, .main, .libraries, .runtime, .declared, .auto]
+            ? [.none, .applicationMain]
+            : [.none, .main, .libraries, .runtime, .window, .declared, .auto]
         let depth = reader.last(section, "Depth") { value throws(ValueError) in
             let depth = try value.choice(Depth.self)
             guard depths.contains(depth) else {

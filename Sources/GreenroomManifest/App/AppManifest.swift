@@ -105,6 +105,8 @@ public struct AppManifest: Hashable, Sendable {
         case libraries
         /// After an interpreter has booted.
         case runtime
+        /// In its main loop, with its first window made and not shown.
+        case window
         /// Where the program calls `greenroom_prewarm_pause`.
         case declared
         /// As deep as the program allows.

@@ -17,7 +17,7 @@ extension InstalledApp {
         let scalars = [
             "\(kind)", program.path, command.workingDirectory ?? "-",
             command.umask.map(String.init) ?? "-", "\(restrictions.noNewPrivileges)",
-            "\(program.depth.opensLibraries)",
+            "\(program.depth.opensLibraries)", "\(program.depth.withholding != nil)",
             "\(restrictions.limits)", restrictions.confinement.map { "\($0)" } ?? "-",
             "\(restrictions.cgroupSettings)", "\(sockets)",
         ]

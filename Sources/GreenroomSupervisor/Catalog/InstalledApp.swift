@@ -44,7 +44,9 @@ final class InstalledApp {
         var start: RuntimeStart?
         /// Whether the libraries that the program opens after main are opened before the pause.
         var opensLibraries = false
-        /// The daemon's files that run in the interpreter.
+        /// The library that withholds the program's windows, if it is held at the first of them.
+        var withholding: String?
+        /// The daemon's files that run in the interpreter, or in the program.
         let files: [InspectedFile]
         /// For a script, the words of its process up to the script.
         let scriptWords: [String]
@@ -94,6 +96,8 @@ final class InstalledApp {
         let extraKeyNames: Set<String>
         /// The interpreter, if instances pause after its boot: its variables count too.
         let runtime: Runtime?
+        /// Whether all variables count, because the program reads them before its pause.
+        let isWhole: Bool
         /// The pool environment of `strings`, computed once because the launch path compares it.
         let pool: PoolEnvironment
     }

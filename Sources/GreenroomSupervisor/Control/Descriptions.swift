@@ -25,7 +25,10 @@ struct Descriptions {
     func description(for peer: Peer) -> Control.Description {
         var description = Control.Description(
             version: productVersion, processId: getpid(),
-            features: ["prewarm.main", "prewarm.libraries", "prewarm.runtime", "watch.after"],
+            features: [
+                "prewarm.main", "prewarm.libraries", "prewarm.runtime", "prewarm.window",
+                "watch.after",
+            ],
             degraded: degradations.notes)
         var surroundings = surroundings
         surroundings.spawnerProcessId = spawner.process

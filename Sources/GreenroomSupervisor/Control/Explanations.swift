@@ -75,11 +75,12 @@ struct Explanations {
         }
         if let demotion = core.lifecycle.demotion(of: app.identifier) {
             let name = app.identifier.rawValue
-            let words = demotion.fault.words(at: app.description.depth)
+            let words = demotion.fault.words(at: demotion.depth(of: app.description))
+            let place =
+                demotion.isOfWindow ? "its first window is not prepared" : "it pauses before main"
             let range =
                 demotion.environmentKey == nil
-                ? "it pauses before main"
-                : "with the environment of one caller, it pauses before main"
+                ? place : "with the environment of one caller, \(place)"
             reasons.append(
                 .init(
                     code: demotion.fault.code,
@@ -94,6 +95,13 @@ struct Explanations {
                     code: "libraries",
                     text: "\(libraries) librar\(libraries == 1 ? "y" : "ies") that it opens after "
                         + "main are opened before its pause"))
+        }
+        if core.lifecycle.depth(of: app.identifier, key) == .window {
+            reasons.append(
+                .init(
+                    code: "window",
+                    text: "its windows are made and withheld; a launch that brings arguments, "
+                        + "descriptors, a directory or another environment starts cold"))
         }
         if let depth = record?.depth, let reason = depth.latestAnew {
             reasons.append(

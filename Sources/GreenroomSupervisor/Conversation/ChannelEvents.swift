@@ -133,7 +133,7 @@ final class ChannelEvents {
             let state = core.lifecycle.instance(instance.identifier)?.state
             if state == .prewarming {
                 instance.hasPausedTooEarly =
-                    pause.reason == .main && hasInterpreter(instance.identifier)
+                    pause.reason == .main && isPausedByCall(depth(of: instance))
                 contexts.noticePause(
                     of: instance, threadCount: Int(pause.threadCount))
                 paused(instance)
@@ -163,6 +163,13 @@ final class ChannelEvents {
         // The preload library sends this code instead of saying that it has paused.
         let isChanged = isPrewarming && code == ENOTRECOVERABLE
         if isChanged { core.handle(.misfired(instance.identifier, .changesProcess)) }
+        // The library that withholds windows says why it cannot.
+        if isPrewarming, depth(of: instance) == .window,
+            let failure = WithholdingFailure(rawValue: code)
+        {
+            core.handle(.misfired(instance.identifier, Misfire(failure)))
+            return lost(instance)
+        }
         if core.lifecycle.misfire(of: instance.app) == nil {
             reporter.say(
                 .warning,
@@ -175,8 +182,13 @@ final class ChannelEvents {
         return lost(instance)
     }
 
-    private func hasInterpreter(_ identifier: InstanceIdentifier) -> Bool {
-        core.lifecycle.instance(identifier)?.depth == .runtime
+    private func depth(of instance: Instance) -> PrewarmDepth? {
+        core.lifecycle.instance(instance.identifier)?.depth
+    }
+
+    /// Whether an instance of that depth pauses after main has begun.
+    private func isPausedByCall(_ depth: PrewarmDepth?) -> Bool {
+        depth == .runtime || depth == .window
     }
 
     private func isApplication(_ instance: Instance) -> Bool {

@@ -43,6 +43,15 @@ struct PoolEnvironment: Equatable, Sendable {
     /// so that it does not see them then; a manifest can name them in `EnvironmentKeys=`.
     static let perLaunch: Set<Substring> = ["DESKTOP_STARTUP_ID", "XDG_ACTIVATION_TOKEN"]
 
+    /// What a program that has run into its main loop need not have read as the launch has it: the
+    /// values of one launch; of the caller's shell and terminal, which a program with windows does
+    /// not run in; of the unit that the caller belongs to. (The directory that PWD names is compared
+    /// by itself.)
+    private static let ofCaller: Set<Substring> = perLaunch.union([
+        "PWD", "OLDPWD", "SHLVL", "_", "WINDOWID", "TERM", "COLORTERM", "COLUMNS", "LINES",
+        "INVOCATION_ID", "JOURNAL_STREAM", "MANAGERPID", "SYSTEMD_EXEC_PID",
+    ])
+
     /// Takes one look-up for each variable, and one more if the name has an underscore: this is
     /// asked at each launch.
     private static func isReadEarly(_ name: Substring, _ runtime: Runtime?) -> Bool {
@@ -56,14 +65,20 @@ struct PoolEnvironment: Equatable, Sendable {
     /// Picks the relevant variables of `environment`, with `extraNames` of the app's manifest, and
     /// those that an interpreter reads that pauses after its boot. If a name is given twice, the
     /// first counts, as for getenv(3).
-    init(of environment: [String], extraNames: Set<String> = [], runtime: Runtime? = nil) {
+    ///
+    /// - Parameter isWhole: whether everything counts that the program itself may have read, because
+    ///   it pauses in its main loop.
+    init(
+        of environment: [String], extraNames: Set<String> = [], runtime: Runtime? = nil,
+        isWhole: Bool = false
+    ) {
         var chosen: [(name: Substring, entry: String)] = []
         var names: Set<Substring> = []
         for entry in environment {
             guard let equals = entry.utf8.firstIndex(of: UInt8(ascii: "=")) else { continue }
             let name = entry[..<equals]
             let isRelevant =
-                Self.isReadEarly(name, runtime)
+                (isWhole ? !Self.ofCaller.contains(name) : Self.isReadEarly(name, runtime))
                 || !extraNames.isEmpty && extraNames.contains(String(name))
             if isRelevant, names.insert(name).inserted { chosen.append((name, entry)) }
         }
@@ -88,10 +103,13 @@ struct PoolEnvironment: Equatable, Sendable {
     /// The environment that a prewarmed process is started with: `base`, with these variables in
     /// place of those that `base` has of this kind.
     func overlaid(
-        on base: [String], extraNames: Set<String> = [], runtime: Runtime? = nil
+        on base: [String], extraNames: Set<String> = [], runtime: Runtime? = nil,
+        isWhole: Bool = false
     ) -> [String] {
         let own = Set(
-            PoolEnvironment(of: base, extraNames: extraNames, runtime: runtime).variables)
+            PoolEnvironment(
+                of: base, extraNames: extraNames, runtime: runtime, isWhole: isWhole
+            ).variables)
         return base.filter { !own.contains($0) } + variables
     }
 }

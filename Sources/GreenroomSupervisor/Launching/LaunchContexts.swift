@@ -114,7 +114,7 @@ final class LaunchContexts {
             }
             let pool = PoolEnvironment(
                 of: texts, extraNames: app.environment.extraKeyNames,
-                runtime: app.environment.runtime)
+                runtime: app.environment.runtime, isWhole: app.environment.isWhole)
             if let known = environments.key(for: pool, of: app) {
                 key = known
             } else {
@@ -146,6 +146,9 @@ final class LaunchContexts {
             context.workingDirectory = try workingDirectory(of: call, descriptors)
         }
         try context.checkDescriptors()
+        if core.lifecycle.depth(of: app.identifier, key) == .window {
+            context.coldReason = context.coldReason ?? context.reasonNotToHold(app)
+        }
         return (context, key)
     }
 
@@ -220,7 +223,7 @@ final class LaunchContexts {
             guard variable.text == nil, let name = variable.variableName?.text else { return false }
             let variable = PoolEnvironment(
                 of: ["\(name)="], extraNames: app.environment.extraKeyNames,
-                runtime: app.environment.runtime)
+                runtime: app.environment.runtime, isWhole: app.environment.isWhole)
             return !variable.variables.isEmpty
         }
     }

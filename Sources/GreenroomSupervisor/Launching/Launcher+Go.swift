@@ -70,9 +70,10 @@ extension Launcher {
                 ? context.arguments
                 : words.map(ByteString.text) + context.arguments.dropFirst()
         }
-        guard instance.argumentPrefix.count > app.wordsBeforePause.count else {
-            return context.arguments
-        }
+        // Those of a held program are those of the launch.
+        guard depth(of: instance) != .window,
+            instance.argumentPrefix.count > app.wordsBeforePause.count
+        else { return context.arguments }
         return instance.argumentPrefix
             + context.arguments.dropFirst(app.wordsBeforePause.count)
     }

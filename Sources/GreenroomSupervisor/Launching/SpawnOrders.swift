@@ -58,9 +58,17 @@ final class SpawnOrders {
         var environment = try environment(of: app, key)
         var executions: UInt32 = 0
         var interpreter: (path: String, words: [String])?
+        var words = app.wordsBeforePause
         if app.kind == .program {
             guard let paused = PausedProgram(of: app, environment: environment) else {
                 throw Failure("finding the program's interpreter in PATH", ENOENT)
+            }
+            var library = shimPath
+            if depth == .window, let withholding = app.program.depth.withholding {
+                guard environment.contains(where: { $0.hasPrefix("DISPLAY=") && $0.utf8.count > 8 })
+                else { throw Failure("finding the display of the session", ENXIO) }
+                library = withholding
+                words = app.command.arguments[...]
             }
             let name = PrewarmEnvironment.preloadName + "="
             let own = environment.first { $0.hasPrefix(name) }.map {
@@ -68,7 +76,7 @@ final class SpawnOrders {
             }
             environment.removeAll { $0.hasPrefix(name) }
             environment += [
-                name + shimPath + (own ?? ""),
+                name + library + (own ?? ""),
                 "\(PrewarmEnvironment.executableName)=\(paused.path)",
             ]
             executions = paused.executions
@@ -101,13 +109,23 @@ final class SpawnOrders {
         }
         var specification = try specification(
             .instance(instance), app,
-            interpreter.map { StringBlock($0.words) } ?? StringBlock(app.wordsBeforePause),
+            interpreter.map { StringBlock($0.words) } ?? StringBlock(words),
             StringBlock(environment), takesOutput: false)
         if let interpreter { specification.path = interpreter.path }
         specification.wantsChannel = true
         specification.guardedExecutions = executions
         specification.oomScoreAdjustment = Instance.oomScoreAdjustment(for: .prewarmed)
         return specification
+    }
+
+    /// Whether an instance with this environment would draw by Wayland, where windows are not
+    /// withheld. An X server that such a session may have, too, does not change that.
+    func drawsByWayland(_ app: InstalledApp, _ key: EnvironmentKey) -> Bool {
+        let environment = (try? environment(of: app, key)) ?? []
+        return environment.contains {
+            $0.hasPrefix("WAYLAND_DISPLAY=") && $0.utf8.count > 16
+                || $0.hasPrefix("WAYLAND_SOCKET=")
+        }
     }
 
     /// The order for a process that inspects which imports of the app change nothing for a launch.
@@ -144,7 +162,7 @@ final class SpawnOrders {
             }
             environment = pool.overlaid(
                 on: app.environment.strings, extraNames: app.environment.extraKeyNames,
-                runtime: app.environment.runtime)
+                runtime: app.environment.runtime, isWhole: app.environment.isWhole)
         }
         // The spawner sets the first two itself.
         environment.removeAll {

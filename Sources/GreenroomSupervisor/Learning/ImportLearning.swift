@@ -70,7 +70,7 @@ final class ImportLearning {
             if let learning = learning(of: app), learning.learned != nil {
                 lists.served(app, learning.basis)
             }
-        case .demoted(let instance, let app, let fault, _, _): demoted(instance, app, fault)
+        case .demoted(let instance, let app, let fault, _, _, _): demoted(instance, app, fault)
         case _: break
         }
     }

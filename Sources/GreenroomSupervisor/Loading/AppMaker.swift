@@ -35,6 +35,8 @@ struct AppMaker {
             environment = self.environment(
                 of: manifest, identity.account, runtime: runtime,
                 program.depth.learning?.learned?.variables ?? [])
+        } else if program.depth.withholding != nil {
+            environment = self.environment(of: manifest, identity.account, isWhole: true)
         }
         let app = app(
             of: manifest, program, lookups.words(command), identity, environment, desktop,
@@ -42,7 +44,9 @@ struct AppMaker {
         addDetails(of: manifest, to: app)
         app.description.depth =
             program.depth.start != nil
-            ? .runtime : program.depth.opensLibraries ? .libraries : .main
+            ? .runtime
+            : program.depth.withholding != nil
+                ? .window : program.depth.opensLibraries ? .libraries : .main
         app.desktop = desktop
         app.isDesktopOnly = isDesktopOnly
         // A generation is a promise that paused instances are still what they should be. The
@@ -153,7 +157,9 @@ struct AppMaker {
         if program.ineligibility == nil {
             program.depth = InstalledApp.Depth(
                 of: manifest, command, facts, environment.strings, lookups.hooks,
+                lookups.withholding,
                 hasFilters: sandbox.confinement?.filters.isEmpty == false,
+                hasOwnMounts: sandbox.confinement?.hasOwnMounts == true,
                 isOwnUser: !identity.changesUser && getuid() != 0)
         }
         return program
@@ -175,12 +181,13 @@ struct AppMaker {
 
     private func environment(
         of manifest: AppManifest, _ account: Account, runtime: Runtime? = nil,
-        _ readByImports: [String] = []
+        _ readByImports: [String] = [], isWhole: Bool = false
     ) -> InstalledApp.Environment {
         let own = manifest.setup.hasContainer ? containers.environment(of: manifest.identifier) : []
         return lookups.environment(
             of: account, additions: own + manifest.environment.map(\.description),
-            extraKeys: manifest.prewarm.environmentKeys + readByImports, runtime: runtime)
+            extraKeys: manifest.prewarm.environmentKeys + readByImports, runtime: runtime,
+            isWhole: isWhole)
     }
 
     private func directory(of manifest: AppManifest, _ account: Account) -> String? {

@@ -3,7 +3,8 @@ internal import GreenroomManifest
 
 /// Chooses how far an app is prewarmed: after its interpreter's boot, if its program is a known
 /// interpreter or a script of one, and nothing speaks against it; else before main, with the
-/// libraries that a program opens after main if it is no interpreter.
+/// libraries that a program opens after main if it is no interpreter. At its first window it is held
+/// only if its manifest asks for that.
 extension InstalledApp.Depth {
     /// - Parameters:
     ///   - command: the words of the app's program.
@@ -13,7 +14,8 @@ extension InstalledApp.Depth {
     ///   - isOwnUser: whether instances run as the daemon's own user, who is not root.
     init(
         of manifest: AppManifest, _ command: [String], _ facts: ExecutableFacts,
-        _ environment: [String], _ hooks: RuntimeHooks, hasFilters: Bool, isOwnUser: Bool
+        _ environment: [String], _ hooks: RuntimeHooks, _ withholding: WithholdingLibrary,
+        hasFilters: Bool, hasOwnMounts: Bool, isOwnUser: Bool
     ) {
         self = .main
         guard manifest.kind != .applicationKit else { return }
@@ -21,6 +23,10 @@ extension InstalledApp.Depth {
         case .none, .main, .declared, .applicationMain: return
         case .libraries:
             self = Self.libraries(facts)
+            return
+        case .window:
+            let isConfined = hasFilters || hasOwnMounts
+            self = Self.window(manifest, facts, withholding, isConfined: isConfined, isOwnUser)
             return
         case .runtime, .auto: break
         }
@@ -80,6 +86,35 @@ extension InstalledApp.Depth {
         return hasMusl ? .main : .libraries
     }
 
+    private static func window(
+        _ manifest: AppManifest, _ facts: ExecutableFacts, _ withholding: WithholdingLibrary,
+        isConfined: Bool, _ isOwnUser: Bool
+    ) -> Self {
+        var depth = libraries(facts)
+        func without(_ objection: InstalledApp.Ineligibility) -> Self {
+            Self(
+                start: nil, opensLibraries: depth.opensLibraries, files: [], scriptWords: [],
+                objection: objection)
+        }
+        if facts.argumentPrefix != nil || facts.files.contains(where: { $0.role == .wrapper }) {
+            return without(.windowOfScript)
+        }
+        guard depth.opensLibraries else { return without(.windowWithMusl) }
+        if isConfined { return without(.windowInSandbox) }
+        if manifest.socket != nil || !manifest.credentials.isEmpty
+            || manifest.readyCondition == .notify
+        {
+            return without(.windowOfService)
+        }
+        guard let file = withholding.file(isOwnUser: isOwnUser) else {
+            return without(.noWithholding(withholding.path))
+        }
+        depth = Self(
+            start: nil, opensLibraries: true, files: [file], scriptWords: [], objection: nil)
+        depth.withholding = withholding.path
+        return depth
+    }
+
     private static func refused(_ objection: InstalledApp.Ineligibility) -> Self {
         Self(start: nil, files: [], scriptWords: [], objection: objection)
     }
@@ -111,6 +146,27 @@ extension Runtime {
 }
 
 extension InstalledApp.Ineligibility {
+    fileprivate static let windowOfScript = Self(
+        code: "window_script",
+        text: "its first window is not prepared: a script's interpreter would run it")
+    fileprivate static let windowWithMusl = Self(
+        code: "window_musl",
+        text: "its first window is not prepared: its C library is musl, and glibc is needed")
+    fileprivate static let windowInSandbox = Self(
+        code: "window_sandbox",
+        text: "its first window is not prepared: its manifest filters system calls, or gives it "
+            + "another view of the file system")
+    fileprivate static let windowOfService = Self(
+        code: "window_service",
+        text: "its first window is not prepared: its manifest has sockets, credentials or "
+            + "ReadyOn=notify, which a program gets when it begins")
+    fileprivate static func noWithholding(_ path: String) -> Self {
+        Self(
+            code: "no_withholding",
+            text: "its first window is not prepared: \(path) is missing, damaged or closed to "
+                + "other users")
+    }
+
     fileprivate static func noRuntime(_ executable: String) -> Self {
         Self(
             code: "no_runtime",

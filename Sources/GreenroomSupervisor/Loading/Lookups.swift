@@ -10,6 +10,7 @@ internal import GreenroomManifest
 final class Lookups {
     let shim: PreloadLibrary
     let hooks: RuntimeHooks
+    let withholding: WithholdingLibrary
     let lists: ImportLists
     let filters = CompiledFilters()
     /// Desktop entries by identifier.
@@ -39,6 +40,7 @@ final class Lookups {
         world = World(environment: variables, desktopPaths: desktopPaths)
         shim = PreloadLibrary(path: shimPath)
         self.hooks = hooks
+        withholding = WithholdingLibrary(beside: shimPath)
         self.lists = lists
         self.programs = Self.unchanged(programs)
     }
@@ -118,12 +120,13 @@ final class Lookups {
     ///   - additions: `NAME=value`, in the order in which they count.
     ///   - extraKeys: names of variables that count for the pool, beside those that every program
     ///     reads.
+    ///   - isWhole: whether all variables count, but for those of the caller's own surroundings.
     func environment(
-        of account: Account, additions: [String], extraKeys: [String], runtime: Runtime?
+        of account: Account, additions: [String], extraKeys: [String], runtime: Runtime?,
+        isWhole: Bool
     ) -> InstalledApp.Environment {
-        let key =
-            ["\(account.user)", "\(additions.count)", runtime?.rawValue ?? ""] + additions
-            + extraKeys
+        let kind = isWhole ? "whole" : runtime?.rawValue ?? ""
+        let key = ["\(account.user)", "\(additions.count)", kind] + additions + extraKeys
         if let known = environments[key] { return known }
         let strings = SessionEnvironment.make(
             for: account, daemon: daemonEnvironment, isSameUser: account.user == getuid(),
@@ -132,8 +135,9 @@ final class Lookups {
         let made = InstalledApp.Environment(
             strings: strings, encoded: (try? StringList(strings)) ?? StringList(),
             searchPath: ProgramName.searchPath(of: strings), extraKeyNames: extraNames,
-            runtime: runtime,
-            pool: PoolEnvironment(of: strings, extraNames: extraNames, runtime: runtime))
+            runtime: runtime, isWhole: isWhole,
+            pool: PoolEnvironment(
+                of: strings, extraNames: extraNames, runtime: runtime, isWhole: isWhole))
         environments[key] = made
         return made
     }

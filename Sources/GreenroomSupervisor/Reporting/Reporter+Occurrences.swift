@@ -21,8 +21,8 @@ extension Reporter {
             pausedWithThreads(instance, of: app, areFrozen)
         case .prewarmFailed(let app, let reason, let retryAt): prewarmFailed(app, reason, retryAt)
         case .misfired(let instance, let app, let misfire): misfired(instance, app, misfire)
-        case .demoted(let instance, let app, let fault, let program, let isEverywhere):
-            demoted(instance, app, fault, program, isEverywhere)
+        case .demoted(let instance, let app, let fault, let depth, let program, let isEverywhere):
+            demoted(instance, app, fault, of: depth, program, isEverywhere)
         case .librariesLearned(let app, let count): librariesLearned(app, count)
         case .crashLooped(let app, let until): crashLooped(app, until)
         case .restartScheduled(let app, let at): restartScheduled(app, at)
@@ -240,6 +240,7 @@ extension Reporter {
             case .secureExecution:
                 "\(app) loads no preload library (AT_SECURE, getauxval(3)) and would run at each prewarm, "
                     + "which was stopped"
+            case .ownsName, .otherDisplay: "\(app) cannot be held at its first window"
             }
         log.line(
             app, .warning,
@@ -250,14 +251,15 @@ extension Reporter {
 
     private func demoted(
         _ instance: InstanceIdentifier, _ app: AppIdentifier, _ fault: DepthFault,
-        _ program: String?, _ isEverywhere: Bool
+        of depth: PrewarmDepth, _ program: String?, _ isEverywhere: Bool
     ) {
         let name = program.map { " (\($0))" } ?? ""
-        let range = isEverywhere ? "it" : "with that caller's environment it"
-        let words = fault.words(at: catalog[app]?.description.depth ?? .runtime)
+        let range = isEverywhere ? "" : "with that caller's environment "
+        let rest =
+            depth == .window ? "its first window is not prepared" : "it pauses before main"
         log.line(
             app, .notice,
-            "\(app): \(words)\(name), so \(range) pauses before main until its files change",
+            "\(app): \(fault.words(at: depth))\(name), so \(range)\(rest) until its files change",
             fields(app, instance), as: .prewarmingFailed)
     }
 

@@ -36,6 +36,16 @@ extension Control.PrewarmDepth {
         case .main: self = .main
         case .runtime: self = .runtime
         case .libraries: self = .libraries
+        case .window: self = .window
+        }
+    }
+}
+
+extension Misfire {
+    init(_ failure: WithholdingFailure) {
+        switch failure {
+        case .otherDisplay: self = .otherDisplay
+        case .ownsName: self = .ownsName
         }
     }
 }
@@ -52,12 +62,35 @@ extension DepthFault {
         case .changesProcess: "depth_changes_process"
         case .startsThreads: "depth_starts_threads"
         case .savesNothing: "depth_saves_nothing"
+        case .ownsName: "depth_owns_name"
+        case .otherDisplay: "depth_other_display"
+        case .notFrozen: "depth_not_frozen"
         }
     }
 
-    /// What its interpreter did, or the libraries that it opens after main.
+    /// What the program, its interpreter or the libraries did that it opens after main.
     func words(at depth: PrewarmDepth) -> String {
-        depth == .libraries ? wordsOfLibraries : wordsOfInterpreter
+        switch depth {
+        case .libraries: wordsOfLibraries
+        case .window: wordsOfWindow
+        case .main, .runtime: wordsOfInterpreter
+        }
+    }
+
+    private var wordsOfWindow: String {
+        switch self {
+        case .ended: "it ended before it had a window"
+        case .pausedElsewhere: "it could not be held at its first window"
+        case .timedOut: "it had no window in time"
+        case .startsPrograms: "it starts other programs before it has a window"
+        case .startsAnew, .changesProcess, .startsThreads, .savesNothing:
+            "it could not be held at its first window"
+        case .ownsName:
+            "it takes a name on a message bus before it has a window, by which others would reach it"
+        case .otherDisplay:
+            "it draws by Wayland, or without libX11 and libxcb, and its windows cannot be withheld"
+        case .notFrozen: "its processes cannot be frozen, which needs a cgroup of version 2"
+        }
     }
 
     private var wordsOfInterpreter: String {
@@ -70,6 +103,7 @@ extension DepthFault {
         case .changesProcess: "its interpreter changes its process when it boots"
         case .startsThreads: "its interpreter starts threads when it boots"
         case .savesNothing: "its launches were ready no sooner"
+        case .ownsName, .otherDisplay, .notFrozen: wordsOfWindow
         }
     }
 
@@ -86,6 +120,7 @@ extension DepthFault {
         case .startsThreads: "a library that it opens after main starts threads when it is opened"
         case .savesNothing:
             "its launches were ready no sooner with the libraries open that it opens after main"
+        case .ownsName, .otherDisplay, .notFrozen: wordsOfWindow
         }
     }
 }

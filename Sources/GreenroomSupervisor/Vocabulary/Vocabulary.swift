@@ -44,6 +44,7 @@ extension Control.ColdReason {
         case .goFailed: self = .resumeFailed
         case .reclaimed: self = .reclaimed
         case .callerState: self = .callerState
+        case .arguments: self = .arguments
         }
     }
 }

@@ -79,8 +79,8 @@ struct Simulation: Sendable {
             app.acknowledges = false
             app.scenes = .unsupported
             app.depth =
-                [.main, .runtime, .libraries, .runtime][
-                    Int((app.generation + UInt64(number)) % 4)]
+                [.main, .runtime, .libraries, .runtime, .window][
+                    Int((app.generation + UInt64(number)) % 5)]
             return
         }
         app.acknowledges = true

@@ -8,6 +8,7 @@ public struct Tally: Sendable {
     public internal(set) var demotions: [DepthFault: Int] = [:]
     /// Prewarms that opened libraries.
     public internal(set) var libraryPrewarms = 0
+    public internal(set) var windowPrewarms = 0
     public private(set) var coldReasons: [ColdReason: Int] = [:]
     public private(set) var exits: [ExitReason: Int] = [:]
     public internal(set) var restarts = 0
@@ -36,6 +37,7 @@ public struct Tally: Sendable {
         demotions.merge(other.demotions, uniquingKeysWith: +)
         exits.merge(other.exits, uniquingKeysWith: +)
         libraryPrewarms += other.libraryPrewarms
+        windowPrewarms += other.windowPrewarms
         restarts += other.restarts
         appRestarts += other.appRestarts
         failures += other.failures

@@ -68,11 +68,11 @@ import UnitFile
         ),
         (
             "[Prewarm]\nDepth=first-window",
-            "4:7: Depth=: 'first-window' is not one of none, main, libraries, runtime, declared, auto, application-main"
+            "4:7: Depth=: 'first-window' is not one of none, main, libraries, runtime, window, declared, auto, application-main"
         ),
         (
             "[Prewarm]\nDepth=application-main",
-            "4:7: Depth=: Type=program can be prewarmed to none, main, libraries, runtime, declared, auto, not to application-main"
+            "4:7: Depth=: Type=program can be prewarmed to none, main, libraries, runtime, window, declared, auto, not to application-main"
         ),
         (
             "Type=application-kit\n[Prewarm]\nDepth=main",

@@ -32,6 +32,7 @@ import Testing
             #expect(campaign.tally.runOutcomes[outcome] ?? 0 > 0, "\(outcome)")
         }
         #expect(campaign.tally.libraryPrewarms > 0)
+        #expect(campaign.tally.windowPrewarms > 0)
         #expect(campaign.tally.restarts > 0)
         #expect(campaign.tally.appRestarts > 0)
         #expect(campaign.tally.failures > 0)

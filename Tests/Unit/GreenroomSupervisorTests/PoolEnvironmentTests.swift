@@ -70,6 +70,16 @@ struct PoolEnvironmentTests {
         #expect(PoolEnvironment(of: whole) == pool)
     }
 
+    @Test
+    func `everything counts for a program that pauses in its main loop, but its caller's shell`() {
+        func whole(_ entries: String...) -> PoolEnvironment {
+            PoolEnvironment(of: entries, isWhole: true)
+        }
+        #expect(whole("DISPLAY=:0") != whole("DISPLAY=:1"))
+        #expect(whole("A=1") != whole())
+        #expect(whole("A=1", "SHLVL=2", "_=x", "PWD=/", "DESKTOP_STARTUP_ID=y") == whole("A=1"))
+    }
+
     @Test func `two Unicode forms of an accent make two environments`() {
         #expect(PoolEnvironment(of: ["PATH=/\u{e9}"]) != PoolEnvironment(of: ["PATH=/e\u{301}"]))
     }

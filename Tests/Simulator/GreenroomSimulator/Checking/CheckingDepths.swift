@@ -9,12 +9,16 @@ extension Checker {
         _ depth: PrewarmDepth, of app: AppIdentifier, _ key: EnvironmentKey
     ) throws(Violation) {
         let description = installed[app]!
+        let isFallback = description.depth == .window && depth == .libraries
         try require(
-            depth == .main || depth == description.depth,
+            depth == .main || depth == description.depth || isFallback,
             "prewarmed \(app) deeper than its description says")
         let lesson = LibraryLesson(
             app: app, generation: description.generation, environmentKey: key)
-        let lacksLibraries = description.depth == .libraries && depth == .main
+        if depth == .window { tally.windowPrewarms += 1 }
+        func isRight(_ allowed: PrewarmDepth) -> Bool {
+            depth == allowed || allowed == .libraries && depth == .main
+        }
         if depth == .libraries {
             try require(learned.contains(lesson), "\(app) opens libraries that nobody has seen")
             tally.libraryPrewarms += 1
@@ -23,12 +27,12 @@ extension Checker {
             demotion.generation == description.generation
         else {
             return try require(
-                depth == description.depth || lacksLibraries,
-                "prewarmed \(app) less deep than it can be")
+                isRight(description.depth), "prewarmed \(app) less deep than it can be")
         }
         let applies = demotion.environmentKey == nil || demotion.environmentKey == key
         try require(
-            depth == (applies ? .main : description.depth) || lacksLibraries,
+            isRight(
+                applies ? demotion.isOfWindow ? .libraries : .main : description.depth),
             "prewarmed \(app) to \(depth) after \(demotion.fault)")
     }
 
@@ -46,7 +50,8 @@ extension Checker {
                 (.pausedElsewhere, .paused), (.timedOut, .deadlineReached),
                 (.startsPrograms, .misfired), (.startsAnew, .started),
                 (.changesProcess, .misfired), (.startsThreads, .paused),
-                (.savesNothing, .becameReady):
+                (.savesNothing, .becameReady), (.ownsName, .misfired), (.otherDisplay, .misfired),
+                (.notFrozen, .freezeFailed):
                 true
             case _: false
             }
@@ -63,7 +68,8 @@ extension Checker {
             "learns from \(id), which is another instance or was launched cold")
         let description = installed[lesson.app]
         try require(
-            description?.depth == .libraries && description?.generation == lesson.generation,
+            (description?.depth == .libraries || description?.depth == .window)
+                && description?.generation == lesson.generation,
             "learns what no prewarm of \(lesson.app) can use")
     }
 

@@ -13,7 +13,8 @@ extension Simulation {
                             environmentKey: EnvironmentKey(UInt64(key)), inBackground: inBackground,
                             isAttached: isAttached, takesOutput: isAttached,
                             // Some callers bring what no paused instance can take over.
-                            coldReason: isAttached && requestCount % 8 == 0 ? .callerState : nil))))
+                            coldReason: isAttached && requestCount % 8 == 0
+                                ? requestCount % 16 == 0 ? .callerState : .arguments : nil))))
         case .prewarm(let app, let key):
             let key = EnvironmentKey(UInt64(key))
             try feed(.requested(nextRequest(), .prewarm(identifier(app), key)))

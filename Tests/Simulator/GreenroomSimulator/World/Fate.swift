@@ -12,6 +12,7 @@ struct Fate: Sendable {
     var anew: AnewReason?
     /// What it does instead of pausing, if its pause misfires beyond main.
     var deepMisfire: Misfire
+    var windowMisfire: Misfire
     /// It starts a thread when the libraries are opened that it opens after main.
     var hasLibraryThread: Bool
     /// How many libraries it opens after main.
@@ -99,6 +100,9 @@ struct Fate: Sendable {
         hasLibraryThread = deep.percent(5)
         libraryCount = deep.below(4)
         deepMisfire = deep.percent(50) ? .startsPrograms(nil) : .changesProcess
+        windowMisfire =
+            [.startsPrograms(nil), .ownsName, .otherDisplay][
+                Int(instance.rawValue % 3)]
         anew = deep.percent(40) ? AnewReason.allCases[deep.below(AnewReason.allCases.count)] : nil
         switch deep.below(40) {
         case 0: deepPause = .never
@@ -177,12 +181,23 @@ struct FakeProcess: Sendable {
             isTooEarly: isDeep && fate.pausesTooEarly)
     }
 
-    /// A program that has other threads before main is never paused with its libraries open.
+    /// A program that has other threads before main is never paused with its libraries open. One
+    /// that holds its window has always a thread that waits for the launch.
     var hasOtherThreads: Bool {
-        depth == .libraries ? fate.hasLibraryThread : fate.hasOtherThreads
+        switch depth {
+        case .libraries: fate.hasLibraryThread
+        case .window: true
+        case .main, .runtime: fate.hasOtherThreads
+        }
     }
 
-    var misfire: Misfire { depth == .main ? .startsPrograms(nil) : fate.deepMisfire }
+    var misfire: Misfire {
+        switch depth {
+        case .main: .startsPrograms(nil)
+        case .window: fate.windowMisfire
+        case .runtime, .libraries: fate.deepMisfire
+        }
+    }
 
     func start(of id: InstanceIdentifier) -> Event { .started(id, anew: anewReason) }
 }

@@ -1,0 +1,17 @@
+internal import GreenroomControl
+internal import GreenroomLifecycle
+
+extension LaunchContext {
+    /// Why no instance can serve the launch that holds its first window; nil if one can. Such a
+    /// program has read its arguments, its directory and its descriptors before.
+    func reasonNotToHold(_ app: InstalledApp) -> ColdReason? {
+        let words = app.command.arguments.lazy.map(ByteString.text)
+        if !arguments.elementsEqual(words) { return .arguments }
+        let bringsDescriptors =
+            standardStreams.contains { $0 != nil } || !otherDescriptors.isEmpty || takesTerminal
+        let bringsState =
+            inheritsMoreThanPaused || (0...2).contains { isClosed($0) }
+            || umask.map { $0 != InstalledApp.defaultUmask } ?? false
+        return bringsDescriptors || bringsState || workingDirectory != nil ? .callerState : nil
+    }
+}

@@ -1,0 +1,121 @@
+import DaemonTestSupport
+import Glibc
+import TestSupport
+import Testing
+
+/// An X server of its own (Xvfb(1)), and who looks at its windows.
+final class Screen {
+    let display: String
+    private let folder: TemporaryDirectory
+    private let server: ChildProcess
+
+    static func probe() throws -> String {
+        try compileProbe(
+            "windows.c",
+            with: ProbeCompiler("clang", ["-D_GNU_SOURCE", "-l:libX11.so.6", "-l:libxcb.so.1"]))
+    }
+
+    init() throws {
+        let program = findProgram("Xvfb")
+        try requireOrSkip(program != nil, "no Xvfb: apt-get install xvfb")
+        folder = try TemporaryDirectory()
+        let pipe = try Pipe()
+        var request = ChildRequest(
+            program!,
+            arguments: [
+                program!, "-displayfd", "3", "-screen", "0", "640x480x24", "-fbdir", folder.path,
+                "-nolisten", "tcp", "-noreset",
+            ], environment: ["PATH=/usr/bin:/bin"])
+        request.descriptors[3] = pipe.writeEnd
+        server = try ChildProcess(request)
+        pipe.closeWriteEnd()
+        let number = try readLine(pipe.readEnd)
+        guard !number.isEmpty else { throw TestError("Xvfb did not start") }
+        display = ":" + number
+    }
+
+    deinit { end() }
+
+    func end() {
+        server.kill(SIGKILL)
+        _ = try? server.waitForExit()
+    }
+
+    private func request(_ word: String) throws -> ChildRequest {
+        let probe = try Self.probe()
+        return ChildRequest(
+            probe, arguments: [probe, word], environment: ["DISPLAY=\(display)"])
+    }
+
+    /// The names of the windows that can be seen, the lowest first.
+    func windows() throws -> [String] {
+        let text = String(decoding: try run(try request("asks")).output, as: UTF8.self)
+        return text.split(separator: "\n").map(String.init)
+    }
+
+    /// Prints the name of each window that appears from now on.
+    final class Watch {
+        private let process: ChildProcess
+        private let pipe: Pipe
+
+        fileprivate init(_ request: ChildRequest) throws {
+            pipe = try Pipe()
+            var request = request
+            request.descriptors[1] = pipe.writeEnd
+            process = try ChildProcess(request)
+            pipe.closeWriteEnd()
+            while try next() != "watching" {}
+        }
+
+        deinit {
+            process.kill(SIGKILL)
+            _ = try? process.waitForExit()
+        }
+
+        func next() throws -> String { try readLine(pipe.readEnd) }
+    }
+
+    func watch() throws -> Watch { try Watch(try request("watch")) }
+
+    /// What is on the screen (xwd(1)).
+    func picture() throws -> [UInt8] { try readFile(folder.path + "/Xvfb_screen0") }
+
+    /// What is on the screen when that does not change any more, and is another picture.
+    func settledPicture(other: [UInt8]) throws -> [UInt8] {
+        var last = try picture()
+        var sameCount = 0
+        for _ in 0..<300 where sameCount < 10 {
+            poll(nil, 0, 50)
+            let next = try picture()
+            sameCount = next == last && next != other ? sameCount + 1 : 0
+            last = next
+        }
+        guard sameCount == 10 else { throw TestError("the screen does not come to rest") }
+        return last
+    }
+
+    func await(picture: [UInt8], of name: String) throws {
+        for _ in 0..<100 {
+            if try self.picture() == picture { return }
+            poll(nil, 0, 50)
+        }
+        let now = try self.picture()
+        let count = zip(now, picture).count { $0 != $1 }
+        Issue.record("\(name) looks otherwise: \(count) bytes differ")
+    }
+}
+
+/// A line, without its end; empty if there is none within the test's patience.
+private func readLine(_ descriptor: Int32) throws -> String {
+    var bytes: [UInt8] = []
+    while true {
+        var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        guard poll(&entry, 1, Patience.milliseconds) == 1 else {
+            throw TestError("no line came")
+        }
+        var byte: UInt8 = 0
+        guard read(descriptor, &byte, 1) == 1 else { return "" }
+        if byte == UInt8(ascii: "\n") { return String(decoding: bytes, as: UTF8.self) }
+        bytes.append(byte)
+    }
+}

@@ -1,0 +1,245 @@
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import TestSupport
+import Testing
+
+/// Programs that are held at their first window: nothing of them is seen before the launch, and
+/// everything after it.
+@Suite struct WindowDepthTests {
+    private static let app = "org.example.windows"
+
+    /// An app that shows windows as the words say, on an X server of its own.
+    private final class Bench {
+        let screen: Screen
+        let daemon: TestDaemon
+
+        /// - Parameter exec: another program than the probe.
+        init(
+            _ words: String, exec: String? = nil, lines: [String] = [],
+            options: TestDaemon.Options = .init()
+        ) throws {
+            screen = try Screen()
+            let program = try exec ?? Screen.probe()
+            var app = TestApp(
+                WindowDepthTests.app, exec: program + (words.isEmpty ? "" : " " + words),
+                prewarm: 1, depth: "window")
+            app.lines = ["Environment=DISPLAY=\(screen.display)"] + lines
+            daemon = try TestDaemon(app, options: options)
+        }
+
+        /// The paused instance, which holds its window.
+        func awaitHeld() throws -> Control.InstanceStatus {
+            try daemon.await("a held window") { client in
+                try client.paused(WindowDepthTests.app).first {
+                    $0.depth == .known(.window) && $0.areThreadsFrozen == true
+                }
+            }
+        }
+
+        func awaitDemotion() throws -> String {
+            try daemon.await("the end of the depth") { client in
+                try client.explain(WindowDepthTests.app).reasons.map(\.code)
+                    .first { $0.hasPrefix("depth_") }
+            }
+        }
+    }
+
+    private func requireFreezer() throws {
+        try requireOrSkip(getuid() == 0 && Cgroups.mount != nil, "instances have no cgroups here")
+    }
+
+    @Test(arguments: [
+        "xlib", "raised", "xcb", "checked", "request", "raw-request", "opened", "tiny", "child",
+    ])
+    func `a window appears at the launch and not before`(way: String) throws {
+        try requireFreezer()
+        let bench = try Bench("\(way) one")
+        let watch = try bench.screen.watch()
+        let held = try bench.awaitHeld()
+        #expect(try bench.screen.windows() == [])
+        let launched = try bench.daemon.client().launch(Self.app)
+        #expect(launched.kind == .prewarmed && launched.instance == held.instance)
+        #expect(try watch.next() == "one")
+        #expect(try bench.screen.windows() == ["one"])
+    }
+
+    @Test func `several windows appear in the order in which they were shown`() throws {
+        try requireFreezer()
+        let bench = try Bench("splash one xlib two xcb three raised four later five")
+        let watch = try bench.screen.watch()
+        _ = try bench.awaitHeld()
+        #expect(try bench.screen.windows() == [])
+        #expect(try bench.daemon.client().launch(Self.app).kind == .prewarmed)
+        for name in ["one", "two", "three", "four", "five"] { #expect(try watch.next() == name) }
+    }
+
+    @Test func `what the program takes back before the launch does not appear`() throws {
+        try requireFreezer()
+        let bench = try Bench("unmaps one withdraws two destroys three xlib four")
+        let watch = try bench.screen.watch()
+        _ = try bench.awaitHeld()
+        #expect(try bench.daemon.client().launch(Self.app).kind == .prewarmed)
+        #expect(try watch.next() == "four")
+        #expect(try bench.screen.windows() == ["four"])
+    }
+
+    @Test func `each of 20 launches shows one window`() throws {
+        try requireFreezer()
+        let bench = try Bench("xlib one")
+        let client = try bench.daemon.client()
+        let watch = try bench.screen.watch()
+        for _ in 0..<20 {
+            _ = try bench.awaitHeld()
+            #expect(try bench.screen.windows() == [])
+            let launched = try client.launch(Self.app)
+            #expect(launched.kind == .prewarmed)
+            #expect(try watch.next() == "one")
+            #expect(try bench.screen.windows() == ["one"])
+            _ = try client.change(.terminate, launched.instance)
+            _ = try client.wait(launched.instance)
+        }
+    }
+
+    /// What a held program has read already.
+    @Test func `a launch that brings something starts cold, and the window stays held`() throws {
+        try requireFreezer()
+        let bench = try Bench("xlib one")
+        let client = try bench.daemon.client()
+        let held = try bench.awaitHeld()
+        func expect(
+            _ reason: Control.ColdReason, _ launched: Control.Launched,
+            sourceLocation: SourceLocation = #_sourceLocation
+        ) throws {
+            #expect(
+                launched.kind == .cold && launched.coldReason == reason,
+                sourceLocation: sourceLocation)
+            _ = try client.change(.terminate, launched.instance)
+            _ = try client.wait(launched.instance)
+        }
+        try expect(.arguments, client.launch(Self.app, ["xlib", "two"]))
+        let pipe = try Pipe()
+        try expect(.callerState, client.launch(Self.app, output: pipe.writeEnd))
+        try expect(.callerState, client.launch(Self.app) { $0.workingDirectory = "/tmp" })
+        try expect(.callerState, client.launch(Self.app) { $0.umask = 0o077 })
+        #expect(try client.paused(Self.app).map(\.instance) == [held.instance])
+        // The token of one launch, and the caller's shell, make no difference.
+        let launched = try client.launch(Self.app) {
+            $0.environment = [
+                .init(name: "DESKTOP_STARTUP_ID", value: "x_TIME1"),
+                .init(name: "SHLVL", value: "3"),
+            ]
+        }
+        #expect(launched.kind == .prewarmed && launched.instance == held.instance)
+        _ = try bench.awaitHeld()
+        let other = try client.launch(Self.app) {
+            $0.environment = [.init(name: "ANYTHING", value: "else")]
+        }
+        #expect(other.kind == .cold && other.coldReason == .environmentMismatch)
+    }
+
+    @Test(arguments: [
+        ("names", "depth_owns_name"), ("socket", "depth_other_display"),
+        ("forks", "depth_starts_programs"), ("ends", "depth_ended"), ("waits", "depth_timed_out"),
+    ])
+    func `a program that cannot be held pauses before main`(word: String, code: String) throws {
+        try requireFreezer()
+        var options = TestDaemon.Options()
+        if word == "waits" { options.configuration = ["PauseDeadlineSec=1"] }
+        let bench = try Bench("\(word) xlib one", options: options)
+        let watch = try bench.screen.watch()
+        #expect(try bench.awaitDemotion() == code)
+        let paused = try #require(try bench.daemon.awaitPaused(Self.app).first)
+        #expect(paused.depth == .known(.main))
+        #expect(try bench.screen.windows() == [])
+        let client = try bench.daemon.client()
+        #expect(try client.launch(Self.app).kind == .prewarmed)
+        if word != "ends", word != "waits" { #expect(try watch.next() == "one") }
+        let explanation = try client.explain(Self.app)
+        #expect(explanation.reasons.contains { $0.text.contains("first window") })
+    }
+
+    @Test func `a program that draws by Wayland pauses before main`() throws {
+        let bench = try Bench("xlib one", lines: ["Environment=WAYLAND_DISPLAY=wayland-7"])
+        #expect(try bench.awaitDemotion() == "depth_other_display")
+        #expect(try bench.daemon.awaitPaused(Self.app).first?.depth == .known(.main))
+    }
+
+    @Test func `without a freezer no window is held`() throws {
+        let screen = try Screen()
+        var app = TestApp(
+            Self.app, exec: "\(try Screen.probe()) xlib one", prewarm: 1, depth: "window")
+        app.lines = ["Environment=DISPLAY=\(screen.display)"]
+        let daemon = try TestDaemon(app, options: .asNobody)
+        let code = try daemon.await("the end of the depth") { client in
+            try client.explain(Self.app).reasons.map(\.code).first { $0.hasPrefix("depth_") }
+        }
+        #expect(code == "depth_not_frozen")
+        #expect(try daemon.awaitPaused(Self.app).first?.depth == .known(.main))
+        #expect(try screen.windows() == [])
+    }
+
+    @Test func `a window stays held when the daemon is killed, and its launch finds it`() throws {
+        try requireFreezer()
+        let bench = try Bench("xlib one")
+        let watch = try bench.screen.watch()
+        let held = try bench.awaitHeld()
+        try bench.daemon.kill()
+        #expect(try bench.screen.windows() == [])
+        try bench.daemon.start()
+        #expect(try bench.awaitHeld().instance == held.instance)
+        #expect(try bench.screen.windows() == [])
+        let launched = try bench.daemon.client().launch(Self.app)
+        #expect(launched.kind == .prewarmed && launched.instance == held.instance)
+        #expect(try watch.next() == "one")
+    }
+
+    @Test func `the end of the X server ends the held window, and nothing else`() throws {
+        try requireFreezer()
+        let bench = try Bench("xlib one")
+        let held = try bench.awaitHeld()
+        bench.screen.end()
+        let client = try bench.daemon.client()
+        // Nobody knows before the program runs. Then it cannot be launched at all, as without us.
+        _ = try? client.launch(Self.app)
+        _ = try client.wait(held.instance)
+    }
+
+    /// The X server's own picture. A cursor that blinks would differ.
+    @Test(arguments: ["kcalc", "xcalc", "galculator"])
+    func `a real program looks as it does when it is launched cold`(name: String) throws {
+        try requireFreezer()
+        let program = findProgram(name)
+        try requireOrSkip(program != nil, "no \(name)")
+        let home = try TemporaryDirectory()
+        chmod(home.path, 0o700)
+        let lines = ["HOME", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME"].map {
+            "Environment=\($0)=\(home.path)"
+        }
+        // There is no bus. Without the last one, libdbus would start one.
+        let bench = try Bench(
+            "", exec: program,
+            lines: lines + [
+                "Environment=NO_AT_BRIDGE=1",
+                "Environment=DBUS_SESSION_BUS_ADDRESS=unix:path=\(home.path)/none",
+            ])
+        let client = try bench.daemon.client()
+        let watch = try bench.screen.watch()
+        let empty = try bench.screen.picture()
+        _ = try bench.awaitHeld()
+        #expect(try bench.screen.windows() == [])
+        #expect(try bench.screen.picture() == empty)
+        let released = try client.launch(Self.app)
+        #expect(released.kind == .prewarmed)
+        _ = try watch.next()
+        let expected = try bench.screen.settledPicture(other: empty)
+        _ = try client.change(.terminate, released.instance)
+        _ = try client.wait(released.instance)
+        let cold = try client.launch(Self.app) {
+            $0.environment = [.init(name: "ANYTHING", value: "else")]
+        }
+        #expect(cold.kind == .cold)
+        _ = try watch.next()
+        try bench.screen.await(picture: expected, of: name)
+    }
+}

@@ -1,0 +1,94 @@
+import GreenroomLifecycle
+import Testing
+
+/// Apps that are held at their first window.
+@Suite struct `A window that is held` {
+    let first = InstanceIdentifier(1)
+    let second = InstanceIdentifier(2)
+
+    private func held(_ change: (inout AppDescription) -> Void = { _ in }) -> Stage {
+        var stage = Stage(
+            .prewarmed {
+                $0.depth = .window
+                $0.isSingleInstance = false
+                change(&$0)
+            })
+        stage.send(.paused(first, byteCount: 1, hasOtherThreads: true))
+        return stage
+    }
+
+    @Test func `is frozen, and thawed before its launch`() throws {
+        var stage = held()
+        #expect(stage.core.instance(first)?.depth == .window)
+        #expect(stage.has(.freezePaused(first)))
+        stage.send(.frozen(first))
+        stage.launch()
+        let thaw = try #require(stage.effects.firstIndex(of: .thaw(first)))
+        let go = stage.effects.firstIndex { if case .go(first, _, _) = $0 { true } else { false } }
+        #expect(try thaw < #require(go))
+    }
+
+    @Test func `ends if it cannot be frozen, and the app is not held again`() {
+        var stage = held()
+        stage.send(.freezeFailed(first))
+        #expect(stage.core.demotion(of: Stage.app)?.fault == .notFrozen)
+        #expect(stage.core.instance(first)?.state == .terminating)
+        #expect(stage.core.instance(second)?.depth == .main)
+    }
+
+    @Test(arguments: [Misfire.ownsName, .otherDisplay, .startsPrograms(nil)])
+    func `is not prepared again for a program that cannot be held`(_ misfire: Misfire) throws {
+        var stage = Stage(.prewarmed { $0.depth = .window })
+        stage.send(.misfired(first, misfire))
+        #expect(stage.core.demotion(of: Stage.app)?.isOfWindow == true)
+        #expect(stage.core.misfire(of: Stage.app) == nil)
+        #expect(stage.core.instance(second)?.depth == .main)
+        // The libraries can still be learned.
+        stage.send(.paused(second, byteCount: 1))
+        stage.launch()
+        stage.send(.started(second))
+        let lesson = LibraryLesson(app: Stage.app, generation: 1, environmentKey: Stage.key)
+        #expect(stage.has(.learnLibraries(second, lesson)))
+        stage.send(.librariesLearned(lesson, count: 2, isComplete: true))
+        #expect(stage.core.depth(of: Stage.app, Stage.key) == .libraries)
+        // They fail in turn.
+        let deep = try #require(
+            stage.core.instances(of: Stage.app).last {
+                $0.state == .prewarming && $0.depth == .libraries
+            })
+        stage.send(.misfired(deep.instance, .changesProcess))
+        #expect(stage.core.demotion(of: Stage.app)?.isOfWindow == false)
+        #expect(stage.core.depth(of: Stage.app, Stage.key) == .main)
+        #expect(stage.core.depth(of: Stage.app, EnvironmentKey(9)) == .main)
+    }
+
+    @Test func `of one environment that fails is still prepared in the app's own`() {
+        var stage = Stage(.prewarmed { $0.depth = .window })
+        stage.send(.paused(first, byteCount: 1, hasOtherThreads: true))
+        let other = EnvironmentKey(9)
+        stage.send(.requested(RequestIdentifier(50), .prewarm(Stage.app, other)))
+        stage.send(.misfired(second, .ownsName))
+        #expect(stage.core.depth(of: Stage.app, other) == .main)
+        #expect(stage.core.depth(of: Stage.app, Stage.key) == .window)
+    }
+
+    @Test(arguments: [PrewarmDepth.main, .window])
+    func `on its way is not waited for`(_ depth: PrewarmDepth) {
+        var stage = Stage(
+            .prewarmed {
+                $0.depth = depth
+                $0.isSingleInstance = false
+            })
+        stage.wait(.milliseconds(100))
+        stage.send(.paused(first, byteCount: 1))
+        stage.launch()
+        stage.send(.started(first))
+        stage.wait(.milliseconds(20))
+        #expect(stage.core.instance(second)?.state == .prewarming)
+        stage.launch()
+        let isCold = stage.effects.contains {
+            if case .spawn(_, _, .launch) = $0 { true } else { false }
+        }
+        #expect(isCold == (depth == .window))
+    }
+}
