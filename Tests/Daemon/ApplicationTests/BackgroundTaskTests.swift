@@ -11,6 +11,13 @@ import Testing
         try kit.daemon.client().instance(kit.instance).backgroundTasks ?? []
     }
 
+    /// The app says that it has begun a task before the daemon has heard of it.
+    private func awaitOpen(_ names: [String], _ kit: KitDaemon) throws {
+        try kit.daemon.await("the tasks \(names)") { client in
+            try client.instance(kit.instance).backgroundTasks == names ? true : nil
+        }
+    }
+
     @Test(arguments: KitApp.starts)
     func `an open task keeps the app from being suspended until it has ended`(prewarm: Int) throws {
         let kit = try KitDaemon(.tasks(prewarm: prewarm))
@@ -45,7 +52,7 @@ import Testing
         try kit.launch()
         try kit.tell("begin one", "begin one valid")
         try kit.tell("begin two", "begin two valid")
-        #expect(try open(kit) == ["one", "two"])
+        try awaitOpen(["one", "two"], kit)
         let watcher = try kit.daemon.watch()
         try kit.change(.background)
         try watcher.next { $0.kind == .backgroundTimeExpiring && $0.instance == kit.instance }
@@ -91,11 +98,8 @@ import Testing
         try kit.launch(inBackground: true)
         try kit.tell("begin upload", "begin upload valid")
         // The daemon tells the app its time once it has heard of the task.
-        try kit.daemon.await("the task, which the daemon has heard of") { client in
-            try client.instance(kit.instance).backgroundTasks?.isEmpty == false ? true : nil
-        }
+        try awaitOpen(["upload"], kit)
         try kit.tell("remaining", "remaining limited")
-        #expect(try open(kit) == ["upload"])
         let watcher = try kit.daemon.watch()
         let client = try kit.daemon.client()
         // A request to suspend waits until the task has ended.
