@@ -10,11 +10,7 @@ internal import Systemd
 /// One inspection runs at a time, with the lowest priority.
 @LoopActor
 final class ImportLearning {
-    /// An app whose names are to be inspected, in this environment.
-    private struct Candidate {
-        let app: AppIdentifier
-        let environmentKey: EnvironmentKey
-    }
+    private typealias Candidate = InspectionQueue.Candidate
 
     private let core: Core
     private let catalog: AppCatalog
@@ -26,7 +22,7 @@ final class ImportLearning {
 
     /// Launches that have recorded something and have not ended.
     private var ending: [InstanceIdentifier: Candidate] = [:]
-    private var queue: [Candidate] = []
+    private var queue = InspectionQueue()
     private var running: ImportInspection?
     private var look: RepeatedLook?
     /// Makes apps again, when no effect is being performed.
@@ -71,6 +67,7 @@ final class ImportLearning {
                 lists.served(app, learning.basis)
             }
         case .demoted(let instance, let app, let fault, _, _, _): demoted(instance, app, fault)
+        case .pressureChanged: lookForRest()
         case _: break
         }
     }
@@ -96,7 +93,7 @@ final class ImportLearning {
     /// Forgets what was learned of the app's imports.
     func forget(_ app: AppIdentifier) {
         lists.forget(app)
-        queue.removeAll { $0.app == app }
+        queue.remove(app)
         ending = ending.filter { $0.value.app != app }
         reload.ask()
     }
@@ -104,18 +101,23 @@ final class ImportLearning {
     // MARK: Inspections
 
     private func want(_ candidate: Candidate) {
-        queue.removeAll { $0.app == candidate.app }
-        queue.append(candidate)
+        guard let app = catalog[candidate.app] else { return }
+        queue.append(candidate, of: app.account.user)
         lookForRest()
+    }
+
+    /// The machine has memory to spare and there is a spawner: both are events.
+    private var mayInspect: Bool {
+        spawner.isThere && core.lifecycle.pressure == .none && !core.lifecycle.isShuttingDown
     }
 
     /// Waits until nothing is starting.
     private func lookForRest() {
-        guard look == nil, running == nil, !queue.isEmpty else { return }
+        guard look == nil, running == nil, !queue.isEmpty, mayInspect else { return }
         let look = RepeatedLook(
             pauses: .milliseconds(50) ... .seconds(5), accuracy: .milliseconds(20)
         ) { [unowned self] in
-            spawner.isThere && !core.lifecycle.isStarting && core.lifecycle.pressure == .none
+            !core.lifecycle.isStarting || !mayInspect
         } then: { [unowned self] in
             self.look = nil
             begin()
@@ -125,8 +127,7 @@ final class ImportLearning {
     }
 
     private func begin() {
-        guard !queue.isEmpty, !core.lifecycle.isShuttingDown else { return }
-        let candidate = queue.removeFirst()
+        guard mayInspect, let candidate = queue.popFirst() else { return }
         if let app = catalog[candidate.app], let learning = app.program.depth.learning {
             do {
                 next += 1
