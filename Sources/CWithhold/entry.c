@@ -46,6 +46,16 @@ void withhold_end(void) {
     atomic_store(&is_over, true);
 }
 
+static atomic_int server_grabs;
+
+void withhold_note_server_grab(int change) {
+    atomic_fetch_add(&server_grabs, change);
+}
+
+bool withhold_server_is_grabbed(void) {
+    return atomic_load(&server_grabs) > 0;
+}
+
 void withhold_fail(enum withhold_failure reason) {
     channel_send_error(reason, 0);
     sys_exit(0);

@@ -9,12 +9,12 @@
 #include <string.h>
 #include <time.h>
 
-/// The program has come to rest when it has used less than this much of the processor for that long.
-/// One that never rests, because it draws an animation, is taken as it is after a while.
+/// The program has come to rest when it has used less than this much of the processor for that long:
+/// it waits in its main loop. One that never does is not held, because nobody would know what it was
+/// about to do when it was frozen.
 #define REST_NANOSECONDS 100000000
 #define RESTING_USE_NANOSECONDS 1000000
 #define LOOK_NANOSECONDS 20000000
-#define PATIENCE_NANOSECONDS 3000000000
 
 // MARK: The launch
 
@@ -36,14 +36,13 @@ static int64_t processor_time(void) {
 }
 
 static void await_rest(void) {
-    int64_t since = processor_time(), rested = 0, waited = 0;
-    while (rested < REST_NANOSECONDS && waited < PATIENCE_NANOSECONDS) {
+    int64_t since = processor_time(), rested = 0;
+    while (rested < REST_NANOSECONDS) {
         struct timespec pause = {0, LOOK_NANOSECONDS};
         nanosleep(&pause, NULL);
-        waited += LOOK_NANOSECONDS;
         rested += LOOK_NANOSECONDS;
         int64_t used = processor_time();
-        if (used - since < RESTING_USE_NANOSECONDS) continue;
+        if (used - since < RESTING_USE_NANOSECONDS && !withhold_server_is_grabbed()) continue;
         since = used;
         rested = 0;
     }

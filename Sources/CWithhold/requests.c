@@ -36,6 +36,8 @@ int XQueryTree(Display *, unsigned long, unsigned long *, unsigned long *, unsig
                unsigned *);
 int XFree(void *);
 int XConnectionNumber(Display *);
+int XFlush(Display *);
+int XUnmapWindow(Display *, unsigned long);
 
 /// Whether the window is a child of the root that can be seen.
 static bool is_top_level(Display *display, unsigned long window, bool *is_main) {
@@ -66,6 +68,20 @@ static bool is_held(Display *display, unsigned long window, bool is_raised) {
     if (!withhold_is_on() || !is_top_level(display, window, &is_main)) return false;
     FUNCTION(LIBX11, XConnectionNumber);
     return real && note(windows_hold(real(display), (uint32_t)window, is_raised, is_main));
+}
+
+/// Hides the window if it is shown and its new parent is the root.
+static bool hides_for_root(Display *display, unsigned long window, unsigned long parent) {
+    static __typeof__(&XGetWindowAttributes) get;
+    static __typeof__(&XUnmapWindow) unmap;
+    struct attributes attributes;
+    if (!withhold_is_on()) return false;
+    if (!get) get = (__typeof__(get))function_of(LIBX11, "XGetWindowAttributes");
+    if (!unmap) unmap = (__typeof__(unmap))function_of(LIBX11, "XUnmapWindow");
+    if (!get || !unmap || !get(display, window, &attributes)) return false;
+    if (attributes.root != parent || !attributes.map_state) return false;
+    unmap(display, window);
+    return true;
 }
 
 EXPORT int XMapWindow(Display *display, unsigned long window);
@@ -101,16 +117,65 @@ EXPORT int XDestroyWindow(Display *display, unsigned long window) {
     return real(display, window);
 }
 
-/// A held window that becomes a part of another one is mapped there.
+/// A held window that becomes a part of another one is mapped there; and a part of another one that is
+/// mapped would be seen when it becomes a window of its own.
 EXPORT int XReparentWindow(Display *display, unsigned long window, unsigned long parent, int x,
                            int y);
 EXPORT int XReparentWindow(Display *display, unsigned long window, unsigned long parent, int x,
                            int y) {
     FUNCTION(LIBX11, XReparentWindow);
-    bool was_held = windows_drop((uint32_t)window);
+    bool shows = windows_drop((uint32_t)window) || hides_for_root(display, window, parent);
     int result = real(display, window, parent, x, y);
-    if (was_held) XMapWindow(display, window);
+    if (shows) XMapWindow(display, window);
     return result;
+}
+
+// A program that is frozen must not have what others wait for.
+
+EXPORT int XGrabServer(Display *display);
+EXPORT int XGrabServer(Display *display) {
+    FUNCTION(LIBX11, XGrabServer);
+    if (withhold_is_on()) withhold_note_server_grab(1);
+    return real(display);
+}
+
+EXPORT int XUngrabServer(Display *display);
+EXPORT int XUngrabServer(Display *display) {
+    FUNCTION(LIBX11, XUngrabServer);
+    int result = real(display);
+    static __typeof__(&XFlush) flush;
+    if (!flush) flush = (__typeof__(flush))function_of(LIBX11, "XFlush");
+    if (withhold_is_on() && flush) {
+        flush(display);
+        withhold_note_server_grab(-1);
+    }
+    return result;
+}
+
+EXPORT int XGrabPointer(Display *, unsigned long, int, unsigned, int, int, unsigned long,
+                        unsigned long, unsigned long);
+EXPORT int XGrabPointer(Display *display, unsigned long window, int owner, unsigned mask, int pointer,
+                        int keyboard, unsigned long confine, unsigned long cursor,
+                        unsigned long time) {
+    FUNCTION(LIBX11, XGrabPointer);
+    if (withhold_is_on()) withhold_fail(WITHHOLD_OTHER_DISPLAY);
+    return real(display, window, owner, mask, pointer, keyboard, confine, cursor, time);
+}
+
+EXPORT int XGrabKeyboard(Display *, unsigned long, int, int, int, unsigned long);
+EXPORT int XGrabKeyboard(Display *display, unsigned long window, int owner, int pointer, int keyboard,
+                         unsigned long time) {
+    FUNCTION(LIBX11, XGrabKeyboard);
+    if (withhold_is_on()) withhold_fail(WITHHOLD_OTHER_DISPLAY);
+    return real(display, window, owner, pointer, keyboard, time);
+}
+
+EXPORT int XGrabKey(Display *, int, unsigned, unsigned long, int, int, int);
+EXPORT int XGrabKey(Display *display, int code, unsigned modifiers, unsigned long window, int owner,
+                    int pointer, int keyboard) {
+    FUNCTION(LIBX11, XGrabKey);
+    if (withhold_is_on()) withhold_fail(WITHHOLD_OTHER_DISPLAY);
+    return real(display, code, modifiers, window, owner, pointer, keyboard);
 }
 
 // MARK: libxcb
@@ -225,18 +290,34 @@ REPARENTING(xcb_reparent_window_checked)
 #define MAP_WINDOW 8
 #define UNMAP_WINDOW 10
 #define DESTROY_WINDOW 4
+#define GRAB_POINTER 26
+#define GRAB_KEYBOARD 31
+#define GRAB_KEY 33
+#define GRAB_SERVER 36
+#define UNGRAB_SERVER 37
 #define RAW 4 // XCB_REQUEST_RAW: the request brings its opcode itself
 #define CHECKED 1
 
-/// Programs that make their requests themselves (Chromium) send them by these. Returns whether the
+/// Programs that make their requests themselves (Chromium) send them by these, and so do libxcb's own
+/// functions. Returns whether the
 /// request is withheld.
 static bool is_withheld(xcb_connection_t *connection, int flags, const struct iovec *parts,
                         const protocol_request *request) {
     if (!withhold_is_on() || is_own_connection(connection)) return false;
     if (!parts || !request || !request->count || request->extension) return false;
     const unsigned char *bytes = parts[0].iov_base;
-    if (!bytes || parts[0].iov_len < 8) return false;
-    switch (flags & RAW ? bytes[0] : request->opcode) {
+    if (!bytes || parts[0].iov_len < 4) return false;
+    uint8_t opcode = flags & RAW ? bytes[0] : request->opcode;
+    switch (opcode) {
+    case GRAB_POINTER:
+    case GRAB_KEYBOARD:
+    case GRAB_KEY: withhold_fail(WITHHOLD_OTHER_DISPLAY);
+    // libxcb's functions call one another, so one request counts several times, either way.
+    case GRAB_SERVER: withhold_note_server_grab(1); return false;
+    case UNGRAB_SERVER: withhold_note_server_grab(-1); return false;
+    }
+    if (parts[0].iov_len < 8) return false;
+    switch (opcode) {
     case MAP_WINDOW: return is_held_by(connection, word(bytes, 4));
     case UNMAP_WINDOW:
     case DESTROY_WINDOW: windows_drop(word(bytes, 4)); return false;
@@ -292,6 +373,11 @@ void *withholding_function(const char *name) {
         WITHHELD(LIBX11, XWithdrawWindow),
         WITHHELD(LIBX11, XDestroyWindow),
         WITHHELD(LIBX11, XReparentWindow),
+        WITHHELD(LIBX11, XGrabServer),
+        WITHHELD(LIBX11, XUngrabServer),
+        WITHHELD(LIBX11, XGrabPointer),
+        WITHHELD(LIBX11, XGrabKeyboard),
+        WITHHELD(LIBX11, XGrabKey),
         WITHHELD(LIBXCB, xcb_map_window),
         WITHHELD(LIBXCB, xcb_map_window_checked),
         WITHHELD(LIBXCB, xcb_unmap_window),

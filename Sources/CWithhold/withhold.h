@@ -31,7 +31,7 @@ bool withhold_is_on(void);
 /// Reports why the program cannot be held, and ends the process. The numbers are those of
 /// `WithholdingFailure` in GreenroomAppChannel.
 enum withhold_failure {
-    WITHHOLD_OTHER_DISPLAY = 93, // EPROTONOSUPPORT: draws in a way that is not withheld
+    WITHHOLD_OTHER_DISPLAY = 93, // EPROTONOSUPPORT: uses the display in a way that is not withheld
     WITHHOLD_OWNS_NAME = 98,     // EADDRINUSE: is about to own a name on a message bus
 };
 __attribute__((noreturn)) void withhold_fail(enum withhold_failure reason);
@@ -41,6 +41,11 @@ void *function_of(const char *library, const char *name);
 void *function_of_libc(const char *name);
 #define LIBX11 "libX11.so.6"
 #define LIBXCB "libxcb.so.1"
+
+/// The program begins or ends to have the X server to itself. One that does is not at rest: frozen, it
+/// would keep every other client waiting.
+void withhold_note_server_grab(int change);
+bool withhold_server_is_grabbed(void);
 
 /// From now on nothing is withheld.
 void withhold_end(void);

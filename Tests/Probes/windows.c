@@ -7,7 +7,8 @@
 ///   splash NAME        shows a window that no window manager is to manage
 ///   child NAME         shows a window with another one within
 ///   unmaps, withdraws, destroys NAME   shows a window, and takes it back at once
-///   names, forks, socket, ends, waits  what ends a prewarm
+///   emerges NAME       shows a part of a window, and makes it a window of its own
+///   names, forks, socket, grabs, ends, waits  what ends a prewarm
 ///   later NAME         shows a window when the first of all has appeared
 #include <dlfcn.h>
 #include <stdint.h>
@@ -74,6 +75,8 @@ int XResizeWindow(Display *, Window, unsigned, unsigned);
 int XQueryTree(Display *, Window, Window *, Window *, Window **, unsigned *);
 int XNextEvent(Display *, Event *);
 int XSync(Display *, int);
+int XReparentWindow(Display *, Window, Window, int, int);
+int XGrabKeyboard(Display *, Window, int, int, int, unsigned long);
 int (*XSetErrorHandler(int (*)(Display *, void *)))(Display *, void *);
 
 typedef struct xcb_connection_t xcb_connection_t;
@@ -206,6 +209,13 @@ static void act(const char *word, const char *name) {
         XMapWindow(display, XCreateSimpleWindow(display, made, 0, 0, 9, 9, 0, 0, 0));
         XMapWindow(display, made);
     }
+    if (!strcmp(word, "emerges")) {
+        made = XCreateSimpleWindow(display, window("parent"), 0, 0, 200, 100, 0, 0, 0);
+        XStoreName(display, made, name);
+        XSelectInput(display, made, STRUCTURE_NOTIFY);
+        XMapWindow(display, made);
+        XReparentWindow(display, made, root, 10, 10);
+    }
     if (!strcmp(word, "unmaps")) XMapWindow(display, made = window(name)), XUnmapWindow(display, made);
     if (!strcmp(word, "withdraws"))
         XMapWindow(display, made = window(name)), XWithdrawWindow(display, made, 0);
@@ -226,6 +236,7 @@ int main(int argc, char **argv) {
         else if (!strcmp(argv[i], "forks")) {
             if (fork() == 0) _exit(0);
         } else if (!strcmp(argv[i], "socket")) continue;
+        else if (!strcmp(argv[i], "grabs")) XGrabKeyboard(display, root, 0, 1, 1, 0);
         else if (!strcmp(argv[i], "ends")) return 7;
         else if (!strcmp(argv[i], "waits")) pause();
         else if (!strcmp(argv[i], "later") && i + 1 < argc) later = argv[++i];

@@ -81,14 +81,15 @@ extension DepthFault {
         switch self {
         case .ended: "it ended before it had a window"
         case .pausedElsewhere: "it could not be held at its first window"
-        case .timedOut: "it had no window in time"
+        case .timedOut: "it had no window in time, or did not come to rest"
         case .startsPrograms: "it starts other programs before it has a window"
         case .startsAnew, .changesProcess, .startsThreads, .savesNothing:
             "it could not be held at its first window"
         case .ownsName:
             "it takes a name on a message bus before it has a window, by which others would reach it"
         case .otherDisplay:
-            "it draws by Wayland, or without libX11 and libxcb, and its windows cannot be withheld"
+            "it draws by Wayland or without libX11 and libxcb, or grabs the keyboard or the pointer, "
+                + "and cannot be withheld"
         case .notFrozen: "its processes cannot be frozen, which needs a cgroup of version 2"
         }
     }

@@ -51,6 +51,7 @@ import Testing
 
     @Test(arguments: [
         "xlib", "raised", "xcb", "checked", "request", "raw-request", "opened", "tiny", "child",
+        "emerges",
     ])
     func `a window appears at the launch and not before`(way: String) throws {
         try requireFreezer()
@@ -140,6 +141,7 @@ import Testing
 
     @Test(arguments: [
         ("names", "depth_owns_name"), ("socket", "depth_other_display"),
+        ("grabs", "depth_other_display"),
         ("forks", "depth_starts_programs"), ("ends", "depth_ended"), ("waits", "depth_timed_out"),
     ])
     func `a program that cannot be held pauses before main`(word: String, code: String) throws {
