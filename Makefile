@@ -8,6 +8,7 @@
 #   make bench                       figures beside their C references, from a release build
 #   make order                       after great changes: writes the order in which functions are linked
 #   make bench-peers                 the same beside AFL++, s6 and runit, which it installs
+#   make bench-windows               desktop programs, from the request to their first window
 #   make snapshots                   writes the snapshots that tests compare help texts, errors and pages with
 #   make fuzz [SECONDS=60 | RUNS=10000000] [JOBS=] [TARGETS=]   what strangers send, to each target
 #   make torture [KILLS=500] [SECONDS=3600] [SEED=]   clients at work while both daemons are killed
@@ -65,7 +66,7 @@ include Sources/CGreenroomApp/build.mk
 include Sources/CGreenroomRun/build.mk
 include Tests/Benchmarks/build.mk
 
-.PHONY: help demo demo-systemd test check snapshots docs bench bench-peers fuzz simulate replay install \
+.PHONY: help demo demo-systemd test check snapshots docs bench bench-peers bench-windows fuzz simulate replay install \
     uninstall test-asan test-tsan setup setup-demo build release order samples clean units install-dev \
     deb test-deb torture fresh corpus test-vm test-aarch64
 help:
@@ -207,6 +208,9 @@ bench-peers: release $(BENCH_PROGRAMS)
 	@Tests/Tools/setup build peers
 	@$(MAKE) --no-print-directory -s $(BENCH_PEERS)
 	@$(AS_USER) Tests/Benchmarks/peers.py --product $(PRODUCT) --programs $(BENCH)
+
+bench-windows: release
+	@Tests/Benchmarks/windows.py --product $(PRODUCT)
 
 # --- Installing. Builds what is missing; never overwrites a configuration that somebody edited.
 MANUAL := $(wildcard Sources/Documentation/man/*.[1578])
