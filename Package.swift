@@ -59,7 +59,9 @@ let package = Package(
         // The only user of SQLite.
         .target(
             name: "GreenroomHistory",
-            dependencies: ["CSQLite", "GreenroomControl", "GreenroomLinux", "Varlink"]),
+            dependencies: [
+                "CSQLite", "GreenroomControl", "GreenroomLinux", "GreenroomPrediction", "Varlink",
+            ]),
 
         .target(
             name: "AppFolders",

@@ -3,11 +3,12 @@ internal import GreenroomControl
 internal import GreenroomLinux
 internal import Varlink
 
-/// Keeps launches in a file for the daemon, which starts this program when it has something to ask,
-/// and closes the connection when it has not. Then the program ends.
+/// Keeps launches in a file for the daemon, and plans from them which apps are kept warm. The daemon
+/// starts this program when it has something to ask, and closes the connection when it has not. Then
+/// the program ends.
 ///
 /// It is a process of its own, because SQLite waits for the disk, and reads a file that may be
-/// damaged: neither may reach the daemon.
+/// damaged, and because a plan is computed from what users did: none of this may reach the daemon.
 public struct HistoryService {
     private let path: String
     private let socket: UnixSocket
@@ -93,6 +94,7 @@ public struct HistoryService {
         case .query(let query, let user): return .found(try opened.page(query, user: user))
         case .forget(let app, let user):
             return .forgotten(count: try opened.forget(app: app, user: user))
+        case .plan(let request): return .planned(try opened.plan(request, now: Self.now))
         }
     }
 

@@ -6,7 +6,7 @@ internal import GreenroomLinux
 /// A row without a reason is open: its instance has not ended. What is told of an instance later
 /// completes its open rows.
 struct LaunchTable {
-    private let database: Database
+    let database: Database
 
     /// Versions of the file. A newer one belongs to a newer greenroom-history.
     private static let version: Int64 = 1

@@ -7,6 +7,8 @@ public enum PrewarmOccasion: UInt8, Sendable {
     /// Only on request; the pool is then refilled after each launch.
     case demand
     case never
+    /// While the last plan has the app (`Planning`), and as on demand.
+    case auto
 }
 
 /// What makes a launched instance ready.

@@ -21,6 +21,9 @@ public enum Event: Hashable, Sendable {
     case loggedIn(foregroundGroup: String)
     /// That user's last login session ended. Instances paused for it are ended; others stay.
     case loggedOut(foregroundGroup: String)
+    /// The apps that are worth their memory now, of those that `Lifecycle.plannable` names
+    /// (`PrewarmOccasion.auto`). Replaces the plan before it.
+    case planned(Set<AppIdentifier>)
 
     // Requests
     case requested(RequestIdentifier, Request)
@@ -148,6 +151,7 @@ extension Lifecycle {
         case .appRemoved(let app): appRemoved(app)
         case .loggedIn(let group): loggedIn(group)
         case .loggedOut(let group): loggedOut(group)
+        case .planned(let apps): planned(apps)
         case .requested(let identifier, let request): requested(identifier, request)
         case .requestAbandoned(let request): abandon(request)
         case .spawned(let id): spawned(id)
@@ -233,7 +237,7 @@ extension Event {
             .deadlineReached,
             .restored, .shutdownRequested, .connectionArrived,
             .acknowledged, .tracerInspected, .sessionLockChanged,
-            .significantTimeChanged, .loggedOut, .sleepChanged, .shutdownCancelled,
+            .significantTimeChanged, .loggedOut, .planned, .sleepChanged, .shutdownCancelled,
             .stallReported, .conditionsInspected, .fileLocksInspected,
             .connectionsInspected, .outOfMemory, .signalSent, .stateFound, .stateLost,
             .stateReported, .drewFirstFrame,

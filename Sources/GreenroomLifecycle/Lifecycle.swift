@@ -65,6 +65,8 @@ public struct Lifecycle: Hashable, Sendable {
     var underwaySince: Instant?
     /// Foreground groups whose user has a login session.
     var sessions: Set<String> = []
+    /// The apps of the last plan (`Planning`).
+    var plan: Set<AppIdentifier> = []
     /// Users whose login session is locked, so that their protected data cannot be read.
     public internal(set) var lockedUsers: Set<UInt32> = []
     var jitter: Jitter

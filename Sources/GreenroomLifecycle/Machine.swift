@@ -5,7 +5,7 @@ extension Lifecycle {
     mutating func loggedIn(_ group: String) {
         guard sessions.insert(group).inserted else { return }
         let waiting = directory.values.filter {
-            $0.description?.loginGroup == group && $0.description?.prewarmOccasion == .login
+            $0.description?.loginGroup == group && $0.description?.isWarmInSession == true
         }
         for app in waiting.map(\.record.app).sorted() { wantRefill(of: app) }
         guard isRestored else { return }
@@ -23,7 +23,7 @@ extension Lifecycle {
                 updateApp(app) { $0.hasSeenLogin = false }
             }
             // A client asked for this pool, so it is still wanted.
-            guard description.prewarmOccasion == .login, description.loginGroup == group,
+            guard description.isWarmInSession, description.loginGroup == group,
                 !entry.record.isPoolWanted
             else { continue }
             for id in entry.pool + entry.filling { end(id, .poolTrimmed, gently: false) }
@@ -61,4 +61,12 @@ extension Lifecycle {
 extension AppDescription {
     /// The foreground group whose login is meant by `PrewarmOccasion.login`.
     var loginGroup: String? { session ?? foregroundGroup }
+
+    /// Whether what is paused without a client's wish is paused for the login session.
+    fileprivate var isWarmInSession: Bool {
+        switch prewarmOccasion {
+        case .login, .auto: true
+        case .boot, .demand, .never: false
+        }
+    }
 }

@@ -56,6 +56,8 @@ public struct DaemonConfiguration: Hashable, Sendable {
     public var keepsHistory = true
     public var historyDays = 30
     public var historyLaunchesPerUser = 10_000
+    /// `PlanPrewarms=`: whether past launches decide which apps with `When=auto` are kept warm.
+    public var plansPrewarms = true
 
     public init() {
         policy.prewarmStartDelay = .seconds(10)
@@ -172,6 +174,9 @@ extension DaemonConfiguration {
 
     private mutating func readHistory(_ reader: inout SectionReader) {
         set(\.keepsHistory, "History", &reader) { value throws(ValueError) in
+            try value.boolean()
+        }
+        set(\.plansPrewarms, "PlanPrewarms", &reader) { value throws(ValueError) in
             try value.boolean()
         }
         set(\.historyDays, "HistoryDays", &reader, integer(1...3650))

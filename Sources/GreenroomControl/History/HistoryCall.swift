@@ -11,6 +11,8 @@ public enum HistoryCall: Hashable, Sendable {
     ///   - app: only launches of this app; nil means of every app.
     ///   - user: only launches of this user's apps; nil means all.
     case forget(app: String?, user: UInt32?)
+    /// Which apps to keep warm.
+    case plan(PlanRequest)
 }
 
 /// Launches to be kept, and what has become known of launches that are kept already.
@@ -38,6 +40,8 @@ public enum HistoryReply: Hashable, Sendable {
     case done
     case found(Control.HistoryPage)
     case forgotten(count: Int)
+    /// The identifiers of the apps to keep warm.
+    case planned([String])
 }
 
 /// The call failed; the reason is for the journal, or for the client.
@@ -55,6 +59,7 @@ extension HistoryCall: ParametersEncodable {
         case .append: "io.greenroom.History.Append"
         case .query: "io.greenroom.History.Query"
         case .forget: "io.greenroom.History.Forget"
+        case .plan: "io.greenroom.History.Plan"
         }
     }
 
@@ -77,6 +82,7 @@ extension HistoryCall: ParametersEncodable {
         case .forget(let app, let user):
             writer.member("app", ifPresent: app)
             writer.member("user", ifPresent: user)
+        case .plan(let request): request.encode(to: &writer)
         }
     }
 
@@ -105,6 +111,7 @@ extension HistoryCall: ParametersEncodable {
                 }
             }
             self = .forget(app: app, user: user)
+        case "io.greenroom.History.Plan": self = .plan(try PlanRequest(call.parameters))
         case _: throw .methodNotFound(call.method)
         }
     }
@@ -137,6 +144,7 @@ extension HistoryReply: ParametersEncodable {
         case .done: break
         case .found(let page): page.encodeMembers(to: &writer)
         case .forgotten(let count): writer.member("count", count)
+        case .planned(let apps): writer.member("apps", apps)
         }
     }
 
@@ -156,6 +164,12 @@ extension HistoryReply: ParametersEncodable {
                     count = try member.integer()
                 }
                 self = .forgotten(count: count)
+            case .plan:
+                var apps: [String] = []
+                for member in reply.parameters.members where member.name == "apps" {
+                    apps = try member.texts()
+                }
+                self = .planned(apps)
             }
         } catch {
             throw HistoryError(reason: "greenroom-history is another version (\(error))")

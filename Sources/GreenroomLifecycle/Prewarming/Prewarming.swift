@@ -109,7 +109,7 @@ extension Lifecycle {
     /// wanted it for all that time.
     func isGivenUpWhenExpired(_ app: AppIdentifier) -> Bool {
         switch directory[app]?.description?.prewarmOccasion {
-        case .demand, .never, nil: true
+        case .demand, .never, .auto, nil: true
         case .boot, .login: false
         }
     }

@@ -45,7 +45,8 @@ extension Lifecycle {
     }
 
     /// How many paused instances an app should have without a client that waits: the manifest's
-    /// number, from boot, from login, or once a client has asked for them.
+    /// number, from boot, from login, while the plan has the app, or once a client has asked for
+    /// them.
     func keptCount(of identifier: AppIdentifier) -> Int {
         guard let app = directory[identifier], let description = app.description,
             app.isEligible
@@ -53,11 +54,18 @@ extension Lifecycle {
         switch description.prewarmOccasion {
         case .boot: return max(0, description.prewarmCount)
         case .login:
-            let hasSession = description.loginGroup.map(sessions.contains) == true
-            return app.record.isPoolWanted || hasSession ? max(0, description.prewarmCount) : 0
+            let isWarm = app.record.isPoolWanted || hasSession(description)
+            return isWarm ? max(0, description.prewarmCount) : 0
+        case .auto:
+            let isWarm = app.record.isPoolWanted || isPlanned(description)
+            return isWarm ? max(0, description.prewarmCount) : 0
         case .demand: return app.record.isPoolWanted ? max(0, description.prewarmCount) : 0
         case .never: return 0
         }
+    }
+
+    func hasSession(_ description: AppDescription) -> Bool {
+        description.loginGroup.map(sessions.contains) == true
     }
 
     private func isHinted(_ app: App) -> Bool { app.hintedUntil.map { $0 > now } ?? false }

@@ -124,7 +124,7 @@ public struct AppManifest: Hashable, Sendable {
 
     /// When the daemon prewarms an app.
     public enum Occasion: String, CaseIterable, Sendable {
-        case boot, login, demand, never
+        case boot, login, demand, never, auto
     }
 }
 

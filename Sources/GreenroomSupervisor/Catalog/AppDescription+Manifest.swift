@@ -56,6 +56,7 @@ extension PrewarmOccasion {
         case .login: self = .login
         case .demand: self = .demand
         case .never: self = .never
+        case .auto: self = .auto
         }
     }
 }

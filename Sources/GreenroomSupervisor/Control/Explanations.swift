@@ -59,6 +59,14 @@ struct Explanations {
                 .init(
                     code: "on_demand", text: "prewarmed once `greenroomctl prewarm` asks for it"))
         }
+        if app.description.prewarmOccasion == .auto, record?.isPoolWanted != true,
+            objections.objection(to: app) == nil, !core.lifecycle.isPlanned(app.identifier)
+        {
+            reasons.append(
+                .init(
+                    code: "not_planned",
+                    text: "by its user's past launches it is not worth its memory now"))
+        }
         return reasons
     }
 

@@ -71,6 +71,7 @@ struct Adopted: ~Copyable {
             .loggedIn(foregroundGroup: AppDescription.sessionGroup(ofUser: getuid())))
         rooms.machine.events.begin()
         shared.core.handle(.restored)
+        rooms.history.planning.review()
         rooms.measuring.deliveries.reviewAll()
         for app in shared.catalog.unsortedApps {
             shared.temporaryFolders.emptyFolder(of: app.identifier)

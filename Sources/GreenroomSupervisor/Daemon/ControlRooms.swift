@@ -24,7 +24,7 @@ struct ControlRooms {
         reload = Reload(
             file: ConfigurationFile(options), settings: settings, core: core,
             events: shared.events, reclaimer: reclaimer, work: work, metrics: measuring.metrics,
-            history: history.history,
+            history: history.history, planning: history.planning,
             installer: installer, degradations: shared.degradations, log: shared.log)
         prepared.configurationNote.map(shared.degradations.note)
         let authorization = Authorization(

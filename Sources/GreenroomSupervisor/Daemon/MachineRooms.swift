@@ -12,8 +12,8 @@ struct MachineRooms {
     private let significantTime: SignificantTime
 
     init(
-        _ shared: SharedRooms, _ launching: LaunchingRooms, _ conversation: ConversationRooms,
-        _ prepared: borrowing Prepared
+        _ shared: SharedRooms, _ history: HistoryRooms, _ launching: LaunchingRooms,
+        _ conversation: ConversationRooms, _ prepared: borrowing Prepared
     ) throws {
         let (core, catalog, log) = (shared.core, shared.catalog, shared.log)
         let options = prepared.options
@@ -45,7 +45,8 @@ struct MachineRooms {
             core: core, users: LockedUsers(runtimeDirectory: options.runtimeDirectory),
             handover: launching.handover, log: log)
         events = MachineEvents(
-            core: core, catalog: catalog, installer: installer, locks: locks, log: log)
+            core: core, catalog: catalog, installer: installer, locks: locks,
+            planning: history.planning, log: log)
         significantTime = try SignificantTime(core: core, timers: timers, log: log)
     }
 }

@@ -22,7 +22,7 @@ final class Rooms {
         history = HistoryRooms(shared, prepared)
         launching = try LaunchingRooms(shared, measuring, prepared)
         conversation = ConversationRooms(shared, memory, measuring, launching, prepared)
-        machine = try MachineRooms(shared, launching, conversation, prepared)
+        machine = try MachineRooms(shared, history, launching, conversation, prepared)
         recovery = RecoveryRooms(
             shared, memory, launching, conversation, machine.learning, prepared)
         control = try ControlRooms(

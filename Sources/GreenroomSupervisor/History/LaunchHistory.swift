@@ -8,6 +8,7 @@ internal import Systemd
 @LoopActor
 final class LaunchHistory {
     private let process: HistoryProcess
+    private let planning: WarmPlanning
     private let log: Log
     private var isOn: Bool
     private var batch: HistoryBatch
@@ -36,9 +37,11 @@ final class LaunchHistory {
     private static let queriesPerUser = 4
 
     init(
-        process: HistoryProcess, log: Log, configuration: DaemonConfiguration, inherited: [UInt64]
+        process: HistoryProcess, planning: WarmPlanning, log: Log,
+        configuration: DaemonConfiguration, inherited: [UInt64]
     ) {
         self.process = process
+        self.planning = planning
         self.log = log
         self.inherited = inherited
         isOn = configuration.keepsHistory
@@ -140,10 +143,12 @@ final class LaunchHistory {
         process.write { [unowned self] in
             taken()
         } then: { [unowned self] batch, answer in
-            if case .failure(let error) = answer {
+            switch answer {
+            case .failure(let error):
                 log.say(
                     .warning,
                     "history: \(error.reason); \(batch.count) launches and ends are not kept")
+            case .success: if !batch.launches.isEmpty { planning.review() }
             }
             if droppedCount > 0 {
                 log.say(
@@ -179,7 +184,10 @@ final class LaunchHistory {
         _ app: String?, for asking: UInt32, of user: UInt32?,
         then onDone: @escaping (HistoryProcess.Answer) -> Void
     ) throws(ControlError) {
-        try ask(.forget(app: app, user: user), for: asking, then: onDone)
+        try ask(.forget(app: app, user: user), for: asking) { [unowned self] answer in
+            if case .success = answer { planning.review() }
+            onDone(answer)
+        }
     }
 
     private func ask(

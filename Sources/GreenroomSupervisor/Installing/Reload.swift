@@ -14,6 +14,7 @@ final class Reload {
     private let work: BackgroundWork
     private let metrics: Metrics
     private let history: LaunchHistory
+    private let planning: WarmPlanning
     private let installer: AppInstaller
     private let degradations: Degradations
     private let log: Log
@@ -21,7 +22,7 @@ final class Reload {
     init(
         file: ConfigurationFile, settings: ControlSettings, core: Core, events: EventStream,
         reclaimer: Reclaimer, work: BackgroundWork, metrics: Metrics, history: LaunchHistory,
-        installer: AppInstaller,
+        planning: WarmPlanning, installer: AppInstaller,
         degradations: Degradations, log: Log
     ) {
         self.file = file
@@ -32,6 +33,7 @@ final class Reload {
         self.work = work
         self.metrics = metrics
         self.history = history
+        self.planning = planning
         self.installer = installer
         self.degradations = degradations
         self.log = log
@@ -62,6 +64,8 @@ final class Reload {
         metrics.reconfigure(configuration)
         history.reconfigure(configuration)
         core.handle(.policyChanged(Policy(configuration)))
+        // With the new budget.
+        planning.reconfigure(configuration)
         return faults
     }
 }

@@ -133,7 +133,7 @@ extension InstalledApp {
     func becomeOnDemand() {
         isMadeOnDemand = true
         switch description.prewarmOccasion {
-        case .boot, .login:
+        case .boot, .login, .auto:
             description.prewarmOccasion = .never
             description.prewarmCount = 0
             isPrewarmingWanted = false

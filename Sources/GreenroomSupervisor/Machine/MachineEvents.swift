@@ -11,6 +11,7 @@ final class MachineEvents {
     private let catalog: AppCatalog
     private let installer: AppInstaller
     private let locks: SessionLocks
+    private let planning: WarmPlanning
     private let log: Log
 
     private var logins: Logins?
@@ -21,12 +22,14 @@ final class MachineEvents {
     private var surroundings: [UInt32: SessionEnvironment.Surroundings] = [:]
 
     init(
-        core: Core, catalog: AppCatalog, installer: AppInstaller, locks: SessionLocks, log: Log
+        core: Core, catalog: AppCatalog, installer: AppInstaller, locks: SessionLocks,
+        planning: WarmPlanning, log: Log
     ) {
         self.core = core
         self.catalog = catalog
         self.installer = installer
         self.locks = locks
+        self.planning = planning
         self.log = log
     }
 
@@ -72,6 +75,7 @@ final class MachineEvents {
         reviewSurroundings()
         for user in came.sorted() { core.handle(.loggedIn(foregroundGroup: group(user))) }
         for user in went.sorted() { core.handle(.loggedOut(foregroundGroup: group(user))) }
+        if !came.isEmpty || !went.isEmpty { planning.review() }
         if !isConnected, !came.isEmpty { connect() }
     }
 

@@ -70,6 +70,55 @@ import Varlink
         #expect(status.st_mode & 0o777 == 0o600)
     }
 
+    // MARK: Plans
+
+    private static func planned(_ lines: [String] = []) throws -> TestDaemon {
+        var options = TestDaemon.Options()
+        options.configuration = lines
+        let program = try compileProbe("behave.c")
+        return try TestDaemon(
+            [TestApp(app, exec: program, prewarm: 1, prewarmLines: ["When=auto"])], options)
+    }
+
+    @Test func `what is launched is kept warm, by the next daemon as well`() throws {
+        let daemon = try Self.planned()
+        let client = try daemon.client()
+        #expect(try client.explain(Self.app).reasons.map(\.code) == ["not_planned"])
+        let (first, _, _) = try client.run(Self.app)
+        #expect(first.kind == .cold)
+        // The launch is written, and the plan follows.
+        _ = try Self.history(client)
+        try daemon.awaitPaused(Self.app)
+        #expect(try client.explain(Self.app).reasons.isEmpty)
+        #expect(try client.run(Self.app).0.kind == .prewarmed)
+        try daemon.terminate()
+        try daemon.forgetBoot()
+        try daemon.start()
+        try daemon.awaitPaused(Self.app)
+    }
+
+    @Test func `what is forgotten is not kept warm`() throws {
+        let daemon = try Self.planned()
+        let client = try daemon.client()
+        _ = try client.run(Self.app)
+        _ = try Self.history(client)
+        try daemon.awaitPaused(Self.app)
+        _ = try client.call(.forgetHistory(app: nil))
+        try daemon.awaitPaused(Self.app, count: 0)
+    }
+
+    @Test(arguments: ["PlanPrewarms", "History"])
+    func `nothing is planned where that is off`(key: String) throws {
+        let daemon = try Self.planned()
+        let client = try daemon.client()
+        _ = try client.run(Self.app)
+        _ = try Self.history(client)
+        try daemon.awaitPaused(Self.app)
+        try daemon.configure(["\(key)=no"])
+        _ = try client.reload()
+        try daemon.awaitPaused(Self.app, count: 0)
+    }
+
     @Test func `an instance that runs is completed later, also by another daemon`() throws {
         let daemon = try Self.daemon()
         let client = try daemon.client()

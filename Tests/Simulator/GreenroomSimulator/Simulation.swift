@@ -66,8 +66,8 @@ struct Simulation: Sendable {
         app.foregroundGroup = ["seat0", "seat1", nil][dice.below(3)]
         app.isSingleInstance = dice.percent(40)
         app.prewarmCount = dice.below(4)
-        let occasions: [PrewarmOccasion] = [.boot, .boot, .login, .demand, .never]
-        app.prewarmOccasion = occasions[dice.below(5)]
+        let occasions: [PrewarmOccasion] = [.boot, .boot, .login, .demand, .never, .auto, .auto]
+        app.prewarmOccasion = occasions[dice.below(7)]
         app.isEligible = dice.percent(90)
         app.suspendsInBackground = dice.percent(60)
         let conditions: [ReadyCondition] = [.exec, .exec, .notify, .firstOutput, .listening]

@@ -52,7 +52,7 @@ extension Tally: CustomStringConvertible {
         let lines = [
             "launches: \(Self.words(launches))",
             "cold because: \(Self.words(coldReasons))",
-            "ends: \(Self.words(exits))",
+            "ends: \(Self.words(exits))", "demoted because: \(Self.words(demotions))",
             "scheduled work: \(runs) runs, \(Self.words(runOutcomes))",
             "supervisors killed: \(restarts); apps started again: \(appRestarts), given up: "
                 + "\(failures)",

@@ -22,6 +22,66 @@ import Testing
         #expect(stage.prewarms == [first])
     }
 
+    private static func planned(_ change: (inout AppDescription) -> Void = { _ in }) -> Stage {
+        var stage = Stage(
+            .prewarmed {
+                $0.prewarmOccasion = .auto
+                $0.foregroundGroup = "seat"
+                change(&$0)
+            })
+        stage.send(.loggedIn(foregroundGroup: "seat"))
+        return stage
+    }
+
+    @Test func `follows the plan when the occasion is auto`() {
+        var stage = Self.planned()
+        #expect(stage.prewarms.isEmpty)
+        #expect(stage.core.plannable.map(\.app) == [Stage.app])
+        stage.send(.planned([Stage.app]))
+        #expect(stage.prewarms == [first])
+        stage.send(.paused(first, byteCount: 1 << 20))
+        #expect(stage.core.plannable.map(\.byteCount) == [1 << 20])
+        #expect(stage.core.plannable.map(\.isWarm) == [true])
+        stage.send(.planned([]))
+        #expect(stage.state(first) == .terminating || stage.state(first) == .notRunning)
+        #expect(stage.core.instance(first)?.endReason == .poolTrimmed)
+    }
+
+    @Test func `of a plan is kept only while its user has a session`() {
+        var stage = Stage(
+            .prewarmed {
+                $0.prewarmOccasion = .auto
+                $0.foregroundGroup = "seat"
+            })
+        stage.send(.planned([Stage.app]))
+        #expect(stage.prewarms.isEmpty && stage.core.plannable.isEmpty)
+        stage.send(.loggedIn(foregroundGroup: "seat"))
+        #expect(stage.prewarms == [first])
+        stage.send(.paused(first, byteCount: 1))
+        stage.send(.loggedOut(foregroundGroup: "seat"))
+        #expect(stage.core.instance(first)?.endReason == .poolTrimmed)
+    }
+
+    @Test func `that a client asked for outlives the plan`() {
+        var stage = Self.planned()
+        stage.send(.planned([Stage.app]))
+        stage.send(.paused(first, byteCount: 1))
+        stage.send(.requested(stage.request(), .prewarm(Stage.app, Stage.key)))
+        stage.send(.planned([]))
+        #expect(stage.state(first) == .prewarmed)
+    }
+
+    @Test(arguments: [PrewarmOccasion.boot, .login, .demand, .never])
+    func `of an app with another occasion is not the plan's`(occasion: PrewarmOccasion) {
+        var stage = Self.planned { $0.prewarmOccasion = occasion }
+        let before = stage.core.instances
+        #expect(stage.core.plannable.isEmpty)
+        for plan: Set in [[Stage.app], []] {
+            stage.send(.planned(plan))
+            #expect(stage.core.instances == before)
+        }
+    }
+
     @Test func `waits for a client's request when the occasion is demand`() {
         var stage = Stage(.prewarmed { $0.prewarmOccasion = .demand })
         #expect(stage.prewarms.isEmpty)

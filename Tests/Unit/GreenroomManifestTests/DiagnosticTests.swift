@@ -79,7 +79,10 @@ import UnitFile
             "5:7: Depth=: Type=application-kit can be prewarmed to none, application-main, not to main"
         ),
         ("[Prewarm]\nCount=17", "4:7: Count=: '17' is not a whole number from 0 to 16"),
-        ("[Prewarm]\nWhen=always", "4:6: When=: 'always' is not one of boot, login, demand, never"),
+        (
+            "[Prewarm]\nWhen=always",
+            "4:6: When=: 'always' is not one of boot, login, demand, never, auto"
+        ),
         (
             "[Prewarm]\nTimeToLiveSec=0",
             "4:15: TimeToLiveSec=: must be more than 0; infinity waits for ever"

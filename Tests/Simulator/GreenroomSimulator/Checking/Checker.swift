@@ -37,6 +37,9 @@ struct Checker: Sendable {
     var learned: Set<LibraryLesson> = []
     /// The number of prewarms of an app since something last gave a reason for one.
     var churn: [AppIdentifier: (since: Instant, count: Int)] = [:]
+    /// The apps of the last plan, and those that a client has asked to prewarm.
+    var plan: Set<AppIdentifier> = []
+    var wished: Set<AppIdentifier> = []
     var prewarmedBytes: UInt64 = 0
     var prewarmingCount = 0
     var liveCount = 0
@@ -168,6 +171,7 @@ struct Checker: Sendable {
         endedByClient = Set(saved.values.filter(\.isEndOrdered).map(\.instance))
         kept = StateBooks()
         churn = [:]
+        plan = []
         restartTasks()
         for record in saved.values where record.endReason == .reclaimed {
             reclaimed.insert(record.instance)

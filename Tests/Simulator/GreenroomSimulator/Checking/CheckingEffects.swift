@@ -169,6 +169,12 @@ extension Checker {
         try require(
             savedApps[app]?.misfiredGeneration != installed[app]?.generation,
             "prewarmed \(app), which misfired")
+        if installed[app]?.prewarmOccasion == .auto {
+            try require(
+                plan.contains(app) || wished.contains(app)
+                    || savedApps[app]?.isPoolWanted == true,
+                "prewarmed \(app), which is in no plan")
+        }
         try checkDepth(depth, of: app, key)
         try require(pressure == .none, "prewarmed under pressure")
         try require(!isAsleep, "prewarmed on the way to sleep")

@@ -32,6 +32,9 @@ extension Checker {
             isShuttingDown = false
             churn = [:]
         case .loggedOut: churn = [:]
+        case .planned(let apps):
+            plan = apps
+            churn = [:]
         case .sleepChanged(let now): isAsleep = now
         case .started(let id, _): if let app = saved[id]?.app { retryAt[app] = nil }
         case .deadlineReached: noteExpiries(now)
@@ -63,7 +66,9 @@ extension Checker {
         case .launch(let launch), .trigger(let launch, _):
             launchedBy[identifier] = launch
             churn[launch.app] = nil
-        case .prewarm(let app, _), .prepare(let app): churn[app] = nil
+        case .prewarm(let app, _), .prepare(let app):
+            churn[app] = nil
+            wished.insert(app)
         case .transition(let target, let transition):
             noteEnd(of: target, ordered: transition)
             noteForceQuit(target, transition)

@@ -37,6 +37,10 @@ extension Simulation {
         case .logIn(let group):
             sessions.insert("seat\(group)")
             try feed(.loggedIn(foregroundGroup: "seat\(group)"))
+        case .plan(let bits):
+            let apps = catalogue.indices.filter { bits >> $0 & 1 == 1 }
+                .map { catalogue[$0].identifier }
+            try feed(.planned(Set(apps)))
         case .changePolicy(let variation): try changePolicy(variation)
         case .press(let level): try feed(.pressureChanged(level))
         case .stall(let level): try feed(.stallReported(level))
@@ -122,7 +126,7 @@ extension Simulation {
             if let id = live(pick) { try happen(.channelLost(id)) }
         case .repeatFact(let pick): try repeatFact(pick)
         case .launch, .prewarm, .transition, .awaitExit, .awaitLaunch, .abandon, .install,
-            .remove, .logIn, .changePolicy, .press, .wait, .crashSupervisor, .crashSpawner,
+            .remove, .logIn, .plan, .changePolicy, .press, .wait, .crashSupervisor, .crashSpawner,
             .connect,
             .resetFailed, .scene, .lock, .changeTime, .logOut, .sleep, .shutDownInVain,
             .stall, .prepare, .loseState, .trigger, .forgiveTriggers, .task:

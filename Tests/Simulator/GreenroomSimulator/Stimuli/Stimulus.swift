@@ -13,6 +13,8 @@ enum Stimulus: Sendable {
     case install(app: Int, variation: Int)
     case remove(app: Int)
     case logIn(group: Int)
+    /// Each bit stands for an app.
+    case plan(apps: Int)
     case changePolicy(variation: Int)
     case makeStale(instance: Int)
     case measure(instance: Int, megabytes: Int)
@@ -72,6 +74,7 @@ extension Stimulus {
         case 48..<50: return .abandon(request: pick)
         case 50..<52: return .install(app: pick, variation: dice.below(1 << 20))
         case 52: return dice.percent(40) ? .remove(app: pick) : .logIn(group: dice.below(3))
+        case 53 where dice.percent(50): return .plan(apps: dice.below(1 << 20))
         case 53: return .changePolicy(variation: dice.below(1 << 20))
         case 54: return .makeStale(instance: pick)
         case 55..<58: return .measure(instance: pick, megabytes: dice.below(64))

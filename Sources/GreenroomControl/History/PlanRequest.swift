@@ -1,0 +1,76 @@
+public import Varlink
+
+/// What greenroom-history plans with: the apps that may be kept warm, and the memory for them.
+public struct PlanRequest: Hashable, Sendable {
+    public struct App: Hashable, Sendable {
+        public var app: String
+        public var user: UInt32
+        /// What its pool holds when it is full.
+        public var byteCount: UInt64
+        /// What preparing one instance takes, and a launch from the pool saves; nil if nobody has
+        /// measured it.
+        public var preparationUSec: Int64?
+        public var isWarm: Bool
+
+        public init(
+            app: String, user: UInt32, byteCount: UInt64, preparationUSec: Int64?, isWarm: Bool
+        ) {
+            self.app = app
+            self.user = user
+            self.byteCount = byteCount
+            self.preparationUSec = preparationUSec
+            self.isWarm = isWarm
+        }
+    }
+
+    public var apps: [App]
+    public var byteBudget: UInt64
+
+    public init(apps: [App] = [], byteBudget: UInt64 = 0) {
+        self.apps = apps
+        self.byteBudget = byteBudget
+    }
+}
+
+extension PlanRequest {
+    func encode(to writer: inout JSONWriter) {
+        writer.member("apps", objects: apps)
+        writer.member("byteBudget", byteBudget)
+    }
+
+    init(_ object: JSONObject) throws(ServiceError) {
+        self.init()
+        for member in object.members {
+            switch member.name {
+            case "apps":
+                apps = try member.objects { (object) throws(ServiceError) in try App(object) }
+            case "byteBudget": byteBudget = try member.integer()
+            case _: throw member.invalid
+            }
+        }
+    }
+}
+
+extension PlanRequest.App: ParametersEncodable {
+    public func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("app", app)
+        writer.member("user", user)
+        writer.member("byteCount", byteCount)
+        writer.member("preparationUSec", ifPresent: preparationUSec)
+        writer.member("isWarm", isWarm)
+    }
+
+    init(_ object: JSONObject) throws(ServiceError) {
+        self.init(app: "", user: 0, byteCount: 0, preparationUSec: nil, isWarm: false)
+        for member in object.members {
+            switch member.name {
+            case "app": app = try member.text()
+            case "user": user = try member.integer()
+            case "byteCount": byteCount = try member.integer()
+            case "preparationUSec": preparationUSec = try member.optionalInteger()
+            case "isWarm": isWarm = try member.bool()
+            case _: throw member.invalid
+            }
+        }
+    }
+}

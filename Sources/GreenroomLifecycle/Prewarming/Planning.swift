@@ -1,0 +1,69 @@
+// Apps whose manifest leaves it to the daemon when they are prewarmed (`PrewarmOccasion.auto`). The
+// shell has a plan made from past launches, which names those that are worth their memory. The core
+// keeps them as it keeps others: the plan adds no right to places or bytes, and every hold, back-off
+// and share applies.
+//
+//   in the plan, its user has a session → its pool is kept
+//   no longer in the plan               → what is paused is ended, unless a client asked for it
+
+/// What a plan must know of an app.
+public struct PlannableApp: Hashable, Sendable {
+    public var app: AppIdentifier
+    public var user: UInt32
+    /// What its pool holds when it is full, in bytes.
+    public var byteCount: UInt64
+    /// From spawn to the pause, for one instance: the time that a launch from the pool does not
+    /// take. Nil before it was measured.
+    public var preparation: Duration?
+    public var isWarm: Bool
+}
+
+extension Lifecycle {
+    mutating func planned(_ apps: Set<AppIdentifier>) {
+        let (came, went) = (apps.subtracting(plan), plan.subtracting(apps))
+        plan = apps
+        for app in went.sorted() {
+            guard let entry = directory[app], entry.description?.prewarmOccasion == .auto,
+                warmCount(of: app) == 0
+            else { continue }
+            for id in entry.pool + entry.filling { end(id, .poolTrimmed, gently: false) }
+        }
+        for app in came.sorted() where directory[app] != nil { wantRefill(of: app) }
+    }
+
+    func isPlanned(_ description: AppDescription) -> Bool {
+        plan.contains(description.identifier) && hasSession(description)
+    }
+
+    /// Whether the app is kept warm because the last plan has it.
+    public func isPlanned(_ app: AppIdentifier) -> Bool {
+        directory[app]?.description.map(isPlanned) == true
+    }
+
+    /// The apps that a plan may have, by identifier: those whose manifest leaves it to the daemon,
+    /// that can be paused, and whose user has a login session.
+    public var plannable: [PlannableApp] {
+        directory.values.compactMap { entry in
+            guard let description = entry.description, description.prewarmOccasion == .auto,
+                description.prewarmCount > 0, entry.isEligible, hasSession(description)
+            else { return nil }
+            let measured = entry.record.measuredByteCount
+            let byteCount = measured > 0 ? measured : policy.assumedPrewarmBytes
+            return PlannableApp(
+                app: description.identifier, user: description.user,
+                byteCount: byteCount * UInt64(description.prewarmCount),
+                preparation: entry.prewarmTime, isWarm: !entry.pool.isEmpty)
+        }.sorted { $0.app < $1.app }
+    }
+
+    /// How many bytes a plan may use: the budget without what is paused of other apps.
+    public var plannableByteCount: UInt64 {
+        var others: UInt64 = 0
+        for instance in table.values where instance.record.state.isPrewarm {
+            let record = instance.record
+            guard directory[record.app]?.description?.prewarmOccasion != .auto else { continue }
+            others += record.byteCount
+        }
+        return policy.prewarmByteBudget - min(others, policy.prewarmByteBudget)
+    }
+}

@@ -1,0 +1,118 @@
+internal import GreenroomControl
+internal import GreenroomLifecycle
+internal import GreenroomManifest
+internal import Systemd
+
+/// Has greenroom-history plan which apps are kept warm, of those whose manifest leaves it to the
+/// daemon, and tells the core.
+///
+/// A plan is made when something has changed that it depends on: the daemon begins, launches were
+/// written or forgotten, users log in or out. No launch waits for one, and an idle daemon makes
+/// none.
+@LoopActor
+final class WarmPlanning {
+    private let process: HistoryProcess
+    private let core: Core
+    private let log: Log
+    private var isOn: Bool
+    private var isDue = false
+    private var isUnderWay = false
+    /// The last plan was not empty.
+    private var hasPlan = false
+    private var next = Instant(nanoseconds: 0)
+    private var timer: EventSource?
+
+    /// At most this many apps are planned with, so that the loop encodes them in milliseconds. Each
+    /// user has an equal part.
+    private static let appLimit = 4096
+    /// From one plan to the next, this many times what the last one took: whoever launches and asks
+    /// in turns has at most a twentieth of a processor spent on plans.
+    private static let restFactor = 20
+    private static let restLimit = Duration.seconds(300)
+
+    init(process: HistoryProcess, core: Core, log: Log, configuration: DaemonConfiguration) {
+        self.process = process
+        self.core = core
+        self.log = log
+        isOn = Self.isOn(configuration)
+    }
+
+    private static func isOn(_ configuration: DaemonConfiguration) -> Bool {
+        configuration.keepsHistory && configuration.plansPrewarms
+    }
+
+    /// Applies settings that count from now on.
+    func reconfigure(_ configuration: DaemonConfiguration) {
+        isOn = Self.isOn(configuration)
+        if isOn { review() } else { use([]) }
+    }
+
+    /// Something has changed that a plan depends on.
+    func review() {
+        guard isOn else { return }
+        isDue = true
+        plan()
+    }
+
+    private func plan() {
+        guard isOn, isDue, !isUnderWay else { return }
+        guard core.now >= next else { return arm() }
+        isDue = false
+        let request = request
+        guard !request.apps.isEmpty else { return use([]) }
+        isUnderWay = true
+        let began = core.now
+        process.ask(.plan(request)) { [unowned self] answer in
+            isUnderWay = false
+            let rest = began.duration(to: core.now) * Self.restFactor
+            next = core.now.advanced(by: min(rest, Self.restLimit))
+            take(answer, to: request)
+            plan()
+        }
+    }
+
+    private var request: PlanRequest {
+        let apps = core.lifecycle.plannable
+        let userCount = Set(apps.map(\.user)).count
+        let limit = Self.appLimit / max(1, userCount)
+        var counts: [UInt32: Int] = [:]
+        var request = PlanRequest(byteBudget: core.lifecycle.plannableByteCount)
+        for app in apps where counts[app.user, default: 0] < limit {
+            counts[app.user, default: 0] += 1
+            request.apps.append(
+                PlanRequest.App(
+                    app: app.app.rawValue, user: app.user, byteCount: app.byteCount,
+                    preparationUSec: app.preparation?.microseconds, isWarm: app.isWarm))
+        }
+        return request
+    }
+
+    private func take(_ answer: HistoryProcess.Answer, to request: PlanRequest) {
+        guard isOn else { return }
+        switch answer {
+        case .success(.planned(let apps)):
+            // Nothing but what was asked about, whatever the process says.
+            use(Set(apps).intersection(request.apps.map(\.app)))
+        case .success: break
+        case .failure(let error):
+            log.say(.warning, "history: \(error.reason); the apps kept warm stay as they are")
+        }
+    }
+
+    private func use(_ apps: Set<String>) {
+        guard hasPlan || !apps.isEmpty else { return }
+        hasPlan = !apps.isEmpty
+        core.handle(.planned(Set(apps.map { AppIdentifier($0) })))
+    }
+
+    private func arm() {
+        do throws(SystemdError) {
+            if timer == nil {
+                timer = try LoopActor.timer(
+                    accuracy: .seconds(1), priority: LoopPriority.writingMetrics
+                ) { [unowned self] in plan() }
+            }
+            try timer?.setDeadline(nanoseconds: next.nanoseconds)
+        } catch { log.failed("arming the timer", error) }
+    }
+}
