@@ -41,7 +41,10 @@ import Testing
     private static func launch(
         _ bench: RuntimeBench, _ arguments: [String] = [], environment: [String] = []
     ) throws -> (kind: Control.LaunchKind?, text: String) {
-        try bench.daemon.awaitPaused(app)
+        // After a launch with another environment, there is soon one for each of them.
+        try bench.daemon.await("a paused instance") { client in
+            try client.paused(app).isEmpty ? nil : true
+        }
         let (launched, text, _) = try bench.daemon.client().run(
             app, arguments
         ) { call in
