@@ -6,7 +6,7 @@ extension Lifecycle {
         if directory[app] == nil || self[app].isRemoved { addApp(app) }
         let old = self[app].description
         for id in self[app].running { leaveFront(self[id].record) }
-        self[app].description = description
+        self[app].description = Entry(description)
         indexDependencies(of: app, old?.dependencies.value, description.dependencies.value)
         contestFront(of: app)
         if let old, old.generation != description.generation { giveNewChance(app) }
@@ -26,7 +26,7 @@ extension Lifecycle {
     }
 
     private mutating func addApp(_ app: AppIdentifier) {
-        var entry = directory[app] ?? App(record: AppRecord(app: app))
+        var entry = directory[app] ?? Entry(App(record: AppRecord(app: app)))
         entry.record = AppRecord(app: app)
         entry.isRemoved = false
         directory[app] = entry

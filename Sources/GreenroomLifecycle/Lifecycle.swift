@@ -45,8 +45,8 @@ public struct Lifecycle: Hashable, Sendable {
     /// The machine sleeps, or is about to.
     public internal(set) var isAsleep = false
 
-    var table: [InstanceIdentifier: Instance] = [:]
-    var directory: [AppIdentifier: App] = [:]
+    var table: [InstanceIdentifier: Entry<Instance>] = [:]
+    var directory: [AppIdentifier: Entry<App>] = [:]
     var launchNames = LaunchNames()
     var fronts: [String: InstanceIdentifier] = [:]
     var ended = RememberedEnds()

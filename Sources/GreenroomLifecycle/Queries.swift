@@ -41,7 +41,7 @@ extension Lifecycle {
 
     /// The description of an installed app; nil if the app is not installed.
     public func description(of app: AppIdentifier) -> AppDescription? {
-        directory[app]?.description
+        directory[app]?.description?.value
     }
 
     /// The instance in front of a foreground group.

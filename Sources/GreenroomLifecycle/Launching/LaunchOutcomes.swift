@@ -150,7 +150,7 @@ extension Lifecycle {
         if usablePrewarm(app.record.app, key) != nil { return nil }
         if let reason = reasonBeforeAnyLaunch(app.record.app) { return reason }
         let others = (app.pool + app.filling).map { self[$0].record }
-        if !app.knows(key), others.contains(where: { $0.environmentKey != key }) {
+        if !app.value.knows(key), others.contains(where: { $0.environmentKey != key }) {
             return .environmentMismatch
         }
         if app.record.isReclaimed { return .reclaimed }

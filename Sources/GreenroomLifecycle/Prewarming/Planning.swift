@@ -37,7 +37,7 @@ extension Lifecycle {
 
     /// Whether the app is kept warm because the last plan has it.
     public func isPlanned(_ app: AppIdentifier) -> Bool {
-        directory[app]?.description.map(isPlanned) == true
+        directory[app]?.description.map { isPlanned($0.value) } == true
     }
 
     /// The apps that a plan may have, by identifier: those whose manifest leaves it to the daemon,
@@ -45,7 +45,7 @@ extension Lifecycle {
     public var plannable: [PlannableApp] {
         directory.values.compactMap { entry in
             guard let description = entry.description, description.prewarmOccasion == .auto,
-                description.prewarmCount > 0, entry.isEligible, hasSession(description)
+                description.prewarmCount > 0, entry.isEligible, hasSession(description.value)
             else { return nil }
             let measured = entry.record.measuredByteCount
             let byteCount = measured > 0 ? measured : policy.assumedPrewarmBytes

@@ -54,10 +54,10 @@ extension Lifecycle {
         switch description.prewarmOccasion {
         case .boot: return max(0, description.prewarmCount)
         case .login:
-            let isWarm = app.record.isPoolWanted || hasSession(description)
+            let isWarm = app.record.isPoolWanted || hasSession(description.value)
             return isWarm ? max(0, description.prewarmCount) : 0
         case .auto:
-            let isWarm = app.record.isPoolWanted || isPlanned(description)
+            let isWarm = app.record.isPoolWanted || isPlanned(description.value)
             return isWarm ? max(0, description.prewarmCount) : 0
         case .demand: return app.record.isPoolWanted ? max(0, description.prewarmCount) : 0
         case .never: return 0
@@ -68,7 +68,7 @@ extension Lifecycle {
         description.loginGroup.map(sessions.contains) == true
     }
 
-    private func isHinted(_ app: App) -> Bool { app.hintedUntil.map { $0 > now } ?? false }
+    private func isHinted(_ app: Entry<App>) -> Bool { app.hintedUntil.map { $0 > now } ?? false }
 
     /// Whether the machine allows a prewarm. If what is known of it is too old, it is inspected
     /// again, and refilling goes on after that.

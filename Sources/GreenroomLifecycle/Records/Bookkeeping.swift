@@ -23,6 +23,9 @@ struct PendingLaunch: Hashable, Sendable {
     var goAttempts = 0
     /// It has waited for a prewarm that was under way, and does not do so again.
     var hasClaimed = false
+    /// The daemon wants the app itself to run, and tries again if the launch is refused. An app
+    /// that requires it, or whose task is due, asks again by itself if it still does.
+    var isTriedAgain = false
 }
 
 /// A further launch that an instance served after its first.
@@ -93,7 +96,7 @@ struct Instance: Hashable, Sendable {
 struct App: Hashable, Sendable {
     var record: AppRecord
     /// Nil once the app was removed, and after a restart until the app is reported again.
-    var description: AppDescription?
+    var description: Entry<AppDescription>?
     var isRemoved = false
     var isDirty = false
     /// The paused instances, oldest first.
@@ -141,7 +144,7 @@ struct App: Hashable, Sendable {
 extension Lifecycle {
     /// An existing instance. Asking for any other is a bug of the core, and traps with the
     /// identifier.
-    subscript(id: InstanceIdentifier) -> Instance {
+    subscript(id: InstanceIdentifier) -> Entry<Instance> {
         get {
             guard let instance = table[id] else {
                 preconditionFailure("there is no instance \(id)")
@@ -155,7 +158,7 @@ extension Lifecycle {
     }
 
     /// An app that is installed or still has instances.
-    subscript(app: AppIdentifier) -> App {
+    subscript(app: AppIdentifier) -> Entry<App> {
         get {
             guard let entry = directory[app] else { preconditionFailure("there is no app \(app)") }
             return entry

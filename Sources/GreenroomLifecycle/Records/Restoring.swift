@@ -17,7 +17,7 @@ extension Lifecycle {
         let highest = instances.map(\.instance.rawValue).max() ?? 0
         self.nextInstance = max(nextInstance, InstanceIdentifier(highest + 1))
         for app in apps {
-            directory[app.app] = App(record: app)
+            directory[app.app] = Entry(App(record: app))
             deadlines.set(.start(app.app), at: app.startAt)
         }
         // By the time of entering their states, which is the order of the pools.
@@ -34,10 +34,10 @@ extension Lifecycle {
         let record = saved.mended()
         let (id, app) = (record.instance, record.app)
         if directory[app] == nil {
-            directory[app] = App(record: AppRecord(app: app))
+            directory[app] = Entry(App(record: AppRecord(app: app)))
             self[app].isRemoved = true
         }
-        table[id] = Instance(record: record)
+        table[id] = Entry(Instance(record: record))
         addToIndices(record)
         if record.state != .notRunning { deadlines.set(.instance(id), at: record.deadline) }
         guard let name = record.launchIdentifier else { return }

@@ -112,7 +112,7 @@ extension Lifecycle {
         for waiter in waiters { answer(waiter.request, .exited(record)) }
     }
 
-    private func exitReason(_ instance: Instance, _ status: ExitStatus) -> ExitReason {
+    private func exitReason(_ instance: Entry<Instance>, _ status: ExitStatus) -> ExitReason {
         if let reason = instance.memoryEnd, case .signaled(9, _) = status { return reason }
         if instance.record.state.isPrewarm { return .prewarmFailed }
         if instance.record.phase == .toldToGo { return .goFailed }

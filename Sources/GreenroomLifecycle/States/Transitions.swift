@@ -192,7 +192,7 @@ extension Lifecycle {
             state: state, since: now)
         record.confinedUser = description.isKeptFromControl ? description.user : nil
         configure(&record)
-        table[id] = Instance(record: record)
+        table[id] = Entry(Instance(record: record))
         update(id) { $0.deadline = deadline }
         addToIndices(record)
         reviewSocket(of: app)

@@ -20,7 +20,9 @@ protocol EffectPerformer: AnyObject {
 /// performer wait there, too.
 @LoopActor
 final class Core {
-    private(set) var lifecycle: Lifecycle
+    /// Read in place, because a copy counts a reference for each table, several times a launch.
+    var lifecycle: Lifecycle { _read { yield decider } }
+    private var decider: Lifecycle
     private let log: Log
     private var performer: (any EffectPerformer)?
     private var queue: [Event] = []
@@ -32,7 +34,7 @@ final class Core {
     private var whenEmpty: (() -> Void)?
 
     init(_ lifecycle: Lifecycle, log: Log) throws(SystemdError) {
-        self.lifecycle = lifecycle
+        decider = lifecycle
         self.log = log
         timer = try LoopActor.timer { [unowned self] in
             armedDeadline = nil
@@ -66,7 +68,7 @@ final class Core {
             let event = queue[next]
             next += 1
             eventTime = Instant(nanoseconds: MonotonicClock.nanoseconds)
-            for effect in lifecycle.handle(event, at: eventTime) { performer.perform(effect) }
+            for effect in decider.handle(event, at: eventTime) { performer.perform(effect) }
         }
         queue.removeAll(keepingCapacity: true)
         isHandling = false
