@@ -57,7 +57,8 @@ extension Lifecycle {
         if let id = sleeper(of: app) { return wake(id) }
         let supervision = self[app].description!.supervision.value ?? Supervision()
         guard mayStart(app, supervision.activationLimit) else { return fail(app, .startLimit) }
-        _ = startAutomatically(app, inBackground: startsInBackground(onConnectionTo: app))
+        _ = startAutomatically(
+            app, inBackground: startsInBackground(onConnectionTo: app), isTriedAgain: true)
         // If the app's dependencies contradict each other, its launch was refused, and the
         // connection still waits.
         let record = self[app].record

@@ -77,15 +77,16 @@ extension Lifecycle {
         }
         guard entry.running.isEmpty, !hasClaim(app) else { return clearStart(app) }
         if entry.record.isRestart { updateApp(app) { $0.restartCount &+= 1 } }
-        _ = startAutomatically(app)
+        _ = startAutomatically(app, isTriedAgain: true)
     }
 
     /// Launches an app on the daemon's own account. It comes to the front only if no instance of
     /// its group is there.
     ///
+    /// - Parameter isTriedAgain: see `PendingLaunch.isTriedAgain`.
     /// - Returns: the reason if the app cannot be launched; nil if it is.
     mutating func startAutomatically(
-        _ app: AppIdentifier, inBackground: Bool = false
+        _ app: AppIdentifier, inBackground: Bool = false, isTriedAgain: Bool = false
     ) -> Refusal? {
         guard let description = directory[app]?.description else { return .noSuchApp(app) }
         guard !isShuttingDown else { return .shuttingDown }
@@ -98,7 +99,10 @@ extension Lifecycle {
         let launch = LaunchRequest(
             app: app, launchIdentifier: LaunchIdentifier("greenroom-\(nextInstance)"),
             environmentKey: description.environmentKey, inBackground: inBackground || isDisplacing)
-        admit(PendingLaunch(request: .automatic, launch: launch, waiters: []))
+        var pending = PendingLaunch(request: .automatic, launch: launch, waiters: [])
+        // The launch takes the place of a start that is planned.
+        pending.isTriedAgain = isTriedAgain || self[app].record.startAt != nil
+        admit(pending)
         return nil
     }
 
@@ -128,11 +132,11 @@ extension Lifecycle {
         availabilityChanged(of: app)
     }
 
-    /// Refuses a launch that got no instance. A launch of the daemon's own is tried again later.
+    /// Refuses a launch that got no instance. A start that the daemon wants is tried again later.
     mutating func giveUp(_ pending: PendingLaunch, _ refusal: Refusal) {
         let app = pending.launch.app
         refuseAll(pending, refusal)
-        if pending.request == .automatic, !isShuttingDown,
+        if pending.isTriedAgain, !isShuttingDown,
             let description = directory[app]?.description
         {
             let supervision = description.supervision.value ?? Supervision()

@@ -48,6 +48,27 @@ import Testing
         #expect(stage.refusals == [.dependencyFailed(main, on: missing, .noSuchApp(missing))])
     }
 
+    @Test(arguments: [true, false])
+    func `a required app that finds no room is tried again only if it was to run anyway`(
+        isWanted: Bool
+    ) {
+        var policy = Policy()
+        policy.instanceLimit = 1
+        let filler = AppIdentifier("org.example.filler")
+        var stage = Stage(
+            policy: policy, .plain(filler),
+            .plain(main) { $0.dependencies = .some(Dependencies(requires: [other])) },
+            .plain(other) {
+                $0.supervision = .some(Supervision(restart: .always))
+                if isWanted { $0.autostart = .some(Autostart(atBoot: true, atLogin: false, session: "")) }
+            })
+        _ = stage.run(filler)
+        stage.send(.restored)
+        stage.launch(main)
+        #expect(!stage.refusals.isEmpty)
+        #expect((stage.core.app(other)?.startAt != nil) == isWanted)
+    }
+
     @Test func `After= waits only for apps that are being started`() {
         var stage = stage(Dependencies(after: [other])) { $0.readyCondition = .notify }
         let alone = stage.run(main)
