@@ -126,21 +126,22 @@ extension Checker {
         try require(begun.count <= 2 * limit && own == 1, "too many prewarms at once")
     }
 
-    /// No user has more than is left free of the others' part, not counting the administrator. If
-    /// one event starts several instances, each is decided after the one before it, so at the end
-    /// there is one more for each.
-    private func checkShare(_ app: AppIdentifier, _ event: Event) throws(Violation) {
+    /// A user who has some gets another only while more of the others' part is free than he has; the
+    /// administrator gets any. What the same event began after this launch (a refill, say) did not
+    /// exist yet when the launch was decided.
+    private func checkShare(
+        _ id: InstanceIdentifier, _ app: AppIdentifier, _ event: Event
+    ) throws(Violation) {
         guard case .requested(_, .launch(let launch)) = event, launch.app == app,
             let user = installed[app]?.user, user != policy.administrator
         else { return }
-        let own = saved.values.count {
-            $0.state != .notRunning && installed[$0.app]?.user == user
-        }
-        try require(liveCount <= policy.sharedInstanceLimit, "users took the administrator's part")
+        let before = saved.values.filter { $0.state != .notRunning && $0.instance < id }
+        let own = before.count { installed[$0.app]?.user == user }
+        let free = policy.sharedInstanceLimit - before.count
+        try require(free > 0, "users took the administrator's part")
         try require(
-            own <= 1
-                || own <= min(policy.sharedInstanceLimit - liveCount + 1, policy.instancesPerUser),
-            "user \(user) has \(own) of \(liveCount) instances")
+            own == 0 || own < min(free, policy.instancesPerUser),
+            "user \(user) has \(own) of \(before.count) instances and got another")
     }
 
     private mutating func checkSpawn(
@@ -151,7 +152,7 @@ extension Checker {
         try require(saved[id] != nil, "spawned \(id), which is not saved")
         try require(!isShuttingDown, "spawned \(id) while shutting down")
         try require(liveCount <= policy.instanceLimit, "more instances than allowed")
-        try checkShare(app, event)
+        try checkShare(id, app, event)
         if case .reconciled(id, found: _) = event, case .prewarm = purpose {
             return try require(saved[id]!.state == .prewarming, "ordered \(id) again")
         }
