@@ -28,7 +28,7 @@ extension ControlError: CustomStringConvertible {
             "\(app) \(isCrashLooping ? "keeps crashing" : "failed recently"); "
                 + "try again in \(seconds(roundingUp: retryAfterUSec)) s"
         case .limitExceeded(let what, let limit):
-            "the limit of \(limit) \(what) is reached; end some first"
+            "the limit of \(limit) \(what) is reached; use fewer, or end some first"
         case .shuttingDown: "the daemon is shutting down; try again when it is back"
         }
     }

@@ -166,7 +166,7 @@ private func lastName(_ name: String) -> String { String(name.split(separator: "
                 "a.b failed recently; try again in 2 s", "a.b keeps crashing; try again in 1 s",
                 "the memory of a.b was taken back recently, so it is not prewarmed yet; "
                     + "try again in 1 s",
-                "the limit of 2048 instances is reached; end some first",
+                "the limit of 2048 instances is reached; use fewer, or end some first",
                 "the daemon is shutting down; try again when it is back",
             ])
     }
