@@ -20,8 +20,9 @@ protocol EffectPerformer: AnyObject {
 /// performer wait there, too.
 @LoopActor
 final class Core {
-    /// Read in place, because a copy counts a reference for each table, several times a launch.
-    var lifecycle: Lifecycle { _read { yield decider } }
+    /// Read in place: a copy counts a reference for each table, and a launch asks several times.
+    /// Inlined, the read would become a copy.
+    var lifecycle: Lifecycle { @inline(never) _read { yield decider } }
     private var decider: Lifecycle
     private let log: Log
     private var performer: (any EffectPerformer)?
