@@ -95,6 +95,10 @@ public struct HistoryService {
         case .forget(let app, let user):
             return .forgotten(count: try opened.forget(app: app, user: user))
         case .plan(let request): return .planned(try opened.plan(request, now: Self.now))
+        case .rank(let request, let app, let user):
+            return .ranked(try opened.rank(request, app: app, user: user, now: Self.now))
+        case .pauses(let query, let user):
+            return .foundPauses(try opened.pauses(query, user: user))
         }
     }
 

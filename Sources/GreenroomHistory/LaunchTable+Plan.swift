@@ -12,10 +12,50 @@ extension LaunchTable {
     private static let startsPerPlan = 20_000
     /// What preparing an instance takes as long as nobody has measured it, in milliseconds.
     private static let assumedPreparation = 50.0
+    /// While memory is short, what is kept must be worth this many times as much: only apps that
+    /// save a lot, or are launched all the time, are.
+    private static let shortMemoryFactor = 10.0
+
+    /// A plan, and the ranks that it was made from.
+    private struct Worth {
+        var plan: WarmPlan
+        var ranks: [UInt32: [String: Rank]]
+    }
 
     /// - Parameter now: CLOCK_REALTIME in microseconds.
     /// - Returns: the identifiers of the apps to keep warm, the best for each byte first.
     func plan(_ request: PlanRequest, now: Int64) throws(DatabaseError) -> [String] {
+        try worth(request, now: now).plan.entries
+            .filter { $0.verdict <= .prepare }.map(\.candidate.app)
+    }
+
+    /// - Parameters:
+    ///   - app: only this app; nil means every app.
+    ///   - user: only this user's apps; nil means all.
+    ///   - now: CLOCK_REALTIME in microseconds.
+    func rank(
+        _ request: PlanRequest, app: String?, user: UInt32?, now: Int64
+    ) throws(DatabaseError) -> Control.PlanReport {
+        let worth = try worth(request, now: now)
+        let entries = worth.plan.entries.filter {
+            (user == nil || $0.candidate.user == user) && (app == nil || $0.candidate.app == app)
+        }
+        var report = Control.PlanReport(
+            byteBudget: request.byteBudget, isOnBattery: request.isOnBattery)
+        for entry in entries where entry.verdict <= .prepare {
+            report.byteCount += entry.candidate.byteCount
+        }
+        for entry in entries.prefix(Control.PlanReport.appLimit) {
+            guard let rank = worth.ranks[entry.candidate.user]?[entry.candidate.app] else {
+                continue
+            }
+            report.apps.append(Control.PlannedApp(entry, rank))
+        }
+        return report
+    }
+
+    private func worth(_ request: PlanRequest, now: Int64) throws(DatabaseError) -> Worth {
+        var allRanks: [UInt32: [String: Rank]] = [:]
         let apps = Dictionary(grouping: request.apps, by: \.user)
         let limit = min(Self.startsPerUser, Self.startsPerPlan / max(1, apps.count))
         let time = LocalTime(microseconds: now)
@@ -29,6 +69,7 @@ extension LaunchTable {
             users.append(Presence(user: user, activity: predictor.activity(at: time)))
             var ranks: [String: Rank] = [:]
             for rank in predictor.ranking(at: time) { ranks[rank.app] = rank }
+            allRanks[user] = ranks
             for app in apps {
                 guard let rank = ranks[app.app] else { continue }
                 let preparation = app.preparationUSec.map { Double($0) / 1000 }
@@ -42,8 +83,12 @@ extension LaunchTable {
                         isWarm: app.isWarm))
             }
         }
-        return WarmPlan(candidates, users: users, byteBudget: request.byteBudget).entries
-            .filter { $0.verdict <= .prepare }.map(\.candidate.app)
+        var prices = Prices()
+        if request.isMemoryShort { prices.perMebibyte *= Self.shortMemoryFactor }
+        let plan = WarmPlan(
+            candidates, users: users, byteBudget: request.byteBudget,
+            onBattery: request.isOnBattery, prices: prices)
+        return Worth(plan: plan, ranks: allRanks)
     }
 
     /// The launches that started a process of the user's own apps, and that the user asked for, the
@@ -63,6 +108,46 @@ extension LaunchTable {
             }
         }
         return starts.reversed()
+    }
+}
+
+extension Control.PlannedApp {
+    fileprivate init(_ entry: WarmPlan.Entry, _ rank: Rank) {
+        let candidate = entry.candidate
+        self.init(
+            app: candidate.app, userId: candidate.user, verdict: .init(entry.verdict),
+            isWarm: candidate.isWarm, probability: rank.probability,
+            usualProbability: rank.usualProbability,
+            terms: Term.allCases.map {
+                Control.TermShare(term: .init($0), logarithm: rank.terms[$0])
+            },
+            savedUSec: Int64(candidate.savedMilliseconds * 1000),
+            valueUSec: Int64(entry.value * 1000), byteCount: candidate.byteCount)
+    }
+}
+
+extension Control.PlanVerdict {
+    fileprivate init(_ verdict: WarmPlan.Verdict) {
+        switch verdict {
+        case .keep: self = .keep
+        case .prepare: self = .prepare
+        case .noRoom: self = .noRoom
+        case .notWorthIt: self = .notWorthIt
+        }
+    }
+}
+
+extension Control.PlanTerm {
+    fileprivate init(_ term: Term) {
+        switch term {
+        case .recency: self = .recency
+        case .frequency: self = .frequency
+        case .follows: self = .follows
+        case .followsTwo: self = .followsTwo
+        case .hour: self = .hour
+        case .weekday: self = .weekday
+        case .begins: self = .begins
+        }
     }
 }
 

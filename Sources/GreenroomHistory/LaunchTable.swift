@@ -9,7 +9,7 @@ struct LaunchTable {
     let database: Database
 
     /// Versions of the file. A newer one belongs to a newer greenroom-history.
-    private static let version: Int64 = 1
+    private static let version: Int64 = 2
 
     /// Opens the file. A transaction is either in it or not, whatever ends this process or the
     /// machine.
@@ -36,7 +36,8 @@ struct LaunchTable {
         var version: Int64?
         try database.execute("PRAGMA user_version") { version = $0.integer(0) }
         guard version != Self.version else { return }
-        guard version == 0 else {
+        // A file of version 1 has launches, and nothing about paused instances.
+        guard version == 0 || version == 1 else {
             throw DatabaseError(code: 0, description: "the file was made by a newer version")
         }
         try database.inTransaction { () throws(DatabaseError) in
@@ -52,6 +53,7 @@ struct LaunchTable {
                     reason TEXT, status INTEGER, signal INTEGER, dumped INTEGER, last_state TEXT,
                     ended INTEGER, ran INTEGER)
                 """)
+            try prepareForPauses()
             try database.execute("CREATE INDEX IF NOT EXISTS by_user ON launches (user)")
             try database.execute("CREATE INDEX IF NOT EXISTS by_time ON launches (requested)")
             try database.execute(
@@ -68,6 +70,7 @@ struct LaunchTable {
             if let living = batch.living { try closeLost(butOf: living) }
             for launch in batch.launches { try insert(launch) }
             for update in batch.updates { try complete(update) }
+            for pause in batch.pauses { try insert(pause) }
             try prune(batch, now: now)
         }
     }
@@ -130,6 +133,7 @@ struct LaunchTable {
         try database.execute(
             "DELETE FROM launches WHERE requested < ?",
             [.integer(now - Int64(batch.days) * 86_400_000_000)])
+        try prunePauses(batch, now: now)
         for user in Set((batch.launches + batch.updates).map(\.userId)) {
             try database.execute(
                 """
@@ -144,8 +148,9 @@ struct LaunchTable {
             "DELETE FROM launches WHERE (?1 IS NULL OR app GLOB ?1) AND (?2 IS NULL OR user = ?2)",
             [.init(app), .init(user)])
         let count = database.changeCount
+        let pauseCount = try forgetPauses(app: app, user: user)
         // It is gone from the file, and from the log, before this is answered.
-        if count > 0 { try database.execute("PRAGMA wal_checkpoint(TRUNCATE)") }
+        if count + pauseCount > 0 { try database.execute("PRAGMA wal_checkpoint(TRUNCATE)") }
         return count
     }
 

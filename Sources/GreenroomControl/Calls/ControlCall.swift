@@ -28,6 +28,10 @@ public enum ControlCall: Hashable, Sendable {
     case metrics(app: String)
     case task(Control.TaskCall)
     case history(Control.HistoryQuery)
+    /// Paused instances of the past.
+    case pauseHistory(Control.HistoryQuery)
+    /// What is kept warm, and why: of an app, or of all.
+    case plan(app: String?)
     /// Nil means the launches of every app.
     case forgetHistory(app: String?)
     case forgetImports(app: String)
@@ -72,6 +76,8 @@ extension ControlCall {
         case "List": self = try Self.list(call)
         case "Verify": self = .verify(try Control.ManifestDraft.all(of: call))
         case "History": self = .history(try Control.HistoryQuery(call.parameters))
+        case "PauseHistory": self = .pauseHistory(try Control.HistoryQuery(call.parameters))
+        case "Plan": self = .plan(app: try Self.optionalApp(call))
         case "ForgetImports": self = .forgetImports(app: try Self.app(call))
         case "ForgetHistory": self = try Self.forgetHistory(call)
         case "Reload": self = try Self.plain(.reload, call)
@@ -202,12 +208,16 @@ extension ControlCall {
     }
 
     private static func app(_ call: Call) throws(ServiceError) -> String {
+        guard let app = try optionalApp(call) else { throw .invalidParameter("app") }
+        return app
+    }
+
+    private static func optionalApp(_ call: Call) throws(ServiceError) -> String? {
         var app: String?
         for member in call.parameters.members {
             guard member.name == "app" else { throw member.invalid }
-            app = try member.text()
+            app = try member.optionalText()
         }
-        guard let app else { throw .invalidParameter("app") }
         return app
     }
 }
@@ -240,6 +250,8 @@ extension ControlCall: ParametersEncodable {
         case .metrics: "Metrics"
         case .task(let call): call.methodName
         case .history: "History"
+        case .pauseHistory: "PauseHistory"
+        case .plan: "Plan"
         case .forgetHistory: "ForgetHistory"
         case .forgetImports: "ForgetImports"
         }
@@ -271,8 +283,8 @@ extension ControlCall: ParametersEncodable {
         case .debugPressure(let level): writer.member("level", level)
         case .watch(let after): writer.member("after", ifPresent: after)
         case .task(let call): call.encodeMembers(to: &writer)
-        case .history(let query): query.encodeMembers(to: &writer)
-        case .forgetHistory(let app): writer.member("app", ifPresent: app)
+        case .history(let query), .pauseHistory(let query): query.encodeMembers(to: &writer)
+        case .forgetHistory(let app), .plan(let app): writer.member("app", ifPresent: app)
         }
     }
 }

@@ -13,6 +13,14 @@ public enum HistoryCall: Hashable, Sendable {
     case forget(app: String?, user: UInt32?)
     /// Which apps to keep warm.
     case plan(PlanRequest)
+    /// The same, with what speaks for each app.
+    ///
+    /// - Parameters:
+    ///   - app: only this app; nil means every app.
+    ///   - user: only this user's apps; nil means all.
+    case rank(PlanRequest, app: String?, user: UInt32?)
+    /// - Parameter user: only paused instances of this user's apps; nil means all.
+    case pauses(Control.HistoryQuery, user: UInt32?)
 }
 
 /// Launches to be kept, and what has become known of launches that are kept already.
@@ -20,6 +28,8 @@ public struct HistoryBatch: Hashable, Sendable {
     public var launches: [Control.LaunchRecord] = []
     /// Each is about the launches of its instance that have not ended.
     public var updates: [Control.LaunchRecord] = []
+    /// Paused instances that were launched or have ended.
+    public var pauses: [Control.PauseRecord] = []
     /// The instances that exist when a daemon begins. The ends of others were seen by nobody. Nil
     /// in later batches.
     public var living: [UInt64]?
@@ -32,7 +42,7 @@ public struct HistoryBatch: Hashable, Sendable {
         self.launchesPerUser = launchesPerUser
     }
 
-    public var count: Int { launches.count + updates.count }
+    public var count: Int { launches.count + updates.count + pauses.count }
 }
 
 /// What greenroom-history answers.
@@ -42,6 +52,8 @@ public enum HistoryReply: Hashable, Sendable {
     case forgotten(count: Int)
     /// The identifiers of the apps to keep warm.
     case planned([String])
+    case ranked(Control.PlanReport)
+    case foundPauses(Control.PausePage)
 }
 
 /// The call failed; the reason is for the journal, or for the client.
@@ -60,6 +72,8 @@ extension HistoryCall: ParametersEncodable {
         case .query: "io.greenroom.History.Query"
         case .forget: "io.greenroom.History.Forget"
         case .plan: "io.greenroom.History.Plan"
+        case .rank: "io.greenroom.History.Rank"
+        case .pauses: "io.greenroom.History.Pauses"
         }
     }
 
@@ -68,6 +82,7 @@ extension HistoryCall: ParametersEncodable {
         case .append(let batch):
             writer.member("launches", objects: batch.launches)
             writer.member("updates", objects: batch.updates)
+            writer.member("pauses", objects: batch.pauses)
             if let living = batch.living {
                 writer.name("living")
                 writer.beginArray()
@@ -76,13 +91,17 @@ extension HistoryCall: ParametersEncodable {
             }
             writer.member("days", batch.days)
             writer.member("launchesPerUser", batch.launchesPerUser)
-        case .query(let query, let user):
+        case .query(let query, let user), .pauses(let query, let user):
             writer.member("query", object: query)
             writer.member("user", ifPresent: user)
         case .forget(let app, let user):
             writer.member("app", ifPresent: app)
             writer.member("user", ifPresent: user)
-        case .plan(let request): request.encode(to: &writer)
+        case .plan(let request): request.encodeMembers(to: &writer)
+        case .rank(let request, let app, let user):
+            writer.member("request", object: request)
+            writer.member("app", ifPresent: app)
+            writer.member("user", ifPresent: user)
         }
     }
 
@@ -90,16 +109,11 @@ extension HistoryCall: ParametersEncodable {
         switch call.method {
         case "io.greenroom.History.Append": self = .append(try HistoryBatch(call.parameters))
         case "io.greenroom.History.Query":
-            var query = Control.HistoryQuery()
-            var user: UInt32?
-            for member in call.parameters.members {
-                switch member.name {
-                case "query": query = try Control.HistoryQuery(try member.object())
-                case "user": user = try member.optionalInteger()
-                case _: throw member.invalid
-                }
-            }
+            let (query, user) = try Self.query(call)
             self = .query(query, user: user)
+        case "io.greenroom.History.Pauses":
+            let (query, user) = try Self.query(call)
+            self = .pauses(query, user: user)
         case "io.greenroom.History.Forget":
             var app: String?
             var user: UInt32?
@@ -112,8 +126,36 @@ extension HistoryCall: ParametersEncodable {
             }
             self = .forget(app: app, user: user)
         case "io.greenroom.History.Plan": self = .plan(try PlanRequest(call.parameters))
+        case "io.greenroom.History.Rank":
+            var request = PlanRequest()
+            var app: String?
+            var user: UInt32?
+            for member in call.parameters.members {
+                switch member.name {
+                case "request": request = try PlanRequest(try member.object())
+                case "app": app = try member.optionalText()
+                case "user": user = try member.optionalInteger()
+                case _: throw member.invalid
+                }
+            }
+            self = .rank(request, app: app, user: user)
         case _: throw .methodNotFound(call.method)
         }
+    }
+
+    private static func query(
+        _ call: Call
+    ) throws(ServiceError) -> (Control.HistoryQuery, user: UInt32?) {
+        var query = Control.HistoryQuery()
+        var user: UInt32?
+        for member in call.parameters.members {
+            switch member.name {
+            case "query": query = try Control.HistoryQuery(try member.object())
+            case "user": user = try member.optionalInteger()
+            case _: throw member.invalid
+            }
+        }
+        return (query, user)
     }
 }
 
@@ -129,6 +171,10 @@ extension HistoryBatch {
             switch member.name {
             case "launches": launches = try records(member)
             case "updates": updates = try records(member)
+            case "pauses":
+                pauses = try member.objects { (object) throws(ServiceError) in
+                    try Control.PauseRecord(object)
+                }
             case "living": living = try member.integers()
             case "days": days = try member.integer()
             case "launchesPerUser": launchesPerUser = try member.integer()
@@ -145,6 +191,8 @@ extension HistoryReply: ParametersEncodable {
         case .found(let page): page.encodeMembers(to: &writer)
         case .forgotten(let count): writer.member("count", count)
         case .planned(let apps): writer.member("apps", apps)
+        case .ranked(let report): report.encodeMembers(to: &writer)
+        case .foundPauses(let page): page.encodeMembers(to: &writer)
         }
     }
 
@@ -170,6 +218,8 @@ extension HistoryReply: ParametersEncodable {
                     apps = try member.texts()
                 }
                 self = .planned(apps)
+            case .rank: self = .ranked(try Control.PlanReport(reply.parameters))
+            case .pauses: self = .foundPauses(try Control.PausePage(reply.parameters))
             }
         } catch {
             throw HistoryError(reason: "greenroom-history is another version (\(error))")

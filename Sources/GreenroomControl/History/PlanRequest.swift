@@ -25,17 +25,28 @@ public struct PlanRequest: Hashable, Sendable {
 
     public var apps: [App]
     public var byteBudget: UInt64
+    /// A battery feeds the machine, so work costs more.
+    public var isOnBattery: Bool
+    /// Memory is short, so it costs more.
+    public var isMemoryShort: Bool
 
-    public init(apps: [App] = [], byteBudget: UInt64 = 0) {
+    public init(
+        apps: [App] = [], byteBudget: UInt64 = 0, isOnBattery: Bool = false,
+        isMemoryShort: Bool = false
+    ) {
         self.apps = apps
         self.byteBudget = byteBudget
+        self.isOnBattery = isOnBattery
+        self.isMemoryShort = isMemoryShort
     }
 }
 
-extension PlanRequest {
-    func encode(to writer: inout JSONWriter) {
+extension PlanRequest: ParametersEncodable {
+    public func encodeMembers(to writer: inout JSONWriter) {
         writer.member("apps", objects: apps)
         writer.member("byteBudget", byteBudget)
+        writer.member("isOnBattery", isOnBattery)
+        writer.member("isMemoryShort", isMemoryShort)
     }
 
     init(_ object: JSONObject) throws(ServiceError) {
@@ -45,6 +56,8 @@ extension PlanRequest {
             case "apps":
                 apps = try member.objects { (object) throws(ServiceError) in try App(object) }
             case "byteBudget": byteBudget = try member.integer()
+            case "isOnBattery": isOnBattery = try member.bool()
+            case "isMemoryShort": isMemoryShort = try member.bool()
             case _: throw member.invalid
             }
         }

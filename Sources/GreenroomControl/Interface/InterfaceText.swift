@@ -683,7 +683,75 @@ extension Control {
           # How far it is prewarmed; absent for an app that is not, or that pauses by itself.
           depth: ?PrewarmDepth,
           # How many launches were started anew; absent if none was.
-          startedAnewCount: ?int
+          startedAnewCount: ?int,
+          # Its rank, if past launches decide whether it is kept warm (When=auto) and there are any.
+          rank: ?PlannedApp
+        )
+
+        # What a plan says of an app.
+        type PlanVerdict (
+          # It stays warm.
+          keep,
+          # It is prepared.
+          prepare,
+          # It would be next if there were more room.
+          no_room,
+          # Keeping it warm would cost more than it is expected to save.
+          not_worth_it
+        )
+
+        # What speaks for an app to be launched next.
+        type PlanTerm (
+          # How many other apps were launched since its last launch.
+          recency,
+          # How often it was launched, lately more than long ago.
+          frequency,
+          # How often it followed the app that was launched last.
+          follows,
+          # How often it followed the last two apps, in their order.
+          follows_two,
+          # How often it was launched at this hour, and on this day of the week.
+          hour,
+          weekday,
+          # How often the first launch after a rest was one of it.
+          begins
+        )
+
+        # What a term adds to an app's score, in natural logarithms.
+        type TermShare (term: PlanTerm, logarithm: float)
+
+        type PlannedApp (
+          app: string,
+          # The user that the app runs as.
+          userId: int,
+          verdict: PlanVerdict,
+          # An instance is paused.
+          warm: bool,
+          # That the user's next launch is one of this app. It is proportional to the exponential of
+          # the sum of the terms.
+          probability: float,
+          # The same on average over the last launches.
+          usualProbability: float,
+          terms: []TermShare,
+          # What a launch from the pool saves.
+          savedUSec: int,
+          # What keeping it warm until the next plan is worth: the saving times its probability,
+          # without the price of its memory and, if it is not warm, of preparing it.
+          valueUSec: int,
+          byteCount: int
+        )
+
+        # Makes a plan as the daemon does after launches, and returns what it says of the caller's
+        # apps, or of one: the best for each byte first, at most 100. Apps that were never launched
+        # have no rank.
+        method Plan(app: ?string) -> (
+          # The bytes for apps with When=auto: the budget without what others hold.
+          byteBudget: int,
+          # What the plan would hold, as far as the caller may observe it.
+          byteCount: int,
+          # A battery feeds the machine, so preparing costs more.
+          onBattery: bool,
+          apps: []PlannedApp
         )
 
         # Forgets that an app has failed, and its latest starts, crashes and failures.
@@ -735,6 +803,37 @@ extension Control {
           # Only launches before this one: next of an earlier reply.
           before: ?int
         ) -> (launches: []LaunchRecord, next: ?int)
+
+        # A paused instance of the past.
+        type PauseRecord (
+          app: string,
+          # The user that the app runs as.
+          userId: int,
+          instance: int,
+          # From its pause to its launch, or to its end.
+          pausedTimestampUSec: int,
+          untilTimestampUSec: int,
+          # The time from its spawn to its pause; absent if an earlier daemon has prepared it.
+          preparationUSec: ?int,
+          # The processor time that its main process had used when it was paused.
+          processorUSec: ?int,
+          byteCount: int,
+          # How it served a launch; absent if it ended without one.
+          kind: ?LaunchKind
+        )
+
+        # Returns paused instances that the daemon has kept a record of, the latest first, at most
+        # 100 at a time: those of the caller's apps that were paused until a time since, or from a
+        # time up to until.
+        method PauseHistory(
+          # Identifiers, or patterns as in glob(7).
+          apps: ?[]string,
+          sinceTimestampUSec: ?int,
+          untilTimestampUSec: ?int,
+          limit: ?int,
+          # next of an earlier reply.
+          before: ?int
+        ) -> (pauses: []PauseRecord, next: ?int)
 
         # Forgets the launches of one of the caller's apps (an identifier or a pattern), or of all.
         method ForgetHistory(app: ?string) -> (count: int)

@@ -40,6 +40,14 @@ extension JSONObject.Member {
         return try integer()
     }
 
+    func number() throws(ServiceError) -> Double {
+        switch value {
+        case .double(let number): number
+        case .integer(let integer): Double(integer)
+        case .null, .bool, .string, .array, .object: throw invalid
+        }
+    }
+
     func word<T: RawRepresentable<String>>() throws(ServiceError) -> T {
         guard case .string(let text) = value, let word = T(rawValue: text) else { throw invalid }
         return word
@@ -108,6 +116,11 @@ extension JSONWriter {
 
     mutating func member(_ name: String, ifPresent word: (some RawRepresentable<String>)?) {
         if let word { member(name, word.rawValue) }
+    }
+
+    mutating func member(_ name: String, _ number: Double) {
+        self.name(name)
+        value(number)
     }
 
     mutating func member(_ name: String, object: some ParametersEncodable) {

@@ -27,6 +27,8 @@ public enum ControlReply: Hashable, Sendable {
     case metrics(Control.MetricsReply)
     case tasks([Control.ScheduledTask])
     case history(Control.HistoryPage)
+    case pauseHistory(Control.PausePage)
+    case planned(Control.PlanReport)
     /// How many launches the daemon has forgotten.
     case forgotten(count: Int)
 }
@@ -64,6 +66,8 @@ extension ControlReply: ParametersEncodable {
         case .metrics(let metrics): metrics.encodeMembers(to: &writer)
         case .tasks(let tasks): writer.member("tasks", objects: tasks)
         case .history(let page): page.encodeMembers(to: &writer)
+        case .pauseHistory(let page): page.encodeMembers(to: &writer)
+        case .planned(let report): report.encodeMembers(to: &writer)
         case .forgotten(let count): writer.member("count", count)
         }
     }
@@ -110,6 +114,8 @@ extension ControlReply: ParametersEncodable {
         case .prepare: self = .prepared(isReady: try Self.required("ready", parameters).bool())
         case .signal, .resetFailed, .forgetImports, .debugPressure: self = .done
         case .history: self = .history(try Control.HistoryPage(parameters))
+        case .pauseHistory: self = .pauseHistory(try Control.PausePage(parameters))
+        case .plan: self = .planned(try Control.PlanReport(parameters))
         case .forgetHistory:
             self = .forgotten(count: try Self.required("count", parameters).integer())
         case .metrics: self = .metrics(try Control.MetricsReply(parameters))

@@ -33,6 +33,8 @@ extension Control {
         public var depth: Word<PrewarmDepth>?
         /// How many launches were started anew.
         public var startedAnewCount: Int?
+        /// Its rank in the plan; nil if no plan has it.
+        public var rank: PlannedApp?
         public init(app: String, isEligible: Bool) {
             self.app = app
             self.isEligible = isEligible
@@ -138,6 +140,7 @@ extension Control.Explanation: ParametersEncodable {
         writer.member("supervision", ifPresent: supervision)
         writer.member("depth", ifPresent: depth)
         writer.member("startedAnewCount", ifPresent: startedAnewCount)
+        writer.member("rank", ifPresent: rank)
     }
 
     init(_ object: JSONObject) throws(ServiceError) {
@@ -166,6 +169,8 @@ extension Control.Explanation: ParametersEncodable {
                     ? nil : try Control.SupervisionStatus(try member.object())
             case "depth": depth = try member.optionalWord()
             case "startedAnewCount": startedAnewCount = try member.optionalInteger()
+            case "rank":
+                rank = member.value == .null ? nil : try Control.PlannedApp(try member.object())
             case _: break
             }
         }

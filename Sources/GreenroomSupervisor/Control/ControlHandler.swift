@@ -72,7 +72,11 @@ final class ControlHandler: ClientHandler {
                 try events.add(
                     connection, authorization.audience(of: connection.peer), after: after)
             case .reload: try administrationCalls.reload(connection)
-            case .explain(let app): try reportCalls.explain(app, connection)
+            case .explain(let app):
+                let (explanation, isPlannable) = try reportCalls.explanation(of: app, connection)
+                historyCalls.explain(explanation, isPlannable: isPlannable, connection)
+            case .plan(let app): try historyCalls.plan(app, connection)
+            case .pauseHistory(let query): try historyCalls.findPauses(query, connection)
             case .resetFailed(let app):
                 let installed = try authorization.find(app, .control, connection.peer)
                 ask(.resetFailed(installed.identifier), for: connection)

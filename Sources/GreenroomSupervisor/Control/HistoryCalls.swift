@@ -1,4 +1,5 @@
 internal import GreenroomControl
+internal import GreenroomLifecycle
 internal import Systemd
 
 /// The calls about the history of launches.
@@ -13,17 +14,71 @@ struct HistoryCalls {
         _ query: Control.HistoryQuery, _ connection: ControlConnection
     ) throws(ControlError) {
         let peer = connection.peer
-        let user: UInt32? =
-            switch authorization.audience(of: peer) {
-            case .all: nil
-            case .user(let user): user
-            }
-        try history.find(query, for: peer.user, of: user) { answer in
+        try history.find(query, for: peer.user, of: visibleUser(peer)) { answer in
             switch answer {
             case .success(.found(let page)): connection.reply(ControlReply.history(page))
             case .success: break
             case .failure(let error): connection.fail(Self.unavailable(error))
             }
+        }
+    }
+
+    /// The paused instances of the client's apps; every one for whoever may observe all apps.
+    func findPauses(
+        _ query: Control.HistoryQuery, _ connection: ControlConnection
+    ) throws(ControlError) {
+        let peer = connection.peer
+        try history.findPauses(query, for: peer.user, of: visibleUser(peer)) { answer in
+            switch answer {
+            case .success(.foundPauses(let page)):
+                connection.reply(ControlReply.pauseHistory(page))
+            case .success: break
+            case .failure(let error): connection.fail(Self.unavailable(error))
+            }
+        }
+    }
+
+    /// What is kept warm of the apps that the client may observe, or of one.
+    func plan(_ app: String?, _ connection: ControlConnection) throws(ControlError) {
+        let peer = connection.peer
+        let name = try app.map { app throws(ControlError) in
+            try authorization.find(app, .observe, peer).identifier.rawValue
+        }
+        // An app that a client may observe is no other user's, or the client may observe all.
+        try history.rank(name, for: peer.user, of: visibleUser(peer)) { answer in
+            switch answer {
+            case .success(.ranked(let report)): connection.reply(ControlReply.planned(report))
+            case .success: break
+            case .failure(let error): connection.fail(Self.unavailable(error))
+            }
+        }
+    }
+
+    /// Answers `Explain`, with the app's rank if past launches decide whether it is kept warm. It
+    /// is answered without a rank where there is none: the reasons say the rest.
+    func explain(
+        _ explanation: Control.Explanation, isPlannable: Bool, _ connection: ControlConnection
+    ) {
+        func reply(_ rank: Control.PlannedApp? = nil) {
+            var explanation = explanation
+            explanation.rank = rank
+            connection.reply(ControlReply.explained(explanation))
+        }
+        guard isPlannable else { return reply() }
+        let peer = connection.peer
+        do throws(ControlError) {
+            try history.rank(explanation.app, for: peer.user, of: visibleUser(peer)) { answer in
+                guard case .success(.ranked(let report)) = answer else { return reply() }
+                reply(report.apps.first)
+            }
+        } catch { reply() }
+    }
+
+    /// Whose apps the client may see; nil means everybody's.
+    private func visibleUser(_ peer: Peer) -> UInt32? {
+        switch authorization.audience(of: peer) {
+        case .all: nil
+        case .user(let user): user
         }
     }
 

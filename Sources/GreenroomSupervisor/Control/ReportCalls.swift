@@ -32,9 +32,15 @@ struct ReportCalls {
             ControlReply.status(try descriptions.statuses(of: target, connection.peer)))
     }
 
-    func explain(_ app: String, _ connection: ControlConnection) throws(ControlError) {
+    /// - Returns: also whether past launches decide whether the app is kept warm.
+    func explanation(
+        of app: String, _ connection: ControlConnection
+    ) throws(ControlError) -> (Control.Explanation, isPlannable: Bool) {
         let installed = try authorization.find(app, .observe, connection.peer)
-        connection.reply(ControlReply.explained(explanations.explanation(of: installed)))
+        return (
+            explanations.explanation(of: installed),
+            installed.description.prewarmOccasion == .auto
+        )
     }
 
     func metrics(of app: String, _ connection: ControlConnection) throws(ControlError) {

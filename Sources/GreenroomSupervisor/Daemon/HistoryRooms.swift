@@ -7,19 +7,24 @@ struct HistoryRooms {
     let planning: WarmPlanning
     let history: LaunchHistory
     let accounts: LaunchAccounts
+    let pauses: PauseAccounts
 
-    init(_ shared: SharedRooms, _ prepared: borrowing Prepared) {
+    init(_ shared: SharedRooms, _ memory: MemoryRooms, _ prepared: borrowing Prepared) {
         let options = prepared.options
         let process = HistoryProcess(
             program: options.historyPath, file: options.stateDirectory + "/history.db")
         planning = WarmPlanning(
-            process: process, core: shared.core, log: shared.log,
+            process: process, core: shared.core, conditions: memory.reclaimer.conditions,
+            log: shared.log,
             configuration: prepared.configuration)
         history = LaunchHistory(
             process: process, planning: planning, log: shared.log,
             configuration: prepared.configuration,
             inherited: shared.core.lifecycle.instances.map(\.instance.rawValue))
         accounts = LaunchAccounts(
+            core: shared.core, catalog: shared.catalog, instances: shared.instances,
+            history: history)
+        pauses = PauseAccounts(
             core: shared.core, catalog: shared.catalog, instances: shared.instances,
             history: history)
     }

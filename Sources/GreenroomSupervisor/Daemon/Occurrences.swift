@@ -5,6 +5,7 @@ internal import Systemd
 @LoopActor
 struct Occurrences {
     let accounts: LaunchAccounts
+    let pauses: PauseAccounts
     let reporter: Reporter
     let screens: ShownScreens
     let metrics: Metrics
@@ -13,6 +14,7 @@ struct Occurrences {
 
     func note(_ occurrence: Occurrence) {
         reporter.note(occurrence, accounts.note(occurrence))
+        pauses.note(occurrence)
         screens.note(occurrence)
         metrics.note(occurrence)
         learning.note(occurrence)

@@ -19,7 +19,7 @@ final class Rooms {
         shared = try SharedRooms(prepared)
         memory = MemoryRooms(shared, prepared)
         measuring = MeasuringRooms(shared, prepared)
-        history = HistoryRooms(shared, prepared)
+        history = HistoryRooms(shared, memory, prepared)
         launching = try LaunchingRooms(shared, measuring, prepared)
         conversation = ConversationRooms(shared, memory, measuring, launching, prepared)
         machine = try MachineRooms(shared, history, launching, conversation, prepared)
@@ -41,7 +41,8 @@ final class Rooms {
                 appRequests: conversation.appRequests, metrics: measuring.metrics,
                 accounts: history.accounts),
             occurrences: Occurrences(
-                accounts: history.accounts, reporter: shared.reporter, screens: measuring.screens,
+                accounts: history.accounts, pauses: history.pauses, reporter: shared.reporter,
+                screens: measuring.screens,
                 metrics: measuring.metrics, traces: measuring.traces, learning: machine.learning),
             reclaimer: memory.reclaimer, sockets: launching.sockets,
             applications: conversation.applications, states: conversation.states,

@@ -22,6 +22,7 @@ final class LaunchHistory {
     /// Launches for which there was no room.
     private var droppedCount = 0
     private var writing: EventSource?
+    private var writingIsUrgent = false
     /// The queries of each user that are not answered.
     private var queryCounts: [UInt32: Int] = [:]
 
@@ -29,6 +30,9 @@ final class LaunchHistory {
     /// wakes up for something else soon after.
     private static let delay = Duration.seconds(60)
     private static let accuracy = Duration.seconds(30)
+    /// The same while launches decide what is kept warm. The app that was launched starts first.
+    private static let planningDelay = Duration.seconds(3)
+    private static let planningAccuracy = Duration.seconds(1)
     /// A batch of this many is written at once.
     private static let fullCount = 512
     /// At most this many wait while a batch is being written, about 2 MB. No user gets all of them.
@@ -64,7 +68,7 @@ final class LaunchHistory {
     // MARK: Launches
 
     func began(_ launch: Control.LaunchRecord) {
-        guard admits(launch) else { return }
+        guard admits(launch.userId) else { return }
         open[launch.instance, default: []].append(batch.launches.count)
         batch.launches.append(launch)
         added()
@@ -90,36 +94,46 @@ final class LaunchHistory {
         if !knowsAll { update(launch) }
     }
 
+    /// A paused instance was launched, or has ended.
+    func ended(_ pause: Control.PauseRecord) {
+        guard admits(pause.userId) else { return }
+        batch.pauses.append(pause)
+        added()
+    }
+
     private func update(_ launch: Control.LaunchRecord) {
-        guard admits(launch) else { return }
+        guard admits(launch.userId) else { return }
         batch.updates.append(launch)
         added()
     }
 
-    private func admits(_ launch: Control.LaunchRecord) -> Bool {
+    private func admits(_ user: UInt32) -> Bool {
         guard isOn else { return false }
-        let own = counts[launch.userId, default: 0]
-        guard Self.limit.excess(of: launch.userId, own: own, taken: batch.count) == nil else {
+        let own = counts[user, default: 0]
+        guard Self.limit.excess(of: user, own: own, taken: batch.count) == nil else {
             droppedCount += 1
             return false
         }
-        counts[launch.userId] = own + 1
+        counts[user] = own + 1
         return true
     }
 
     private func added() {
-        if batch.count == 1 { arm() }
+        if batch.count == 1 || (planning.hasApps && batch.launches.count == 1) { arm() }
         if batch.count >= Self.fullCount { write() }
     }
 
     private func arm() {
+        let isUrgent = planning.hasApps && !batch.launches.isEmpty
         do throws(SystemdError) {
-            if writing == nil {
+            if writing == nil || writingIsUrgent != isUrgent {
                 writing = try LoopActor.timer(
-                    accuracy: Self.accuracy, priority: LoopPriority.writingMetrics
+                    accuracy: isUrgent ? Self.planningAccuracy : Self.accuracy,
+                    priority: LoopPriority.writingMetrics
                 ) { [unowned self] in write() }
+                writingIsUrgent = isUrgent
             }
-            try writing?.setDeadline(after: Self.delay)
+            try writing?.setDeadline(after: isUrgent ? Self.planningDelay : Self.delay)
         } catch { log.failed("arming the timer", error) }
     }
 
@@ -132,6 +146,7 @@ final class LaunchHistory {
         inherited = nil
         batch.launches = []
         batch.updates = []
+        batch.pauses = []
         open = [:]
         counts = [:]
         writing?.isEnabled = false
@@ -178,6 +193,26 @@ final class LaunchHistory {
         then onDone: @escaping (HistoryProcess.Answer) -> Void
     ) throws(ControlError) {
         try ask(.query(query, user: user), for: asking, then: onDone)
+    }
+
+    /// Looks for paused instances of the past, as ``find`` does for launches.
+    func findPauses(
+        _ query: Control.HistoryQuery, for asking: UInt32, of user: UInt32?,
+        then onDone: @escaping (HistoryProcess.Answer) -> Void
+    ) throws(ControlError) {
+        try ask(.pauses(query, user: user), for: asking, then: onDone)
+    }
+
+    /// Makes a plan and has it explained. It changes nothing.
+    ///
+    /// - Parameters:
+    ///   - app: only this app; nil means every app of the user.
+    ///   - user: whose apps the one who asks may see; nil means everybody's.
+    func rank(
+        _ app: String?, for asking: UInt32, of user: UInt32?,
+        then onDone: @escaping (HistoryProcess.Answer) -> Void
+    ) throws(ControlError) {
+        try ask(.rank(planning.request, app: app, user: user), for: asking, then: onDone)
     }
 
     func forget(

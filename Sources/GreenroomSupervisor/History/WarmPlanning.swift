@@ -13,6 +13,7 @@ internal import Systemd
 final class WarmPlanning {
     private let process: HistoryProcess
     private let core: Core
+    private let conditions: ConditionInspector
     private let log: Log
     private var isOn: Bool
     private var isDue = false
@@ -30,9 +31,13 @@ final class WarmPlanning {
     private static let restFactor = 20
     private static let restLimit = Duration.seconds(300)
 
-    init(process: HistoryProcess, core: Core, log: Log, configuration: DaemonConfiguration) {
+    init(
+        process: HistoryProcess, core: Core, conditions: ConditionInspector, log: Log,
+        configuration: DaemonConfiguration
+    ) {
         self.process = process
         self.core = core
+        self.conditions = conditions
         self.log = log
         isOn = Self.isOn(configuration)
     }
@@ -44,7 +49,11 @@ final class WarmPlanning {
     /// Applies settings that count from now on.
     func reconfigure(_ configuration: DaemonConfiguration) {
         isOn = Self.isOn(configuration)
-        if isOn { review() } else { use([]) }
+        guard isOn else {
+            hasApps = false
+            return use([])
+        }
+        review()
     }
 
     /// Something has changed that a plan depends on.
@@ -59,6 +68,7 @@ final class WarmPlanning {
         guard core.now >= next else { return arm() }
         isDue = false
         let request = request
+        hasApps = !request.apps.isEmpty
         guard !request.apps.isEmpty else { return use([]) }
         isUnderWay = true
         let began = core.now
@@ -71,12 +81,19 @@ final class WarmPlanning {
         }
     }
 
-    private var request: PlanRequest {
+    /// Whether the last plan had any app to choose from, so that launches matter to the next one.
+    private(set) var hasApps = false
+
+    /// What a plan is made from now.
+    var request: PlanRequest {
         let apps = core.lifecycle.plannable
         let userCount = Set(apps.map(\.user)).count
         let limit = Self.appLimit / max(1, userCount)
         var counts: [UInt32: Int] = [:]
-        var request = PlanRequest(byteBudget: core.lifecycle.plannableByteCount)
+        var request = PlanRequest(
+            byteBudget: core.lifecycle.plannableByteCount,
+            isOnBattery: conditions.dischargingBatteryPercent != nil,
+            isMemoryShort: core.lifecycle.pressure > .none)
         for app in apps where counts[app.user, default: 0] < limit {
             counts[app.user, default: 0] += 1
             request.apps.append(

@@ -6,7 +6,7 @@ import VarlinkTestSupport
 @Suite struct `The control interface` {
     @Test func `the control interface is described in Varlink's language`() {
         #expect(Control.interface.name == Control.interfaceName)
-        #expect(Control.interface.methods.count == 38)
+        #expect(Control.interface.methods.count == 40)
         #expect(Control.interface.errors.count == 11)
     }
 
@@ -17,6 +17,8 @@ import VarlinkTestSupport
         ("ExitReason", Control.ExitReason.allCases.map(\.rawValue)),
         ("EventKind", Control.EventKind.allCases.map(\.rawValue)),
         ("LaunchMetric", Control.LaunchMetric.allCases.map(\.rawValue)),
+        ("PlanVerdict", Control.PlanVerdict.allCases.map(\.rawValue)),
+        ("PlanTerm", Control.PlanTerm.allCases.map(\.rawValue)),
         ("MetricExit", Control.MetricExit.allCases.map(\.rawValue)),
         ("DiagnosticKind", Control.DiagnosticKind.allCases.map(\.rawValue)),
     ])
@@ -57,7 +59,7 @@ import VarlinkTestSupport
                         .reload, .verify, .explain, .resetFailed, .application, .prepare,
                         .debugPressure,
                         .metrics, .task, .history, .forgetHistory,
-                        .forgetImports:
+                        .forgetImports, .plan, .pauseHistory:
                         return .fail(ControlError.shuttingDown)
                     }
                 } catch {

@@ -119,7 +119,8 @@ enum Samples {
             .task(.list(app: nil)), .task(.list(app: "a.b")), .task(.expire(app: "a.b")),
             .task(.run(app: "a.b", identifier: "c")),
             .history(.init()), .history(fullQuery), .forgetHistory(app: nil),
-            .forgetHistory(app: "a.*"),
+            .forgetHistory(app: "a.*"), .plan(app: nil), .plan(app: "a.b"),
+            .pauseHistory(.init()), .pauseHistory(fullQuery),
         ]
         + applicationCalls.map { .application($0) }
         + Control.Transition.allCases.flatMap {
@@ -201,6 +202,7 @@ enum Samples {
         supervision.failed = .init(code: "start_limit", text: "too often")
         supervision.forceQuit = .init(code: "force_quit", text: "nothing starts it")
         explanation.supervision = supervision
+        explanation.rank = fullRank
         return explanation
     }
 
@@ -277,8 +279,28 @@ enum Samples {
         (.prepared(isReady: true), .prepare(app: "a.b")),
         (.metrics(fullMetrics), .metrics(app: "a.b")),
         (.history(.init(launches: [fullRecord, plainRecord], next: 7)), .history(.init())),
+        (.planned(fullPlan), .plan(app: nil)), (.planned(.init()), .plan(app: "a.b")),
+        (.pauseHistory(fullPauses), .pauseHistory(.init())),
+        (.pauseHistory(.init()), .pauseHistory(fullQuery)),
         (.history(.init()), .history(fullQuery)), (.forgotten(count: 3), .forgetHistory(app: nil)),
     ]
+
+    static let fullRank = Control.PlannedApp(
+        app: "a.b", userId: 1000, verdict: .noRoom, isWarm: true, probability: 0.25,
+        usualProbability: 0.125,
+        terms: Control.PlanTerm.allCases.map { .init(term: $0, logarithm: -1.5) },
+        savedUSec: 5, valueUSec: -6, byteCount: 7)
+    static let fullPlan = Control.PlanReport(
+        byteBudget: 1 << 40, byteCount: 7, isOnBattery: true, apps: [fullRank])
+    static var fullPauses: Control.PausePage {
+        let plain = Control.PauseRecord(
+            app: "a.b", userId: 1000, instance: 3, pausedTimestampUSec: 1 << 50,
+            untilTimestampUSec: 1 << 51, byteCount: 4)
+        var full = plain
+        (full.preparationUSec, full.processorUSec) = (5, 6)
+        full.kind = .known(.startedAnew)
+        return .init(pauses: [plain, full], next: 7)
+    }
 
     static var fullMetrics: Control.MetricsReply {
         var total = Control.AppMetrics(sinceTimestampUSec: 1 << 50)

@@ -60,4 +60,81 @@ import Testing
         }
         #expect(try Self.instances(table) == [2])
     }
+
+    // MARK: Paused instances
+
+    private static func pause(
+        _ app: String, of user: UInt32 = 1, until: Int64
+    ) -> Control.PauseRecord {
+        var pause = Control.PauseRecord(
+            app: app, userId: user, instance: 7, pausedTimestampUSec: until - 10,
+            untilTimestampUSec: until, byteCount: 1 << 40)
+        (pause.preparationUSec, pause.processorUSec, pause.kind) = (5, 6, .known(.prewarmed))
+        return pause
+    }
+
+    @Test func `keeps paused instances, by user, app and time`() throws {
+        let folder = try TemporaryDirectory()
+        let table = try LaunchTable(path: folder.path + "/history.db")
+        var batch = Self.batch()
+        batch.pauses = [
+            Self.pause("a.b", until: Self.now - 100), Self.pause("c.d", of: 2, until: Self.now),
+            Control.PauseRecord(
+                app: "a.b", userId: 1, instance: 8, pausedTimestampUSec: Self.now,
+                untilTimestampUSec: Self.now + 1, byteCount: 0),
+        ]
+        try table.append(batch, now: Self.now)
+        let all = try table.pauses(.init(), user: nil).pauses
+        #expect(all == batch.pauses.reversed())
+        #expect(try table.pauses(.init(), user: 2).pauses == [batch.pauses[1]])
+        var query = Control.HistoryQuery()
+        query.apps = ["c.*"]
+        #expect(try table.pauses(query, user: nil).pauses == [batch.pauses[1]])
+        // It was paused in the time that is asked for, and began and ended outside.
+        query = .init()
+        (query.sinceTimestampUSec, query.untilTimestampUSec) = (Self.now - 105, Self.now - 104)
+        #expect(try table.pauses(query, user: nil).pauses == [batch.pauses[0]])
+        query = .init()
+        query.limit = 2
+        let page = try table.pauses(query, user: nil)
+        query.before = page.next
+        #expect(page.pauses.count == 2)
+        #expect(try table.pauses(query, user: nil) == .init(pauses: [batch.pauses[0]]))
+    }
+
+    @Test func `forgets paused instances with launches, and old ones, and those beyond the limit`()
+        throws
+    {
+        let folder = try TemporaryDirectory()
+        let table = try LaunchTable(path: folder.path + "/history.db")
+        var batch = Self.batch()
+        batch.launchesPerUser = 2
+        let month = 30 * 86_400_000_000 as Int64
+        batch.pauses = [Self.pause("old", until: Self.now - month - 1)]
+        batch.pauses += (0..<3).map { Self.pause("a.b", until: Self.now + $0) }
+        try table.append(batch, now: Self.now)
+        let kept = try table.pauses(.init(), user: nil).pauses
+        #expect(kept.map(\.untilTimestampUSec) == [Self.now + 2, Self.now + 1])
+        _ = try table.forget(app: "a.*", user: 2)
+        #expect(try table.pauses(.init(), user: nil).pauses.count == 2)
+        _ = try table.forget(app: "a.*", user: 1)
+        #expect(try table.pauses(.init(), user: nil).pauses.isEmpty)
+    }
+
+    @Test func `of the first version is read, and gets what it lacks`() throws {
+        let folder = try TemporaryDirectory()
+        let file = folder.path + "/history.db"
+        do {
+            let table = try LaunchTable(path: file)
+            try table.append(Self.batch(1), now: Self.now)
+            try table.database.execute("DROP TABLE pauses")
+            try table.database.execute("PRAGMA user_version = 1")
+        }
+        let table = try LaunchTable(path: file)
+        #expect(try Self.instances(table) == [1])
+        var batch = Self.batch(2)
+        batch.pauses = [Self.pause("a.b", until: Self.now)]
+        try table.append(batch, now: Self.now)
+        #expect(try table.pauses(.init(), user: nil).pauses == batch.pauses)
+    }
 }

@@ -1,3 +1,4 @@
+import Glibc
 import GreenroomControl
 import TestSupport
 import Testing
@@ -81,5 +82,73 @@ import Testing
             loud.map { Self.launches($0, 30) } + [Self.launches("quiet", 3, of: 2, by: 2)],
             loud.map { Self.app($0) } + [Self.app("quiet", of: 2)], mebibytes: 64)
         #expect(plan.contains("quiet") && plan.count > 1)
+    }
+
+    // MARK: Explained
+
+    private static func table(
+        in folder: TemporaryDirectory, _ launches: [[Control.LaunchRecord]]
+    ) throws -> LaunchTable {
+        let table = try LaunchTable(path: folder.path + "/history.db")
+        var batch = HistoryBatch(days: 30, launchesPerUser: 10_000)
+        batch.launches = launches.joined().sorted {
+            $0.requestTimestampUSec < $1.requestTimestampUSec
+        }
+        try table.append(batch, now: now)
+        return table
+    }
+
+    @Test func `is explained by the terms that its probabilities come from`() throws {
+        let folder = try TemporaryDirectory()
+        let table = try Self.table(
+            in: folder, [Self.launches("often", 40), Self.launches("seldom", 2)])
+        let request = PlanRequest(
+            apps: [Self.app("often"), Self.app("seldom"), Self.app("never")],
+            byteBudget: 20 * Self.mebibyte)
+        let report = try table.rank(request, app: nil, user: nil, now: Self.now)
+        #expect(report.apps.map(\.app) == ["often", "seldom"])
+        #expect(report.apps.map(\.verdict) == [.known(.prepare), .known(.noRoom)])
+        #expect(report.byteBudget == request.byteBudget && report.byteCount == 16 << 20)
+        #expect(report.apps.map(\.terms.count) == [7, 7])
+        // The probability is proportional to the exponential of the sum.
+        let sums = report.apps.map { $0.terms.reduce(0) { $0 + $1.logarithm } }
+        let ratio = report.apps[0].probability / report.apps[1].probability
+        #expect(abs(exp(sums[0] - sums[1]) / ratio - 1) < 1e-6)
+        #expect(try table.plan(request, now: Self.now) == ["often"])
+    }
+
+    @Test func `is explained to a user as far as it is about that user's apps`() throws {
+        let folder = try TemporaryDirectory()
+        let table = try Self.table(
+            in: folder, [Self.launches("mine", 3), Self.launches("yours", 3, of: 2, by: 2)])
+        let request = PlanRequest(
+            apps: [Self.app("mine"), Self.app("yours", of: 2)], byteBudget: 1 << 30)
+        let report = try table.rank(request, app: nil, user: 1, now: Self.now)
+        #expect(report.apps.map(\.app) == ["mine"] && report.byteCount == 16 << 20)
+        #expect(try table.rank(request, app: "yours", user: 1, now: Self.now).apps.isEmpty)
+        #expect(try table.rank(request, app: nil, user: nil, now: Self.now).apps.count == 2)
+    }
+
+    @Test func `minds the battery and a shortage of memory`() throws {
+        let folder = try TemporaryDirectory()
+        let table = try Self.table(
+            in: folder, [Self.launches("often", 40), Self.launches("seldom", 1)])
+        var request = PlanRequest(
+            apps: [Self.app("often"), Self.app("seldom")], byteBudget: 1 << 30)
+        func values() throws -> [String: Int64] {
+            let apps = try table.rank(request, app: nil, user: nil, now: Self.now).apps
+            return Dictionary(uniqueKeysWithValues: apps.map { ($0.app, $0.valueUSec) })
+        }
+        let usual = try values()
+        request.isOnBattery = true
+        let onBattery = try values()
+        (request.isOnBattery, request.isMemoryShort) = (false, true)
+        let short = try values()
+        for app in ["often", "seldom"] {
+            #expect(onBattery[app]! < usual[app]! && short[app]! < usual[app]!)
+        }
+        // It costs 16 MiB: at ten times the price 320 µs instead of 32.
+        #expect(287...289 ~= usual["often"]! - short["often"]!)
+        #expect(1899...1901 ~= usual["often"]! - onBattery["often"]!)
     }
 }

@@ -1,0 +1,100 @@
+public import Varlink
+
+extension Control {
+    /// A paused instance of the past: what it cost, and whether it was of use.
+    public struct PauseRecord: Hashable, Sendable {
+        public var app: String
+        /// The user that the app runs as.
+        public var userId: UInt32
+        public var instance: UInt64
+        /// When it was paused, and when it was launched or ended: CLOCK_REALTIME in microseconds.
+        public var pausedTimestampUSec: Int64
+        public var untilTimestampUSec: Int64
+        /// From its spawn to its pause; nil if another daemon had prepared it.
+        public var preparationUSec: Int64?
+        /// The processor time that its main process had used when it was paused.
+        public var processorUSec: Int64?
+        public var byteCount: UInt64
+        /// How it served a launch; nil if it ended without one.
+        public var kind: Word<LaunchKind>?
+
+        public init(
+            app: String, userId: UInt32, instance: UInt64, pausedTimestampUSec: Int64,
+            untilTimestampUSec: Int64, byteCount: UInt64
+        ) {
+            self.app = app
+            self.userId = userId
+            self.instance = instance
+            self.pausedTimestampUSec = pausedTimestampUSec
+            self.untilTimestampUSec = untilTimestampUSec
+            self.byteCount = byteCount
+        }
+    }
+
+    /// What `PauseHistory` returns.
+    public struct PausePage: Hashable, Sendable {
+        public var pauses: [PauseRecord]
+        /// For the next call's `before`, if there are more.
+        public var next: Int64?
+
+        public init(pauses: [PauseRecord] = [], next: Int64? = nil) {
+            self.pauses = pauses
+            self.next = next
+        }
+    }
+}
+
+extension Control.PauseRecord: ParametersEncodable {
+    public func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("app", app)
+        writer.member("userId", userId)
+        writer.member("instance", instance)
+        writer.member("pausedTimestampUSec", pausedTimestampUSec)
+        writer.member("untilTimestampUSec", untilTimestampUSec)
+        writer.member("preparationUSec", ifPresent: preparationUSec)
+        writer.member("processorUSec", ifPresent: processorUSec)
+        writer.member("byteCount", byteCount)
+        writer.member("kind", ifPresent: kind)
+    }
+
+    init(_ object: JSONObject) throws(ServiceError) {
+        self.init(
+            app: "", userId: 0, instance: 0, pausedTimestampUSec: 0, untilTimestampUSec: 0,
+            byteCount: 0)
+        for member in object.members {
+            switch member.name {
+            case "app": app = try member.text()
+            case "userId": userId = try member.integer()
+            case "instance": instance = try member.integer()
+            case "pausedTimestampUSec": pausedTimestampUSec = try member.integer()
+            case "untilTimestampUSec": untilTimestampUSec = try member.integer()
+            case "preparationUSec": preparationUSec = try member.optionalInteger()
+            case "processorUSec": processorUSec = try member.optionalInteger()
+            case "byteCount": byteCount = try member.integer()
+            case "kind": kind = try member.optionalWord()
+            case _: break
+            }
+        }
+    }
+}
+
+extension Control.PausePage: ParametersEncodable {
+    public func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("pauses", objects: pauses)
+        writer.member("next", ifPresent: next)
+    }
+
+    init(_ object: JSONObject) throws(ServiceError) {
+        self.init()
+        for member in object.members {
+            switch member.name {
+            case "pauses":
+                pauses = try member.objects { (object) throws(ServiceError) in
+                    try Control.PauseRecord(object)
+                }
+            case "next": next = try member.optionalInteger()
+            case _: break
+            }
+        }
+    }
+}

@@ -1,0 +1,172 @@
+public import Varlink
+
+extension Control {
+    /// What a plan says of an app.
+    public enum PlanVerdict: String, CaseIterable, Sendable {
+        case keep
+        case prepare
+        case noRoom = "no_room"
+        case notWorthIt = "not_worth_it"
+    }
+
+    /// What speaks for an app to be launched next.
+    public enum PlanTerm: String, CaseIterable, Sendable {
+        case recency
+        case frequency
+        case follows
+        case followsTwo = "follows_two"
+        case hour
+        case weekday
+        case begins
+    }
+
+    /// What a term adds to an app's score, in natural logarithms.
+    public struct TermShare: Hashable, Sendable {
+        public var term: Word<PlanTerm>
+        public var logarithm: Double
+
+        public init(term: PlanTerm, logarithm: Double) {
+            self.term = .known(term)
+            self.logarithm = logarithm
+        }
+    }
+
+    /// An app's place in the ranking, and what the plan makes of it.
+    public struct PlannedApp: Hashable, Sendable {
+        public var app: String
+        public var userId: UInt32
+        public var verdict: Word<PlanVerdict>
+        public var isWarm: Bool
+        /// That the user's next launch is one of it; and the same on average over the last launches.
+        public var probability: Double
+        public var usualProbability: Double
+        public var terms: [TermShare]
+        /// What a launch from the pool saves, and what keeping the app warm is worth until the next
+        /// plan; it may be less than nothing.
+        public var savedUSec: Int64
+        public var valueUSec: Int64
+        public var byteCount: UInt64
+
+        public init(
+            app: String, userId: UInt32, verdict: PlanVerdict, isWarm: Bool, probability: Double,
+            usualProbability: Double, terms: [TermShare], savedUSec: Int64, valueUSec: Int64,
+            byteCount: UInt64
+        ) {
+            self.app = app
+            self.userId = userId
+            self.verdict = .known(verdict)
+            self.isWarm = isWarm
+            self.probability = probability
+            self.usualProbability = usualProbability
+            self.terms = terms
+            self.savedUSec = savedUSec
+            self.valueUSec = valueUSec
+            self.byteCount = byteCount
+        }
+    }
+
+    /// What `Plan` returns.
+    public struct PlanReport: Hashable, Sendable {
+        /// What all apps that are planned may hold, and what the caller's would hold.
+        public var byteBudget: UInt64
+        public var byteCount: UInt64
+        public var isOnBattery: Bool
+        /// The caller's apps, the best for each byte first.
+        public var apps: [PlannedApp]
+
+        /// A reply has at most this many apps.
+        public static let appLimit = 100
+
+        public init(
+            byteBudget: UInt64 = 0, byteCount: UInt64 = 0, isOnBattery: Bool = false,
+            apps: [PlannedApp] = []
+        ) {
+            self.byteBudget = byteBudget
+            self.byteCount = byteCount
+            self.isOnBattery = isOnBattery
+            self.apps = apps
+        }
+    }
+}
+
+extension Control.TermShare: ParametersEncodable {
+    public func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("term", term)
+        writer.member("logarithm", logarithm)
+    }
+
+    init(_ object: JSONObject) throws(ServiceError) {
+        self.init(term: .recency, logarithm: 0)
+        for member in object.members {
+            switch member.name {
+            case "term": term = try member.word()
+            case "logarithm": logarithm = try member.number()
+            case _: break
+            }
+        }
+    }
+}
+
+extension Control.PlannedApp: ParametersEncodable {
+    public func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("app", app)
+        writer.member("userId", userId)
+        writer.member("verdict", verdict)
+        writer.member("warm", isWarm)
+        writer.member("probability", probability)
+        writer.member("usualProbability", usualProbability)
+        writer.member("terms", objects: terms)
+        writer.member("savedUSec", savedUSec)
+        writer.member("valueUSec", valueUSec)
+        writer.member("byteCount", byteCount)
+    }
+
+    init(_ object: JSONObject) throws(ServiceError) {
+        self.init(
+            app: "", userId: 0, verdict: .notWorthIt, isWarm: false, probability: 0,
+            usualProbability: 0, terms: [], savedUSec: 0, valueUSec: 0, byteCount: 0)
+        for member in object.members {
+            switch member.name {
+            case "app": app = try member.text()
+            case "userId": userId = try member.integer()
+            case "verdict": verdict = try member.word()
+            case "warm": isWarm = try member.bool()
+            case "probability": probability = try member.number()
+            case "usualProbability": usualProbability = try member.number()
+            case "terms":
+                terms = try member.objects { (object) throws(ServiceError) in
+                    try Control.TermShare(object)
+                }
+            case "savedUSec": savedUSec = try member.integer()
+            case "valueUSec": valueUSec = try member.integer()
+            case "byteCount": byteCount = try member.integer()
+            case _: break
+            }
+        }
+    }
+}
+
+extension Control.PlanReport: ParametersEncodable {
+    public func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("byteBudget", byteBudget)
+        writer.member("byteCount", byteCount)
+        writer.member("onBattery", isOnBattery)
+        writer.member("apps", objects: apps)
+    }
+
+    init(_ object: JSONObject) throws(ServiceError) {
+        self.init()
+        for member in object.members {
+            switch member.name {
+            case "byteBudget": byteBudget = try member.integer()
+            case "byteCount": byteCount = try member.integer()
+            case "onBattery": isOnBattery = try member.bool()
+            case "apps":
+                apps = try member.objects { (object) throws(ServiceError) in
+                    try Control.PlannedApp(object)
+                }
+            case _: break
+            }
+        }
+    }
+}

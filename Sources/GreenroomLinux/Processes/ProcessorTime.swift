@@ -1,0 +1,17 @@
+internal import Glibc
+
+/// The processor time that a process has used.
+public enum ProcessorTime {
+    /// In microseconds, of all threads that the process has had, without its children
+    /// (clock_getcpuclockid(3), clock_gettime(2)).
+    ///
+    /// It opens nothing and waits for nothing. If the process has ended, this is nil, or the time
+    /// of another process that has its number now.
+    public static func microseconds(of pid: Int32) -> Int64? {
+        var clock: clockid_t = 0
+        guard unsafe clock_getcpuclockid(pid, &clock) == 0 else { return nil }
+        var time = timespec()
+        guard unsafe clock_gettime(clock, &time) == 0 else { return nil }
+        return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
+    }
+}

@@ -1,0 +1,80 @@
+internal import GreenroomControl
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import Systemd
+
+/// An account of each paused instance: what preparing it took, how long it was kept, and whether it
+/// served a launch. It goes to the history when that is known.
+@LoopActor
+final class PauseAccounts {
+    private let core: Core
+    private let catalog: AppCatalog
+    private let instances: InstanceTable
+    private let history: LaunchHistory
+
+    private final class Account: InstancePart {
+        var spawnedAt: Instant?
+        /// Nil before the pause, and once the history has it.
+        var pause: Control.PauseRecord?
+    }
+
+    init(core: Core, catalog: AppCatalog, instances: InstanceTable, history: LaunchHistory) {
+        self.core = core
+        self.catalog = catalog
+        self.instances = instances
+        self.history = history
+        // A former daemon has prepared these, so nobody knows what that took.
+        for record in core.lifecycle.instances where record.state == .prewarmed {
+            begin(record.instance, record.app, at: record.since)
+        }
+    }
+
+    func note(_ occurrence: Occurrence) {
+        switch occurrence {
+        case .stateChanged(let instance, _, .notRunning, .prewarming, _):
+            instances.part(Account.self, of: instance)?.spawnedAt = core.now
+        case .stateChanged(let instance, let app, .prewarming, .prewarmed, _):
+            begin(instance, app, at: core.now)
+        case .stateChanged(let instance, _, .prewarmed, let state, _):
+            guard let account = instances.known(Account.self, of: instance) else { return }
+            account.pause?.untilTimestampUSec = WallClock.microseconds(at: core.now)
+            if let record = core.lifecycle.instance(instance) {
+                account.pause?.byteCount = record.byteCount
+            }
+            // Whether it serves the launch is known when the launch is reported.
+            if state != .launching { end(instance, as: nil) }
+        case .launched(_, _, _, let outcome): end(outcome.instance, as: outcome.kind)
+        case .exited(let record): end(record.instance, as: nil)
+        case _: break
+        }
+    }
+
+    private func begin(
+        _ instance: InstanceIdentifier, _ app: AppIdentifier, at time: Instant
+    ) {
+        guard let account = instances.part(Account.self, of: instance) else { return }
+        let paused = WallClock.microseconds(at: time)
+        // Whose app it is, is looked up at the end: when a daemon begins, no app is known yet.
+        var pause = Control.PauseRecord(
+            app: app.rawValue, userId: .max, instance: instance.rawValue,
+            pausedTimestampUSec: paused, untilTimestampUSec: paused,
+            byteCount: core.lifecycle.instance(instance)?.byteCount ?? 0)
+        if let spawnedAt = account.spawnedAt {
+            pause.preparationUSec = spawnedAt.duration(to: time).microseconds
+            pause.processorUSec = instances.pid(of: instance)
+                .flatMap(ProcessorTime.microseconds(of:))
+        }
+        account.pause = pause
+    }
+
+    private func end(_ instance: InstanceIdentifier, as kind: LaunchKind?) {
+        guard let account = instances.known(Account.self, of: instance),
+            var pause = account.pause
+        else { return }
+        account.pause = nil
+        guard let owner = catalog.owner(of: AppIdentifier(pause.app)) else { return }
+        pause.userId = owner.user
+        pause.kind = kind.map { .known(Control.LaunchKind($0)) }
+        history.ended(pause)
+    }
+}
