@@ -23,7 +23,8 @@ public struct Greenroomctl: ParsableCommand {
                 name: "Looking",
                 subcommands: [
                     List.self, Status.self, Top.self, IsActive.self, Watch.self, Explain.self,
-                    Logs.self, History.self, Trace.self, Metrics.self, Measure.self,
+                    Logs.self, History.self, Plan.self, HistoryReport.self, Trace.self,
+                    Metrics.self, Measure.self,
                     Tasks.self, Doctor.self,
                 ]),
             CommandGroup(

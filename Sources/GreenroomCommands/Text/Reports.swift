@@ -182,6 +182,7 @@ enum Report {
             for key in confinement { text += "    \(key.harmless)\n" }
         }
         text += explanation.supervision.map(supervision) ?? ""
+        text += explanation.rank.map(rank) ?? ""
         for reason in explanation.reasons { text += "  - \(reason.text.harmless)\n" }
         return text
     }

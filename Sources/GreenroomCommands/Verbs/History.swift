@@ -33,6 +33,9 @@ struct History: Verb {
     @Flag(help: "Forget the launches of these apps, or of all.")
     var forget = false
 
+    @Flag(help: "Show what prewarming has won and cost, by app.")
+    var savings = false
+
     @OptionGroup var output: OutputOptions
     @OptionGroup var display: DisplayOptions
     @OptionGroup var daemon: DaemonOptions
@@ -43,14 +46,20 @@ struct History: Verb {
         guard !forget || (since == nil && until == nil && number == nil) else {
             throw ValidationError("--forget takes apps, and no times.")
         }
+        guard !savings || (!forget && number == nil) else {
+            throw ValidationError("--savings takes apps and times, and no other option.")
+        }
     }
 
     func perform(_ client: ControlClient, _ console: any Console) throws(Failure) -> Int32 {
         var names: [String] = []
         for app in apps { names.append(Self.pattern(app, client)) }
         if forget { return try forget(names, client, console) }
+        let past = PastRecords(
+            apps: names, since: since?.microseconds, until: until?.microseconds)
+        if savings { return try showSavings(past, client, console) }
         let wanted = Int(clamping: number ?? (since == nil ? UInt(Self.defaultCount) : .max))
-        let launches = try launches(of: names, atMost: wanted, client).reversed()
+        let launches = try past.launches(atMost: wanted, client).reversed()
         if output.json {
             for launch in launches { console.write(Report.json(launch)) }
         } else {
@@ -65,22 +74,17 @@ struct History: Verb {
         do throws(Failure) { return try client.resolve(word) } catch { return "*." + word }
     }
 
-    private func launches(
-        of names: [String], atMost wanted: Int, _ client: ControlClient
-    ) throws(Failure) -> [Control.LaunchRecord] {
-        var query = Control.HistoryQuery()
-        query.apps = names
-        query.sinceTimestampUSec = since?.microseconds
-        query.untilTimestampUSec = until?.microseconds
-        var launches: [Control.LaunchRecord] = []
-        while launches.count < wanted {
-            query.limit = min(wanted - launches.count, Control.HistoryQuery.pageLimit)
-            guard case .history(let page) = try client.call(.history(query)) else { break }
-            launches += page.launches
-            guard let next = page.next else { break }
-            query.before = next
+    private func showSavings(
+        _ past: PastRecords, _ client: ControlClient, _ console: any Console
+    ) throws(Failure) -> Int32 {
+        let savings = Savings(
+            try past.launches(atMost: .max, client), try past.pauses(atMost: .max, client))
+        if output.json {
+            for account in savings.accounts { console.write(Report.json(account)) }
+        } else {
+            console.write(Report.savings(savings, display.appearance(on: console)))
         }
-        return launches
+        return 0
     }
 
     private func forget(

@@ -119,6 +119,89 @@ import Varlink
         try daemon.awaitPaused(Self.app, count: 0)
     }
 
+    @Test func `a rank is explained, and the plan shown`() throws {
+        let daemon = try Self.planned()
+        let client = try daemon.client()
+        #expect(try client.explain(Self.app).rank == nil)
+        _ = try client.run(Self.app)
+        let rank = try #require(try client.explain(Self.app).rank)
+        #expect(rank.app == Self.app && rank.probability > 0.5 && rank.terms.count == 7)
+        try daemon.awaitPaused(Self.app)
+        guard case .planned(let plan) = try client.call(.plan(app: nil)) else {
+            throw TestError("another reply")
+        }
+        #expect(plan.apps.map(\.app) == [Self.app] && plan.apps.first?.isWarm == true)
+        #expect(plan.apps.first?.verdict == .known(.keep))
+        #expect(plan.byteCount > 0 && plan.byteCount <= plan.byteBudget)
+        #expect(try Self.greenroomctl(["plan"], daemon).contains(Self.app))
+        #expect(
+            try Self.greenroomctl(["explain", "app"], daemon)
+                .contains("how recently it was launched"))
+        let error = #expect(throws: ControlError.self) {
+            try client.call(.plan(app: "no.such"))
+        }
+        guard case .noSuchApp? = error else { throw TestError("\(String(describing: error))") }
+    }
+
+    @Test func `a plan follows a launch by itself`() throws {
+        let daemon = try Self.planned()
+        let client = try daemon.client()
+        _ = try client.run(Self.app)
+        // Nobody asks for the history, which would have it written.
+        try daemon.awaitPaused(Self.app)
+    }
+
+    @Test func `paused instances are kept with their cost and their use`() throws {
+        let daemon = try Self.daemon()
+        try daemon.awaitPaused(Self.app)
+        let client = try daemon.client()
+        let (launched, _, _) = try client.run(Self.app)
+        #expect(launched.kind == .prewarmed)
+        func pauses() throws -> [Control.PauseRecord] {
+            guard case .pauseHistory(let page) = try client.call(.pauseHistory(.init())) else {
+                throw TestError("another reply")
+            }
+            return page.pauses
+        }
+        let used = try #require(try pauses().last)
+        #expect(used.app == Self.app && used.instance == launched.instance)
+        #expect(used.kind == .known(.prewarmed) && used.byteCount > 0)
+        #expect(try #require(used.preparationUSec) > 0)
+        let processor = try #require(used.processorUSec)
+        #expect(processor > 0 && processor <= (used.preparationUSec ?? 0) * 8)
+        #expect(used.untilTimestampUSec > used.pausedTimestampUSec)
+        // The next one is ended without a launch.
+        try daemon.awaitPaused(Self.app)
+        let next = try #require(try client.paused(Self.app).first?.instance)
+        try client.change(.kill, next)
+        let wasted = try daemon.await("the one that nobody launched") { _ in
+            try pauses().first { $0.instance == next }
+        }
+        #expect(wasted.kind == nil)
+        let savings = try Self.greenroomctl(["history", "--savings"], daemon)
+        #expect(savings.contains("1 (100.0 %)"))
+        #expect(try Self.greenroomctl(["report"], daemon).contains("<svg"))
+        _ = try client.call(.forgetHistory(app: nil))
+        #expect(try pauses().allSatisfy { $0.instance > next })
+    }
+
+    /// What a former daemon has prepared: nobody knows what that took.
+    @Test func `an instance that another daemon paused is kept without its cost`() throws {
+        let daemon = try Self.daemon()
+        try daemon.awaitPaused(Self.app)
+        try daemon.kill()
+        try daemon.start()
+        try daemon.awaitPaused(Self.app)
+        let client = try daemon.client()
+        let (launched, _, _) = try client.run(Self.app)
+        guard case .pauseHistory(let page) = try client.call(.pauseHistory(.init())) else {
+            throw TestError("another reply")
+        }
+        let pause = try #require(page.pauses.first { $0.instance == launched.instance })
+        #expect(pause.kind == .known(.prewarmed) && pause.preparationUSec == nil)
+        #expect(pause.untilTimestampUSec > pause.pausedTimestampUSec)
+    }
+
     @Test func `an instance that runs is completed later, also by another daemon`() throws {
         let daemon = try Self.daemon()
         let client = try daemon.client()

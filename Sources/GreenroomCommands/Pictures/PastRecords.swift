@@ -1,0 +1,51 @@
+import GreenroomControl
+
+/// Launches and paused instances of the past, page by page from the daemon.
+struct PastRecords {
+    let apps: [String]
+    let since: Int64?
+    let until: Int64?
+
+    /// The latest launches first.
+    func launches(
+        atMost wanted: Int, _ client: ControlClient
+    ) throws(Failure) -> [Control.LaunchRecord] {
+        try pages(atMost: wanted) { query throws(Failure) in
+            guard case .history(let page) = try client.call(.history(query)) else {
+                return ([], nil)
+            }
+            return (page.launches, page.next)
+        }
+    }
+
+    /// The paused instances that were launched or ended last first.
+    func pauses(
+        atMost wanted: Int, _ client: ControlClient
+    ) throws(Failure) -> [Control.PauseRecord] {
+        try pages(atMost: wanted) { query throws(Failure) in
+            guard case .pauseHistory(let page) = try client.call(.pauseHistory(query)) else {
+                return ([], nil)
+            }
+            return (page.pauses, page.next)
+        }
+    }
+
+    private func pages<Record>(
+        atMost wanted: Int,
+        _ page: (Control.HistoryQuery) throws(Failure) -> ([Record], next: Int64?)
+    ) throws(Failure) -> [Record] {
+        var query = Control.HistoryQuery()
+        query.apps = apps
+        query.sinceTimestampUSec = since
+        query.untilTimestampUSec = until
+        var records: [Record] = []
+        while records.count < wanted {
+            query.limit = min(wanted - records.count, Control.HistoryQuery.pageLimit)
+            let (more, next) = try page(query)
+            records += more
+            guard let next, !more.isEmpty else { break }
+            query.before = next
+        }
+        return records
+    }
+}
