@@ -58,6 +58,20 @@ public struct DaemonConfiguration: Hashable, Sendable {
     public var historyLaunchesPerUser = 10_000
     /// `PlanPrewarms=`: whether past launches decide which apps with `When=auto` are kept warm.
     public var plansPrewarms = true
+    /// `DefaultWhen=`: `When=` of apps whose manifest has neither `When=` nor `Count=`, and of apps
+    /// that only a desktop entry makes, which are not prewarmed with `boot`.
+    public var defaultOccasion = DefaultOccasion.auto
+    public enum DefaultOccasion: String, CaseIterable, Sendable {
+        case boot
+        case auto
+    }
+    /// The same as far as it can be: without plans, nothing would ever be warm with `auto`.
+    public var usableDefaultOccasion: AppManifest.Occasion {
+        switch defaultOccasion {
+        case .boot: .boot
+        case .auto: keepsHistory && plansPrewarms ? .auto : .boot
+        }
+    }
 
     public init() {
         policy.prewarmStartDelay = .seconds(10)
@@ -178,6 +192,9 @@ extension DaemonConfiguration {
         }
         set(\.plansPrewarms, "PlanPrewarms", &reader) { value throws(ValueError) in
             try value.boolean()
+        }
+        set(\.defaultOccasion, "DefaultWhen", &reader) { value throws(ValueError) in
+            try value.choice(DefaultOccasion.self)
         }
         set(\.historyDays, "HistoryDays", &reader, integer(1...3650))
         set(

@@ -119,7 +119,9 @@ extension AppManifest {
         public var setsCommandLine: Bool
     }
 
-    static func readPrewarm(_ reader: inout SectionReader, _ kind: Kind) -> Prewarm {
+    static func readPrewarm(
+        _ reader: inout SectionReader, _ kind: Kind, _ context: ManifestContext
+    ) -> Prewarm {
         let section = "Prewarm"
         let depths: [Depth] =
             kind == .applicationKit
@@ -146,6 +148,8 @@ extension AppManifest {
         let occasion = reader.last(section, "When") { value throws(ValueError) in
             try value.choice(Occasion.self)
         }
+        // Whoever says how many wants them in any case.
+        let usual = count == nil ? context.defaultOccasion : .boot
         let timeToLive = reader.last(section, "TimeToLiveSec", positiveDuration)
         let environmentKeys = reader.list(
             section, "EnvironmentKeys", atMost: Limit.environmentKeys
@@ -154,7 +158,7 @@ extension AppManifest {
         return Prewarm(
             depth: depth ?? depths.last!, runtime: runtime ?? .auto,
             imports: imports.filter { $0 != "none" }, learnsImports: imports.isEmpty,
-            importsExclude: importsExclude, count: count ?? 1, occasion: occasion ?? .boot,
+            importsExclude: importsExclude, count: count ?? 1, occasion: occasion ?? usual,
             timeToLive: timeToLive, environmentKeys: environmentKeys,
             setsCommandLine: setsCommandLine ?? true)
     }

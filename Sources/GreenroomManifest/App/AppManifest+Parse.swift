@@ -66,7 +66,7 @@ extension AppManifest {
         let name = reader.last(AppSection.name, "Name") { $0.text }
         let app = AppSection(&reader)
         let command = readCommand(&reader, identifier, context)
-        let prewarm = readPrewarm(&reader, app.kind)
+        let prewarm = readPrewarm(&reader, app.kind, context)
         let application = readApplication(&reader, app.kind)
         let timer = readTimer(&reader, context)
         let path = readPath(&reader)

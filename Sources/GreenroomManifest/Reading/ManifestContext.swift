@@ -24,6 +24,8 @@ public struct ManifestContext {
     public var checkLaunchScreen: ((String) -> LaunchScreenFinding?)?
     /// Whether the machine has a time zone of that name.
     public var knowsTimeZone: ((String) -> Bool)?
+    /// `When=` of an app whose manifest has neither `When=` nor `Count=`.
+    public var defaultOccasion = AppManifest.Occasion.boot
 
     public init() {}
 }

@@ -1,3 +1,4 @@
+internal import GreenroomManifest
 internal import Systemd
 
 /// What comes from the machine: manifests, times, files, users.
@@ -30,7 +31,8 @@ struct MachineRooms {
                 paths: options.desktopDirectories, makesApps: options.makesDesktopApps),
             shimPath: options.shimPath, hooks: RuntimeHooks(folder: options.runtimesPath),
             lists: shared.importLists, daemonEnvironment: prepared.environment,
-            containers: shared.containers, digest: shared.records.digest)
+            containers: shared.containers, digest: shared.records.digest,
+            defaultOccasion: prepared.configuration.usableDefaultOccasion)
         installer = AppInstaller(
             core: core, catalog: catalog, loader: loader, sockets: launching.sockets,
             states: conversation.states, contexts: launching.contexts,

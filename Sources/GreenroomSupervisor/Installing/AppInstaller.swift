@@ -52,6 +52,11 @@ final class AppInstaller {
         self.log = log
     }
 
+    /// Reads manifests with this `When=` from now on, where they have none.
+    func use(_ defaultOccasion: AppManifest.Occasion) {
+        loader.defaultOccasion = defaultOccasion
+    }
+
     /// Reads the manifests that have changed. A faulty manifest is reported and changes nothing
     /// else. Reads all of them in one turn of the loop: at the start, when no client is served yet,
     /// and at a login, which starts apps from the result. Callers of `reloadInTurns` that still

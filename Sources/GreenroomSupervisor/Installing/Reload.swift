@@ -41,10 +41,12 @@ final class Reload {
 
     func begin(_ report: @escaping (Control.ReloadReport) -> Void) {
         let faults = reconfigure()
-        installer.reloadInTurns { read in
+        installer.reloadInTurns { [planning] read in
             var read = read
             read.failed = faults + read.failed
             report(read)
+            // Of the apps that there are now.
+            planning.review()
         }
     }
 
@@ -64,6 +66,7 @@ final class Reload {
         metrics.reconfigure(configuration)
         history.reconfigure(configuration)
         core.handle(.policyChanged(Policy(configuration)))
+        installer.use(configuration.usableDefaultOccasion)
         // With the new budget.
         planning.reconfigure(configuration)
         return faults

@@ -27,12 +27,16 @@ final class AppLoader {
     /// What is known of each program that was inspected.
     private var programs: [ProgramName: ExecutableFacts] = [:]
     private var worldDigest = 0
+    /// `DefaultWhen=`, and what it was when the apps were read.
+    var defaultOccasion: AppManifest.Occasion
+    private var formerOccasion: AppManifest.Occasion?
 
     init(
         directories: [String], systemDirectories: [String] = [], desktop: DesktopSource,
         shimPath: String, hooks: RuntimeHooks, lists: ImportLists, daemonEnvironment: [String],
-        containers: Containers, digest: KeyedDigest
+        containers: Containers, digest: KeyedDigest, defaultOccasion: AppManifest.Occasion = .boot
     ) {
+        self.defaultOccasion = defaultOccasion
         self.directories = directories
         self.systemDirectories = systemDirectories
         self.desktop = desktop
@@ -65,7 +69,7 @@ final class AppLoader {
     func begin(_ log: Log) -> Lookups {
         let lookups = Lookups(
             daemonEnvironment: daemonEnvironment, desktopPaths: desktop.paths, shimPath: shimPath,
-            hooks: hooks, lists: lists, programs: programs)
+            hooks: hooks, lists: lists, programs: programs, defaultOccasion: defaultOccasion)
         if let objection = lookups.shim.objection(at: shimPath, isOwnUser: getuid() != 0) {
             let whose = lookups.shim.obstacle == nil ? "other users' programs" : "programs"
             log.sayOnce("\(whose) launch cold: \(objection)")
@@ -80,7 +84,7 @@ final class AppLoader {
 
     /// Whether accounts, sessions and the shim are what they were when these apps were read.
     func isWorldSame(for apps: [InstalledApp], _ lookups: Lookups) -> Bool {
-        lookups.digestOfWorld(apps) == worldDigest
+        lookups.digestOfWorld(apps) == worldDigest && lookups.defaultOccasion == formerOccasion
     }
 
     func end(_ result: LoadResult, _ lookups: Lookups) {
@@ -89,6 +93,7 @@ final class AppLoader {
         programs = lookups.programs.filter { used.contains($0.key) }
         // The digest covers the users that own the apps now.
         worldDigest = lookups.digestOfWorld(apps)
+        formerOccasion = lookups.defaultOccasion
         hookFiles = Set(apps.flatMap { $0.program.depth.files.map(\.path) })
     }
 

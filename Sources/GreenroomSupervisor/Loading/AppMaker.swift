@@ -1,5 +1,6 @@
 internal import DesktopEntry
 internal import Glibc
+internal import GreenroomControl
 internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import GreenroomManifest
@@ -27,7 +28,7 @@ struct AppMaker {
         var environment = environment(of: manifest, identity.account)
         guard
             var program = try program(
-                name, command, of: manifest, in: environment, identity, isDesktopOnly)
+                name, command, of: manifest, in: environment, identity, desktop, isDesktopOnly)
         else { return nil }
         program.depth.learn(
             from: lookups.lists, manifest, identity.account, program.facts, digest)
@@ -139,30 +140,35 @@ struct AppMaker {
     private func program(
         _ name: String, _ command: [String], of manifest: AppManifest,
         in environment: InstalledApp.Environment,
-        _ identity: InstalledApp.Identity, _ isDesktopOnly: Bool
+        _ identity: InstalledApp.Identity, _ desktop: DesktopApp?, _ isDesktopOnly: Bool
     ) throws(LoadFailure) -> Program? {
+        let program = ProgramName(name: name, searchPath: environment.searchPath)
         if isDesktopOnly {
-            return lookups.find(name).map {
-                Program(path: $0, ineligibility: .onlyDesktopEntry)
-            }
+            guard let path = lookups.find(name) else { return nil }
+            // A terminal runs it, and is launched in its place. What cannot be inspected is nobody's
+            // mistake here: whoever starts the entry learns what is wrong with it.
+            let isInspected =
+                manifest.prewarm.depth != .none && desktop?.facts.isTerminal != true
+                && (try? lookups.facts(program)) != nil
+            if !isInspected { return Program(path: path, ineligibility: .onlyDesktopEntry) }
         }
-        let facts = try lookups.facts(ProgramName(name: name, searchPath: environment.searchPath))
+        let facts = try lookups.facts(program)
         let sandbox = try self.sandbox(of: manifest, facts, lookups.filters)
-        var program = Program(
+        var result = Program(
             path: facts.path, facts: facts, confinement: sandbox.confinement,
             callForbiddenOnTerminal: sandbox.callForbiddenOnTerminal,
             ineligibility: ineligibility(
                 of: manifest, facts, environment.strings, isOwnUser: !identity.changesUser)
                 ?? sandbox.ineligibility)
-        if program.ineligibility == nil {
-            program.depth = InstalledApp.Depth(
+        if result.ineligibility == nil {
+            result.depth = InstalledApp.Depth(
                 of: manifest, command, facts, environment.strings, lookups.hooks,
                 lookups.withholding,
                 hasFilters: sandbox.confinement?.filters.isEmpty == false,
                 hasOwnMounts: sandbox.confinement?.hasOwnMounts == true,
                 isOwnUser: !identity.changesUser && getuid() != 0)
         }
-        return program
+        return result
     }
 
     private func ineligibility(

@@ -12,6 +12,7 @@ final class Lookups {
     let hooks: RuntimeHooks
     let withholding: WithholdingLibrary
     let lists: ImportLists
+    let defaultOccasion: AppManifest.Occasion
     let filters = CompiledFilters()
     /// Desktop entries by identifier.
     var entries: [String: DesktopFolders.Entry] { world.entries }
@@ -33,8 +34,10 @@ final class Lookups {
     ///   inspected again.
     init(
         daemonEnvironment: [String], desktopPaths: [String], shimPath: String,
-        hooks: RuntimeHooks, lists: ImportLists, programs: [ProgramName: ExecutableFacts]
+        hooks: RuntimeHooks, lists: ImportLists, programs: [ProgramName: ExecutableFacts],
+        defaultOccasion: AppManifest.Occasion
     ) {
+        self.defaultOccasion = defaultOccasion
         self.daemonEnvironment = daemonEnvironment
         variables = SearchPath.variables(of: daemonEnvironment)
         world = World(environment: variables, desktopPaths: desktopPaths)
@@ -50,6 +53,7 @@ final class Lookups {
         // An app runs even without its launch screen.
         let look = context.checkLaunchScreen
         context.checkLaunchScreen = { look?($0)?.forLoading }
+        context.defaultOccasion = defaultOccasion
         return context
     }
 
@@ -105,7 +109,9 @@ final class Lookups {
         let entry = entries[app.identifier.rawValue]
         guard app.desktop?.digest == entry?.digest else { return false }
         // The program of an app that is never paused was not inspected.
-        if app.isDesktopOnly { return FileStatus(path: app.program.path)?.kind == .file }
+        if app.isDesktopOnly, app.program.fingerprint.isEmpty {
+            return FileStatus(path: app.program.path)?.kind == .file
+        }
         if let learning = app.program.depth.learning {
             let learned = lists.learned(for: app.identifier, learning.basis)
             guard learning.learned == learned else { return false }

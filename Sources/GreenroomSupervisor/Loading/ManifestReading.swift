@@ -205,10 +205,11 @@ final class ManifestReading {
                 result.unchanged.append(app)
                 continue
             }
-            // The entry gives no settings: everything is the default, except that nothing is
-            // prewarmed.
-            let source = ManifestSource(
-                Array("[App]\n[Prewarm]\nDepth=none\n".utf8), file: entry.path)
+            // The entry gives no settings: everything is the default. Nothing of it is prewarmed at
+            // boot, because most desktop entries are never used.
+            let text =
+                lookups.defaultOccasion == .auto ? "[App]\n" : "[App]\n[Prewarm]\nDepth=none\n"
+            let source = ManifestSource(Array(text.utf8), file: entry.path)
             if let manifest = AppManifest.parse([source], name: file.name, lookups.manifestContext)
                 .manifest
             {

@@ -23,18 +23,83 @@ import Testing
         return daemon
     }
 
+    /// Entries are not prewarmed.
+    private static var boot: TestDaemon.Options {
+        var options = TestDaemon.Options()
+        options.configuration = ["DefaultWhen=boot"]
+        return options
+    }
+
+    private static func writeHistory(_ client: TestClient) throws {
+        _ = try client.call(.history(Control.HistoryQuery()))
+    }
+
+    @Test func `the apps of entries that are launched become warm, and no others`() throws {
+        let program = try compileProbe("behave.c")
+        let names = (0..<12).map { "viewer\($0)" }
+        let daemon = try daemon(
+            Dictionary(
+                uniqueKeysWithValues: names.map { ($0, "Name=Viewer\nExec=\(program) %U\n") }))
+        let client = try daemon.client()
+        for name in names {
+            #expect(try client.explain(name).reasons.map(\.code) == ["not_planned"])
+        }
+        for name in names.prefix(10) { #expect(try client.run(name).0.kind == .cold) }
+        try Self.writeHistory(client)
+        for name in names.prefix(10) { try daemon.awaitPaused(name) }
+        for name in names.suffix(2) { #expect(try client.explain(name).prewarmedCount == 0) }
+        #expect(try client.run(names[0]).0.kind == .prewarmed)
+        // What is switched off ends, and comes back when it is switched on.
+        try daemon.configure(["DefaultWhen=boot"])
+        _ = try client.reload()
+        for name in names.prefix(10) { try daemon.awaitPaused(name, count: 0) }
+        #expect(try client.explain(names[0]).reasons.map(\.code).first == "desktop_entry")
+        try daemon.configure([])
+        _ = try client.reload()
+        for name in names.prefix(10) { try daemon.awaitPaused(name) }
+    }
+
+    @Test func `an entry's program that cannot be paused stays cold and is not planned`() throws {
+        let program = try compileProbe(
+            "behave.c", with: ProbeCompiler("clang", ["-static"]), output: "static")
+        let daemon = try daemon([Self.app: "Name=Static\nExec=\(program)\n"])
+        let client = try daemon.client()
+        for _ in 0..<2 { #expect(try client.run(Self.app).0.kind == .cold) }
+        guard case .planned(let plan) = try client.call(.plan(app: nil)) else {
+            throw TestError("another reply")
+        }
+        #expect(plan.apps.isEmpty)
+        #expect(try client.explain(Self.app).isEligible == false)
+    }
+
+    @Test func `a manifest that says nothing is planned, and one with a count is not`() throws {
+        let program = try compileProbe("behave.c")
+        let daemon = try daemon([:])
+        try daemon.directory.write("[App]\nExec=\(program)\n", to: "apps/a.silent.app")
+        try daemon.directory.write(
+            "[App]\nExec=\(program)\n[Prewarm]\nCount=1\n", to: "apps/a.counted.app")
+        let client = try daemon.client()
+        #expect(try client.reload().failed == [])
+        try daemon.awaitPaused("a.counted")
+        #expect(try client.explain("a.silent").prewarmedCount == 0)
+        _ = try client.run("a.silent")
+        try Self.writeHistory(client)
+        try daemon.awaitPaused("a.silent")
+    }
+
     @Test func `a desktop entry is an app that is listed, launched with files, and has actions`()
         throws
     {
-        let daemon = try daemon([
-            Self.app:
-                "Name=Viewer\nName[de]=Betrachter\nExec=echo open %F end\nActions=new;other;\n"
-                + "[Desktop Action new]\nName=New\nExec=echo \"brand new\"\n"
-                + "[Desktop Action other]\nName=Other\nExec=printf hello\n",
-            "sub/tool": "Name=Tool\nExec=true\nNoDisplay=true\n",
-            "gone": "Name=Gone\nExec=true\nTryExec=no-such-program\n",
-            "hidden": "Name=Hidden\nExec=true\nHidden=true\n",
-        ])
+        let daemon = try daemon(
+            [
+                Self.app:
+                    "Name=Viewer\nName[de]=Betrachter\nExec=echo open %F end\nActions=new;other;\n"
+                    + "[Desktop Action new]\nName=New\nExec=echo \"brand new\"\n"
+                    + "[Desktop Action other]\nName=Other\nExec=printf hello\n",
+                "sub/tool": "Name=Tool\nExec=true\nNoDisplay=true\n",
+                "gone": "Name=Gone\nExec=true\nTryExec=no-such-program\n",
+                "hidden": "Name=Hidden\nExec=true\nHidden=true\n",
+            ], Self.boot)
         let client = try daemon.client()
         let apps = try client.list()
         #expect(apps.map(\.identifier) == [Self.app, "sub-tool"])
@@ -57,7 +122,7 @@ import Testing
     /// An ordinary user runs the command that prewarm suggests.
     @Test func `the command that prewarm suggests makes an entry's app prewarmed`() throws {
         let program = try compileProbe("behave.c")
-        let daemon = try daemon([Self.app: "Name=Viewer\nExec=\(program)\n"])
+        let daemon = try daemon([Self.app: "Name=Viewer\nExec=\(program)\n"], Self.boot)
         let shell = try TestTerminal.shell(
             ["GREENROOM_SOCKET=\(daemon.socketPath)"], in: daemon.directory.path,
             client: try Programs.client)
@@ -131,6 +196,8 @@ import Testing
         }
         let text = String(decoding: shown, as: UTF8.self)
         #expect(text == "\(option)/usr/bin/cat -n /a b /c\n")
+        #expect(
+            try daemon.client().explain(Self.app).reasons.map(\.code).first == "desktop_entry")
     }
 
     @Test func `run gives a terminal app the caller's terminal`() throws {

@@ -66,7 +66,7 @@ import UnitFile
             settings.joined(separator: "\n"), file: path)
         #expect(diagnostics.map(\.description) == [])
         #expect(configuration == DaemonConfiguration())
-        // Each key is there: 40 values and 3 lists.
-        #expect(settings.count { $0.contains("=") && !$0.hasPrefix("#") } == 43)
+        // Each key is there: 41 values and 3 lists.
+        #expect(settings.count { $0.contains("=") && !$0.hasPrefix("#") } == 44)
     }
 }
