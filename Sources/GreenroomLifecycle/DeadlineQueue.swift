@@ -23,6 +23,8 @@ enum DeadlineKey: Hashable, Sendable {
     case run(InstanceIdentifier)
     /// When scheduled work is reviewed again.
     case schedule
+    /// When no shell of the user has been there for so long that none is expected.
+    case shell(user: UInt32)
 }
 
 /// The pending deadlines, soonest first: a binary heap that knows the position of each key. So

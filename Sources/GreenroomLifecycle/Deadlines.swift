@@ -14,6 +14,7 @@ extension Lifecycle {
             case .refill: break
             case .run(let id): runDeadlineReached(id)
             case .schedule: schedule.needsReview = true
+            case .shell(let user): shellIsAbsent(of: user)
             }
         }
     }

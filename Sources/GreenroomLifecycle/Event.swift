@@ -91,6 +91,9 @@ public enum Event: Hashable, Sendable {
     case sleepChanged(isAsleep: Bool)
     /// The machine goes on after all: launches are served again, and autostart applies.
     case shutdownCancelled
+    /// A shell says which app has the foreground of its display (`ForegroundReports`). Nil when
+    /// the shell is gone, and with it what it has said.
+    case foregroundReported(ShellIdentifier, ForegroundReport?)
     // Memory and the machine
     /// Tasks stall now because memory is short. The level falls by itself later; `none` ends it at
     /// once.
@@ -181,6 +184,7 @@ extension Lifecycle {
         case .tracerInspected(let id, let isTraced): tracerInspected(id, isTraced: isTraced)
         case .sessionLockChanged(let user, let isLocked):
             sessionLockChanged(ofUser: user, isLocked: isLocked)
+        case .foregroundReported(let shell, let report): foregroundReported(shell, report)
         case .significantTimeChanged:
             timeChanged()
             schedule.needsReview = true
@@ -236,7 +240,7 @@ extension Event {
             .pressureChanged,
             .deadlineReached,
             .restored, .shutdownRequested, .connectionArrived,
-            .acknowledged, .tracerInspected, .sessionLockChanged,
+            .acknowledged, .tracerInspected, .sessionLockChanged, .foregroundReported,
             .significantTimeChanged, .loggedOut, .planned, .sleepChanged, .shutdownCancelled,
             .stallReported, .conditionsInspected, .fileLocksInspected,
             .connectionsInspected, .outOfMemory, .signalSent, .stateFound, .stateLost,

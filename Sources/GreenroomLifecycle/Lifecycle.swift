@@ -8,7 +8,8 @@
 /// 1. *Ending* (`Ending`): an instance that has ended or is being ended does nothing else.
 /// 2. *Shutdown*: ends everything and refuses every launch.
 /// 3. *Launching* (`Launching`): a user's launch is always tried, whatever the back-off says.
-/// 4. *Foreground* (`Foreground`): at most one instance of a group is in front.
+/// 4. *Foreground* (`Foreground`): at most one instance of a group is in front. What a shell
+/// reports counts for more than what launches imply (`ForegroundReports`).
 /// 5. *Reclaiming* (`Reclaiming`): ends prewarmed, suspended, then background instances, and never
 /// one in front.
 /// 6. *Suspending* (`Suspending`): after the background grace.
@@ -48,7 +49,11 @@ public struct Lifecycle: Hashable, Sendable {
     var table: [InstanceIdentifier: Entry<Instance>] = [:]
     var directory: [AppIdentifier: Entry<App>] = [:]
     var launchNames = LaunchNames()
-    var fronts: [String: InstanceIdentifier] = [:]
+    /// The instances in front of each group: one, and those that shells name (`ForegroundReports`).
+    var fronts: [String: Set<InstanceIdentifier>] = [:]
+    /// What each shell has reported last, and the running instances that shells have named.
+    var reports: [ShellIdentifier: ForegroundReport] = [:]
+    var shown: Set<InstanceIdentifier> = []
     var ended = RememberedEnds()
     var requests: [RequestIdentifier: WaitingPlace] = [:]
     var deadlines = DeadlineQueue()

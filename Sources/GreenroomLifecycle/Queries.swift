@@ -44,6 +44,6 @@ extension Lifecycle {
         directory[app]?.description?.value
     }
 
-    /// The instance in front of a foreground group.
-    public func foreground(of group: String) -> InstanceIdentifier? { fronts[group] }
+    /// The instances in front of a foreground group: at most one, unless shells name others.
+    public func foreground(of group: String) -> Set<InstanceIdentifier> { fronts[group] ?? [] }
 }

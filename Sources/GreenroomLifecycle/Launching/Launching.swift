@@ -190,6 +190,7 @@ extension Lifecycle {
             $0.lastUsed = now
         }
         self[id].launch = pending
+        noteNamed(id)
         announceState(to: id)
         launchNames.add(pending.launch.launchIdentifier, of: pending.launch.app, id)
         for waiter in pending.waiters { requests[waiter.request] = .launch(id) }

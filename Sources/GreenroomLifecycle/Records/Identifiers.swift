@@ -23,6 +23,14 @@ public struct RequestIdentifier: Hashable, Comparable, Sendable {
     public static func < (lhs: Self, rhs: Self) -> Bool { lhs.rawValue < rhs.rawValue }
 }
 
+/// One shell that reports the foreground, as long as it is there. The identifiers are made outside the
+/// core.
+public struct ShellIdentifier: Hashable, Comparable, Sendable {
+    public let rawValue: UInt64
+    public init(_ rawValue: UInt64) { self.rawValue = rawValue }
+    public static func < (lhs: Self, rhs: Self) -> Bool { lhs.rawValue < rhs.rawValue }
+}
+
 /// The name that a client gave its launch. Another launch with the same name gets the outcome that
 /// was recorded for the first. At most 64 bytes of printable ASCII.
 public struct LaunchIdentifier: Hashable, Sendable, CustomStringConvertible {

@@ -62,9 +62,13 @@ extension Lifecycle {
         if records.count(where: \.isUndecided) != underwayCount { return "underwayCount" }
         let bytes = records.filter(\.state.isPrewarm).reduce(0) { $0 + $1.byteCount }
         if bytes != prewarmedBytes { return "prewarmedBytes" }
-        for (group, id) in fronts where table[id]?.record.isInFront != true {
-            return "\(id) is not in front of \(group)"
+        for (group, ids) in fronts {
+            for id in ids where table[id]?.record.isInFront != true {
+                return "\(id) is not in front of \(group)"
+            }
         }
+        let shown = records.filter { $0.state.isRunning && $0.shellUser != nil }
+        if Set(shown.map(\.instance)) != self.shown { return "shown" }
         for record in records where self[record.app].members.contains(record.instance) == false {
             return "\(record.instance) is not among its app's instances"
         }

@@ -50,6 +50,9 @@ public struct InstanceRecord: Hashable, Sendable {
     public var confinedUser: UInt32?
     /// What keeps it running in the background.
     public var background: Boxed<BackgroundTime>
+    /// The user whose shells have reported that the instance has the foreground, and decide since
+    /// then whether it is in front (`ForegroundReports`).
+    public var shellUser: UInt32?
     /// How far it was prewarmed, or is to be.
     public var depth = PrewarmDepth.main
     /// Set if its launch was started anew.

@@ -86,6 +86,7 @@ extension Lifecycle {
         considerAutostart(directory.keys.sorted(), mayStart: true)
         for app in directory.keys { reviewSocket(of: app) }
         restoreSchedule()
+        awaitFormerShells()
     }
 
     /// If the grace is not over, the end was a gentle one, and SIGTERM may not have been sent.

@@ -1,15 +1,18 @@
-// Foreground groups. At most one instance of a group is in front (inactive or active). The former
-// one first goes from active through inactive to the background. Apps without a group and attached
-// instances displace no other and are displaced by none.
+// Foreground groups. At most one instance of a group is in front (inactive or active), beside those
+// that shells name (`ForegroundReports`). The former one first goes from active through inactive to
+// the background. Apps without a group and attached instances displace no other and are displaced
+// by none.
 
 extension Lifecycle {
-    /// Sends the instance that is in front of the group to the background.
+    /// Sends what is in front of the instance's group to the background, unless a shell says that
+    /// it has the foreground.
     mutating func displace(for id: InstanceIdentifier) {
         let record = self[id].record
-        guard !record.isAttached, let group = group(of: record.app), let previous = fronts[group],
-            previous != id
+        guard !record.isAttached, let group = group(of: record.app), let former = fronts[group]
         else { return }
-        sendToBackground(previous)
+        for other in former.sorted() where other != id && !isReported(other) {
+            sendToBackground(other)
+        }
     }
 
     mutating func moveToFront(_ id: InstanceIdentifier) {
@@ -49,27 +52,26 @@ extension Lifecycle {
         guard record.isInFront, !record.isAttached, let group = group(of: record.app) else {
             return
         }
-        fronts[group] = record.instance
+        fronts[group, default: []].insert(record.instance)
     }
 
     mutating func leaveFront(_ record: InstanceRecord) {
-        guard let group = group(of: record.app), fronts[group] == record.instance else { return }
-        fronts[group] = nil
+        guard let group = group(of: record.app) else { return }
+        fronts[group]?.remove(record.instance)
+        if fronts[group]?.isEmpty == true { fronts[group] = nil }
     }
 
     /// The app's group has changed, or was unknown before. Decides again which instance is in front
-    /// of the group: the one used last.
+    /// of the group: the one used last. Shells decide about those that they have named.
     mutating func contestFront(of app: AppIdentifier) {
         guard let group = group(of: app) else { return }
         let candidates = self[app].running.filter { self[$0].record.isInFront }
         for id in candidates.sorted() {
-            guard let holder = fronts[group], holder != id else {
-                fronts[group] = id
-                continue
-            }
-            let loser = isUsedBefore(id, holder) ? id : holder
-            sendToBackground(loser)
-            fronts[group] = loser == id ? holder : id
+            noteNamed(id)
+            let rivals = fronts[group, default: []].filter { $0 != id && !shown.contains($0) }
+            fronts[group, default: []].insert(id)
+            guard !shown.contains(id), let rival = rivals.max(by: isUsedBefore) else { continue }
+            sendToBackground(isUsedBefore(id, rival) ? id : rival)
         }
     }
 

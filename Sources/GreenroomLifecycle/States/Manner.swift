@@ -132,6 +132,7 @@ extension Lifecycle {
 
     /// Brings a running instance to the front. A suspended one must have been thawed.
     mutating func activate(_ id: InstanceIdentifier) {
+        noteNamed(id)
         displace(for: id)
         if self[id].record.isInterrupted, self[id].record.state != .launching {
             update(id) { $0.isInterrupted = false }

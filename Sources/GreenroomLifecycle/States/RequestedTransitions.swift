@@ -11,6 +11,7 @@ extension Lifecycle {
         }
         let state = self[id].record.state
         if transition == .foreground { schedule.lastUse = now }
+        if transition == .background || transition == .suspend { leaveShell(id) }
         switch transition {
         case .terminate, .forceQuit:
             update(id) { $0.isEndOrdered = true }

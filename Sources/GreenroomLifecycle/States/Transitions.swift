@@ -262,6 +262,7 @@ extension Lifecycle {
                 self[record.app].running.insert(id)
                 takeFront(record)
             }
+            if record.shellUser != nil { shown.insert(id) }
         case .terminating:
             if record.lastState?.isRunning == true { self[record.app].ending.insert(id) }
         case .notRunning: break
@@ -285,6 +286,7 @@ extension Lifecycle {
             self[record.app].attached.remove(id)
             self[record.app].running.remove(id)
             leaveFront(record)
+            shown.remove(id)
         case .terminating: self[record.app].ending.remove(id)
         case .notRunning: break
         }

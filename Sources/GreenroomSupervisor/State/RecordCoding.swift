@@ -8,9 +8,10 @@ enum RecordCoding {
     static let capacity = 512
     /// The version of an instance's record as written below. Older versions are read from
     /// `oldestVersion` on.
-    static let version: UInt8 = 6
+    static let version: UInt8 = 7
     /// Version 2 has no background time; version 3 does not say whether the control socket is kept
-    /// from the instance; version 4 does not say what its other threads do; version 5 has no depth.
+    /// from the instance; version 4 does not say what its other threads do; version 5 has no depth;
+    /// version 6 does not say whom shells have shown it to.
     static let oldestVersion: UInt8 = 2
     /// The version of an app's record. Version 1 has no supervision, version 2 no sessions, version
     /// 3 has its crashes in full, version 4 has no misfire, version 5 no depth.
@@ -50,6 +51,7 @@ extension InstanceRecord {
         writer.put(otherThreads.rawValue | (isInterrupted ? 128 : 0))
         writer.put(depth.rawValue)
         writer.put(optional: anewReason?.rawValue)
+        writer.put(optional: shellUser.map(UInt64.init))
     }
 
     init?(from reader: inout RecordReader) {
@@ -100,6 +102,9 @@ extension InstanceRecord {
         if version > 5 {
             depth = reader.byte().flatMap(PrewarmDepth.init(rawValue:)) ?? .main
             anewReason = reader.optional { $0.byte().flatMap(AnewReason.init(rawValue:)) }
+        }
+        if version > 6 {
+            shellUser = reader.optional { $0.word().map { UInt32(truncatingIfNeeded: $0) } }
         }
         guard !reader.failed else { return nil }
     }

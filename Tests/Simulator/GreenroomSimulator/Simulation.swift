@@ -128,7 +128,7 @@ struct Simulation: Sendable {
         try checker.checkStates(event, core, world)
         try checker.checkStep(event, nextDeadline: core.nextDeadline, at: now)
         for group in ["seat0", "seat1"] {
-            try checker.checkHolder(core.foreground(of: group), of: group)
+            for id in core.foreground(of: group) { try checker.checkHolder(id, of: group) }
         }
         if crashAt != nil { try restart(isClean: true) }
     }
@@ -276,7 +276,7 @@ struct Simulation: Sendable {
         for group in ["seat0", "seat1"] {
             try checker.require(
                 before.foreground(of: group) == core.foreground(of: group),
-                "the instance in front of \(group) changed")
+                "what is in front of \(group) changed")
         }
     }
 }

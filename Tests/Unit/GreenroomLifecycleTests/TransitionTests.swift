@@ -33,7 +33,7 @@ import Testing
         #expect(app.running.count == (to.isRunning ? 1 : 0))
         #expect(core.prewarmedBytes == (to.isPrewarm ? 7 : 0))
         #expect(core.liveCount == (to == .notRunning ? 0 : 1))
-        #expect((core.foreground(of: "seat") != nil) == to.isForeground)
+        #expect(!core.foreground(of: "seat").isEmpty == to.isForeground)
     }
 
     @Test func `out of not running traps`() async {

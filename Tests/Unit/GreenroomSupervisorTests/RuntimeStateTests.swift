@@ -73,6 +73,7 @@ struct RuntimeStateTests {
         time.run = .init(number: 19, end: Instant(nanoseconds: 20), isExpiring: true)
         full.background = .some(time)
         full.confinedUser = .max
+        full.shellUser = .max
         return full
     }
 

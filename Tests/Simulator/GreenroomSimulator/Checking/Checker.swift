@@ -86,6 +86,7 @@ struct Checker: Sendable {
     var screens: Set<InstanceIdentifier> = []
     let triggerLimit = TriggerLimit(burst: 3, interval: .seconds(30))
     var tasks = TaskBooks()
+    var reports: [ShellIdentifier: ForegroundReport] = [:]
 
     init(policy: Policy) { self.policy = policy }
 
@@ -139,6 +140,7 @@ struct Checker: Sendable {
     mutating func restart() {
         owed = [:]
         launchedBy = [:]
+        reports = [:]
         isShuttingDown = false
         isAsleep = false
         isRestoring = true

@@ -41,6 +41,7 @@ extension Checker {
         case .signalSent(let id, let signal): sentSignals[id, default: []].insert(signal)
         case .sessionLockChanged(let user, let isLocked):
             if isLocked { locked.insert(user) } else { locked.remove(user) }
+        case .foregroundReported(let shell, let report): noteReport(shell, report)
         case .librariesLearned(let lesson, let count, _):
             if count > 0 { learned.insert(lesson) }
         case .acknowledged(let id, let cookie): noteAgreement(id, cookie, now)
@@ -252,6 +253,8 @@ extension Checker {
             guard let record = saved[id], !record.isAttached,
                 // A displaced app that acknowledges its states may still be leaving the front.
                 record.conversation == nil || !record.inBackground,
+                // Shells decide about those that they have named.
+                record.shellUser == nil, !isNamed(id),
                 let group = installed[record.app]?.foregroundGroup
             else { continue }
             try require(fronts[group] == nil, "\(id) and \(fronts[group]!) are both in front")

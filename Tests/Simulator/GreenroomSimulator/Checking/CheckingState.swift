@@ -102,6 +102,7 @@ extension Checker {
         // The archives of an app are reported right after it is installed.
         if isRestoring { return }
         try checkStill(core, world)
+        try checkReports(event, core)
         if case .appInstalled = event { return }
         for (app, files) in world.states where installed[app] != nil {
             try require(

@@ -80,6 +80,12 @@ extension Simulation {
             try feed(.requested(nextRequest(), .scene(identifier(app), all[wish])))
         case .lock(let user, let isLocked):
             try feed(.sessionLockChanged(user: UInt32(user), isLocked: isLocked))
+        case .reportForeground(let shell, let pick, let byApp):
+            let report = ForegroundReport(
+                user: UInt32(shell % 2), front: pick.flatMap { target($0, byApp) })
+            try feed(.foregroundReported(ShellIdentifier(UInt64(shell)), report))
+        case .loseShell(let shell):
+            try feed(.foregroundReported(ShellIdentifier(UInt64(shell)), nil))
         case .changeTime: try feed(.significantTimeChanged)
         case .loseState(let app): try loseState(identifier(app))
         case .logOut(let group):
@@ -128,7 +134,8 @@ extension Simulation {
         case .launch, .prewarm, .transition, .awaitExit, .awaitLaunch, .abandon, .install,
             .remove, .logIn, .plan, .changePolicy, .press, .wait, .crashSupervisor, .crashSpawner,
             .connect,
-            .resetFailed, .scene, .lock, .changeTime, .logOut, .sleep, .shutDownInVain,
+            .resetFailed, .scene, .lock, .reportForeground, .loseShell, .changeTime, .logOut,
+            .sleep, .shutDownInVain,
             .stall, .prepare, .loseState, .trigger, .forgiveTriggers, .task:
             break
         }

@@ -36,6 +36,9 @@ enum Stimulus: Sendable {
     /// Asked for by a client, or by the app itself.
     case scene(app: Int, wish: Int, session: Int)
     case lock(user: Int, Bool)
+    /// A shell says that an instance has the foreground, all of an app's, or none.
+    case reportForeground(shell: Int, instance: Int?, byApp: Bool)
+    case loseShell(Int)
     case changeTime
     /// One of the app's archives cannot be read.
     case loseState(app: Int)
@@ -66,7 +69,12 @@ extension Stimulus {
                 repeating: dice.percent(12) ? dice.below(1 << 20) : nil)
         case 26 where dice.percent(50): return .prepare(app: pick)
         case 22..<27: return .prewarm(app: pick, key: dice.percent(94) ? 0 : dice.below(3))
-        case 27..<43:
+        case 41..<43:
+            let shell = dice.below(4)
+            if dice.percent(20) { return .loseShell(shell) }
+            return .reportForeground(
+                shell: shell, instance: dice.percent(80) ? pick : nil, byApp: dice.percent(30))
+        case 27..<41:
             return .transition(
                 instance: pick, byApp: dice.percent(30), randomTransition(&dice))
         case 43..<46: return .awaitExit(instance: pick, byApp: dice.percent(30))

@@ -1,0 +1,158 @@
+// What shells say about the foreground. A shell is whatever knows which window has the user's
+// attention: a compositor, or a program that asks the display. It reports which app has the
+// foreground, or that none has. A report holds until the shell's next one or its end, and is about
+// the instances of the shell's own user.
+//
+//   an instance that the report names             comes to the front, thawed if it is suspended
+//   an instance that a shell has named before     goes to the background, unless another shell
+//                                                 names it
+//   what else is in front of its group            goes to the background, unless a shell names it
+//   an instance that no shell has ever named      stays: it may have no window, or none yet
+//   a launch, a request to come to the front      displaces nothing that a shell names
+//   a request to go to the background             is obeyed; it counts as never named until the
+//                                                 next report
+//   the end of a shell                            moves nothing, and its last word protects what it
+//                                                 has named until the next row
+//   no shell of the user for `shellAbsence`       launches displace what is in front, as without a
+//                                                 shell. What shells have sent to the background and
+//                                                 has no group comes back to the front: nobody would
+//                                                 say that the user has returned to its window
+//
+// Attached instances may be named, and are not moved: their terminal decides.
+
+/// What a shell says.
+public struct ForegroundReport: Hashable, Sendable {
+    /// The shell's user. Instances of other users are not moved, whatever the shell says.
+    public var user: UInt32
+    /// What has the foreground: an instance, or one of an app's, so that all of them count as in
+    /// front. Nil if it is none that the core knows.
+    public var front: Target?
+
+    public init(user: UInt32, front: Target?) {
+        self.user = user
+        self.front = front
+    }
+}
+
+extension Lifecycle {
+    /// A shell that has crashed is back by then.
+    private static let shellAbsence: Duration = .seconds(10)
+
+    mutating func foregroundReported(_ shell: ShellIdentifier, _ report: ForegroundReport?) {
+        guard let report else {
+            if let former = reports.removeValue(forKey: shell) { awaitShell(of: former.user) }
+            return
+        }
+        reports[shell] = report
+        deadlines.remove(.shell(user: report.user))
+        for id in shown.sorted() where self[id].record.shellUser == report.user {
+            guard !isReported(id), self[id].record.isInFront else { continue }
+            sendToBackground(id)
+        }
+        for id in named(by: report) { show(id, to: report.user) }
+    }
+
+    /// Whether a shell says that the instance has the foreground. Until it is certain that no shell
+    /// comes back, the last word of the former one counts.
+    func isReported(_ id: InstanceIdentifier) -> Bool {
+        guard let record = table[id]?.record else { return false }
+        if let user = record.shellUser, record.isInFront, isAwaitingShell(of: user) { return true }
+        return reports.values.contains { names($0, record) }
+    }
+
+    private func isAwaitingShell(of user: UInt32) -> Bool {
+        isRestoring || deadlines[.shell(user: user)] != nil
+    }
+
+    private func names(_ report: ForegroundReport, _ record: InstanceRecord) -> Bool {
+        let isMeant: Bool =
+            switch report.front {
+            case .instance(let id): record.instance == id
+            case .app(let app): record.app == app
+            case nil: false
+            }
+        return isMeant && isOwn(record, of: report.user)
+    }
+
+    /// An app whose manifest is gone belongs to whom it belonged when it was shown.
+    private func isOwn(_ record: InstanceRecord, of user: UInt32) -> Bool {
+        (directory[record.app]?.description?.user ?? record.shellUser) == user
+    }
+
+    private func named(by report: ForegroundReport) -> [InstanceIdentifier] {
+        let candidates: Set<InstanceIdentifier> =
+            switch report.front {
+            case .instance(let id): [id]
+            case .app(let app): directory[app]?.running ?? []
+            case nil: []
+            }
+        return candidates.sorted().filter { id in
+            guard let record = table[id]?.record else { return false }
+            return record.state.isRunning && !record.isAttached && names(report, record)
+        }
+    }
+
+    private mutating func show(_ id: InstanceIdentifier, to user: UInt32) {
+        schedule.lastUse = now
+        shown.insert(id)
+        update(id) { [now] in
+            $0.shellUser = user
+            $0.lastUsed = now
+        }
+        let record = self[id].record
+        if record.state == .launching, record.manner == .program {
+            // It comes to the front when it is ready.
+            update(id) { $0.inBackground = false }
+            self[id].launch?.launch.inBackground = false
+        } else if record.isInFront {
+            displace(for: id)
+        } else {
+            bringBack(id)
+        }
+    }
+
+    /// The instance may have become one of those that a report names: it is launched, or its app
+    /// belongs to another user now.
+    mutating func noteNamed(_ id: InstanceIdentifier) {
+        let record = self[id].record
+        guard !reports.isEmpty, !record.isAttached,
+            let report = reports.values.first(where: { names($0, record) })
+        else { return }
+        if record.shellUser != report.user { update(id) { $0.shellUser = report.user } }
+        if record.state.isRunning { shown.insert(id) }
+    }
+
+    private mutating func bringBack(_ id: InstanceIdentifier) {
+        if self[id].record.state == .suspended { thaw(id) }
+        activate(id)
+    }
+
+    /// A client has sent the instance to the background, so what a shell has said before no longer
+    /// counts.
+    mutating func leaveShell(_ id: InstanceIdentifier) {
+        guard shown.remove(id) != nil else { return }
+        update(id) { $0.shellUser = nil }
+    }
+
+    // MARK: Shells that are gone
+
+    private mutating func awaitShell(of user: UInt32) {
+        guard !reports.values.contains(where: { $0.user == user }) else { return }
+        deadlines.set(.shell(user: user), at: now.advanced(by: Self.shellAbsence))
+    }
+
+    /// After a restart: shells connect again.
+    mutating func awaitFormerShells() {
+        for user in Set(shown.compactMap { self[$0].record.shellUser }) { awaitShell(of: user) }
+    }
+
+    mutating func shellIsAbsent(of user: UInt32) {
+        for id in shown.sorted() {
+            let record = self[id].record
+            guard record.shellUser == user, group(of: record.app) == nil,
+                record.state == .background || record.state == .suspended
+            else { continue }
+            bringBack(id)
+        }
+    }
+}

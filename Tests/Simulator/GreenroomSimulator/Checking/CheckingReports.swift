@@ -1,0 +1,54 @@
+import GreenroomLifecycle
+
+// What shells report, and what must follow from it.
+
+extension Checker {
+    mutating func noteReport(_ shell: ShellIdentifier, _ report: ForegroundReport?) {
+        reports[shell] = report
+        // The core compares the fronts of groups again.
+        frontsMayDiffer = true
+    }
+
+    /// Checks what the event has made of the instances that shells name.
+    func checkReports(_ event: Event, _ core: Lifecycle) throws(Violation) {
+        switch event {
+        case .foregroundReported(_, nil):
+            try require(touched.isEmpty, "the end of a shell has changed \(touched)")
+        case .foregroundReported(_, let report?): try checkReport(report, core)
+        // Of these, only a client's own wish may send what is in front of the user away.
+        case .becameReady, .started, .spawned, .acknowledged, .requested(_, .launch),
+            .requested(_, .transition(_, .foreground)), .deadlineReached:
+            for id in displaced where isNamed(id) && saved[id]?.state.isRunning == true {
+                // Displaced by a launch that the report does not know of.
+                throw Violation("\(id) has the foreground and was sent away by \(event)")
+            }
+        default: break
+        }
+    }
+
+    private func checkReport(_ report: ForegroundReport, _ core: Lifecycle) throws(Violation) {
+        for record in core.instances where record.state.isRunning && !record.isAttached {
+            let id = record.instance
+            if isNamed(record, by: report) {
+                let isComing = record.state == .launching && !record.inBackground
+                try require(
+                    record.isInFront || isComing, "\(id) has the foreground and is \(record.state)")
+                try require(record.shellUser == report.user, "\(id) was shown to another user")
+            } else if record.shellUser == report.user, !isNamed(id) {
+                try require(!record.isInFront, "\(id) has lost the foreground and is in front")
+            }
+        }
+    }
+
+    /// Whether a shell says that the instance has the foreground.
+    func isNamed(_ id: InstanceIdentifier) -> Bool {
+        guard let record = saved[id] else { return false }
+        return reports.values.contains { isNamed(record, by: $0) }
+    }
+
+    private func isNamed(_ record: InstanceRecord, by report: ForegroundReport) -> Bool {
+        let owner = installed[record.app]?.user ?? record.shellUser
+        guard owner == report.user else { return false }
+        return report.front == .instance(record.instance) || report.front == .app(record.app)
+    }
+}
