@@ -82,7 +82,9 @@ private struct Parser {
         var line = Line()
         var number = 0
         // A file that ends in a newline does not have an empty line after it.
-        let text = bytes.last == newline ? bytes.dropLast() : bytes[...]
+        var text = bytes.last == newline ? bytes.dropLast() : bytes[...]
+        // Some editors begin a file with a byte order mark, which nobody sees; systemd skips it too.
+        if text.starts(with: [0xef, 0xbb, 0xbf]) { text = text.dropFirst(3) }
         for raw in text.split(separator: newline, omittingEmptySubsequences: false) {
             number += 1
             // After this many errors, the file is something else, and reading on only takes time.

@@ -8,6 +8,13 @@ import UnitFile
         return unit
     }
 
+    @Test func `a byte order mark before the first line is skipped`() throws {
+        let unit = try parse("\u{FEFF}[App]\nExec=/bin/true\n")
+        #expect(unit.sections.map(\.name) == ["App"])
+        #expect(unit.sections[0].position == Position(line: 1, column: 2))
+        #expect(!UnitFile.parse("[App]\n\u{FEFF}A=b\n", file: "x.app").unit.sections.isEmpty)
+    }
+
     @Test func `sections, keys and values have lines and columns`() throws {
         let unit = try parse(
             """
