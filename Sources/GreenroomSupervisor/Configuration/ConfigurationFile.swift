@@ -88,6 +88,7 @@ struct ConfigurationFile {
             if let objection = PathOwners().objection(to: path) {
                 throw objection.systemError
             }
+            if let objection = Self.objection(to: path) { return (nil, [objection]) }
             text = try SmallFile.text(of: path)
         } catch {
             if error.code == ENOENT, !isRequired {
@@ -103,6 +104,24 @@ struct ConfigurationFile {
         }
         if configuration != nil { keep(text) }
         return (configuration, diagnostics.filter { $0.severity == .error })
+    }
+}
+
+extension ConfigurationFile {
+    /// Why the file is not opened: reading what is at the path might never end.
+    private static func objection(to path: String) -> Diagnostic? {
+        let message: String
+        switch FileStatus(path: path)?.kind {
+        // What does not exist is reported by open(2).
+        case .file, nil: return nil
+        case .characterDevice where PathOwners.realPath(of: path) == "/dev/null": return nil
+        case .folder: message = "this is a directory, not a file; remove it"
+        case .characterDevice, .other:
+            message = "this is a pipe, a socket or a device, not a file; remove it"
+        }
+        return Diagnostic(
+            severity: .error, file: path, position: Position(line: 1, column: 1),
+            message: message)
     }
 }
 

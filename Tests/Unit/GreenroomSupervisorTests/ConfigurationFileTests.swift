@@ -33,6 +33,20 @@ import Testing
                 let (settings, faults, said) = file.readAgain(ground.log)
                 #expect(settings == nil && faults.map(\.line) == [2, 3])
                 #expect(said?.code == "bad_configuration")
+                // What is no file is not waited for, and stops nobody.
+                let places: [(String, () -> Int32)] = [
+                    ("pipe", { mkfifo(path, 0o600) }), ("directory", { mkdir(path, 0o700) }),
+                    ("device", { symlink("/dev/zero", path) }),
+                ]
+                for (word, make) in places {
+                    _ = remove(path)
+                    #expect(make() == 0)
+                    let (started, note) = try named.read(ground.log)
+                    #expect(started.policy.instanceLimit == 7)
+                    #expect(note?.text.contains(word) == true, "\(note?.text ?? "")")
+                }
+                _ = remove(path)
+                try ground.folder.write("[Greenroom]\n", to: "greenroom.conf")
                 // Whoever may write the file decides who may launch other users' apps.
                 chmod(path, 0o666)
                 #expect(throws: SystemError.self) { try file.read(ground.log) }
