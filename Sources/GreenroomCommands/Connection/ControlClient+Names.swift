@@ -25,12 +25,10 @@ extension ControlClient {
     func apps(
         meantBy word: String, where isMeant: (Control.AppSummary) -> Bool
     ) throws(Failure) -> [String] {
-        guard word.contains(where: { "*?[".contains($0) }) else { return [try resolve(word)] }
+        guard AppPattern.isPattern(word) else { return [try resolve(word)] }
         guard case .listed(let own) = try call(.list) else { return [] }
         return (own + systemsApps(besides: own)).filter { app in
-            let last = app.identifier.split(separator: ".").last.map(String.init) ?? ""
-            guard isMeant(app) else { return false }
-            return unsafe fnmatch(word, app.identifier, 0) == 0 || fnmatch(word, last, 0) == 0
+            isMeant(app) && AppPattern.matches(word, app.identifier)
         }.map(\.identifier)
     }
 
@@ -52,5 +50,15 @@ extension ControlClient {
     func systemsApps(besides own: [Control.AppSummary]) -> [Control.AppSummary] {
         guard let system, case .listed(let apps)? = try? system.call(.list) else { return [] }
         return AppNames.systemsApps(apps, besides: own)
+    }
+}
+
+/// Patterns of apps (glob(7)), which mean identifiers or the last part of them.
+enum AppPattern {
+    static func isPattern(_ word: String) -> Bool { word.contains { "*?[".contains($0) } }
+
+    static func matches(_ pattern: String, _ identifier: String) -> Bool {
+        let last = identifier.split(separator: ".").last.map(String.init) ?? ""
+        return unsafe fnmatch(pattern, identifier, 0) == 0 || fnmatch(pattern, last, 0) == 0
     }
 }

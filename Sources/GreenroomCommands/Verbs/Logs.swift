@@ -1,3 +1,4 @@
+import AppFolders
 import ArgumentParser
 import Glibc
 import GreenroomControl
@@ -85,7 +86,7 @@ struct Logs: ParsableCommand {
         }
         do throws(Failure) {
             var names: [String] = []
-            for app in apps { names.append(try resolved(app, path)) }
+            for app in apps { names += try resolved(app, path) }
             let words = arguments(for: names, isUsers: SocketPath.isUsers(path))
             do throws(SystemError) {
                 try OwnProgram.execute(program, words)
@@ -96,12 +97,23 @@ struct Logs: ParsableCommand {
         }
     }
 
-    /// Resolves a short name: by the daemon, or by the manifests if none answers. An app that was
-    /// removed still has logs, so a name that means nothing is taken as it is.
-    func resolved(_ app: String, _ path: String) throws(Failure) -> String {
-        guard !app.contains(".") else { return app }
-        if let client = try? ControlClient(path: path) { return try client.resolve(app) }
-        return try Self.identifier(of: app, among: InstalledManifests(daemon))
+    /// Resolves a short name or a pattern: by the daemon, or by the manifests if none answers. An app
+    /// that was removed still has logs, so a name that means nothing is taken as it is.
+    func resolved(_ word: String, _ path: String) throws(Failure) -> [String] {
+        let isPattern = AppPattern.isPattern(word)
+        guard isPattern || !word.contains(".") else { return [word] }
+        if let client = try? ControlClient(path: path) {
+            let apps = try client.apps(meantBy: word) { _ in true }
+            if apps.isEmpty { throw .control(.noSuchApp(word, suggestion: nil)) }
+            return apps
+        }
+        let manifests = try InstalledManifests(daemon)
+        guard isPattern else { return [try Self.identifier(of: word, among: manifests)] }
+        let apps = manifests.folders.names.map(\.identifier).filter {
+            AppPattern.matches(word, $0)
+        }
+        if apps.isEmpty { throw .control(.noSuchApp(word, suggestion: nil)) }
+        return apps
     }
 
     static func identifier(

@@ -1,6 +1,7 @@
 import ArgumentParser
 import TestSupport
 import Testing
+import VarlinkTestSupport
 
 @testable import GreenroomCommands
 
@@ -61,6 +62,14 @@ import Testing
             try words("app", "--events") == [
                 "journalctl", "--catalog", "GREENROOM_APP=org.example.app",
             ])
+    }
+
+    @Test func `logs of a pattern are those of the apps that it means`() throws {
+        let path = try FakeDaemon().server.path
+        let logs = try Logs.parse([])
+        #expect(try logs.resolved("*.passwd", path) == ["org.debian.passwd", "org.other.passwd"])
+        #expect(try logs.resolved("f[fg]*", path) == ["org.ffmpeg.ffmpeg"])
+        #expect(throws: Failure.self) { try logs.resolved("nothing*", path) }
     }
 
     @Test func `without the daemon, logs finds a short name among the manifests`() throws {
