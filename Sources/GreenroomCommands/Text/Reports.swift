@@ -16,7 +16,7 @@ enum Report {
 
     static func apps(
         _ own: [Control.AppSummary], ofSystem: [Control.AppSummary] = [],
-        _ appearance: Appearance = .plain, ofOthers: Bool = false
+        _ appearance: Appearance = .plain, ofOthers: Bool = false, folder: String? = nil
     ) -> String {
         let apps =
             own.filter { app in
@@ -28,9 +28,8 @@ enum Report {
             return ofOthers
                 ? "No app is installed that runs as you. Only root and members of the ObserveGroups= "
                     + "of greenroom.conf see those of other users.\n"
-                : getuid() == 0
-                    ? "No apps are installed. Manifests go to /etc/greenroom/apps.\n"
-                    : "No apps are installed. Manifests go to ~/.config/greenroom/apps.\n"
+                : "No apps are installed. Manifests go to "
+                    + (folder ?? "/etc/greenroom/apps").harmless + ".\n"
         }
         let hasBoth = !ofSystem.isEmpty
         var table = Table(

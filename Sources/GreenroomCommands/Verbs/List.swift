@@ -32,10 +32,12 @@ struct List: Verb {
             console.write(Report.desktopApps(apps, appearance))
         } else {
             let ofOthers = getuid() != 0 && client.serverUser != getuid()
+            // Only a list without apps names the folder.
+            let folder = apps.isEmpty ? try? client.describe().get().appDirectories.first : nil
             console.write(
                 Report.apps(
                     apps, ofSystem: client.systemsApps(besides: apps), appearance,
-                    ofOthers: ofOthers))
+                    ofOthers: ofOthers, folder: folder))
         }
         return 0
     }
