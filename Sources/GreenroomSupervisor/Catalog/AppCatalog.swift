@@ -16,6 +16,8 @@ final class AppCatalog {
     private var formerOwners: [AppIdentifier: Account] = [:]
     /// The apps that have a manifest and are not installed, by identifier.
     var absent: [String: AbsentApp] = [:]
+    /// The identifiers of templates, `name@`, which are no apps themselves.
+    var templates: Set<String> = []
     /// At most this many former owners are kept. Instances of further apps have no owner, so that
     /// only privileged clients see them.
     private static let formerOwnerLimit = 4096

@@ -54,6 +54,10 @@ struct Authorization {
             let note = absent.note
             return .refused(code: note.code, reason: "\(name) is not installed: \(note.text)")
         }
+        let template = name.hasSuffix("@") ? name : name + "@"
+        if catalog.templates.contains(template), mayDo(.observe, owner: nil, peer) {
+            return .noSuchApp(name, suggestion: template + "INSTANCE")
+        }
         let visible = catalog.apps.lazy.filter { self.mayDo(.observe, owner: $0.account, peer) }
             .prefix(Self.comparedCount)
         return .noSuchApp(

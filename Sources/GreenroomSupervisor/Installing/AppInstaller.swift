@@ -131,6 +131,7 @@ final class AppInstaller {
         let (changed, removed) = catalog.replace(
             with: result.apps, unchanged: result.unchanged, former: former)
         catalog.absent = result.absent
+        catalog.templates = result.templates
         for app in removed { remove(app) }
         watchPrograms()
         var faults = result.faults

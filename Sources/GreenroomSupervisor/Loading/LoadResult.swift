@@ -15,6 +15,8 @@ struct LoadResult {
     var faults: [Control.ManifestFault] = []
     /// The apps that have a manifest and are not installed, by the identifier in its file's name.
     var absent: [String: AbsentApp] = [:]
+    /// The identifiers of templates, `name@`.
+    var templates: Set<String> = []
     /// Programs that are missing now: an upgrade may be about to bring them back.
     var missingPrograms: [String] = []
 }

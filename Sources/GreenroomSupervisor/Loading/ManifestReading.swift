@@ -88,6 +88,7 @@ final class ManifestReading {
 
     private func collectNames(_ folders: AppFolders, _ enabled: EnabledApps) {
         names = folders.names
+        result.templates = Set(folders.files.filter(\.isTemplate).map(\.identifier))
         // Instances have no file of their own: somebody asked for them, or they are enabled.
         onDemand = Set(
             former.filter(\.isMadeOnDemand).map { ManifestName(file: $0.fileName) })
