@@ -75,13 +75,19 @@ public struct AppFolders: Sendable {
         for candidate in [name.file, name.templateFile].compactMap(\.self) {
             guard let found = places[candidate], let first = found.first else { continue }
             let path = "\(paths[first])/\(candidate)"
-            guard let status = FileStatus(path: path) else { continue }
+            let target = FileStatus(path: path)
+            // A link that leads nowhere is somebody's mistake, which must be told.
+            guard let status = target ?? FileStatus(ofLink: path) else { continue }
             var file = AppFile(
                 name: name, main: .init(path: path, identity: status.identity),
                 isMasked: status.isMask,
                 hidden: found.dropFirst().map { "\(paths[$0])/\(candidate)" },
                 dropIns: dropIns(of: name))
-            file.objection = objection(to: file, in: paths[first])
+            file.objection =
+                target == nil
+                ? .dangling(path: path)
+                : objection(to: file, in: paths[first])
+                    ?? (status.kind == .other ? .special(path: path) : nil)
             return file
         }
         return nil
@@ -94,13 +100,20 @@ public struct AppFolders: Sendable {
         if let own = owners.objection(toFile: Folder.split(file.main.path).name, in: folder) {
             return own
         }
-        for dropInFolder in file.name.dropInFolders {
+        return objection(toDropIns: file.dropIns, of: file.name)
+    }
+
+    /// Why drop-ins that ``dropIns(of:)`` has found must not be read; nil if they may be.
+    public func objection(
+        toDropIns parts: [AppFile.Part], of name: ManifestName
+    ) -> PathOwners.Objection? {
+        for dropInFolder in name.dropInFolders {
             for index in dropInPlaces[dropInFolder] ?? [] {
                 let own = owners.objection(toFile: dropInFolder, in: paths[index])
                 if let own, !own.isAbsence { return own }
             }
         }
-        for part in file.dropIns {
+        for part in parts {
             let (folder, name) = Folder.split(part.path)
             if let own = owners.objection(toFile: name, in: folder) { return own }
         }

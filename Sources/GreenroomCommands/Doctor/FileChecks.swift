@@ -12,25 +12,30 @@ extension Patient {
             return [.good(code, "\(path) is not there: every setting has its default")]
         }
         guard let bytes = bytes(of: path) else {
+            if let note = configurationNote { return [note] }
             return [.warning(code, "\(path) cannot be read by this user", "run doctor as root")]
         }
         let (configuration, diagnostics) = DaemonConfiguration.parse(bytes, file: path)
         var findings = diagnostics.map { finding(code, $0, "greenroomctl reload") }
         guard let configuration else { return findings }
-        let groups = [
-            ("ObserveGroups=", configuration.observeGroups),
-            ("ControlGroups=", configuration.controlGroups),
-            ("AdministerGroups=", configuration.administerGroups),
-        ]
-        for (key, names) in groups {
-            for name in names where !hasGroup(name) {
-                findings.append(
-                    .warning(
-                        code, "\(path): \(key) names the group \(name), which does not exist",
-                        "groupadd --system \(name), or correct the name; then restart greenroomd"))
-            }
+        // The text is good, and the daemon did not read it, or has not read it again.
+        if let note = configurationNote { findings.append(note) }
+        for (key, name) in configuration.groupNames where !hasGroup(name) {
+            findings.append(
+                .warning(
+                    code, "\(path): \(key) names the group \(name), which does not exist",
+                    "groupadd --system \(name), or correct the name; then restart greenroomd"))
         }
         return findings.isEmpty ? [.good(code, "\(path) is good")] : findings
+    }
+
+    /// What the daemon says of settings that it does not use.
+    private var configurationNote: Finding? {
+        guard case .success(let description) = daemon,
+            let note = description.degraded.first(where: { $0.code == "bad_configuration" })
+        else { return nil }
+        return .failure(
+            "configuration", note.text, "correct what it says, then greenroomctl reload")
     }
 
     /// Checks every manifest of the search path.
@@ -55,6 +60,12 @@ extension Patient {
             !faulty.contains($0.manifestFile ?? "") && $0.refusal?.code != Control.Note.ofSystem
         }
         for app in refused { findings.append(refusalFinding(code, app)) }
+        // An app without its sockets is installed all the same.
+        let told = faulty.union(refused.compactMap(\.manifestFile)).union(duplicates.map(\.file))
+        let faults = reloadFaults(of: files).filter { !told.contains($0.file) }
+        findings += faults.map {
+            .failure(code, $0.description, "correct what it says, then greenroomctl reload")
+        }
         if manifests.isEmpty, findings.isEmpty {
             return [
                 .warning(
@@ -63,7 +74,10 @@ extension Patient {
                         + "greenroom.app(5)")
             ]
         }
-        let good = max(0, kept.count - refused.count { $0.refusal?.code != "masked" })
+        let good = max(
+            0,
+            kept.count - refused.count { $0.refusal?.code != "masked" }
+                - Set(faults.map(\.file)).count)
         let count = "\(good) manifest\(good == 1 ? " is" : "s are")"
         return findings + [.good(code, "\(count) good")]
     }
@@ -90,5 +104,15 @@ extension Patient {
         for name in ["XDG_CONFIG_HOME", "HOME"] { environment[name] = variable(name) }
         let folder = isSystem ? "/etc" : SearchPath.configurationHome(environment) ?? "/etc"
         return folder + "/greenroom/greenroom.conf"
+    }
+}
+
+extension DaemonConfiguration {
+    /// The groups that the settings name, each with its key.
+    var groupNames: [(key: String, name: String)] {
+        [
+            ("ObserveGroups=", observeGroups), ("ControlGroups=", controlGroups),
+            ("AdministerGroups=", administerGroups),
+        ].flatMap { key, names in names.map { (key, $0) } }
     }
 }

@@ -101,14 +101,34 @@ struct Machine: Patient {
                 continue
             }
             do throws(SystemError) {
-                let (manifest, diagnostics) = AppManifest.parse(
-                    try file.read(), name: name, context)
-                files.append(CheckedManifest(manifest: manifest, diagnostics: diagnostics))
+                let sources = try file.read()
+                let (manifest, diagnostics) = AppManifest.parse(sources, name: name, context)
+                files.append(
+                    CheckedManifest(
+                        manifest: manifest, diagnostics: diagnostics,
+                        draft: manifest.map {
+                            .init(manifest: $0, name: name, sources: sources)
+                        }))
             } catch {
                 unreadable.append(file.main.path)
             }
         }
         return (files, unreadable)
+    }
+
+    func reloadFaults(of files: [CheckedManifest]) -> [Control.ManifestFault] {
+        guard case .success = daemon, let client = try? ControlClient(path: socketPath),
+            !client.belongsToAnother
+        else { return [] }
+        var faults: [Control.ManifestFault] = []
+        for call in Control.ManifestDraft.calls(for: files.compactMap(\.draft)) {
+            guard
+                case .verified(let found)? = try? client.call(
+                    call, milliseconds: ControlClient.patience)
+            else { break }
+            faults += found
+        }
+        return faults
     }
 
     func hasGroup(_ name: String) -> Bool {

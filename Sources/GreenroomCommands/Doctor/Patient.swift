@@ -32,6 +32,9 @@ protocol Patient {
     ) -> (files: [CheckedManifest], unreadable: [String])
     /// The apps that the daemon has refused, and those that are masked.
     var refusedApps: [Control.AppSummary] { get }
+    /// What a reload would say of manifests without an error in their text, as far as the daemon
+    /// answers.
+    func reloadFaults(of files: [CheckedManifest]) -> [Control.ManifestFault]
     func hasGroup(_ name: String) -> Bool
     /// Whether the kernel has a feature and lets this process use it.
     func has(_ feature: KernelFeature) -> Bool
@@ -43,6 +46,8 @@ struct CheckedManifest {
     /// Nil if the manifest has an error.
     var manifest: AppManifest?
     var diagnostics: [Diagnostic]
+    /// What it was read from.
+    var draft: ManifestChecks.Draft?
 }
 
 extension CheckedManifest {

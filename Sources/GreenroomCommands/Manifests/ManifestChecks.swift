@@ -27,11 +27,22 @@ struct ManifestChecks {
     /// The faults, `FILE:LINE:COLUMN: MESSAGE`, each with its file.
     func faults(of drafts: [Draft]) -> [Control.ManifestFault] {
         guard !drafts.isEmpty else { return [] }
-        if let client, drafts.count <= Control.ManifestDraft.countLimit,
-            case .verified(let faults)? = try? client.call(.verify(drafts.map(\.sent)))
-        {
+        let asked = Control.ManifestDraft.calls(for: drafts).map { call -> [Fault]? in
+            guard case .verified(let faults)? = try? client?.call(call) else { return nil }
             return faults
         }
+        if asked.count == 1, let faults = asked[0] { return faults }
+        let (kept, among) = faultsAmong(drafts)
+        guard !asked.contains(nil) else { return among + kept.compactMap(fault) }
+        // No call had all the drafts, so circles and duplicates among them are looked for here.
+        let faults = asked.flatMap { $0 ?? [] }
+        return faults + among.filter { !faults.contains($0) }
+    }
+
+    private typealias Fault = Control.ManifestFault
+
+    /// What the manifests have wrong together, and those of them that have nothing wrong in that.
+    private func faultsAmong(_ drafts: [Draft]) -> (kept: [AppManifest], faults: [Fault]) {
         let names = Set(drafts.map(\.name))
         let installed = folders.names.filter { !names.contains($0) }.compactMap(manifest)
         let manifests = drafts.filter { !$0.name.isTemplate }.map(\.manifest)
@@ -46,7 +57,7 @@ struct ManifestChecks {
                 ($0.identifier, ($0.dependencies?.requires ?? []) + ($0.dependencies?.after ?? []))
             })
         let errors = (duplicates + circles).filter { $0.severity == .error }
-        return errors.map(Control.ManifestFault.init) + kept.compactMap(fault)
+        return (kept, errors.map(Fault.init))
     }
 
     private func manifest(_ name: ManifestName) -> AppManifest? {
@@ -81,11 +92,18 @@ struct ManifestChecks {
     }
 }
 
-extension ManifestChecks.Draft {
-    fileprivate var sent: Control.ManifestDraft {
-        Control.ManifestDraft(
-            name: name.file,
-            sources: sources.map {
+extension Control.ManifestDraft {
+    /// The calls that ask the daemon about all drafts; each takes only some.
+    static func calls(for drafts: [ManifestChecks.Draft]) -> [ControlCall] {
+        stride(from: 0, to: drafts.count, by: countLimit).map { start in
+            .verify(drafts[start..<min(start + countLimit, drafts.count)].map(Self.init))
+        }
+    }
+
+    private init(_ draft: ManifestChecks.Draft) {
+        self.init(
+            name: draft.name.file,
+            sources: draft.sources.map {
                 .init(file: $0.file, text: String(decoding: $0.bytes, as: UTF8.self))
             })
     }

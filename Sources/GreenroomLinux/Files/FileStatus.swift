@@ -21,6 +21,16 @@ public struct FileStatus: Sendable {
         identity = FileIdentity(status)
     }
 
+    /// The link itself, in a folder that may be asked; nil if the path is no link.
+    public init?(ofLink path: String) {
+        var status = stat()
+        guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK else {
+            return nil
+        }
+        kind = .other
+        identity = FileIdentity(status)
+    }
+
     /// Whether this file masks a unit, as in systemd: a link to /dev/null, or an empty file.
     public var isMask: Bool {
         kind == .characterDevice || (kind == .file && identity.byteCount == 0)

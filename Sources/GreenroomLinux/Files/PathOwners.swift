@@ -21,6 +21,9 @@ public struct PathOwners: Sendable {
         case mounted(path: String)
         /// The path is on a file system that a process of this user serves.
         case served(path: String, user: UInt32)
+        /// Reading what is at the path might never end.
+        case special(path: String)
+        case dangling(path: String)
         /// The path cannot be examined: it does not exist, for example.
         case failed(SystemError)
 
@@ -36,6 +39,9 @@ public struct PathOwners: Sendable {
             case .served(let path, let user):
                 "\(path) is on a file system that a process of user \(user) serves (fuse), who might "
                     + "never answer, or not truly; greenroomd reads nothing there"
+            case .special(let path): "\(path) is a pipe, a socket or a device, not a file"
+            case .dangling(let path):
+                "\(path) is a link that leads nowhere; correct it or remove it"
             case .failed(let error): error.description
             }
         }
@@ -53,7 +59,7 @@ public struct PathOwners: Sendable {
         public var systemError: SystemError {
             switch self {
             case .failed(let error): error
-            case .foreign, .writableByAll, .mounted, .served:
+            case .foreign, .writableByAll, .mounted, .served, .special, .dangling:
                 SystemError(code: EPERM, call: description)
             }
         }

@@ -49,7 +49,7 @@ struct ManifestChecking {
             }
         }
         sockets.prepareTrial(of: apps) { [faults, apps, sockets] in
-            report(faults + apps.flatMap { sockets.objections(to: $0) })
+            report(faults + sockets.objections(to: apps))
         }
     }
 

@@ -157,25 +157,30 @@ final class ListeningSockets {
         networks.order(apps.flatMap { orders(for: $0, isTrial: true) }, then: then)
     }
 
-    /// Why sockets of an app that is not installed yet could not be made. Makes each that the app
-    /// does not have, and closes it again; of those of networks, it knows by `prepareTrial`.
-    func objections(to app: InstalledApp) -> [Control.ManifestFault] {
-        let own = Set((table[app.identifier] ?? []).map(\.name))
-        return app.sockets.compactMap { socket in
-            let name = Self.name(of: socket, app)
-            if own.contains(name) { return nil }
-            do throws(SystemError) {
-                if socket.isOfNetwork {
-                    _ = try networks.take(Self.trial(name), socket)
-                } else {
-                    _ = try socket.open()
-                    socket.remove()
+    /// Why sockets of apps that are not installed yet could not be made. Makes each that an app does
+    /// not have, and closes all of them at the end, since two of the apps may want the same; of
+    /// those of networks, it knows by `prepareTrial`.
+    func objections(to apps: [InstalledApp]) -> [Control.ManifestFault] {
+        var faults: [Control.ManifestFault] = []
+        var trials: [(socket: SocketSpecification, descriptor: FileDescriptor)] = []
+        for app in apps {
+            let own = Set((table[app.identifier] ?? []).map(\.name))
+            for socket in app.sockets {
+                let name = Self.name(of: socket, app)
+                if own.contains(name) { continue }
+                do throws(SystemError) {
+                    if socket.isOfNetwork {
+                        _ = try networks.take(Self.trial(name), socket)
+                    } else {
+                        trials.append((socket, try socket.open()))
+                    }
+                } catch {
+                    faults.append(Self.fault(of: socket, app, error))
                 }
-                return nil
-            } catch {
-                return Self.fault(of: socket, app, error)
             }
         }
+        for trial in trials { trial.socket.remove() }
+        return faults
     }
 
     private static func name(of socket: SocketSpecification, _ app: InstalledApp) -> String {

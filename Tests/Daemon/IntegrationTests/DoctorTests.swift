@@ -26,6 +26,33 @@ import Varlink
         #expect(dead["healthy"] == JSONValue.bool(false))
     }
 
+    @Test func `reports an app without its socket, and settings that are not used`() throws {
+        let daemon = try TestDaemon(TestApp("org.example.sleeper", exec: "/bin/sleep 1000"))
+        try daemon.directory.write(
+            "[App]\nExec=/bin/true\n[Socket]\nListenStream=/proc/nowhere/at/all/socket\n",
+            to: "apps/org.example.deaf.app")
+        let client = try daemon.client()
+        _ = try client.reload()
+        let program = try Programs.client
+        let request = ChildRequest(
+            program, arguments: ["greenroomctl", "doctor", "--socket", daemon.socketPath])
+        let report = try Self.text(of: request)
+        #expect(
+            report.contains(
+                "FAILED   \(daemon.appDirectory)/org.example.deaf.app: listening on /proc/"),
+            "\(report)")
+        #expect(report.contains("1 manifest is good"), "\(report)")
+    }
+
+    @Test func `an empty list names the folder of this daemon`() throws {
+        let daemon = try TestDaemon([])
+        let request = ChildRequest(
+            try Programs.client, arguments: ["greenroomctl", "list", "--socket", daemon.socketPath])
+        #expect(
+            try Self.text(of: request)
+                == "No apps are installed. Manifests go to \(daemon.appDirectory).\n")
+    }
+
     private static func text(of request: ChildRequest) throws -> String {
         String(decoding: try run(request).output, as: UTF8.self)
     }

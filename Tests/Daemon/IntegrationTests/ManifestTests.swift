@@ -172,4 +172,89 @@ import Testing
             _ = try client.reload()
         }
     }
+
+    /// A shell command that makes `x.app` with whatever else belongs to it, and whether a reload takes
+    /// it.
+    private static let files: [(command: String, isGood: Bool)] = [
+        (": >x.app", true), ("ln -s /dev/null x.app", true),
+        ("{ printf '\\357\\273\\277'; cat good; } >x.app", true),
+        ("mkfifo x.app", false), ("ln -s nowhere x.app", false), ("mkdir x.app", false),
+        ("cp good x.app; chmod o+w x.app", false),
+        ("cp good x.app; chown 65534 x.app", false),
+        (
+            "cp good x.app; mkdir x.app.d; printf '[App]\\nUser=nobody-of-this-name\\n' >x.app.d/u.conf",
+            false
+        ),
+        (
+            "cp good x.app; mkdir x.app.d; printf '[App]\\nUMask=022\\n' >x.app.d/u.conf; "
+                + "chmod o+w x.app.d/u.conf", false
+        ),
+    ]
+
+    @Test(arguments: files.indices)
+    func `verify says of installed files what a reload says, and a refusal is remembered`(
+        index: Int
+    ) throws {
+        try requireOrSkip(getuid() == 0, "only root can give files away")
+        let (command, isGood) = Self.files[index]
+        let daemon = try TestDaemon(TestApp(Self.good, exec: "/bin/true"))
+        let client = try daemon.client()
+        let name = "org.example.file"
+        let script = """
+            cd \(daemon.appDirectory); printf '[App]\\nExec=/bin/true\\n' >good
+            \(command.replacing("x.app", with: name + ".app"))
+            timeout 20 \(try Programs.client) verify --socket \(daemon.socketPath) \(name).app
+            """
+        let result = try TestSupport.run(
+            ChildRequest("/bin/sh", arguments: ["sh", "-c", script]), mergingErrors: true)
+        let text = String(decoding: result.output, as: UTF8.self)
+        #expect(result.exit == .status(isGood ? 0 : 2), "\(text)")
+        let failed = try client.reload().failed
+        #expect(failed.isEmpty == isGood, "\(failed)")
+        guard !isGood, case .listed(let all) = try client.call(.listAll) else { return }
+        let refusal = all.first { $0.identifier == name }?.refusal
+        #expect(refusal?.code == "manifest_refused", "\(all)")
+        // The same words, apart from advice.
+        let message = try #require(failed.first?.message)
+        #expect(text.contains(message), "\(message): \(text)")
+    }
+
+    @Test func `a check of many manifests finds what two of them have wrong together`() throws {
+        let daemon = try TestDaemon(TestApp(Self.good, exec: "/bin/true"))
+        let folder = daemon.directory.path
+        var texts: [String: String] = [:]
+        for number in 1...20 { texts["org.example.a\(number)"] = "" }
+        texts["org.example.a1"] = "[Socket]\nListenStream=\(folder)/socket\n"
+        texts["org.example.a10"] = texts["org.example.a1"]
+        texts["org.example.a2"] = "[Dependencies]\nAfter=org.example.a9\n"
+        texts["org.example.a9"] = "[Dependencies]\nAfter=org.example.a2\n"
+        texts["org.example.a8"] = "[Sandbox]\nSystemCallFilter=no_such_call\n"
+        for (name, text) in texts {
+            try daemon.directory.write("[App]\nExec=/bin/true\n\(text)", to: "\(name).app")
+        }
+        let script =
+            "cd \(folder); \(try Programs.client) verify --socket \(daemon.socketPath) *.app"
+        let result = try TestSupport.run(
+            ChildRequest("/bin/sh", arguments: ["sh", "-c", script]), mergingErrors: true)
+        let lines = String(decoding: result.output, as: UTF8.self).split(separator: "\n")
+        #expect(result.exit == .status(2))
+        let good = lines.filter { $0.hasSuffix(": good") }.count
+        #expect(good == 16, "\(lines)")
+        for word in ["a2", "a9", "a8", "a10"] {
+            #expect(
+                lines.count { $0.hasPrefix("org.example.\(word).app:") } == 1, "\(word): \(lines)")
+        }
+    }
+
+    @Test func `the name of a template leads to its instances`() throws {
+        let daemon = try TestDaemon(TestApp(Self.good, exec: "/bin/true"))
+        try daemon.directory.write("[App]\nExec=/bin/true\n", to: "apps/org.example.one@.app")
+        let client = try daemon.client()
+        _ = try client.reload()
+        for name in ["org.example.one", "org.example.one@"] {
+            #expect(
+                throws: ControlError.noSuchApp(name, suggestion: "org.example.one@INSTANCE")
+            ) { try client.launch(name) }
+        }
+    }
 }

@@ -25,6 +25,8 @@ private struct FakePatient: Patient {
     }()
     var daemonProcess: Int32? = 7
     var refusedApps: [Control.AppSummary] = []
+    var faults: [Control.ManifestFault] = []
+    func reloadFaults(of files: [CheckedManifest]) -> [Control.ManifestFault] { faults }
     var files: [String: String] = [
         "/proc/sys/kernel/osrelease": "6.12.0\n",
         "/proc/pressure/memory": "some avg10=0.00\n",
@@ -238,6 +240,20 @@ private struct FakePatient: Patient {
                     "configuration", .failure, "reload",
                     {
                         $0.files["/etc/greenroom/greenroom.conf"] = "[Greenroom]\nInstanceLimit=x\n"
+                    }
+                ),
+                (
+                    "configuration", .failure, "reload",
+                    {
+                        guard case .success(var description) = $0.daemon else { return }
+                        description.degraded = [.init(code: "bad_configuration", text: "a pipe")]
+                        $0.daemon = .success(description)
+                    }
+                ),
+                (
+                    "manifests", .failure, "reload",
+                    {
+                        $0.faults = [.init(file: "/x.app", line: 0, column: 0, message: "deaf")]
                     }
                 ),
                 (

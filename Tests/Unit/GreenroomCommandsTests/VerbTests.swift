@@ -147,6 +147,12 @@ import VarlinkTestSupport
         let conf = "\(directory.path)/greenroom.conf"
         #expect(try Verify.parse([conf, "--socket", "/nowhere"]).execute(console) == 2)
         #expect(console.complaints.contains("\(conf):2:"))
+        try directory.write(
+            "[Greenroom]\nControlGroups=root nogroup-of-this-name\n", to: "greenroom.conf")
+        #expect(try Verify.parse([conf, "--socket", "/nowhere"]).execute(console) == 0)
+        #expect(
+            console.complaints.hasSuffix(
+                "\(conf): warning: ControlGroups=nogroup-of-this-name: no such group\n"))
     }
 
     /// In processes of their own: they could wait for ever.
