@@ -24,7 +24,7 @@ extension Lifecycle {
         switch self[id].record.phase {
         case .prewarming: prewarmTimedOut(id)
         case .paused: expire(id)
-        case .toldToGo: goFailed(id)
+        case .toldToGo: goTimedOut(id)
         case .ordered, .starting, .arriving: launchTimedOut(id)
         case .background: backgroundTimeIsOver(id)
         case .freezing, .frozen: wasFrozen(id)
@@ -43,7 +43,7 @@ extension Lifecycle {
 
     mutating func channelLost(_ id: InstanceIdentifier) {
         switch table[id]?.record.phase {
-        case .prewarming, .paused: pausedChannelLost(id)
+        case .prewarming, .paused: pausedChannelLost(id, isOwnDoing: true)
         case .toldToGo: goFailed(id)
         case .ordered, .starting, .arriving, .inactive, .active, .background, .freezing, .frozen,
             .ending, .emptying, .ended, nil:

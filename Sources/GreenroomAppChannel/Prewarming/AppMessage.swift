@@ -50,10 +50,12 @@ public enum AppMessage: Equatable, Sendable {
 /// Why a program cannot be held at its first window: an `errno` with which the library that withholds
 /// windows reports it (`Sources/CWithhold/withhold.h`).
 public enum WithholdingFailure: Int32, Sendable, CaseIterable {
-    /// `EPROTONOSUPPORT`: it draws by Wayland, or without libX11 and libxcb.
+    /// `EPROTONOSUPPORT`: it uses its display in a way in which its windows cannot be withheld.
     case otherDisplay = 93
     /// `EADDRINUSE`: it was about to own a name on a message bus.
     case ownsName = 98
+    /// `EALREADY`: it was about to show an icon in a panel, or a notification.
+    case showsNotice = 114
 }
 
 /// Why an interpreter that was paused after its start does not go on as the launch, but is executed

@@ -95,7 +95,10 @@ extension Lifecycle {
 
     /// A paused instance was told to go and did not start: the launch is given to the next one, or
     /// to a cold one. The caller ends the instance.
-    mutating func relaunch(insteadOf id: InstanceIdentifier) {
+    ///
+    /// - Parameter isDepthToBlame: whether the next prewarm need not wait, because it will not go as
+    ///   deep.
+    mutating func relaunch(insteadOf id: InstanceIdentifier, isDepthToBlame: Bool = false) {
         var pending = self[id].launch
         let record = self[id].record
         pending?.joined = self[id].served.map(\.launchIdentifier)
@@ -106,7 +109,7 @@ extension Lifecycle {
             $0.launchIdentifier = nil
             $0.launchKind = nil
         }
-        prewarmFailed(record.app, .goFailed)
+        if !isDepthToBlame { prewarmFailed(record.app, .goFailed) }
         guard var pending, !pending.waiters.isEmpty || pending.request == .automatic else {
             return wantRefill(of: record.app)
         }
@@ -115,8 +118,8 @@ extension Lifecycle {
         begin(pending, after: .goFailed)
     }
 
-    mutating func goFailed(_ id: InstanceIdentifier) {
-        relaunch(insteadOf: id)
+    mutating func goFailed(_ id: InstanceIdentifier, isDepthToBlame: Bool = false) {
+        relaunch(insteadOf: id, isDepthToBlame: isDepthToBlame)
         end(id, .goFailed, gently: false)
     }
 

@@ -7,7 +7,8 @@
 //   the same in a second environment, or in the app's own
 //                             → the app pauses before main
 //   any of this on the way to the app's first window; or the program cannot be held there, because
-//   it owns a name on a bus, draws in another way, or cannot be frozen
+//   it owns a name on a bus, shows something in another way, or cannot be frozen; or it ends while
+//   it is held, or does not start when it is launched
 //                             → the same, but the app still goes as far as `libraries`
 //   `anewLimit` launches in a row were started anew, or launches are ready no sooner
 //                             → the same, because the depth saves nothing
@@ -52,10 +53,16 @@ public enum DepthFault: UInt8, CaseIterable, Sendable {
     case savesNothing = 7
     /// It was about to own a name on a message bus.
     case ownsName = 8
-    /// It draws in a way in which its windows cannot be withheld.
+    /// It uses its display in a way in which its windows cannot be withheld.
     case otherDisplay = 9
     /// It was held, and its processes could not be frozen.
     case notFrozen = 10
+    /// It was about to show an icon in a panel, or a notification.
+    case showsNotice = 11
+    /// It ended while it was held.
+    case endedHeld = 12
+    /// It was held and launched, and did not show its window in time.
+    case noWindow = 13
 }
 
 /// Why a paused process executed the launch's words instead of going on. Raw values are kept in the
@@ -158,6 +165,24 @@ extension Lifecycle {
         }
         demote(record.app, record, fault)
         // Whoever waits for a prewarm waits for the next one.
+        wantRefill(of: record.app)
+        return true
+    }
+
+    /// A paused instance was told to go and did not say that it has: of a held program nobody has seen
+    /// a window. The launch goes on in another process.
+    mutating func goTimedOut(_ id: InstanceIdentifier) {
+        goFailed(id, isDepthToBlame: demoteHeld(self[id].record, .noWindow))
+    }
+
+    /// A program that was held has failed. From now on it is not held.
+    ///
+    /// - Returns: false if that is not to blame.
+    mutating func demoteHeld(_ record: InstanceRecord, _ fault: DepthFault) -> Bool {
+        guard record.depth == .window, record.state != .prewarming,
+            record.generation == directory[record.app]?.description?.generation
+        else { return false }
+        demote(record.app, record, fault)
         wantRefill(of: record.app)
         return true
     }

@@ -80,6 +80,7 @@ extension Lifecycle {
             case .changesProcess: return misfiredBeyondMain(record, .changesProcess, nil)
             case .ownsName: return misfiredBeyondMain(record, .ownsName, nil)
             case .otherDisplay: return misfiredBeyondMain(record, .otherDisplay, nil)
+            case .showsNotice: return misfiredBeyondMain(record, .showsNotice, nil)
             case .secureExecution: break
             }
         }

@@ -99,10 +99,12 @@ public enum Misfire: Hashable, Sendable {
     /// The app's own program loads no preload library (AT_SECURE in getauxval(3)), so it would run
     /// instead of pausing.
     case secureExecution
-    /// An instance that was to be held at its first window was about to own a name on a bus, or
-    /// draws in a way in which its windows cannot be withheld.
+    /// An instance that was to be held at its first window was about to own a name on a bus, uses
+    /// its display in a way in which its windows cannot be withheld, or was about to show an icon
+    /// in a panel or a notification.
     case ownsName
     case otherDisplay
+    case showsNotice
 
     /// What is remembered of the app. Where only its depth is to blame, that is in `DepthRecord`.
     public enum Kind: UInt8, Sendable {
@@ -116,7 +118,7 @@ public enum Misfire: Hashable, Sendable {
         case .startsPrograms: .startsPrograms
         case .changesProcess: .changesProcess
         case .secureExecution: .secureExecution
-        case .ownsName, .otherDisplay: nil
+        case .ownsName, .otherDisplay, .showsNotice: nil
         }
     }
 }

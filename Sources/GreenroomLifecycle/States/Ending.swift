@@ -90,7 +90,7 @@ extension Lifecycle {
             $0.endReason = reason
             $0.lastState = record.lastState ?? record.state
         }
-        if record.endReason == nil { countExit(record, reason) }
+        if record.endReason == nil { countExit(record, reason, status) }
         judgeState(self[id].record)
         if record.isEmpty { return finish(id) }
         if leavesRest(record) { return answerExit(of: id) }
@@ -134,8 +134,14 @@ extension Lifecycle {
 
     /// The channel of a paused instance closes when it is killed, and that is reported before its
     /// end.
-    mutating func pausedChannelLost(_ id: InstanceIdentifier) {
+    ///
+    /// - Parameter isOwnDoing: whether the instance has closed it, by its end or otherwise. A loss
+    ///   that the next supervisor finds has other causes.
+    mutating func pausedChannelLost(_ id: InstanceIdentifier, isOwnDoing: Bool = false) {
         guard let instance = table[id], let reason = instance.memoryEnd else {
+            if isOwnDoing, let record = table[id]?.record, demoteHeld(record, .endedHeld) {
+                return end(id, .prewarmFailed, gently: false)
+            }
             return prewarmTimedOut(id, .ended)
         }
         countPrewarmEnd(instance.record, reason)
@@ -143,8 +149,14 @@ extension Lifecycle {
     }
 
     /// Counts an end that nobody ordered for or against the app.
-    private mutating func countExit(_ record: InstanceRecord, _ reason: ExitReason) {
-        if record.state.isPrewarm { return countPrewarmEnd(record, reason) }
+    private mutating func countExit(
+        _ record: InstanceRecord, _ reason: ExitReason, _ status: ExitStatus
+    ) {
+        if record.state.isPrewarm {
+            let isOwnDoing = reason == .prewarmFailed && status != .unknown
+            if isOwnDoing, demoteHeld(record, .endedHeld) { return }
+            return countPrewarmEnd(record, reason)
+        }
         if reason.row.isCrash(of: record) { crashed(record.app) }
         if record.state == .launching && reason != .goFailed { launchFailed(record.app) }
     }

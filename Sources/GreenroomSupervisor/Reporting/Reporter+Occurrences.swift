@@ -240,7 +240,8 @@ extension Reporter {
             case .secureExecution:
                 "\(app) loads no preload library (AT_SECURE, getauxval(3)) and would run at each prewarm, "
                     + "which was stopped"
-            case .ownsName, .otherDisplay: "\(app) cannot be held at its first window"
+            case .ownsName, .otherDisplay, .showsNotice:
+                "\(app) cannot be held at its first window"
             }
         log.line(
             app, .warning,

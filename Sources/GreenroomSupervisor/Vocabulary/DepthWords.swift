@@ -46,6 +46,7 @@ extension Misfire {
         switch failure {
         case .otherDisplay: self = .otherDisplay
         case .ownsName: self = .ownsName
+        case .showsNotice: self = .showsNotice
         }
     }
 }
@@ -65,6 +66,9 @@ extension DepthFault {
         case .ownsName: "depth_owns_name"
         case .otherDisplay: "depth_other_display"
         case .notFrozen: "depth_not_frozen"
+        case .showsNotice: "depth_shows_notice"
+        case .endedHeld: "depth_ended_held"
+        case .noWindow: "depth_no_window"
         }
     }
 
@@ -88,9 +92,12 @@ extension DepthFault {
         case .ownsName:
             "it takes a name on a message bus before it has a window, by which others would reach it"
         case .otherDisplay:
-            "it draws by Wayland or without libX11 and libxcb, or grabs the keyboard or the pointer, "
-                + "and cannot be withheld"
+            "it shows something without libX11, libxcb and libwayland or other than as a window, or "
+                + "takes the keyboard, the pointer or a selection, which cannot be withheld"
         case .notFrozen: "its processes cannot be frozen, which needs a cgroup of version 2"
+        case .showsNotice: "it shows an icon in a panel or a notification before it is launched"
+        case .endedHeld: "it ended while its window was held"
+        case .noWindow: "its window did not appear in the time that a launch has to begin"
         }
     }
 
@@ -104,7 +111,8 @@ extension DepthFault {
         case .changesProcess: "its interpreter changes its process when it boots"
         case .startsThreads: "its interpreter starts threads when it boots"
         case .savesNothing: "its launches were ready no sooner"
-        case .ownsName, .otherDisplay, .notFrozen: wordsOfWindow
+        case .ownsName, .otherDisplay, .notFrozen, .showsNotice, .endedHeld, .noWindow:
+            wordsOfWindow
         }
     }
 
@@ -121,7 +129,8 @@ extension DepthFault {
         case .startsThreads: "a library that it opens after main starts threads when it is opened"
         case .savesNothing:
             "its launches were ready no sooner with the libraries open that it opens after main"
-        case .ownsName, .otherDisplay, .notFrozen: wordsOfWindow
+        case .ownsName, .otherDisplay, .notFrozen, .showsNotice, .endedHeld, .noWindow:
+            wordsOfWindow
         }
     }
 }

@@ -36,7 +36,7 @@ import Testing
         #expect(stage.core.instance(second)?.depth == .main)
     }
 
-    @Test(arguments: [Misfire.ownsName, .otherDisplay, .startsPrograms(nil)])
+    @Test(arguments: [Misfire.ownsName, .otherDisplay, .showsNotice, .startsPrograms(nil)])
     func `is not prepared again for a program that cannot be held`(_ misfire: Misfire) throws {
         var stage = Stage(.prewarmed { $0.depth = .window })
         stage.send(.misfired(first, misfire))
@@ -70,6 +70,50 @@ import Testing
         stage.send(.misfired(second, .ownsName))
         #expect(stage.core.depth(of: Stage.app, other) == .main)
         #expect(stage.core.depth(of: Stage.app, Stage.key) == .window)
+    }
+
+    @Test(arguments: [false, true])
+    func `that ends is not held again, and the next prewarm does not wait`(
+        isChannelFirst: Bool
+    ) {
+        var stage = held()
+        stage.send(.frozen(first))
+        if isChannelFirst { stage.send(.channelLost(first)) }
+        stage.die(first, .signaled(11, coreDumped: false))
+        #expect(stage.core.demotion(of: Stage.app)?.fault == .endedHeld)
+        #expect(stage.savedApps[Stage.app]?.prewarmFailures == 0)
+        #expect(stage.savedApps[Stage.app]?.crashes == [])
+        #expect(stage.core.instance(second)?.depth == .main)
+    }
+
+    /// What the next supervisor finds says nothing about the program.
+    @Test func `that is gone with its spawner is held again`() {
+        var stage = held()
+        stage.send(.reconciled(first, found: .nothing))
+        #expect(stage.core.demotion(of: Stage.app) == nil)
+    }
+
+    @Test func `whose window does not appear is launched cold, and not held again`() throws {
+        var stage = held { $0.prewarmCount = 2 }
+        stage.send(.paused(second, byteCount: 1, hasOtherThreads: true))
+        stage.send(.frozen(first))
+        stage.send(.frozen(second))
+        stage.launch()
+        let told = try #require(
+            stage.core.instances(of: Stage.app).first { $0.state == .launching }?.instance)
+        let effects = stage.wait(.seconds(2))
+        #expect(stage.core.demotion(of: Stage.app)?.fault == .noWindow)
+        #expect(stage.savedApps[Stage.app]?.prewarmFailures == 0)
+        #expect(effects.contains(.kill(told)))
+        // The other one is not tried.
+        let isCold = effects.contains {
+            if case .spawn(_, _, .launch) = $0 { true } else { false }
+        }
+        #expect(isCold)
+        #expect(
+            !stage.core.instances(of: Stage.app).contains {
+                $0.depth == .window && $0.state != .terminating
+            })
     }
 
     @Test(arguments: [PrewarmDepth.main, .window])

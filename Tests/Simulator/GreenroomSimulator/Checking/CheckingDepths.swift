@@ -44,18 +44,24 @@ extension Checker {
         try require(saved[id]?.depth != .main, "\(app) was demoted for \(id), which is not deep")
         try require(
             savedApps[app]?.depth.demotion?.fault == fault, "\(app) was demoted without a record")
-        let isCause =
-            switch (fault, event) {
-            case (.ended, .exited), (.ended, .channelLost), (.ended, .reconciled),
-                (.pausedElsewhere, .paused), (.timedOut, .deadlineReached),
-                (.startsPrograms, .misfired), (.startsAnew, .started),
-                (.changesProcess, .misfired), (.startsThreads, .paused),
-                (.savesNothing, .becameReady), (.ownsName, .misfired), (.otherDisplay, .misfired),
-                (.notFrozen, .freezeFailed):
-                true
-            case _: false
-            }
+        let isCause = Self.demotions(by: event).contains(fault)
         try require(isCause, "\(app) was demoted as \(fault) by \(event)")
+    }
+
+    /// What the event may say of a depth.
+    private static func demotions(by event: Event) -> Set<DepthFault> {
+        switch event {
+        case .exited, .channelLost: [.ended, .endedHeld]
+        case .reconciled: [.ended]
+        case .paused: [.pausedElsewhere, .startsThreads]
+        case .deadlineReached: [.timedOut, .noWindow]
+        case .misfired:
+            [.startsPrograms, .changesProcess, .ownsName, .otherDisplay, .showsNotice]
+        case .started: [.startsAnew]
+        case .becameReady: [.savesNothing]
+        case .freezeFailed: [.notFrozen]
+        case _: []
+        }
     }
 
     /// The shell looks at launches from the pool, of apps that may be prewarmed so deep.

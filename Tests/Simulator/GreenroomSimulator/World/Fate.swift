@@ -101,8 +101,8 @@ struct Fate: Sendable {
         libraryCount = deep.below(4)
         deepMisfire = deep.percent(50) ? .startsPrograms(nil) : .changesProcess
         windowMisfire =
-            [.startsPrograms(nil), .ownsName, .otherDisplay][
-                Int(instance.rawValue % 3)]
+            [.startsPrograms(nil), .ownsName, .otherDisplay, .showsNotice][
+                Int(instance.rawValue % 4)]
         anew = deep.percent(40) ? AnewReason.allCases[deep.below(AnewReason.allCases.count)] : nil
         switch deep.below(40) {
         case 0: deepPause = .never
