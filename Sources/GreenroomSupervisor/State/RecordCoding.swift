@@ -100,7 +100,11 @@ extension InstanceRecord {
             isInterrupted = byte & 128 != 0
         }
         if version > 5 {
-            depth = reader.byte().flatMap(PrewarmDepth.init(rawValue:)) ?? .main
+            let known = reader.byte().flatMap(PrewarmDepth.init(rawValue:))
+            // A newer daemon prepares programs in ways that this one does not know, so nobody here
+            // knows what a launch may bring them. What runs already is not concerned.
+            if known == nil, self.state.isPrewarm || progress == .toldToGo { return nil }
+            depth = known ?? .main
             anewReason = reader.optional { $0.byte().flatMap(AnewReason.init(rawValue:)) }
         }
         if version > 6 {

@@ -193,6 +193,30 @@ struct RuntimeStateTests {
         #expect(open().1.damagedCount == 0)
     }
 
+    /// An instance that waits for a launch may have read what a launch brings: nobody knows.
+    @Test(arguments: [ExecutionState.prewarming, .prewarmed, .launching, .active])
+    func `a depth of a newer daemon is not believed, except of what runs`(state: ExecutionState) {
+        defer { memory.deallocate() }
+        var record = record(1, state: state)
+        record.depth = .window
+        if state == .launching { record.progress = .toldToGo }
+        let bytes = UnsafeMutableRawBufferPointer.allocate(
+            byteCount: RecordCoding.capacity, alignment: 8)
+        defer { bytes.deallocate() }
+        bytes.initializeMemory(as: UInt8.self, repeating: 0)
+        var writer = RecordWriter(bytes)
+        record.encode(into: &writer)
+        // Behind it lies the reason of a start anew, of which there is none.
+        let last = bytes.lastIndex { $0 == PrewarmDepth.window.rawValue }!
+        func read() -> InstanceRecord? {
+            var reader = RecordReader(UnsafeRawBufferPointer(bytes))
+            return InstanceRecord(from: &reader)
+        }
+        #expect(read() == record)
+        bytes[last] = 200
+        #expect(read()?.depth == (state == .active ? .main : nil))
+    }
+
     @Test func `a number that cannot be incremented counts as damage`() {
         defer { memory.deallocate() }
         var (state, _) = open()
