@@ -46,6 +46,7 @@ struct launch {
     uint32_t argc;
     uint32_t envc;
     bool sets_command_line;
+    bool brings_more; // descriptors, or a state that its caller has
     uint64_t cookie;
 };
 

@@ -131,6 +131,8 @@ static int check_go(const struct incoming *message, struct argument_memory *memo
 /// Applies a launch. The process cannot return to waiting afterwards, so an error ends it.
 static struct launch accept_launch(struct incoming *message, struct argument_memory *memory) {
     const struct gr_header *header = &message->header;
+    unsigned descriptor_count = message->descriptor_count;
+    if (header->flags & GR_STRINGS_IN_DESCRIPTOR) descriptor_count--;
     int error = descriptors_apply(message);
     if (!error) error = apply_inherited();
     if (error) {
@@ -143,6 +145,7 @@ static struct launch accept_launch(struct incoming *message, struct argument_mem
                            .argc = header->argc,
                            .envc = header->envc,
                            .sets_command_line = (header->flags & GR_SET_COMMAND_LINE) != 0,
+                           .brings_more = inherits || descriptor_count > 0,
                            .cookie = header->cookie};
 }
 

@@ -1,73 +1,28 @@
 /// The other ways to a display or to a message bus, each of which ends a prewarm.
 
+#include "connections.h"
 #include "withhold.h"
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 
-static bool is_wayland(const char *path) {
-    const char *name = strrchr(path, '/');
-    return !strncmp(name ? name + 1 : path, "wayland-", sizeof "wayland-" - 1);
+static bool contains(const void *bytes, size_t size, const char *text, size_t length) {
+    return memmem(bytes, size, text, length) != NULL;
 }
-
-static bool is_x_server(const char *path) {
-    return !strncmp(path, "/tmp/.X11-unix/X", sizeof "/tmp/.X11-unix/X" - 1);
-}
-
-static bool is_port_of_x_server(in_port_t port) {
-    return ntohs(port) >= 6000 && ntohs(port) < 6064;
-}
-
-/// Whether the call comes from libxcb, whose requests are looked at.
-static bool is_xcb(const void *caller) {
-    Dl_info object;
-    if (!dladdr(caller, &object) || !object.dli_fname) return false;
-    const char *name = strrchr(object.dli_fname, '/');
-    return !strncmp(name ? name + 1 : object.dli_fname, "libxcb.so.", sizeof "libxcb.so." - 1);
-}
-
-/// Nothing was sent to that address yet.
-static void check_address(const struct sockaddr *address, socklen_t size, const void *caller) {
-    char path[sizeof(struct sockaddr_un)] = {0};
-    bool is_x = false;
-    if (!address || size < sizeof address->sa_family) return;
-    switch (address->sa_family) {
-    case AF_UNIX: {
-        const char *given = ((const struct sockaddr_un *)(const void *)address)->sun_path;
-        size_t start = offsetof(struct sockaddr_un, sun_path);
-        if (size <= start) return;
-        size_t length = size - start;
-        if (length > sizeof path - 1) length = sizeof path - 1;
-        // An abstract name begins with a NUL.
-        if (*given == 0) given++, length--;
-        memcpy(path, given, length);
-        if (is_wayland(path)) withhold_fail(WITHHOLD_OTHER_DISPLAY);
-        is_x = is_x_server(path);
-        break;
-    }
-    case AF_INET:
-        if (size >= sizeof(struct sockaddr_in))
-            is_x = is_port_of_x_server(((const struct sockaddr_in *)(const void *)address)->sin_port);
-        break;
-    case AF_INET6:
-        if (size >= sizeof(struct sockaddr_in6))
-            is_x =
-                is_port_of_x_server(((const struct sockaddr_in6 *)(const void *)address)->sin6_port);
-        break;
-    }
-    if (is_x && !is_xcb(caller)) withhold_fail(WITHHOLD_OTHER_DISPLAY);
-}
+#define CONTAINS(text) contains(bytes, size, text, sizeof(text) - 1)
 
 /// Messages to a bus are sent with send(2) and sendmsg(2) by libdbus, GLib, sd-bus and what is built
 /// on them. Whoever owns a name is found by others, who then wait for a window that is not shown; and
-/// a program that finds its name taken tells its owner to come forward. So it ends before it asks.
+/// a program that finds its name taken tells its owner to come forward. So it ends before it asks. A
+/// name is not needed for an icon in a panel or for a notification, which would be seen at once. The
+/// name of a call is a string with its length before it and a NUL behind it.
 static void check_bytes(const void *bytes, size_t size) {
-    static const char call[] = "RequestName";
-    if (bytes && memmem(bytes, size, call, sizeof call - 1)) withhold_fail(WITHHOLD_OWNS_NAME);
+    if (!bytes) return;
+    if (CONTAINS("RequestName")) withhold_fail(WITHHOLD_OWNS_NAME);
+    if (CONTAINS("\x1a\0\0\0RegisterStatusNotifierItem") || CONTAINS("\xf\0\0\0AddNotification")
+        || (CONTAINS("\6\0\0\0Notify\0") && CONTAINS("org.freedesktop.Notifications")))
+        withhold_fail(WITHHOLD_IS_NOTICED);
 }
 
 #define REAL(name) static __typeof__(&name) real; \
@@ -77,9 +32,8 @@ EXPORT int connect(int descriptor, const struct sockaddr *address, socklen_t siz
     REAL(connect);
     int result = real(descriptor, address, size);
     int error = errno;
-    // GTK looks for a Wayland compositor first, and uses an X server if there is none.
     if ((result == 0 || error == EINPROGRESS) && withhold_is_on())
-        check_address(address, size, __builtin_return_address(0));
+        connections_note(descriptor, address, size, __builtin_return_address(0));
     errno = error;
     return result;
 }

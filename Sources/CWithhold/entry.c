@@ -14,11 +14,20 @@
 static bool is_prewarmed;
 static int owner; // a fork of the prewarmed process is not prewarmed
 static int argument_count;
+static uint64_t command_digest;
 
 static const ElfW(auxv_t) * auxiliary_vector(char **environment) {
     while (*environment) environment++;
     return (const ElfW(auxv_t) *)(environment + 1);
 }
+
+/// FNV-1a, of strings that lie one after the other.
+static uint64_t add_to_digest(uint64_t digest, const char *string) {
+    do digest = (digest ^ (unsigned char)*string) * 0x100000001b3;
+    while (*string++);
+    return digest;
+}
+#define EMPTY_DIGEST 0xcbf29ce484222325
 
 /// A script's process runs its interpreters in turn, and only the last of them is the program.
 __attribute__((constructor)) static void begin(int argc, char **argv, char **environment) {
@@ -29,6 +38,8 @@ __attribute__((constructor)) static void begin(int argc, char **argv, char **env
     traces_scrub(environment, symbols_own_path(), false);
     owner = sys_getpid();
     argument_count = argc;
+    command_digest = EMPTY_DIGEST;
+    for (int i = 0; i < argc; i++) command_digest = add_to_digest(command_digest, argv[i]);
     is_prewarmed = true;
 }
 
@@ -40,6 +51,15 @@ bool withhold_is_on(void) {
 
 int withhold_argument_count(void) {
     return argument_count;
+}
+
+bool withhold_has_command(const char *strings, uint32_t count) {
+    uint64_t digest = EMPTY_DIGEST;
+    for (uint32_t i = 0; i < count; i++) {
+        digest = add_to_digest(digest, strings);
+        while (*strings++) {}
+    }
+    return count == (uint32_t)argument_count && digest == command_digest;
 }
 
 void withhold_end(void) {

@@ -3,6 +3,7 @@
 #include "../CPrewarm/channel.h"
 #include "../CPrewarm/pause.h"
 #include "../CPrewarm/system.h"
+#include "connections.h"
 #include "withhold.h"
 
 #include <pthread.h>
@@ -49,25 +50,46 @@ static void await_rest(void) {
 }
 
 static bool show(const struct held_window *windows, size_t count, void *launch) {
-    return server_show(windows, count, variable(launch, "DESKTOP_STARTUP_ID"));
+    const char *identifier = variable(launch, "DESKTOP_STARTUP_ID");
+    const char *token = variable(launch, "XDG_ACTIVATION_TOKEN");
+    bool has_windows = false, has_surfaces = false;
+    for (size_t i = 0; i < count; i++) {
+        if (windows[i].is_surface) {
+            if (!surfaces_show(windows[i].id, token)) return false;
+            has_surfaces = true;
+        } else {
+            server_show(windows[i].id, windows[i].is_raised, windows[i].is_main, identifier);
+            messages_send(windows[i].id, server_send);
+            has_windows = true;
+        }
+    }
+    return (!has_windows || server_finish(identifier)) && (!has_surfaces || surfaces_finish());
 }
 
 static void *wait_for_launch(void *nothing) {
-    // What the program has done up to here it has done with a connection to this server.
-    if (!server_reach()) withhold_fail(WITHHOLD_OTHER_DISPLAY);
+    bool has_server = false;
     do {
         windows_await_first();
+        // What the program has done up to here it has done with a connection to this server.
+        if (!has_server && windows_need_server()) {
+            if (!server_reach()) withhold_fail(WITHHOLD_OTHER_DISPLAY);
+            has_server = true;
+        }
         await_rest();
-    } while (!windows_are_held());
+    } while (!windows_are_held() || (windows_need_server() && !has_server));
+    connections_check();
     struct launch launch = pause_until_launch(GR_PAUSED_BY_CALL, withhold_argument_count());
-    if (!windows_release(show, &launch)) {
+    // A daemon of an earlier version does not know that the program has read its words already.
+    bool is_right =
+        !launch.brings_more && withhold_has_command(launch.memory.strings, launch.argc);
+    if (!is_right || !windows_release(show, &launch)) {
         // The daemon starts the program in another process.
         channel_send_error(ENXIO, launch.cookie);
         sys_exit(0);
     }
     report_start(launch.cookie, 0);
     sys_unmap(launch.memory.strings, launch.memory.mapped);
-    server_leave();
+    if (has_server) server_leave();
     return nothing;
 }
 

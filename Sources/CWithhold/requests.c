@@ -3,14 +3,11 @@
 /// Every toolkit calls these: GTK and Xt those of libX11, Qt those of libxcb. They are declared here,
 /// so that the library needs no header of either to be built, and neither of them to be loaded.
 
-#include "withhold.h"
+#include "grabs.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
-
-#define FUNCTION(library, name) static __typeof__(&name) real; \
-    if (!real) real = (__typeof__(&name))function_of(library, #name)
 
 // MARK: libX11
 
@@ -36,7 +33,6 @@ int XQueryTree(Display *, unsigned long, unsigned long *, unsigned long *, unsig
                unsigned *);
 int XFree(void *);
 int XConnectionNumber(Display *);
-int XFlush(Display *);
 int XUnmapWindow(Display *, unsigned long);
 
 /// Whether the window is a child of the root that can be seen.
@@ -130,63 +126,22 @@ EXPORT int XReparentWindow(Display *display, unsigned long window, unsigned long
     return result;
 }
 
-// A program that is frozen must not have what others wait for.
-
-EXPORT int XGrabServer(Display *display);
-EXPORT int XGrabServer(Display *display) {
-    FUNCTION(LIBX11, XGrabServer);
-    if (withhold_is_on()) withhold_note_server_grab(1);
-    return real(display);
-}
-
-EXPORT int XUngrabServer(Display *display);
-EXPORT int XUngrabServer(Display *display) {
-    FUNCTION(LIBX11, XUngrabServer);
-    int result = real(display);
-    static __typeof__(&XFlush) flush;
-    if (!flush) flush = (__typeof__(flush))function_of(LIBX11, "XFlush");
-    if (withhold_is_on() && flush) {
-        flush(display);
-        withhold_note_server_grab(-1);
-    }
-    return result;
-}
-
-EXPORT int XGrabPointer(Display *, unsigned long, int, unsigned, int, int, unsigned long,
-                        unsigned long, unsigned long);
-EXPORT int XGrabPointer(Display *display, unsigned long window, int owner, unsigned mask, int pointer,
-                        int keyboard, unsigned long confine, unsigned long cursor,
-                        unsigned long time) {
-    FUNCTION(LIBX11, XGrabPointer);
-    if (withhold_is_on()) withhold_fail(WITHHOLD_OTHER_DISPLAY);
-    return real(display, window, owner, mask, pointer, keyboard, confine, cursor, time);
-}
-
-EXPORT int XGrabKeyboard(Display *, unsigned long, int, int, int, unsigned long);
-EXPORT int XGrabKeyboard(Display *display, unsigned long window, int owner, int pointer, int keyboard,
-                         unsigned long time) {
-    FUNCTION(LIBX11, XGrabKeyboard);
-    if (withhold_is_on()) withhold_fail(WITHHOLD_OTHER_DISPLAY);
-    return real(display, window, owner, pointer, keyboard, time);
-}
-
-EXPORT int XGrabKey(Display *, int, unsigned, unsigned long, int, int, int);
-EXPORT int XGrabKey(Display *display, int code, unsigned modifiers, unsigned long window, int owner,
-                    int pointer, int keyboard) {
-    FUNCTION(LIBX11, XGrabKey);
-    if (withhold_is_on()) withhold_fail(WITHHOLD_OTHER_DISPLAY);
-    return real(display, code, modifiers, window, owner, pointer, keyboard);
+/// It shows the windows within another one.
+EXPORT int XMapSubwindows(Display *display, unsigned long window);
+EXPORT int XMapSubwindows(Display *display, unsigned long window) {
+    FUNCTION(LIBX11, XMapSubwindows);
+    if (withhold_is_on() && is_root(display, window)) withhold_fail(WITHHOLD_OTHER_DISPLAY);
+    return real(display, window);
 }
 
 // MARK: libxcb
 
 typedef struct {
-    unsigned sequence;
-} cookie;
-
-typedef struct {
     size_t count;
-    void *extension;
+    const struct {
+        const char *name;
+        int number;
+    } *extension;
     uint8_t opcode;
     uint8_t is_void;
 } protocol_request;
@@ -225,6 +180,17 @@ static bool is_top_level_of(xcb_connection_t *connection, uint32_t window, bool 
     free(attributes);
     free(tree);
     return is_top;
+}
+
+static bool is_root_of(xcb_connection_t *connection, uint32_t window) {
+    static __typeof__(&xcb_query_tree) ask;
+    static __typeof__(&xcb_query_tree_reply) reply;
+    if (!ask) ask = (__typeof__(ask))function_of(LIBXCB, "xcb_query_tree");
+    if (!reply) reply = (__typeof__(reply))function_of(LIBXCB, "xcb_query_tree_reply");
+    unsigned char *tree = ask && reply ? reply(connection, ask(connection, window), NULL) : NULL;
+    bool is_root = tree && word(tree, 8) == window;
+    free(tree);
+    return is_root;
 }
 
 static bool is_held_by(xcb_connection_t *connection, uint32_t window) {
@@ -287,26 +253,70 @@ DROPPING(xcb_destroy_window_checked)
 REPARENTING(xcb_reparent_window)
 REPARENTING(xcb_reparent_window_checked)
 
-#define MAP_WINDOW 8
-#define UNMAP_WINDOW 10
+#define MAPPING_PARTS(name) \
+    EXPORT cookie name(xcb_connection_t *connection, uint32_t window); \
+    EXPORT cookie name(xcb_connection_t *connection, uint32_t window) { \
+        FUNCTION(LIBXCB, name); \
+        if (withhold_is_on() && is_root_of(connection, window)) \
+            withhold_fail(WITHHOLD_OTHER_DISPLAY); \
+        return real(connection, window); \
+    }
+
+MAPPING_PARTS(xcb_map_subwindows)
+MAPPING_PARTS(xcb_map_subwindows_checked)
+
+#define SENDING_EVENTS(name, instead) \
+    EXPORT cookie name(xcb_connection_t *connection, uint8_t propagates, uint32_t window, \
+                       uint32_t mask, const char *event); \
+    EXPORT cookie name(xcb_connection_t *connection, uint8_t propagates, uint32_t window, \
+                       uint32_t mask, const char *event) { \
+        FUNCTION(LIBXCB, name); \
+        if (withhold_is_on() && !is_own_connection(connection) \
+            && messages_withhold(connection, window, mask, event)) \
+            return instead(connection); \
+        return real(connection, propagates, window, mask, event); \
+    }
+
+SENDING_EVENTS(xcb_send_event, nothing)
+SENDING_EVENTS(xcb_send_event_checked, nothing_checked)
+
 #define DESTROY_WINDOW 4
+#define MAP_WINDOW 8
+#define MAP_SUBWINDOWS 9
+#define UNMAP_WINDOW 10
+#define SET_SELECTION_OWNER 22
+#define SEND_EVENT 25
 #define GRAB_POINTER 26
+#define GRAB_BUTTON 28
 #define GRAB_KEYBOARD 31
 #define GRAB_KEY 33
 #define GRAB_SERVER 36
 #define UNGRAB_SERVER 37
+#define SEND_EVENT_SIZE 44
 #define RAW 4 // XCB_REQUEST_RAW: the request brings its opcode itself
 #define CHECKED 1
 
+/// Of the extension for input devices (XI and XI2). In a raw request nobody knows its number.
+static bool is_grab_of_device(const protocol_request *request) {
+    enum { GRAB_DEVICE = 13, GRAB_DEVICE_KEY = 15, XI_GRAB_DEVICE = 51, XI_PASSIVE_GRAB = 54 };
+    if (strcmp(request->extension->name, "XInputExtension") != 0) return false;
+    return request->opcode == GRAB_DEVICE || request->opcode == GRAB_DEVICE_KEY
+        || request->opcode == XI_GRAB_DEVICE || request->opcode == XI_PASSIVE_GRAB;
+}
+
 /// Programs that make their requests themselves (Chromium) send them by these, and so do libxcb's own
-/// functions. Returns whether the
-/// request is withheld.
+/// functions. Returns whether the request is withheld.
 static bool is_withheld(xcb_connection_t *connection, int flags, const struct iovec *parts,
                         const protocol_request *request) {
     if (!withhold_is_on() || is_own_connection(connection)) return false;
-    if (!parts || !request || !request->count || request->extension) return false;
+    if (!parts || !request || !request->count) return false;
+    if (request->extension) {
+        if (!(flags & RAW) && is_grab_of_device(request)) withhold_fail(WITHHOLD_OTHER_DISPLAY);
+        return false;
+    }
     const unsigned char *bytes = parts[0].iov_base;
-    if (!bytes || parts[0].iov_len < 4) return false;
+    size_t size = parts[0].iov_len;
+    if (!bytes || size < 4) return false;
     uint8_t opcode = flags & RAW ? bytes[0] : request->opcode;
     switch (opcode) {
     case GRAB_POINTER:
@@ -316,11 +326,22 @@ static bool is_withheld(xcb_connection_t *connection, int flags, const struct io
     case GRAB_SERVER: withhold_note_server_grab(1); return false;
     case UNGRAB_SERVER: withhold_note_server_grab(-1); return false;
     }
-    if (parts[0].iov_len < 8) return false;
+    if (size < 8) return false;
+    uint32_t window = word(bytes, 4);
     switch (opcode) {
-    case MAP_WINDOW: return is_held_by(connection, word(bytes, 4));
+    case MAP_WINDOW: return is_held_by(connection, window);
     case UNMAP_WINDOW:
-    case DESTROY_WINDOW: windows_drop(word(bytes, 4)); return false;
+    case DESTROY_WINDOW: windows_drop(window); return false;
+    case SET_SELECTION_OWNER:
+        if (window) withhold_fail(WITHHOLD_OTHER_DISPLAY);
+        return false;
+    case MAP_SUBWINDOWS:
+    case GRAB_BUTTON:
+        if (is_root_of(connection, window)) withhold_fail(WITHHOLD_OTHER_DISPLAY);
+        return false;
+    case SEND_EVENT:
+        return size >= SEND_EVENT_SIZE
+            && messages_withhold(connection, window, word(bytes, 8), bytes + 12);
     default: return false;
     }
 }
@@ -362,6 +383,7 @@ SENDING_DESCRIPTORS(xcb_send_request_with_fds64, uint64_t)
 
 /// The function in place of a library's, if that library is loaded and has it.
 void *withholding_function(const char *name) {
+    if (!strncmp(name, "wl_", 3)) return withholding_function_of_wayland(name);
     if (name[0] != 'X' && strncmp(name, "xcb_", 4)) return NULL;
     static const struct {
         const char *name, *library;
@@ -373,13 +395,28 @@ void *withholding_function(const char *name) {
         WITHHELD(LIBX11, XWithdrawWindow),
         WITHHELD(LIBX11, XDestroyWindow),
         WITHHELD(LIBX11, XReparentWindow),
+        WITHHELD(LIBX11, XMapSubwindows),
+        WITHHELD(LIBX11, XSendEvent),
+        WITHHELD(LIBX11, XIconifyWindow),
+        WITHHELD(LIBX11, XSetSelectionOwner),
         WITHHELD(LIBX11, XGrabServer),
         WITHHELD(LIBX11, XUngrabServer),
         WITHHELD(LIBX11, XGrabPointer),
         WITHHELD(LIBX11, XGrabKeyboard),
         WITHHELD(LIBX11, XGrabKey),
+        WITHHELD(LIBX11, XGrabButton),
+        WITHHELD(LIBXI, XGrabDevice),
+        WITHHELD(LIBXI, XGrabDeviceKey),
+        WITHHELD(LIBXI, XIGrabDevice),
+        WITHHELD(LIBXI, XIGrabButton),
+        WITHHELD(LIBXI, XIGrabKeycode),
+        WITHHELD(LIBXI, XIGrabTouchBegin),
         WITHHELD(LIBXCB, xcb_map_window),
         WITHHELD(LIBXCB, xcb_map_window_checked),
+        WITHHELD(LIBXCB, xcb_map_subwindows),
+        WITHHELD(LIBXCB, xcb_map_subwindows_checked),
+        WITHHELD(LIBXCB, xcb_send_event),
+        WITHHELD(LIBXCB, xcb_send_event_checked),
         WITHHELD(LIBXCB, xcb_unmap_window),
         WITHHELD(LIBXCB, xcb_unmap_window_checked),
         WITHHELD(LIBXCB, xcb_destroy_window),

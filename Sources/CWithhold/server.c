@@ -14,9 +14,11 @@ bool is_own_connection(const xcb_connection_t *connection) {
     return connection && connection == atomic_load(&own);
 }
 
+/// Of xcb_setup_roots_iterator(3). A screen begins with its root window.
 typedef struct {
-    unsigned sequence;
-} cookie;
+    uint32_t *screen;
+    int left, index;
+} screens;
 
 static struct {
     xcb_connection_t *(*connect)(const char *, int *);
@@ -31,6 +33,13 @@ static struct {
     void *(*intern_reply)(xcb_connection_t *, cookie, void **);
     cookie (*focus)(xcb_connection_t *);
     void *(*focus_reply)(xcb_connection_t *, cookie, void **);
+    cookie (*send)(xcb_connection_t *, uint8_t, uint32_t, uint32_t, const void *);
+    uint32_t (*generate)(xcb_connection_t *);
+    cookie (*create)(xcb_connection_t *, uint8_t, uint32_t, uint32_t, int16_t, int16_t, uint16_t,
+                     uint16_t, uint16_t, uint16_t, uint32_t, uint32_t, const void *);
+    const void *(*setup)(xcb_connection_t *);
+    screens (*screens_of)(const void *);
+    void (*next)(screens *);
     void (*disconnect)(xcb_connection_t *);
 } xcb;
 
@@ -50,6 +59,12 @@ static bool find_functions(void) {
         {"xcb_intern_atom_reply", &xcb.intern_reply},
         {"xcb_get_input_focus", &xcb.focus},
         {"xcb_get_input_focus_reply", &xcb.focus_reply},
+        {"xcb_send_event", &xcb.send},
+        {"xcb_generate_id", &xcb.generate},
+        {"xcb_create_window", &xcb.create},
+        {"xcb_get_setup", &xcb.setup},
+        {"xcb_setup_roots_iterator", &xcb.screens_of},
+        {"xcb_screen_next", &xcb.next},
         {"xcb_disconnect", &xcb.disconnect},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -84,7 +99,7 @@ bool is_own_server(int server) {
         && !memcmp(&address.bytes, &first_server.bytes, address.size);
 }
 
-static uint32_t startup_id, user_time, utf8;
+static uint32_t startup_id, user_time, utf8, info, info_begin;
 
 static uint32_t atom(const char *name) {
     cookie asked = xcb.intern(own, 0, (uint16_t)strlen(name), name);
@@ -111,7 +126,9 @@ bool server_reach(void) {
     startup_id = atom("_NET_STARTUP_ID");
     user_time = atom("_NET_WM_USER_TIME");
     utf8 = atom("UTF8_STRING");
-    return startup_id && user_time && utf8;
+    info = atom("_NET_STARTUP_INFO");
+    info_begin = atom("_NET_STARTUP_INFO_BEGIN");
+    return startup_id && user_time && utf8 && info && info_begin;
 }
 
 // MARK: Showing
@@ -131,19 +148,61 @@ static bool time_of(const char *identifier, uint32_t *time) {
 #define STACK_MODE 64
 #define ABOVE 0
 
-bool server_show(const struct held_window *windows, size_t count, const char *identifier) {
-    uint32_t time;
-    for (size_t i = 0; i < count; i++) {
-        uint32_t window = windows[i].id, above = ABOVE;
-        if (identifier && *identifier && windows[i].is_main) {
-            xcb.change(own, REPLACE, window, startup_id, utf8, 8, (uint32_t)strlen(identifier),
-                       identifier);
-            if (time_of(identifier, &time))
-                xcb.change(own, REPLACE, window, user_time, CARDINAL, 32, 1, &time);
-        }
-        if (windows[i].is_raised) xcb.configure(own, window, STACK_MODE, &above);
-        xcb.map(own, window);
+void server_send(uint32_t window, uint32_t mask, const void *event) {
+    if (own) xcb.send(own, 0, window, mask, event);
+}
+
+void server_show(uint32_t window, bool is_raised, bool is_main, const char *identifier) {
+    uint32_t time, above = ABOVE;
+    if (!own) return;
+    if (identifier && *identifier && is_main) {
+        xcb.change(own, REPLACE, window, startup_id, utf8, 8, (uint32_t)strlen(identifier),
+                   identifier);
+        if (time_of(identifier, &time))
+            xcb.change(own, REPLACE, window, user_time, CARDINAL, 32, 1, &time);
     }
+    if (is_raised) xcb.configure(own, window, STACK_MODE, &above);
+    xcb.map(own, window);
+}
+
+#define CLIENT_MESSAGE 33
+#define PROPERTY_CHANGE_MASK (1 << 22)
+#define INPUT_ONLY 2
+#define CHUNK_SIZE 20
+/// Identifiers are shorter. A longer one is not announced.
+#define ANNOUNCEMENT_SIZE 1024
+
+/// Says to everybody who shows that a program is being started that it has been: a toolkit would, and
+/// it has no identifier of this launch. The message goes out in pieces (the Startup Notification
+/// Protocol), whose sender is a window.
+static void announce_end(const char *identifier) {
+    char text[ANNOUNCEMENT_SIZE] = "remove: ID=\"";
+    size_t length = strlen(text);
+    for (; *identifier; identifier++) {
+        if (length + 4 > sizeof text) return;
+        if (*identifier == '"' || *identifier == '\\') text[length++] = '\\';
+        text[length++] = *identifier;
+    }
+    text[length++] = '"';
+    text[length++] = 0;
+    for (screens at = xcb.screens_of(xcb.setup(own)); at.left > 0; xcb.next(&at)) {
+        uint32_t root = *at.screen, sender = xcb.generate(own);
+        xcb.create(own, 0, sender, root, -1, -1, 1, 1, 0, INPUT_ONLY, 0, 0, NULL);
+        for (size_t sent = 0; sent < length; sent += CHUNK_SIZE) {
+            unsigned char event[EVENT_SIZE] = {CLIENT_MESSAGE, 8};
+            uint32_t type = sent == 0 ? info_begin : info;
+            memcpy(event + 4, &sender, sizeof sender);
+            memcpy(event + 8, &type, sizeof type);
+            memcpy(event + 12, text + sent,
+                   length - sent < CHUNK_SIZE ? length - sent : CHUNK_SIZE);
+            server_send(root, PROPERTY_CHANGE_MASK, event);
+        }
+    }
+}
+
+bool server_finish(const char *identifier) {
+    if (!own) return false;
+    if (identifier && *identifier) announce_end(identifier);
     return xcb.flush(own) > 0 && is_done();
 }
 

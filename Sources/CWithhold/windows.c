@@ -1,13 +1,10 @@
-/// The windows that the program has mapped and nobody sees.
+/// The windows that the program has shown and nobody sees.
 
 #include "withhold.h"
 
 #include <pthread.h>
 
-/// More top-level windows than any program shows at its start. One with more is not held.
-#define WINDOW_LIMIT 64
-
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static pthread_cond_t first = PTHREAD_COND_INITIALIZER;
 static struct held_window windows[WINDOW_LIMIT];
 static size_t count;
@@ -19,59 +16,106 @@ static bool has_main(void) {
     return false;
 }
 
-enum held windows_hold(int server, uint32_t window, bool is_raised, bool is_main) {
-    bool begins = false;
+void windows_lock(void) {
     pthread_mutex_lock(&mutex);
+}
+
+void windows_unlock(void) {
+    pthread_mutex_unlock(&mutex);
+}
+
+/// The window's place in the list, which is its end if it is not held.
+static size_t place_of(uint32_t id, bool is_surface) {
+    size_t i = 0;
+    while (i < count && (windows[i].id != id || windows[i].is_surface != is_surface)) i++;
+    return i;
+}
+
+static enum held hold(struct held_window window, int server) {
+    bool begins = false;
+    windows_lock();
     bool is_on = withhold_is_on();
     if (is_on) {
-        size_t i = 0;
-        while (i < count && windows[i].id != window) i++;
-        if (i == WINDOW_LIMIT || !is_own_server(server)) withhold_fail(WITHHOLD_OTHER_DISPLAY);
-        if (i == count) windows[count++] = (struct held_window){.id = window};
-        windows[i].is_raised |= is_raised;
-        windows[i].is_main |= is_main;
-        begins = is_main && !has_begun;
+        size_t i = place_of(window.id, window.is_surface);
+        if (i == WINDOW_LIMIT || (!window.is_surface && !is_own_server(server)))
+            withhold_fail(WITHHOLD_OTHER_DISPLAY);
+        if (i == count) {
+            windows[count++] = window;
+        } else {
+            windows[i].is_raised |= window.is_raised;
+            windows[i].is_main |= window.is_main;
+        }
+        begins = window.is_main && !has_begun;
         has_begun |= begins;
         pthread_cond_signal(&first);
     }
-    pthread_mutex_unlock(&mutex);
+    windows_unlock();
     return begins ? HELD_AS_FIRST : is_on ? HELD : NOT_HELD;
 }
 
-bool windows_drop(uint32_t window) {
+enum held windows_hold(int server, uint32_t window, bool is_raised, bool is_main) {
+    return hold((struct held_window){.id = window, .is_raised = is_raised, .is_main = is_main},
+                server);
+}
+
+enum held windows_hold_surface(uint32_t surface) {
+    return hold((struct held_window){.id = surface, .is_surface = true, .is_main = true}, -1);
+}
+
+static bool drop(uint32_t id, bool is_surface) {
     if (!withhold_is_on()) return false;
-    bool was_held = false;
-    pthread_mutex_lock(&mutex);
-    for (size_t i = 0; i < count && withhold_is_on(); i++) {
-        if (windows[i].id != window) continue;
-        was_held = true;
-        count--;
-        for (; i < count; i++) windows[i] = windows[i + 1];
-    }
-    pthread_mutex_unlock(&mutex);
+    windows_lock();
+    size_t i = place_of(id, is_surface);
+    bool was_held = withhold_is_on() && i < count;
+    if (was_held)
+        for (count--; i < count; i++) windows[i] = windows[i + 1];
+    windows_unlock();
     return was_held;
 }
 
+bool windows_drop(uint32_t window) {
+    return drop(window, false);
+}
+
+bool windows_drop_surface(uint32_t surface) {
+    return drop(surface, true);
+}
+
+bool windows_have(uint32_t window) {
+    windows_lock();
+    bool has = withhold_is_on() && place_of(window, false) < count;
+    windows_unlock();
+    return has;
+}
+
 void windows_await_first(void) {
-    pthread_mutex_lock(&mutex);
+    windows_lock();
     while (!has_main()) pthread_cond_wait(&first, &mutex);
-    pthread_mutex_unlock(&mutex);
+    windows_unlock();
 }
 
 bool windows_are_held(void) {
-    pthread_mutex_lock(&mutex);
+    windows_lock();
     bool are_held = has_main();
-    pthread_mutex_unlock(&mutex);
+    windows_unlock();
     return are_held;
+}
+
+bool windows_need_server(void) {
+    bool need_server = false;
+    windows_lock();
+    for (size_t i = 0; i < count; i++) need_server |= !windows[i].is_surface;
+    windows_unlock();
+    return need_server;
 }
 
 /// The program may unmap a window at this moment. It waits for the mutex, so that its request comes
 /// after that which maps the window.
 bool windows_release(bool (*show)(const struct held_window *windows, size_t count, void *context),
                      void *context) {
-    pthread_mutex_lock(&mutex);
+    windows_lock();
     bool is_shown = has_main() && show(windows, count, context);
     withhold_end();
-    pthread_mutex_unlock(&mutex);
+    windows_unlock();
     return is_shown;
 }

@@ -2,10 +2,11 @@
 ///
 /// It is preloaded into a program that is prewarmed to its first window (Depth=window), instead of
 /// the preload shim, and has the shim's channel and its end of the conversation. The program runs
-/// its main, and into its main loop; each top-level window that it maps is noted and not mapped.
+/// its main, and into its main loop; each top-level window that it shows is noted and not shown.
 /// When the program has come to rest, a thread of the library reports the pause. At the launch that
-/// thread maps the windows in their order, with a connection of its own to the X server, and
-/// reports STARTED. From then on the library does nothing.
+/// thread shows the windows in their order, and reports STARTED: with a connection of its own to the
+/// X server, or by the commits that the program made to a Wayland compositor. From then on the
+/// library does nothing.
 ///
 /// Whatever could show something earlier, or could be noticed by somebody else, ends the process
 /// instead (`withhold_fail`), and so does the loss of the channel. Nothing was shown by then.
@@ -18,9 +19,14 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/// A connection of libxcb, a display of libX11.
+/// A connection of libxcb, and a display of libX11.
 typedef struct xcb_connection_t xcb_connection_t;
 typedef struct _XDisplay Display;
+
+/// xcb_void_cookie_t and the others, which have the same form.
+typedef struct {
+    unsigned sequence;
+} cookie;
 
 // MARK: The process (entry.c)
 
@@ -33,14 +39,19 @@ bool withhold_is_on(void);
 enum withhold_failure {
     WITHHOLD_OTHER_DISPLAY = 93, // EPROTONOSUPPORT: uses the display in a way that is not withheld
     WITHHOLD_OWNS_NAME = 98,     // EADDRINUSE: is about to own a name on a message bus
+    WITHHOLD_IS_NOTICED = 114,   // EALREADY: is about to show an icon in a panel, or a notification
 };
 __attribute__((noreturn)) void withhold_fail(enum withhold_failure reason);
 
 /// A function of the program's libraries, but not of this one; null if it is not loaded.
 void *function_of(const char *library, const char *name);
 void *function_of_libc(const char *name);
+/// Makes `real` the library's function of that name.
+#define FUNCTION(library, name) static __typeof__(&name) real; \
+    if (!real) real = (__typeof__(&name))function_of(library, #name)
 #define LIBX11 "libX11.so.6"
 #define LIBXCB "libxcb.so.1"
+#define LIBWAYLAND "libwayland-client.so.0"
 
 /// The program begins or ends to have the X server to itself. One that does is not at rest: frozen, it
 /// would keep every other client waiting.
@@ -52,13 +63,10 @@ void withhold_end(void);
 
 int withhold_argument_count(void);
 
-// MARK: The X server (server.c)
+/// Whether the words, which lie one after the other, are those with which the program was started.
+bool withhold_has_command(const char *strings, uint32_t count);
 
-struct held_window {
-    uint32_t id;
-    bool is_raised;
-    bool is_main; // the window manager manages it
-};
+// MARK: The X server (server.c)
 
 /// Connects to the server of the program's windows. Returns false if that fails, or if DISPLAY names
 /// another server.
@@ -70,13 +78,38 @@ bool is_own_server(int server);
 /// The connection with which windows are shown: its requests are not looked at.
 bool is_own_connection(const xcb_connection_t *connection);
 
-/// Maps the windows, and returns when the server has done so. They belong to the launch with that
-/// identifier (DESKTOP_STARTUP_ID), unless it is null or empty.
-bool server_show(const struct held_window *windows, size_t count, const char *identifier);
+/// Maps the window. It belongs to the launch with that identifier (DESKTOP_STARTUP_ID), unless it is
+/// null or empty.
+void server_show(uint32_t window, bool is_raised, bool is_main, const char *identifier);
+
+/// Sends the event to that window (XSendEvent(3)).
+void server_send(uint32_t window, uint32_t mask, const void *event);
+
+/// Returns when the server has done what it was sent. The launch is over.
+bool server_finish(const char *identifier);
 
 void server_leave(void);
 
+// MARK: The Wayland compositor (surfaces.c)
+
+/// Sends what the program has sent for the surface, and was withheld. It is activated with that token
+/// (XDG_ACTIVATION_TOKEN), unless it is null or empty.
+bool surfaces_show(uint32_t surface, const char *token);
+
+/// Returns when the compositor has taken what it was sent.
+bool surfaces_finish(void);
+
 // MARK: The windows (windows.c)
+
+/// More top-level windows than any program shows at its start. One with more is not held.
+#define WINDOW_LIMIT 64
+
+struct held_window {
+    uint32_t id;     // of the window in the X server, or of the surface in the Wayland connection
+    bool is_surface;
+    bool is_raised;
+    bool is_main;    // the window manager manages it
+};
 
 enum held {
     NOT_HELD,
@@ -96,9 +129,23 @@ enum held windows_hold(int server, uint32_t window, bool is_raised, bool is_main
 /// whether it was held.
 bool windows_drop(uint32_t window);
 
+/// The same of the windows of a Wayland client, which are always the window manager's.
+enum held windows_hold_surface(uint32_t surface);
+bool windows_drop_surface(uint32_t surface);
+
+/// Whether the window of the X server is held.
+bool windows_have(uint32_t window);
+
+/// Nothing is shown between these two. A thread may lock several times.
+void windows_lock(void);
+void windows_unlock(void);
+
 /// Waits until the program holds a window.
 void windows_await_first(void);
 bool windows_are_held(void);
+
+/// Whether one of them is a window of the X server.
+bool windows_need_server(void);
 
 /// Calls `show` with all windows that are held, and ends the withholding. Returns false if there is
 /// none, or if `show` does.
@@ -111,9 +158,26 @@ bool windows_release(bool (*show)(const struct held_window *windows, size_t coun
 /// the program that maps its first window.
 void launch_begin(void);
 
-// MARK: Functions by name (requests.c)
+// MARK: Functions by name (requests.c, wayland.c)
 
 /// The function in place of a library's, if that library is loaded and has it.
 void *withholding_function(const char *name);
+void *withholding_function_of_wayland(const char *name);
+
+// MARK: Messages (messages.c)
+
+/// What the X protocol needs for an event.
+#define EVENT_SIZE 32
+
+/// Whether the event, which the program sends to that window, is not to be sent.
+bool messages_withhold(xcb_connection_t *connection, uint32_t window, uint32_t mask,
+                       const void *event);
+
+struct client_message;
+int XSendEvent(Display *, unsigned long, int, long, struct client_message *);
+int XIconifyWindow(Display *, unsigned long, int);
+
+/// Sends what the program has wished for a window that was held.
+void messages_send(uint32_t window, void (*send)(uint32_t root, uint32_t mask, const void *event));
 
 #endif

@@ -8,7 +8,11 @@
 ///   child NAME         shows a window with another one within
 ///   unmaps, withdraws, destroys NAME   shows a window, and takes it back at once
 ///   emerges NAME       shows a part of a window, and makes it a window of its own
-///   names, forks, socket, grabs, ends, waits  what ends a prewarm
+///   iconifies, fills NAME   shows a window, and asks for it to be an icon, or to fill the screen
+///   says               says that it has started (the Startup Notification Protocol)
+///   names, item, notifies, tray, forks, socket, raw, grabs, button, touch, selects, root, ends, waits
+///                      what ends a prewarm
+///   listens            asks a bus for notifications of others, which is no hindrance
 ///   later NAME         shows a window when the first of all has appeared
 #include <dlfcn.h>
 #include <stdint.h>
@@ -16,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -32,6 +37,19 @@ typedef union {
         Window event, window;
         int override_redirect;
     } map;
+    struct {
+        int type;
+        unsigned long serial;
+        int send_event;
+        Display *display;
+        Window window;
+        unsigned long message_type;
+        int format;
+        union {
+            char bytes[20];
+            long longs[5];
+        } data;
+    } message;
     long space[24];
 } Event;
 struct attributes {
@@ -77,6 +95,13 @@ int XNextEvent(Display *, Event *);
 int XSync(Display *, int);
 int XReparentWindow(Display *, Window, Window, int, int);
 int XGrabKeyboard(Display *, Window, int, int, int, unsigned long);
+int XGrabButton(Display *, unsigned, unsigned, Window, int, unsigned, int, int, Window, unsigned long);
+int XSetSelectionOwner(Display *, unsigned long, Window, unsigned long);
+int XMapSubwindows(Display *, Window);
+int XIconifyWindow(Display *, Window, int);
+unsigned long XInternAtom(Display *, const char *, int);
+char *XGetAtomName(Display *, unsigned long);
+int XSendEvent(Display *, Window, int, long, Event *);
 int (*XSetErrorHandler(int (*)(Display *, void *)))(Display *, void *);
 
 typedef struct xcb_connection_t xcb_connection_t;
@@ -102,7 +127,10 @@ int xcb_flush(xcb_connection_t *);
 
 #define STRUCTURE_NOTIFY (1L << 17)
 #define SUBSTRUCTURE_NOTIFY (1L << 19)
+#define SUBSTRUCTURE_REDIRECT (1L << 20)
+#define PROPERTY_CHANGE (1L << 22)
 #define MAP_NOTIFY 19
+#define CLIENT_MESSAGE 33
 #define OVERRIDE_REDIRECT (1L << 9)
 #define VIEWABLE 2
 
@@ -146,12 +174,32 @@ static void print(Window of) {
     fflush(stdout);
 }
 
+static void send_message(Window to, long mask, Window of, const char *type, long first) {
+    Event event = {.message = {.type = CLIENT_MESSAGE, .display = display, .window = of, .format = 32}};
+    event.message.message_type = XInternAtom(display, type, 0);
+    event.message.data.longs[0] = first;
+    XSendEvent(display, to, 0, mask, &event);
+}
+
+/// The type of a message to the window manager, and the window's name; or how a text begins that says
+/// that a program has started.
+static void print_message(const Event *event) {
+    char *type = XGetAtomName(display, event->message.message_type), *name = NULL;
+    if (event->message.format == 8) {
+        if (strstr(type, "_BEGIN")) printf("%.20s\n", event->message.data.bytes);
+    } else {
+        XFetchName(display, event->message.window, &name);
+        printf("%s %s\n", type, name ? name : "");
+    }
+    fflush(stdout);
+}
+
 static int watch(int also_waits) {
     Window parent, *children;
     unsigned count;
     struct window_attributes attributes;
     XSetErrorHandler(ignore);
-    XSelectInput(display, root, SUBSTRUCTURE_NOTIFY);
+    XSelectInput(display, root, SUBSTRUCTURE_NOTIFY | PROPERTY_CHANGE);
     XQueryTree(display, root, &parent, &parent, &children, &count);
     for (unsigned i = 0; i < count; i++)
         if (XGetWindowAttributes(display, children[i], &attributes)
@@ -164,6 +212,7 @@ static int watch(int also_waits) {
         Event event;
         XNextEvent(display, &event);
         if (event.type == MAP_NOTIFY) print(event.map.window);
+        if (event.type == CLIENT_MESSAGE) print_message(&event);
     }
 }
 
@@ -174,10 +223,55 @@ static void connect_to_server(void) {
     if (number < 0 || connect(number, (struct sockaddr *)&address, sizeof address) != 0) exit(9);
 }
 
-static void ask_for_name(void) {
+/// Parts of messages to a bus.
+static void send_to_bus(const void *bytes, size_t size) {
     int ends[2];
     socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
-    send(ends[0], "..s\0RequestName\0..", 18, 0);
+    send(ends[0], bytes, size, 0);
+}
+#define SEND_TO_BUS(text) send_to_bus(text, sizeof text)
+
+static void read_all(int from, void *bytes, size_t size) {
+    for (size_t done = 0; done < size;) {
+        ssize_t count = read(from, (char *)bytes + done, size - done);
+        if (count <= 0) exit(9);
+        done += (size_t)count;
+    }
+}
+
+/// Shows a window without any library (the X Window System Protocol): its name is "raw".
+static void show_by_system_calls(void) {
+    static uint32_t reply[1 << 16];
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    uint32_t setup[3] = {'l' | 11 << 16}, parts[10] = {0}, head[2];
+    snprintf(address.sun_path, sizeof address.sun_path, "/tmp/.X11-unix/X%s", getenv("DISPLAY") + 1);
+    int number = socket(AF_UNIX, SOCK_STREAM, 0);
+    if (syscall(SYS_connect, number, &address, sizeof address) != 0) exit(9);
+    if (write(number, setup, sizeof setup) != sizeof setup) exit(9);
+    read_all(number, head, sizeof head);
+    read_all(number, reply, (size_t)(head[1] >> 16) * 4);
+    uint32_t id = reply[1], vendor_size = reply[4] & 0xffff, format_count = reply[5] >> 8 & 0xff;
+    uint32_t top = reply[8 + (vendor_size + 3) / 4 + format_count * 2];
+    memcpy(parts, (uint32_t[]){1 | 8 << 16, id, top, 0, 99 | 99 << 16, 1 << 16, 0, 0}, 32);
+    if (write(number, parts, 32) != 32) exit(9);
+    memcpy(parts, (uint32_t[]){18 | 7 << 16, id, 39, 31, 8, 3, 'r' | 'a' << 8 | 'w' << 16}, 28);
+    if (write(number, parts, 28) != 28) exit(9);
+    memcpy(parts, (uint32_t[]){8 | 2 << 16, id}, 8);
+    if (write(number, parts, 8) != 8) exit(9);
+}
+
+static void grab_touch(void) {
+    struct {
+        int device, length;
+        unsigned char *bits;
+    } mask = {1, 4, (unsigned char[4]){0}};
+    struct {
+        int modifiers, status;
+    } modifiers = {0, 0};
+    int (*grab)(Display *, int, Window, int, void *, int, void *) =
+        (int (*)(Display *, int, Window, int, void *, int, void *))dlsym(
+            dlopen("libXi.so.6", RTLD_NOW), "XIGrabTouchBegin");
+    if (grab) grab(display, 1, root, 0, &mask, 1, &modifiers);
 }
 
 static void act(const char *word, const char *name) {
@@ -216,6 +310,12 @@ static void act(const char *word, const char *name) {
         XMapWindow(display, made);
         XReparentWindow(display, made, root, 10, 10);
     }
+    if (!strcmp(word, "iconifies"))
+        XMapWindow(display, made = window(name)), XIconifyWindow(display, made, 0);
+    if (!strcmp(word, "fills")) {
+        XMapWindow(display, made = window(name));
+        send_message(root, SUBSTRUCTURE_REDIRECT | SUBSTRUCTURE_NOTIFY, made, "_NET_WM_STATE", 1);
+    }
     if (!strcmp(word, "unmaps")) XMapWindow(display, made = window(name)), XUnmapWindow(display, made);
     if (!strcmp(word, "withdraws"))
         XMapWindow(display, made = window(name)), XWithdrawWindow(display, made, 0);
@@ -232,7 +332,24 @@ int main(int argc, char **argv) {
     if (argc > 1 && !strcmp(argv[1], "watch")) return watch(1);
     if (argc > 1 && !strcmp(argv[1], "asks")) return watch(0);
     for (int i = 1; i < argc; i++) {
-        if (!strcmp(argv[i], "names")) ask_for_name();
+        if (!strcmp(argv[i], "names")) SEND_TO_BUS("..s\0RequestName\0..");
+        else if (!strcmp(argv[i], "item")) SEND_TO_BUS("..s\0\x1a\0\0\0RegisterStatusNotifierItem\0..");
+        else if (!strcmp(argv[i], "notifies"))
+            SEND_TO_BUS("..\x1d\0\0\0org.freedesktop.Notifications\0..s\0\6\0\0\0Notify\0..");
+        else if (!strcmp(argv[i], "listens"))
+            SEND_TO_BUS("interface='org.freedesktop.Notifications',member='Notify'");
+        else if (!strcmp(argv[i], "raw")) show_by_system_calls();
+        else if (!strcmp(argv[i], "touch")) grab_touch();
+        else if (!strcmp(argv[i], "button")) XGrabButton(display, 1, 0, root, 0, 4, 1, 1, 0, 0);
+        else if (!strcmp(argv[i], "selects")) XSetSelectionOwner(display, 1, window("owner"), 0);
+        else if (!strcmp(argv[i], "root")) XMapSubwindows(display, root);
+        else if (!strcmp(argv[i], "tray"))
+            send_message(window("tray"), 0, root, "_NET_SYSTEM_TRAY_OPCODE", 0);
+        else if (!strcmp(argv[i], "says")) {
+            Event event = {.message = {CLIENT_MESSAGE, 0, 0, display, root, 0, 8, {"remove: ID=own"}}};
+            event.message.message_type = XInternAtom(display, "_NET_STARTUP_INFO_BEGIN", 0);
+            XSendEvent(display, root, 0, PROPERTY_CHANGE, &event);
+        }
         else if (!strcmp(argv[i], "forks")) {
             if (fork() == 0) _exit(0);
         } else if (!strcmp(argv[i], "socket")) continue;

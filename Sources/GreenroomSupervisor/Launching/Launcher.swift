@@ -133,9 +133,6 @@ final class Launcher {
         }
         do throws(SpawnOrders.Failure) {
             switch purpose {
-            case .prewarm(let key, .window) where orders.drawsByWayland(app, key):
-                core.handle(.misfired(instance, .otherDisplay))
-                fail(instance, "withholding its windows", ENOTSUP)
             case .prewarm(let key, let depth):
                 send(try orders.prewarm(instance, app, key, depth))
             case .launch(let request, let terms):

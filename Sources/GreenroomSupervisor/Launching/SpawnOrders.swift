@@ -65,8 +65,9 @@ final class SpawnOrders {
             }
             var library = shimPath
             if depth == .window, let withholding = app.program.depth.withholding {
-                guard environment.contains(where: { $0.hasPrefix("DISPLAY=") && $0.utf8.count > 8 })
-                else { throw Failure("finding the display of the session", ENXIO) }
+                guard Self.namesDisplay(environment) else {
+                    throw Failure("finding the display of the session", ENXIO)
+                }
                 library = withholding
                 words = app.command.arguments[...]
             }
@@ -118,13 +119,11 @@ final class SpawnOrders {
         return specification
     }
 
-    /// Whether an instance with this environment would draw by Wayland, where windows are not
-    /// withheld. An X server that such a session may have, too, does not change that.
-    func drawsByWayland(_ app: InstalledApp, _ key: EnvironmentKey) -> Bool {
-        let environment = (try? environment(of: app, key)) ?? []
-        return environment.contains {
-            $0.hasPrefix("WAYLAND_DISPLAY=") && $0.utf8.count > 16
-                || $0.hasPrefix("WAYLAND_SOCKET=")
+    /// Whether a program finds an X server or a Wayland compositor with that environment.
+    private static func namesDisplay(_ environment: [String]) -> Bool {
+        environment.contains {
+            ["DISPLAY=", "WAYLAND_DISPLAY="].contains($0.prefix { $0 != "=" } + "=")
+                && $0.utf8.last != UInt8(ascii: "=")
         }
     }
 

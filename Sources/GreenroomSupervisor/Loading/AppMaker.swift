@@ -166,7 +166,8 @@ struct AppMaker {
                 lookups.withholding,
                 hasFilters: sandbox.confinement?.filters.isEmpty == false,
                 hasOwnMounts: sandbox.confinement?.hasOwnMounts == true,
-                isOwnUser: !identity.changesUser && getuid() != 0)
+                isOwnUser: !identity.changesUser && getuid() != 0,
+                isRoot: identity.account.user == 0)
         }
         return result
     }

@@ -12,10 +12,11 @@ extension InstalledApp.Depth {
     ///   - hasFilters: whether the app's system calls are filtered. What an interpreter calls when
     ///     it goes on, or starts anew, is not known.
     ///   - isOwnUser: whether instances run as the daemon's own user, who is not root.
+    ///   - isRoot: whether instances run as root.
     init(
         of manifest: AppManifest, _ command: [String], _ facts: ExecutableFacts,
         _ environment: [String], _ hooks: RuntimeHooks, _ withholding: WithholdingLibrary,
-        hasFilters: Bool, hasOwnMounts: Bool, isOwnUser: Bool
+        hasFilters: Bool, hasOwnMounts: Bool, isOwnUser: Bool, isRoot: Bool
     ) {
         self = .main
         guard manifest.kind != .applicationKit else { return }
@@ -25,6 +26,10 @@ extension InstalledApp.Depth {
             self = Self.libraries(facts)
             return
         case .window:
+            if isRoot {
+                self = Self.without(.windowOfRoot, Self.libraries(facts))
+                return
+            }
             let isConfined = hasFilters || hasOwnMounts
             self = Self.window(manifest, facts, withholding, isConfined: isConfined, isOwnUser)
             return
@@ -92,9 +97,7 @@ extension InstalledApp.Depth {
     ) -> Self {
         var depth = libraries(facts)
         func without(_ objection: InstalledApp.Ineligibility) -> Self {
-            Self(
-                start: nil, opensLibraries: depth.opensLibraries, files: [], scriptWords: [],
-                objection: objection)
+            Self.without(objection, depth)
         }
         if facts.argumentPrefix != nil || facts.files.contains(where: { $0.role == .wrapper }) {
             return without(.windowOfScript)
@@ -113,6 +116,13 @@ extension InstalledApp.Depth {
             start: nil, opensLibraries: true, files: [file], scriptWords: [], objection: nil)
         depth.withholding = withholding.path
         return depth
+    }
+
+    /// No window is held, and the app goes as far as it would otherwise.
+    private static func without(_ objection: InstalledApp.Ineligibility, _ other: Self) -> Self {
+        Self(
+            start: nil, opensLibraries: other.opensLibraries, files: [], scriptWords: [],
+            objection: objection)
     }
 
     private static func refused(_ objection: InstalledApp.Ineligibility) -> Self {
@@ -160,6 +170,10 @@ extension InstalledApp.Ineligibility {
         code: "window_service",
         text: "its first window is not prepared: its manifest has sockets, credentials or "
             + "ReadyOn=notify, which a program gets when it begins")
+    fileprivate static let windowOfRoot = Self(
+        code: "window_root",
+        text: "its first window is not prepared: it would run as root before anybody launches it, "
+            + "and any client of its display can send it input; name another user with User=")
     fileprivate static func noWithholding(_ path: String) -> Self {
         Self(
             code: "no_withholding",

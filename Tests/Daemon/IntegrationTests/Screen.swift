@@ -41,6 +41,10 @@ final class Screen {
         _ = try? server.waitForExit()
     }
 
+    /// The server does nothing until `resume`.
+    func stop() { server.kill(SIGSTOP) }
+    func resume() { server.kill(SIGCONT) }
+
     private func request(_ word: String) throws -> ChildRequest {
         let probe = try Self.probe()
         return ChildRequest(
@@ -53,29 +57,7 @@ final class Screen {
         return text.split(separator: "\n").map(String.init)
     }
 
-    /// Prints the name of each window that appears from now on.
-    final class Watch {
-        private let process: ChildProcess
-        private let pipe: Pipe
-
-        fileprivate init(_ request: ChildRequest) throws {
-            pipe = try Pipe()
-            var request = request
-            request.descriptors[1] = pipe.writeEnd
-            process = try ChildProcess(request)
-            pipe.closeWriteEnd()
-            while try next() != "watching" {}
-        }
-
-        deinit {
-            process.kill(SIGKILL)
-            _ = try? process.waitForExit()
-        }
-
-        func next() throws -> String { try readLine(pipe.readEnd) }
-    }
-
-    func watch() throws -> Watch { try Watch(try request("watch")) }
+    func watch() throws -> WindowWatch { try WindowWatch(try request("watch")) }
 
     /// What is on the screen (xwd(1)).
     func picture() throws -> [UInt8] { try readFile(folder.path + "/Xvfb_screen0") }
@@ -102,20 +84,5 @@ final class Screen {
         let now = try self.picture()
         let count = zip(now, picture).count { $0 != $1 }
         Issue.record("\(name) looks otherwise: \(count) bytes differ")
-    }
-}
-
-/// A line, without its end; empty if there is none within the test's patience.
-private func readLine(_ descriptor: Int32) throws -> String {
-    var bytes: [UInt8] = []
-    while true {
-        var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        guard poll(&entry, 1, Patience.milliseconds) == 1 else {
-            throw TestError("no line came")
-        }
-        var byte: UInt8 = 0
-        guard read(descriptor, &byte, 1) == 1 else { return "" }
-        if byte == UInt8(ascii: "\n") { return String(decoding: bytes, as: UTF8.self) }
-        bytes.append(byte)
     }
 }

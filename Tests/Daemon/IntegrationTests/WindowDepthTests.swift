@@ -1,3 +1,4 @@
+import CTestSupport
 import DaemonTestSupport
 import Glibc
 import GreenroomControl
@@ -24,8 +25,16 @@ import Testing
             var app = TestApp(
                 WindowDepthTests.app, exec: program + (words.isEmpty ? "" : " " + words),
                 prewarm: 1, depth: "window")
-            app.lines = ["Environment=DISPLAY=\(screen.display)"] + lines
+            app.lines =
+                ["Environment=DISPLAY=\(screen.display)", "User=\(windowUser)"] + lines
             daemon = try TestDaemon(app, options: options)
+        }
+
+        /// A client of the user as whom the app runs. Others may not bring it their descriptors.
+        func client() throws -> TestClient {
+            let descriptor = cts_connect_as(daemon.socketPath, windowUser, windowUser, -1)
+            guard descriptor >= 0 else { throw TestError("connecting: errno \(-descriptor)") }
+            return TestClient(owning: descriptor)
         }
 
         /// The paused instance, which holds its window.
@@ -51,7 +60,7 @@ import Testing
 
     @Test(arguments: [
         "xlib", "raised", "xcb", "checked", "request", "raw-request", "opened", "tiny", "child",
-        "emerges",
+        "emerges", "says xlib", "listens xlib",
     ])
     func `a window appears at the launch and not before`(way: String) throws {
         try requireFreezer()
@@ -59,7 +68,7 @@ import Testing
         let watch = try bench.screen.watch()
         let held = try bench.awaitHeld()
         #expect(try bench.screen.windows() == [])
-        let launched = try bench.daemon.client().launch(Self.app)
+        let launched = try bench.client().launch(Self.app)
         #expect(launched.kind == .prewarmed && launched.instance == held.instance)
         #expect(try watch.next() == "one")
         #expect(try bench.screen.windows() == ["one"])
@@ -71,7 +80,7 @@ import Testing
         let watch = try bench.screen.watch()
         _ = try bench.awaitHeld()
         #expect(try bench.screen.windows() == [])
-        #expect(try bench.daemon.client().launch(Self.app).kind == .prewarmed)
+        #expect(try bench.client().launch(Self.app).kind == .prewarmed)
         for name in ["one", "two", "three", "four", "five"] { #expect(try watch.next() == name) }
     }
 
@@ -80,7 +89,7 @@ import Testing
         let bench = try Bench("unmaps one withdraws two destroys three xlib four")
         let watch = try bench.screen.watch()
         _ = try bench.awaitHeld()
-        #expect(try bench.daemon.client().launch(Self.app).kind == .prewarmed)
+        #expect(try bench.client().launch(Self.app).kind == .prewarmed)
         #expect(try watch.next() == "four")
         #expect(try bench.screen.windows() == ["four"])
     }
@@ -88,7 +97,7 @@ import Testing
     @Test func `each of 20 launches shows one window`() throws {
         try requireFreezer()
         let bench = try Bench("xlib one")
-        let client = try bench.daemon.client()
+        let client = try bench.client()
         let watch = try bench.screen.watch()
         for _ in 0..<20 {
             _ = try bench.awaitHeld()
@@ -106,7 +115,7 @@ import Testing
     @Test func `a launch that brings something starts cold, and the window stays held`() throws {
         try requireFreezer()
         let bench = try Bench("xlib one")
-        let client = try bench.daemon.client()
+        let client = try bench.client()
         let held = try bench.awaitHeld()
         func expect(
             _ reason: Control.ColdReason, _ launched: Control.Launched,
@@ -121,7 +130,9 @@ import Testing
         try expect(.arguments, client.launch(Self.app, ["xlib", "two"]))
         let pipe = try Pipe()
         try expect(.callerState, client.launch(Self.app, output: pipe.writeEnd))
-        try expect(.callerState, client.launch(Self.app) { $0.workingDirectory = "/tmp" })
+        // Only root may name a directory of others.
+        try expect(
+            .callerState, bench.daemon.client().launch(Self.app) { $0.workingDirectory = "/tmp" })
         try expect(.callerState, client.launch(Self.app) { $0.umask = 0o077 })
         #expect(try client.paused(Self.app).map(\.instance) == [held.instance])
         // The token of one launch, and the caller's shell, make no difference.
@@ -140,8 +151,11 @@ import Testing
     }
 
     @Test(arguments: [
-        ("names", "depth_owns_name"), ("socket", "depth_other_display"),
-        ("grabs", "depth_other_display"),
+        ("names", "depth_owns_name"), ("item", "depth_shows_notice"),
+        ("notifies", "depth_shows_notice"), ("tray", "depth_shows_notice"),
+        ("socket", "depth_other_display"), ("grabs", "depth_other_display"),
+        ("button", "depth_other_display"), ("selects", "depth_other_display"),
+        ("root", "depth_other_display"),
         ("forks", "depth_starts_programs"), ("ends", "depth_ended"), ("waits", "depth_timed_out"),
     ])
     func `a program that cannot be held pauses before main`(word: String, code: String) throws {
@@ -154,16 +168,97 @@ import Testing
         let paused = try #require(try bench.daemon.awaitPaused(Self.app).first)
         #expect(paused.depth == .known(.main))
         #expect(try bench.screen.windows() == [])
-        let client = try bench.daemon.client()
+        let client = try bench.client()
         #expect(try client.launch(Self.app).kind == .prewarmed)
         if word != "ends", word != "waits" { #expect(try watch.next() == "one") }
         let explanation = try client.explain(Self.app)
         #expect(explanation.reasons.contains { $0.text.contains("first window") })
     }
 
-    @Test func `a program that draws by Wayland pauses before main`() throws {
-        let bench = try Bench("xlib one", lines: ["Environment=WAYLAND_DISPLAY=wayland-7"])
+    @Test func `a program that grabs touches by XI2 pauses before main`() throws {
+        try requireFreezer()
+        try requireOrSkip(findLibrary("libXi.so.6"), "no libXi: apt-get install libxi6")
+        let bench = try Bench("touch xlib one")
         #expect(try bench.awaitDemotion() == "depth_other_display")
+        #expect(try bench.screen.windows() == [])
+    }
+
+    /// Its window is seen once.
+    @Test func `a program that makes its system calls itself is found out, and not held again`()
+        throws
+    {
+        try requireFreezer()
+        let bench = try Bench("raw xlib one")
+        let watch = try bench.screen.watch()
+        #expect(try bench.awaitDemotion() == "depth_other_display")
+        #expect(try watch.next() == "raw")
+        #expect(try bench.daemon.awaitPaused(Self.app).first?.depth == .known(.main))
+        #expect(try bench.screen.windows() == [])
+    }
+
+    @Test(arguments: [("iconifies", "WM_CHANGE_STATE"), ("fills", "_NET_WM_STATE")])
+    func `the window manager hears of a wish when it has the window`(way: String, type: String)
+        throws
+    {
+        try requireFreezer()
+        let bench = try Bench("\(way) one")
+        let watch = try bench.screen.watch()
+        _ = try bench.awaitHeld()
+        #expect(try bench.client().launch(Self.app).kind == .prewarmed)
+        #expect(try watch.next() == "one")
+        #expect(try watch.next() == "\(type) one")
+    }
+
+    /// The program itself has no identifier of the launch.
+    @Test func `whoever shows that the program is being started hears that it has`() throws {
+        try requireFreezer()
+        let bench = try Bench("says xlib one")
+        let watch = try bench.screen.watch()
+        _ = try bench.awaitHeld()
+        let launched = try bench.client().launch(Self.app) {
+            $0.environment = [.init(name: "DESKTOP_STARTUP_ID", value: "a\"b")]
+        }
+        #expect(launched.kind == .prewarmed)
+        #expect(try watch.next() == "one")
+        #expect(try watch.next() == #"remove: ID="a\"b""#)
+    }
+
+    @Test func `a program of root pauses before main`() throws {
+        try requireFreezer()
+        let bench = try Bench("xlib one", lines: ["User=0"])
+        let client = try bench.daemon.client()
+        #expect(try bench.daemon.awaitPaused(Self.app).first?.depth == .known(.main))
+        #expect(try client.explain(Self.app).reasons.contains { $0.code == "window_root" })
+        #expect(try bench.screen.windows() == [])
+    }
+
+    @Test func `a program that ends while it is held is not held again`() throws {
+        try requireFreezer()
+        let bench = try Bench("xlib one")
+        let held = try bench.awaitHeld()
+        kill(held.processId!, SIGKILL)
+        #expect(try bench.awaitDemotion() == "depth_ended_held")
+        // There is no pause after which to try again.
+        let paused = try #require(try bench.daemon.awaitPaused(Self.app).first)
+        #expect(paused.depth == .known(.main))
+        #expect(try bench.client().launch(Self.app).kind == .prewarmed)
+    }
+
+    @Test func `a launch that shows no window in time goes on cold, and none is held again`()
+        throws
+    {
+        try requireFreezer()
+        let bench = try Bench("xlib one")
+        let watch = try bench.screen.watch()
+        let held = try bench.awaitHeld()
+        // An X server that does nothing cannot say that it has shown the window.
+        bench.screen.stop()
+        let client = try bench.client()
+        let launched = try client.launch(Self.app)
+        bench.screen.resume()
+        #expect(launched.kind == .cold && launched.instance != held.instance)
+        #expect(try client.explain(Self.app).reasons.contains { $0.code == "depth_no_window" })
+        #expect(try watch.next() == "one")
         #expect(try bench.daemon.awaitPaused(Self.app).first?.depth == .known(.main))
     }
 
@@ -191,7 +286,7 @@ import Testing
         try bench.daemon.start()
         #expect(try bench.awaitHeld().instance == held.instance)
         #expect(try bench.screen.windows() == [])
-        let launched = try bench.daemon.client().launch(Self.app)
+        let launched = try bench.client().launch(Self.app)
         #expect(launched.kind == .prewarmed && launched.instance == held.instance)
         #expect(try watch.next() == "one")
     }
@@ -201,7 +296,7 @@ import Testing
         let bench = try Bench("xlib one")
         let held = try bench.awaitHeld()
         bench.screen.end()
-        let client = try bench.daemon.client()
+        let client = try bench.client()
         // Nobody knows before the program runs. Then it cannot be launched at all, as without us.
         _ = try? client.launch(Self.app)
         _ = try client.wait(held.instance)
@@ -225,7 +320,7 @@ import Testing
                 "Environment=NO_AT_BRIDGE=1",
                 "Environment=DBUS_SESSION_BUS_ADDRESS=unix:path=\(home.path)/none",
             ])
-        let client = try bench.daemon.client()
+        let client = try bench.client()
         let watch = try bench.screen.watch()
         let empty = try bench.screen.picture()
         _ = try bench.awaitHeld()

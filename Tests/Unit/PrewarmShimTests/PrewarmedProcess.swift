@@ -11,9 +11,10 @@ final class PrewarmedProcess {
     /// - Parameters:
     ///   - request: as for a cold start; the shim's variables and the channel are added.
     ///   - executable: see ``PrewarmEnvironment/entries``.
+    ///   - library: another one than the shim, which is preloaded in its place.
     init(
         _ request: ChildRequest, executable: String? = nil, userPreload: String? = nil,
-        descriptor: Int32 = 1023
+        descriptor: Int32 = 1023, library: String? = nil
     ) throws {
         var pair: [Int32] = [-1, -1]
         guard cts_seqpacket_pair(&pair) == 0 else { throw TestError("no socket pair") }
@@ -22,7 +23,7 @@ final class PrewarmedProcess {
         fstat(pair[1], &status)
         var request = request
         request.environment += PrewarmEnvironment.entries(
-            shim: try prewarmShim(), userPreload: userPreload, descriptor: descriptor,
+            shim: try library ?? prewarmShim(), userPreload: userPreload, descriptor: descriptor,
             socketInode: UInt64(status.st_ino), executable: executable)
         request.descriptors[descriptor] = pair[1]
         channel = pair[0]

@@ -1,0 +1,118 @@
+/// The program's connections to displays.
+
+#include "connections.h"
+
+#include "withhold.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <netinet/in.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+static const char *last_part(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static bool is_compositor(const char *path) {
+    const char *name = last_part(path), *wanted = getenv("WAYLAND_DISPLAY");
+    return !strncmp(name, "wayland-", sizeof "wayland-" - 1)
+        || (wanted && *wanted && !strcmp(name, last_part(wanted)));
+}
+
+static bool is_x_server(const char *path) {
+    return !strncmp(path, "/tmp/.X11-unix/X", sizeof "/tmp/.X11-unix/X" - 1);
+}
+
+static bool is_port_of_x_server(in_port_t port) {
+    return ntohs(port) >= 6000 && ntohs(port) < 6064;
+}
+
+enum display { NO_DISPLAY, X_SERVER, COMPOSITOR };
+
+static enum display display_at(const struct sockaddr *address, socklen_t size) {
+    char path[sizeof(struct sockaddr_un)] = {0};
+    bool is_x = false;
+    if (!address || size < sizeof address->sa_family) return NO_DISPLAY;
+    switch (address->sa_family) {
+    case AF_UNIX: {
+        const char *given = ((const struct sockaddr_un *)(const void *)address)->sun_path;
+        size_t start = offsetof(struct sockaddr_un, sun_path);
+        if (size <= start) return NO_DISPLAY;
+        size_t length = size - start;
+        if (length > sizeof path - 1) length = sizeof path - 1;
+        // An abstract name begins with a NUL.
+        if (*given == 0) given++, length--;
+        memcpy(path, given, length);
+        if (is_compositor(path)) return COMPOSITOR;
+        is_x = is_x_server(path);
+        break;
+    }
+    case AF_INET:
+        if (size >= sizeof(struct sockaddr_in))
+            is_x = is_port_of_x_server(((const struct sockaddr_in *)(const void *)address)->sin_port);
+        break;
+    case AF_INET6:
+        if (size >= sizeof(struct sockaddr_in6))
+            is_x =
+                is_port_of_x_server(((const struct sockaddr_in6 *)(const void *)address)->sin6_port);
+        break;
+    }
+    return is_x ? X_SERVER : NO_DISPLAY;
+}
+
+/// Whether the call comes from the library whose requests to that display are looked at.
+static bool is_looked_at(enum display display, const void *caller) {
+    const char *library = display == X_SERVER ? "libxcb.so." : "libwayland-client.so.";
+    Dl_info object;
+    if (!dladdr(caller, &object) || !object.dli_fname) return false;
+    return !strncmp(last_part(object.dli_fname), library, strlen(library));
+}
+
+/// The connections to displays whose requests are looked at, by the numbers of their sockets. A
+/// program with more is not held.
+#define CONNECTION_LIMIT 16
+static _Atomic ino_t connections[CONNECTION_LIMIT];
+static atomic_uint connection_count;
+
+static ino_t socket_number(int descriptor) {
+    struct stat facts;
+    return fstat(descriptor, &facts) == 0 && S_ISSOCK(facts.st_mode) ? facts.st_ino : 0;
+}
+
+void connections_note(int descriptor, const struct sockaddr *address, socklen_t size,
+                      const void *caller) {
+    enum display display = display_at(address, size);
+    if (display == NO_DISPLAY) return;
+    unsigned place = atomic_fetch_add(&connection_count, 1);
+    if (place >= CONNECTION_LIMIT || !is_looked_at(display, caller))
+        withhold_fail(WITHHOLD_OTHER_DISPLAY);
+    atomic_store(&connections[place], socket_number(descriptor));
+}
+
+static bool is_known(int descriptor) {
+    ino_t number = socket_number(descriptor);
+    for (size_t i = 0; i < CONNECTION_LIMIT; i++)
+        if (atomic_load(&connections[i]) == number) return true;
+    return number == 0;
+}
+
+void connections_check(void) {
+    DIR *folder = opendir("/proc/self/fd");
+    if (!folder) withhold_fail(WITHHOLD_OTHER_DISPLAY);
+    for (const struct dirent *entry; (entry = readdir(folder));) {
+        int descriptor = atoi(entry->d_name);
+        struct sockaddr_storage bytes;
+        socklen_t size = sizeof bytes;
+        memset(&bytes, 0, sizeof bytes);
+        if (entry->d_name[0] == '.' || is_known(descriptor)) continue;
+        if (getpeername(descriptor, (struct sockaddr *)&bytes, &size) == 0
+            && display_at((struct sockaddr *)&bytes, size) != NO_DISPLAY)
+            withhold_fail(WITHHOLD_OTHER_DISPLAY);
+    }
+    closedir(folder);
+}

@@ -1,0 +1,96 @@
+import DaemonTestSupport
+import Glibc
+import TestSupport
+import Testing
+
+/// A Wayland compositor of its own (sway(1), which does not run as root), and a client that asks it for
+/// its windows.
+final class Compositor {
+    static let display = "wayland-1"
+    let folder: TemporaryDirectory
+    private let server: ChildProcess
+
+    static func probe() throws -> String {
+        try requireOrSkip(
+            findLibrary("libwayland-client.so.0"),
+            "no libwayland-client: apt-get install libwayland-client0")
+        return try compileProbe(
+            "toplevels.c",
+            with: ProbeCompiler("clang", ["-D_GNU_SOURCE", "-l:libwayland-client.so.0"]))
+    }
+
+    /// - Parameter isStrict: whether it is to be weston(1), which ends a client whose window has not
+    ///   the size that it was given. Nobody can ask it for its windows.
+    init(isStrict: Bool = false) throws {
+        let name = isStrict ? "weston" : "sway"
+        let program = findProgram(name)
+        try requireOrSkip(program != nil, "no \(name): apt-get install \(name)")
+        let changer = findProgram("setpriv")
+        try requireOrSkip(changer != nil, "no setpriv: apt-get install util-linux")
+        folder = try TemporaryDirectory()
+        let user = uid_t(windowUser)
+        guard chmod(folder.path, 0o700) == 0, chown(folder.path, user, user) == 0 else {
+            throw TestError("chown \(folder.path): errno \(errno)")
+        }
+        let words =
+            isStrict
+            ? [
+                "--backend=headless-backend.so", "--use-pixman", "--idle-time=0",
+                "--socket=\(Self.display)",
+            ] : ["--config", try folder.write("", to: "config")]
+        var request = ChildRequest(
+            changer!,
+            arguments: [
+                changer!, "--reuid", "\(user)", "--regid", "\(user)", "--clear-groups", program!,
+            ] + words,
+            environment: [
+                "PATH=/usr/bin:/bin", "HOME=\(folder.path)", "XDG_RUNTIME_DIR=\(folder.path)",
+                "WLR_BACKENDS=headless", "WLR_RENDERER=pixman", "WLR_LIBINPUT_NO_DEVICES=1",
+            ])
+        request.directory = folder.path
+        let null = open("/dev/null", O_RDWR | O_CLOEXEC)
+        defer { close(null) }
+        for number in 0...2 as ClosedRange<Int32> { request.descriptors[number] = null }
+        server = try ChildProcess(request)
+        for _ in 0..<Patience.milliseconds / 20 {
+            let isHere = access("\(folder.path)/\(Self.display)", F_OK) == 0
+            if isHere, isStrict || (try? windows()) != nil { return }
+            poll(nil, 0, 20)
+        }
+        throw TestError("\(name) did not start")
+    }
+
+    deinit { end() }
+
+    func end() {
+        server.kill(SIGKILL)
+        _ = try? server.waitForExit()
+    }
+
+    /// The variables by which a program finds it.
+    var variables: [String] {
+        ["WAYLAND_DISPLAY=\(Self.display)", "XDG_RUNTIME_DIR=\(folder.path)"]
+    }
+
+    private func request(_ word: String) throws -> ChildRequest {
+        let probe = try Self.probe()
+        return ChildRequest(probe, arguments: [probe, word], environment: variables)
+    }
+
+    /// The titles of the windows that there are, in no order.
+    func windows() throws -> Set<String> {
+        let result = try run(try request("asks"))
+        guard result.exit == .status(0) else { throw TestError("sway does not answer") }
+        let text = String(decoding: result.output, as: UTF8.self)
+        return Set(text.split(separator: "\n").map(String.init))
+    }
+
+    func watch() throws -> WindowWatch { try WindowWatch(try request("watch")) }
+}
+
+/// Whether the dynamic linker finds the library.
+func findLibrary(_ name: String) -> Bool {
+    guard let library = dlopen(name, RTLD_LAZY) else { return false }
+    dlclose(library)
+    return true
+}
