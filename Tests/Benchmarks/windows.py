@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Desktop programs from the request to their first window, on an X server of their own without a window manager:
-executed directly, launched from before main with the libraries open that an earlier launch has opened, and launched
-with the window held (Depth=window).
+"""Desktop programs from the request to their first window, on an X server of their own without a window manager and on
+a Wayland compositor of their own (sway without an output device): executed directly, launched from before main with the
+libraries open that an earlier launch has opened, and launched with the window held (Depth=window).
 
-The ways take turns. The time is from the request to the moment at which another client of the X server has heard that
-the window is mapped; one line per program has the medians. A program is skipped, with the reason, where it is missing.
+The ways take turns. The time is from the request to the moment at which another client has heard that the window is
+mapped; one line per program has the medians. A program is skipped, with the reason, where it is missing. The programs run
+as nobody if this runs as root, whose programs are not held.
 """
 
 import argparse
@@ -24,24 +25,24 @@ import shutil  # noqa: E402
 from greenroomd import Daemon  # noqa: E402
 
 # Programs that own no name on the bus.
-PROGRAMS = ["xcalc", "kcalc", "galculator", "gnome-calculator"]
+PROGRAMS = {"x11": ["xcalc", "kcalc", "galculator", "gnome-calculator"],
+            "wayland": ["kcalc", "galculator", "gnome-calculator"]}
 PATIENCE_SECONDS = 30
-PROBE = Path(__file__).resolve().parents[1] / "Probes/windows.c"
+PROBES = Path(__file__).resolve().parents[1] / "Probes"
+NOBODY = 65534
+
+
+def as_user(command):
+    return ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *command] if os.getuid() == 0 else command
 
 
 class Screen:
-    def __init__(self, folder):
-        read, write = os.pipe()
-        self.server = subprocess.Popen(
-            ["Xvfb", "-displayfd", str(write), "-screen", "0", "1280x1024x24", "-nolisten", "tcp", "-noreset"],
-            pass_fds=(write,), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        os.close(write)
-        with os.fdopen(read) as number:
-            self.display = ":" + number.readline().strip()
-        probe = folder + "/windows"
-        subprocess.run(["clang", "-D_GNU_SOURCE", PROBE, "-o", probe, "-l:libX11.so.6", "-l:libxcb.so.1"], check=True)
-        self.watch = subprocess.Popen(
-            [probe, "watch"], stdout=subprocess.PIPE, env={"DISPLAY": self.display})
+    """Whatever shows windows, and a client of it that prints the name of each one that appears."""
+
+    def start_watch(self, folder, source, libraries):
+        probe = f"{folder}/{source}-probe"
+        subprocess.run(["clang", "-D_GNU_SOURCE", PROBES / f"{source}.c", "-o", probe, *libraries], check=True)
+        self.watch = subprocess.Popen([probe, "watch"], stdout=subprocess.PIPE, env=self.variables)
         while self.line() != b"watching":
             pass
 
@@ -51,7 +52,10 @@ class Screen:
         while not text.endswith(b"\n"):
             if not select.select([self.watch.stdout], [], [], PATIENCE_SECONDS)[0]:
                 raise SystemExit("no window appeared")
-            text += os.read(self.watch.stdout.fileno(), 1)
+            byte = os.read(self.watch.stdout.fileno(), 1)
+            if not byte:
+                raise SystemExit("nobody tells which windows appear")
+            text += byte
         return text[:-1]
 
     def close(self):
@@ -60,10 +64,45 @@ class Screen:
             process.wait()
 
 
+class XServer(Screen):
+    kind, program = "x11", "Xvfb"
+
+    def __init__(self, folder):
+        read, write = os.pipe()
+        self.server = subprocess.Popen(
+            ["Xvfb", "-displayfd", str(write), "-screen", "0", "1280x1024x24", "-nolisten", "tcp", "-noreset"],
+            pass_fds=(write,), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        os.close(write)
+        with os.fdopen(read) as number:
+            self.variables = {"DISPLAY": ":" + number.readline().strip()}
+        self.start_watch(folder, "windows", ["-l:libX11.so.6", "-l:libxcb.so.1"])
+
+
+class Compositor(Screen):
+    kind, program = "wayland", "sway"
+
+    def __init__(self, folder):
+        config = Path(folder) / "sway.conf"
+        config.touch(mode=0o644)
+        self.server = subprocess.Popen(
+            as_user(["sway", "--config", str(config)]), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            env={"PATH": "/usr/bin:/bin", "HOME": folder, "XDG_RUNTIME_DIR": folder, "WLR_BACKENDS": "headless",
+                 "WLR_RENDERER": "pixman", "WLR_LIBINPUT_NO_DEVICES": "1"})
+        self.variables = {"WAYLAND_DISPLAY": "wayland-1", "XDG_RUNTIME_DIR": folder, "QT_QPA_PLATFORM": "wayland",
+                          "GDK_BACKEND": "wayland"}
+        end = time.monotonic() + PATIENCE_SECONDS
+        while not (Path(folder) / "wayland-1").exists():
+            if time.monotonic() > end or self.server.poll() is not None:
+                raise SystemExit("sway did not start")
+            time.sleep(0.02)
+        self.start_watch(folder, "toplevels", ["-l:libwayland-client.so.0"])
+
+
 def variables(screen, folder):
     # No bus: libdbus would otherwise start one.
-    return {"DISPLAY": screen.display, "HOME": folder, "XDG_RUNTIME_DIR": folder, "PATH": "/usr/bin:/bin",
-            "DBUS_SESSION_BUS_ADDRESS": f"unix:path={folder}/none", "NO_AT_BRIDGE": "1", "LANG": "C.UTF-8"}
+    return {"HOME": folder, "XDG_RUNTIME_DIR": folder, "PATH": "/usr/bin:/bin",
+            "DBUS_SESSION_BUS_ADDRESS": f"unix:path={folder}/none", "NO_AT_BRIDGE": "1", "LANG": "C.UTF-8",
+            **screen.variables}
 
 
 def await_paused(daemon, app, depth):
@@ -87,7 +126,7 @@ def launch(daemon, screen, app):
 def direct(path, screen, folder):
     began = time.perf_counter()
     process = subprocess.Popen(
-        [path], env=variables(screen, folder), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        as_user([path]), env=variables(screen, folder), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     screen.line()
     took = time.perf_counter() - began
     process.kill()
@@ -98,12 +137,15 @@ def direct(path, screen, folder):
 def measure(name, daemon, screen, folder, rounds):
     path = shutil.which(name, path="/usr/bin:/bin")
     if not path:
-        return print(f"{name:<20} skipped: there is no {name}")
+        return print(f"{name:<24} skipped: there is no {name}")
     lines = "\n".join(f"Environment={key}={value}" for key, value in variables(screen, folder).items())
+    if os.getuid() == 0:
+        lines += f"\nUser={NOBODY}"
+    prefix = f"org.example.{screen.kind}.{name}"
     for depth in ("libraries", "window"):
-        daemon.install(f"org.example.{name}-{depth}", f"[App]\nExec={path}\n{lines}\n[Prewarm]\nDepth={depth}\n")
+        daemon.install(f"{prefix}-{depth}", f"[App]\nExec={path}\n{lines}\n[Prewarm]\nDepth={depth}\n")
     daemon.call("Reload")
-    app = f"org.example.{name}-libraries"
+    app = f"{prefix}-libraries"
     await_paused(daemon, app, "main")
     with daemon.connect() as connection:
         lesson = connection.call("Launch", {"app": app})
@@ -114,15 +156,15 @@ def measure(name, daemon, screen, folder, rounds):
     for number in range(rounds + 1):
         took = {"direct": direct(path, screen, folder)}
         for depth in ("libraries", "window"):
-            await_paused(daemon, f"org.example.{name}-{depth}", depth)
-            took[depth], launched = launch(daemon, screen, f"org.example.{name}-{depth}")
+            await_paused(daemon, f"{prefix}-{depth}", depth)
+            took[depth], launched = launch(daemon, screen, f"{prefix}-{depth}")
             if launched["kind"] != "prewarmed":
                 raise SystemExit(f"{name} was launched {launched['kind']}")
         if number > 0:  # the first round warms the page cache
             for way, value in took.items():
                 times[way].append(value)
     medians = {way: statistics.median(values) for way, values in times.items()}
-    print(f"{name:<20} {medians['direct']:8.1f} {medians['libraries']:10.1f} {medians['window']:8.2f}"
+    print(f"{name:<24} {medians['direct']:8.1f} {medians['libraries']:10.1f} {medians['window']:8.2f}"
           f" {max(times['window']):8.2f} {medians['window'] / medians['direct']:7.3f}")
 
 
@@ -131,20 +173,27 @@ def main():
     parser.add_argument("--product", required=True)
     parser.add_argument("--rounds", type=int, default=15)
     arguments = parser.parse_args()
-    if not shutil.which("Xvfb"):
-        return print("windows: skipped: there is no Xvfb")
-    with tempfile.TemporaryDirectory() as folder:
-        os.chmod(folder, 0o700)
-        screen = Screen(folder)
-        daemon = Daemon(product=os.path.abspath(arguments.product), environment={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"})
-        try:
-            daemon.start()
-            print(f"{'ms to the window':<20} {'direct':>8} {'libraries':>10} {'window':>8} {'max':>8} {'ratio':>7}")
-            for name in PROGRAMS:
-                measure(name, daemon, screen, folder, arguments.rounds)
-        finally:
-            daemon.stop()
-            screen.close()
+    daemon = Daemon(product=os.path.abspath(arguments.product), environment={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"})
+    try:
+        daemon.start()
+        for kind in (XServer, Compositor):
+            if not shutil.which(kind.program):
+                print(f"{kind.kind}: skipped: there is no {kind.program}")
+                continue
+            with tempfile.TemporaryDirectory() as folder:
+                if os.getuid() == 0:
+                    os.chown(folder, NOBODY, NOBODY)
+                os.chmod(folder, 0o700)
+                screen = kind(folder)
+                try:
+                    print(f"{kind.kind + ', ms to the window':<24} {'direct':>8} {'libraries':>10} {'window':>8} {'max':>8} "
+                          f"{'ratio':>7}")
+                    for name in PROGRAMS[kind.kind]:
+                        measure(name, daemon, screen, folder, arguments.rounds)
+                finally:
+                    screen.close()
+    finally:
+        daemon.stop()
 
 
 if __name__ == "__main__":
