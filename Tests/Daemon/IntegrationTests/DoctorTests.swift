@@ -26,7 +26,7 @@ import Varlink
         #expect(dead["healthy"] == JSONValue.bool(false))
     }
 
-    @Test func `reports an app without its socket, and settings that are not used`() throws {
+    @Test func `reports an app without its socket`() throws {
         let daemon = try TestDaemon(TestApp("org.example.sleeper", exec: "/bin/sleep 1000"))
         try daemon.directory.write(
             "[App]\nExec=/bin/true\n[Socket]\nListenStream=/proc/nowhere/at/all/socket\n",

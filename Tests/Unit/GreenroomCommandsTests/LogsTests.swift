@@ -65,11 +65,12 @@ import VarlinkTestSupport
     }
 
     @Test func `logs of a pattern are those of the apps that it means`() throws {
-        let path = try FakeDaemon().server.path
+        let daemon = try FakeDaemon()
+        let path = daemon.server.path
         let logs = try Logs.parse([])
         #expect(try logs.resolved("*.passwd", path) == ["org.debian.passwd", "org.other.passwd"])
         #expect(try logs.resolved("f[fg]*", path) == ["org.ffmpeg.ffmpeg"])
-        #expect(throws: Failure.self) { try logs.resolved("nothing*", path) }
+        #expect(throws: Failure.self) { try logs.resolved("nothing*", daemon.server.path) }
     }
 
     @Test func `without the daemon, logs finds a short name among the manifests`() throws {
