@@ -37,7 +37,8 @@ public struct Greenroomctl: ParsableCommand {
                 name: "States",
                 subcommands: [
                     Foreground.self, Background.self, Suspend.self, Resume.self, Interrupt.self,
-                    EndInterruption.self, Scene.self, Lock.self, Unlock.self,
+                    EndInterruption.self, ReportForeground.self, Scene.self, Lock.self,
+                    Unlock.self,
                 ]),
             CommandGroup(
                 name: "Asking apps",

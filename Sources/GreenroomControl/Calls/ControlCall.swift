@@ -35,6 +35,8 @@ public enum ControlCall: Hashable, Sendable {
     /// Nil means the launches of every app.
     case forgetHistory(app: String?)
     case forgetImports(app: String)
+    /// What has the foreground of the shell that calls; nil if no app has it.
+    case reportForeground(Control.Front?)
 }
 
 extension Control {
@@ -79,6 +81,7 @@ extension ControlCall {
         case "PauseHistory": self = .pauseHistory(try Control.HistoryQuery(call.parameters))
         case "Plan": self = .plan(app: try Self.optionalApp(call))
         case "ForgetImports": self = .forgetImports(app: try Self.app(call))
+        case "ReportForeground": self = .reportForeground(try Control.Front.named(in: call))
         case "ForgetHistory": self = try Self.forgetHistory(call)
         case "Reload": self = try Self.plain(.reload, call)
         case "Watch":
@@ -254,6 +257,7 @@ extension ControlCall: ParametersEncodable {
         case .plan: "Plan"
         case .forgetHistory: "ForgetHistory"
         case .forgetImports: "ForgetImports"
+        case .reportForeground: "ReportForeground"
         }
     }
 
@@ -285,6 +289,7 @@ extension ControlCall: ParametersEncodable {
         case .task(let call): call.encodeMembers(to: &writer)
         case .history(let query), .pauseHistory(let query): query.encodeMembers(to: &writer)
         case .forgetHistory(let app), .plan(let app): writer.member("app", ifPresent: app)
+        case .reportForeground(let front): front?.encodeMembers(to: &writer)
         }
     }
 }

@@ -608,6 +608,16 @@ extension Control {
         method Lock(user: ?int) -> ()
         method Unlock(user: ?int) -> ()
 
+        # A shell says which app has the foreground of its display: by one of its processes, by the
+        # instance, or by the app alone, so that all of its instances count as in front. Without a
+        # parameter: that no app has it. Only the caller's own apps are meant; without an app in the
+        # reply, it is none of them. Each report replaces the connection's former one, and the last
+        # one holds until the connection ends.
+        method ReportForeground(app: ?string, instance: ?int, processId: ?int) -> (
+          app: ?string,
+          instance: ?int
+        )
+
         # Waits for the end of an instance, which is given by its number or by its launch.
         method Wait(instance: ?int, launchIdentifier: ?string) -> (
           instance: int,

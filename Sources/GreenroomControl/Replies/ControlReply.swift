@@ -31,6 +31,7 @@ public enum ControlReply: Hashable, Sendable {
     case planned(Control.PlanReport)
     /// How many launches the daemon has forgotten.
     case forgotten(count: Int)
+    case foreground(Control.Foreground)
 }
 
 extension ControlReply: ParametersEncodable {
@@ -69,6 +70,7 @@ extension ControlReply: ParametersEncodable {
         case .pauseHistory(let page): page.encodeMembers(to: &writer)
         case .planned(let report): report.encodeMembers(to: &writer)
         case .forgotten(let count): writer.member("count", count)
+        case .foreground(let foreground): foreground.encodeMembers(to: &writer)
         }
     }
 
@@ -118,6 +120,7 @@ extension ControlReply: ParametersEncodable {
         case .plan: self = .planned(try Control.PlanReport(parameters))
         case .forgetHistory:
             self = .forgotten(count: try Self.required("count", parameters).integer())
+        case .reportForeground: self = .foreground(try Control.Foreground(parameters))
         case .metrics: self = .metrics(try Control.MetricsReply(parameters))
         case .task(.list):
             self = .tasks(

@@ -16,6 +16,7 @@ final class ControlHandler: ClientHandler {
     private let applicationCalls: ApplicationCalls
     private let historyCalls: HistoryCalls
     private let taskCalls: TaskCalls
+    private let foregroundCalls: ForegroundCalls
     private let learning: ImportLearning
     private let administrationCalls: AdministrationCalls
     private let service = Control.service(version: productVersion)
@@ -24,7 +25,7 @@ final class ControlHandler: ClientHandler {
         requests: Requests, events: EventStream, authorization: Authorization,
         reportCalls: ReportCalls, launchCalls: LaunchCalls, instanceCalls: InstanceCalls,
         applicationCalls: ApplicationCalls, historyCalls: HistoryCalls, taskCalls: TaskCalls,
-        learning: ImportLearning,
+        foregroundCalls: ForegroundCalls, learning: ImportLearning,
         administrationCalls: AdministrationCalls
     ) {
         self.requests = requests
@@ -36,6 +37,7 @@ final class ControlHandler: ClientHandler {
         self.applicationCalls = applicationCalls
         self.historyCalls = historyCalls
         self.taskCalls = taskCalls
+        self.foregroundCalls = foregroundCalls
         self.learning = learning
         self.administrationCalls = administrationCalls
     }
@@ -90,6 +92,7 @@ final class ControlHandler: ClientHandler {
                 let installed = try authorization.find(app, .control, connection.peer)
                 learning.forget(installed.identifier)
                 connection.reply(ControlReply.done)
+            case .reportForeground(let front): try foregroundCalls.report(front, connection)
             case .history(let query): try historyCalls.find(query, connection)
             case .forgetHistory(let app): try historyCalls.forget(app, connection)
             case .debugPressure(let level):
@@ -105,5 +108,8 @@ final class ControlHandler: ClientHandler {
     }
 
     /// The client is gone. What it asked for goes on, but nobody waits for the answers any more.
-    func left(_ connection: ControlConnection) { requests.abandon(connection) }
+    func left(_ connection: ControlConnection) {
+        requests.abandon(connection)
+        foregroundCalls.left(connection)
+    }
 }

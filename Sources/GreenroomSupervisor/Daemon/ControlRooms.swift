@@ -62,6 +62,8 @@ struct ControlRooms {
             taskCalls: TaskCalls(
                 core: core, catalog: catalog, requests: requests, authorization: authorization,
                 work: work),
+            foregroundCalls: ForegroundCalls(
+                core: core, catalog: catalog, instances: instances, authorization: authorization),
             learning: machine.learning,
             administrationCalls: AdministrationCalls(
                 authorization: authorization, reload: reload, pressure: reclaimer.pressure,

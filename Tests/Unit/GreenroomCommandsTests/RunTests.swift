@@ -173,7 +173,7 @@ import VarlinkTestSupport
             case .describe, .list, .listAll, .verify, .status, .prewarm, .transition, .watch,
                 .reload, .explain,
                 .resetFailed, .application, .prepare, .debugPressure, .metrics, .task, .history,
-                .forgetHistory, .forgetImports, .plan, .pauseHistory:
+                .forgetHistory, .forgetImports, .plan, .pauseHistory, .reportForeground:
                 return nil
             }
         }
@@ -209,7 +209,7 @@ import VarlinkTestSupport
             case .describe, .list, .listAll, .verify, .status, .prewarm, .wait, .signal, .watch,
                 .reload, .explain,
                 .resetFailed, .application, .prepare, .debugPressure, .metrics, .task, .history,
-                .forgetHistory, .forgetImports, .plan, .pauseHistory:
+                .forgetHistory, .forgetImports, .plan, .pauseHistory, .reportForeground:
                 return nil
             }
         }

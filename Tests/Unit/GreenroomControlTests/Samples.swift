@@ -121,6 +121,8 @@ enum Samples {
             .history(.init()), .history(fullQuery), .forgetHistory(app: nil),
             .forgetHistory(app: "a.*"), .plan(app: nil), .plan(app: "a.b"),
             .pauseHistory(.init()), .pauseHistory(fullQuery),
+            .reportForeground(nil), .reportForeground(.app("a.b")),
+            .reportForeground(.instance(7)), .reportForeground(.process(9)),
         ]
         + applicationCalls.map { .application($0) }
         + Control.Transition.allCases.flatMap {
@@ -283,6 +285,8 @@ enum Samples {
         (.pauseHistory(fullPauses), .pauseHistory(.init())),
         (.pauseHistory(.init()), .pauseHistory(fullQuery)),
         (.history(.init()), .history(fullQuery)), (.forgotten(count: 3), .forgetHistory(app: nil)),
+        (.foreground(.init()), .reportForeground(nil)),
+        (.foreground(.init(app: "a.b", instance: 7)), .reportForeground(.process(9))),
     ]
 
     static let fullRank = Control.PlannedApp(
