@@ -111,12 +111,12 @@ release: setup $(SHIM) $(WITHHOLD) $(RUN) $(RUNTIMES_PRODUCTS)
 	    [ ! $(LINK)/$${program##*/}.order -nt $$program ] || rm -f $$program; done
 	@mkdir -p $(STATIC_CXX)
 	@ln -sf "$$($(CLANG) -print-file-name=libstdc++.a)" $(STATIC_CXX)/
-	@$(call link_dynamically,greenroomd greenroom-bus greenroom-history greenroom-conformance)
+	@$(call link_dynamically,greenroomd greenroom-bus greenroom-foreground greenroom-history greenroom-conformance)
 	@for product in greenroom-spawner greenroomctl; do \
 	    $(SWIFT) build $(call RELEASE,$$product) --scratch-path $(STATIC) \
 	        -Xswiftc -static-executable --product $$product 2>&1 | sed -E "$$STATIC_NOISE"; done
 	@mkdir -p $(PRODUCT)
-	@install -s -m 755 $(PROGRAMS) $(RUN) $(addprefix $(DAEMON)/release/greenroom-,bus history conformance) $(PRODUCT)/
+	@install -s -m 755 $(PROGRAMS) $(RUN) $(addprefix $(DAEMON)/release/greenroom-,bus foreground history conformance) $(PRODUCT)/
 	@install -m 644 $(SHIM) $(WITHHOLD) $(PRODUCT)/
 	@$(call runtimes_install,$(PRODUCT))
 # Where what runs has changed much; x86-64, needs leave to trace (ptrace).
@@ -223,10 +223,13 @@ COMPLETION_LINKS := bash-completion/completions/greenroom-run fish/vendor_comple
 UNITS := greenroomd.service greenroomd.socket greenroom-apps.service greenroom-spawner.service greenroom.slice
 # Only of the system's daemon.
 METRICS_UNITS := greenroom-metrics.socket greenroom-metrics@.service
+# Only of users' sessions.
+SESSION_UNITS := greenroom-foreground.service
+BUS_SERVICE := io.greenroom.Foreground.service
 VERSION := $(shell sed -n 's/^#define GREENROOM_VERSION "\(.*\)"/\1/p' \
     Sources/CGreenroomLinux/include/version.h)
 units:
-	@for unit in $(UNITS) $(METRICS_UNITS) $(addprefix user/,$(UNITS)); do \
+	@for unit in $(UNITS) $(METRICS_UNITS) $(addprefix user/,$(UNITS) $(SESSION_UNITS)); do \
 	    mkdir -p .build/units/$$(dirname $$unit); \
 	    sed -e 's|@BINDIR@|$(BINDIR)|g; s|@LIBEXECDIR@|$(LIBEXECDIR)|g; s|@DOCDIR@|$(DOCDIR)|g' \
 	        systemd/$$unit > .build/units/$$unit; done
@@ -234,7 +237,7 @@ units:
 install: $(if $(wildcard $(PRODUCT)/greenroom-run),,samples) units
 	@install -D -m 755 -t $(DESTDIR)$(BINDIR) $(PRODUCT)/greenroomctl $(PRODUCT)/greenroom-run
 	@install -D -m 755 -t $(DESTDIR)$(LIBEXECDIR) $(PRODUCT)/greenroomd $(PRODUCT)/greenroom-spawner \
-	    $(PRODUCT)/greenroom-bus $(PRODUCT)/greenroom-history $(PRODUCT)/greenroom-conformance
+	    $(addprefix $(PRODUCT)/greenroom-,bus foreground history conformance)
 	@install -m 644 -t $(DESTDIR)$(LIBEXECDIR) $(PRODUCT)/libgreenroom-prewarm.so \
 	    $(PRODUCT)/libgreenroom-withhold.so
 	@cd $(PRODUCT) && find runtimes -type f ! -name '*.pyc' \
@@ -245,7 +248,10 @@ install: $(if $(wildcard $(PRODUCT)/greenroom-run),,samples) units
 	    install -D -m 644 -t $(DESTDIR)$(LIBEXECDIR)/samples Sources/Python/greenroom_app.py
 	@install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/system $(addprefix .build/units/,$(UNITS) $(METRICS_UNITS))
 	@install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/user \
-	    $(addprefix .build/units/user/,$(UNITS))
+	    $(addprefix .build/units/user/,$(UNITS) $(SESSION_UNITS))
+	@install -d $(DESTDIR)$(PREFIX)/share/dbus-1/services
+	@sed 's|@LIBEXECDIR@|$(LIBEXECDIR)|g' systemd/$(BUS_SERVICE) \
+	    >$(DESTDIR)$(PREFIX)/share/dbus-1/services/$(BUS_SERVICE)
 	@install -D -m 644 systemd/greenroom.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/greenroom.conf
 	@install -D -m 644 systemd/greenroom.tmpfiles $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/greenroom.conf
 	@install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/catalog systemd/greenroom.catalog
@@ -290,14 +296,16 @@ uninstall:
 	    [ ! -d /run/systemd/system ] || \
 	        systemctl stop greenroom-metrics.socket greenroomd.socket greenroomd.service greenroom-apps.service 2>/dev/null || true; \
 	    systemctl --quiet disable greenroom-metrics.socket greenroomd.socket greenroomd.service 2>/dev/null || true; \
-	    systemctl --quiet --global disable greenroomd.socket greenroomd.service 2>/dev/null || true; }
+	    systemctl --quiet --global disable greenroomd.socket greenroomd.service $(SESSION_UNITS) 2>/dev/null || true; }
 	@rm -f $(addprefix $(DESTDIR)$(PREFIX)/include/greenroom-,prewarm.h app.h) \
 	    $(DESTDIR)$(PREFIX)/lib/libgreenroom-app.* \
 	    $(addprefix $(DESTDIR)$(PREFIX)/lib/pkgconfig/greenroom-,prewarm.pc app.pc) \
 	    $(DESTDIR)$(PYTHONDIR)/greenroom_app.py
 	@rm -f $(DESTDIR)$(BINDIR)/greenroomctl $(DESTDIR)$(BINDIR)/greenroom-run
 	@rm -rf $(DESTDIR)$(LIBEXECDIR) $(DESTDIR)$(DOCDIR)
-	@rm -f $(addprefix $(DESTDIR)$(PREFIX)/lib/systemd/system/,$(METRICS_UNITS))
+	@rm -f $(addprefix $(DESTDIR)$(PREFIX)/lib/systemd/system/,$(METRICS_UNITS)) \
+	    $(addprefix $(DESTDIR)$(PREFIX)/lib/systemd/user/,$(SESSION_UNITS)) \
+	    $(DESTDIR)$(PREFIX)/share/dbus-1/services/$(BUS_SERVICE)
 	@rm -f $(foreach unit,$(UNITS),$(DESTDIR)$(PREFIX)/lib/systemd/system/$(unit) \
 	    $(DESTDIR)$(PREFIX)/lib/systemd/user/$(unit))
 	@rm -f $(addprefix $(DESTDIR)$(PREFIX)/lib/,sysusers.d/greenroom.conf tmpfiles.d/greenroom.conf \

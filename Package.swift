@@ -14,6 +14,7 @@ let package = Package(
         .executable(name: "greenroom-spawner", targets: ["greenroom-spawner"]),
         .executable(name: "greenroomctl", targets: ["greenroomctl"]),
         .executable(name: "greenroom-bus", targets: ["greenroom-bus"]),
+        .executable(name: "greenroom-foreground", targets: ["greenroom-foreground"]),
         .executable(name: "greenroom-history", targets: ["greenroom-history"]),
         .executable(name: "greenroom-conformance", targets: ["greenroom-conformance"]),
         .executable(name: "greenroom-simulate", targets: ["greenroom-simulate"]),
@@ -32,6 +33,7 @@ let package = Package(
             name: "greenroom-spawner", dependencies: ["GreenroomSpawner", "GreenroomLinux"]),
         .executableTarget(name: "greenroomctl", dependencies: ["GreenroomCommands"]),
         .executableTarget(name: "greenroom-bus", dependencies: ["GreenroomBus"]),
+        .executableTarget(name: "greenroom-foreground", dependencies: ["GreenroomForeground"]),
         .executableTarget(name: "greenroom-history", dependencies: ["GreenroomHistory"]),
         .executableTarget(
             name: "greenroom-conformance", dependencies: ["GreenroomAppChannel", "GreenroomLinux"]),
@@ -55,6 +57,10 @@ let package = Package(
             ]),
         .target(
             name: "GreenroomBus",
+            dependencies: ["GreenroomControl", "GreenroomLinux", "Systemd", "Varlink"]),
+        // The only one that speaks to displays.
+        .target(
+            name: "GreenroomForeground",
             dependencies: ["GreenroomControl", "GreenroomLinux", "Systemd", "Varlink"]),
         // The only user of SQLite.
         .target(
@@ -221,7 +227,8 @@ let package = Package(
             name: "ApplicationTests",
             dependencies: [
                 "DaemonTestSupport", "GreenroomControl", "GreenroomLinux", "TestSupport",
-                "application-probe", "application-kit-probe", "greenroom-bus", "systemd-probe",
+                "application-probe", "application-kit-probe", "greenroom-bus",
+                "greenroom-foreground", "systemd-probe",
             ] + daemon + samples, path: "Tests/Daemon/ApplicationTests"),
         .testTarget(
             name: "ManualTests",
@@ -237,7 +244,7 @@ let package = Package(
             dependencies: [
                 "CTestSupport", "DaemonTestSupport", "GreenroomControl", "GreenroomLinux",
                 "TestSupport",
-                "Varlink", "VarlinkTestSupport",
+                "Varlink", "VarlinkTestSupport", "greenroom-foreground",
             ] + daemon, path: "Tests/Daemon/IntegrationTests"),
         .testTarget(
             name: "RecoveryTests",

@@ -4,7 +4,7 @@ import Glibc
 /// A connection to the message bus whose calls block (sd-bus(3)), for a program that does nothing
 /// but serve a name.
 @safe public final class ServiceBus {
-    private let bus: OpaquePointer
+    fileprivate let bus: OpaquePointer
 
     /// Connects to the bus that started this process (`DBUS_STARTER_ADDRESS`), otherwise to the
     /// session's.
@@ -36,6 +36,9 @@ import Glibc
         try check("sd_bus_release_name", unsafe sd_bus_release_name(bus, name))
     }
 
+    /// Readable when something has come (sd_bus_get_fd(3)).
+    public var descriptor: CInt { unsafe sd_bus_get_fd(bus) }
+
     /// The next call of a method, or nil if none arrives within `limit`.
     public func next(within limit: Duration) throws(SystemdError) -> BusCall? {
         var patience = UInt64(max(0, limit / .microseconds(1)))
@@ -58,6 +61,28 @@ import Glibc
     }
 }
 
+/// The callers that are still on the bus (sd_bus_track_new(3)). Whether one has left is known after
+/// the bus was asked for its next call.
+@safe public final class BusCallers {
+    private let track: OpaquePointer
+
+    public init(on bus: ServiceBus) throws(SystemdError) {
+        var raw: OpaquePointer?
+        try check("sd_bus_track_new", unsafe sd_bus_track_new(bus.bus, &raw, nil, nil))
+        unsafe track = raw!
+    }
+
+    deinit { _ = unsafe sd_bus_track_unref(track) }
+
+    public func add(_ caller: String) throws(SystemdError) {
+        try check("sd_bus_track_add_name", unsafe sd_bus_track_add_name(track, caller))
+    }
+
+    public func contains(_ caller: String) -> Bool {
+        unsafe sd_bus_track_contains(track, caller) != nil
+    }
+}
+
 private enum SystemdClock {
     static var monotonicMicroseconds: UInt64 {
         var time = timespec()
@@ -77,6 +102,9 @@ private enum SystemdClock {
     public var interface: String { unsafe Self.text(sd_bus_message_get_interface(message)) }
     public var member: String { unsafe Self.text(sd_bus_message_get_member(message)) }
 
+    /// The caller's unique name on the bus.
+    public var sender: String { unsafe Self.text(sd_bus_message_get_sender(message)) }
+
     /// The signature of the whole body, as in the D-Bus specification: `asa{sv}`.
     public var signature: String { unsafe Self.text(sd_bus_message_get_signature(message, 1)) }
 
@@ -90,6 +118,25 @@ private enum SystemdClock {
             return nil
         }
         return unsafe value.map { unsafe String(cString: $0) }
+    }
+
+    /// Reads a number of any type that is a whole number.
+    public func number() -> Int64? {
+        var type: CChar = 0
+        guard unsafe sd_bus_message_peek_type(message, &type, nil) > 0 else { return nil }
+        func read<Number: BitwiseCopyable>(_ start: Number) -> Number? {
+            var value = start
+            return unsafe sd_bus_message_read_basic(message, type, &value) > 0 ? value : nil
+        }
+        switch UInt8(bitPattern: type) {
+        case UInt8(ascii: "i"): return read(Int32(0)).map(Int64.init)
+        case UInt8(ascii: "u"): return read(UInt32(0)).map(Int64.init)
+        case UInt8(ascii: "x"): return read(Int64(0))
+        case UInt8(ascii: "t"): return read(UInt64(0)).flatMap(Int64.init(exactly:))
+        // Numbers of JavaScript, in which desktops are scripted.
+        case UInt8(ascii: "d"): return read(Double(0)).flatMap(Int64.init(exactly:))
+        default: return nil
+        }
     }
 
     /// Reads `as`.

@@ -1,6 +1,6 @@
 /// Shows windows as the words of its command say, in this order, and then waits for events. Needs
 /// libX11 and libxcb, and no header of either. `watch` instead prints the name of each top-level window that
-/// appears, and `asks` those that are there.
+/// appears, and `asks` those that are there; `activates NAME` asks the window manager for the focus of a window, once it is there.
 ///
 ///   xlib, raised, xcb, checked, request, raw-request, opened NAME   shows a window in that way
 ///   tiny NAME          shows it at 1x1, twice, and makes it larger
@@ -93,6 +93,8 @@ int XResizeWindow(Display *, Window, unsigned, unsigned);
 int XQueryTree(Display *, Window, Window *, Window *, Window **, unsigned *);
 int XNextEvent(Display *, Event *);
 int XSync(Display *, int);
+int XGetWindowProperty(Display *, Window, unsigned long, long, long, int, unsigned long, unsigned long *,
+                       int *, unsigned long *, unsigned long *, unsigned char **);
 int XReparentWindow(Display *, Window, Window, int, int);
 int XGrabKeyboard(Display *, Window, int, int, int, unsigned long);
 int XGrabButton(Display *, unsigned, unsigned, Window, int, unsigned, int, int, Window, unsigned long);
@@ -131,6 +133,7 @@ int xcb_flush(xcb_connection_t *);
 #define PROPERTY_CHANGE (1L << 22)
 #define MAP_NOTIFY 19
 #define CLIENT_MESSAGE 33
+#define TYPE_WINDOW 33
 #define OVERRIDE_REDIRECT (1L << 9)
 #define VIEWABLE 2
 
@@ -214,6 +217,37 @@ static int watch(int also_waits) {
         if (event.type == MAP_NOTIFY) print(event.map.window);
         if (event.type == CLIENT_MESSAGE) print_message(&event);
     }
+}
+
+/* As a task bar does (Extended Window Manager Hints). Returns whether there is such a window. */
+static int activate(const char *wanted) {
+    unsigned long type, count, rest;
+    int format;
+    unsigned char *list = NULL;
+    XGetWindowProperty(display, root, XInternAtom(display, "_NET_CLIENT_LIST", 0), 0, 64, 0, TYPE_WINDOW, &type,
+                       &format, &count, &rest, &list);
+    for (unsigned long i = 0; list && i < count; i++) {
+        Window of = ((Window *)(void *)list)[i];
+        char *name = NULL;
+        XFetchName(display, of, &name);
+        if (!name || strcmp(name, wanted)) continue;
+        /* From a task bar (2). */
+        Event event = {
+            .message = {.type = CLIENT_MESSAGE, .window = of, .format = 32, .data.longs = {2}}};
+        event.message.message_type = XInternAtom(display, "_NET_ACTIVE_WINDOW", 0);
+        XSendEvent(display, root, 0, SUBSTRUCTURE_NOTIFY | SUBSTRUCTURE_REDIRECT, &event);
+        XSync(display, 0);
+        return 1;
+    }
+    return 0;
+}
+
+static int await_and_activate(const char *wanted) {
+    Event event;
+    XSetErrorHandler(ignore);
+    XSelectInput(display, root, PROPERTY_CHANGE);
+    while (!activate(wanted)) XNextEvent(display, &event);
+    return 0;
 }
 
 static void connect_to_server(void) {
@@ -331,6 +365,7 @@ int main(int argc, char **argv) {
     root = XDefaultRootWindow(display);
     if (argc > 1 && !strcmp(argv[1], "watch")) return watch(1);
     if (argc > 1 && !strcmp(argv[1], "asks")) return watch(0);
+    if (argc > 2 && !strcmp(argv[1], "activates")) return await_and_activate(argv[2]);
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "names")) SEND_TO_BUS("..s\0RequestName\0..");
         else if (!strcmp(argv[i], "item")) SEND_TO_BUS("..s\0\x1a\0\0\0RegisterStatusNotifierItem\0..");

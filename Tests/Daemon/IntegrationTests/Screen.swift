@@ -57,6 +57,14 @@ final class Screen {
         return text.split(separator: "\n").map(String.init)
     }
 
+    /// Asks the window manager to give a window the focus, once it manages the window.
+    func activate(_ name: String) throws {
+        var request = try request("activates")
+        request.arguments.append(name)
+        let ended = try run(request)
+        guard ended.exit == .status(0) else { throw TestError("there is no window \(name)") }
+    }
+
     func watch() throws -> WindowWatch { try WindowWatch(try request("watch")) }
 
     /// What is on the screen (xwd(1)).

@@ -1,0 +1,129 @@
+internal import Systemd
+
+/// What shells say on the session's message bus, for desktops that are scripted and can call a method
+/// there. The bus starts this program at the first call, and lets only the session's user call.
+///
+///     ReportProcess (number)   the process whose window has the focus
+///     ReportApp (s)            the app, by its identifier
+///     ReportNone ()            no app has it
+///
+/// Each report replaces the caller's former one, and holds until the caller leaves the bus. The latest
+/// one counts.
+final class BusDisplay: Display {
+    private enum Name {
+        static let own = "io.greenroom.Foreground"
+        static let path = "/io/greenroom/Foreground"
+        static let introspectable = "org.freedesktop.DBus.Introspectable"
+        static let error = "org.freedesktop.DBus.Error."
+    }
+    /// Shells at a time: a session has one.
+    private static let callerLimit = 16
+    /// How long the call that has started the program may take to come.
+    private static let patience: Duration = .seconds(5)
+
+    private let bus: ServiceBus
+    private let present: BusCallers
+    /// The latest report last.
+    private var reports: [(caller: String, front: Front?)] = []
+
+    var descriptor: CInt { bus.descriptor }
+
+    init() throws(DisplayFailure) {
+        let isOwner: Bool
+        do throws(SystemdError) {
+            bus = try ServiceBus()
+            present = try BusCallers(on: bus)
+            isOwner = try bus.request(Name.own)
+        } catch {
+            throw .unusable("the session's message bus: \(error)")
+        }
+        guard isOwner else {
+            throw .unusable("another process has the name \(Name.own)")
+        }
+        do throws(SystemdError) {
+            if let call = try bus.next(within: Self.patience) { try answer(call) }
+        } catch {
+            throw .ended
+        }
+    }
+
+    func front() throws(DisplayFailure) -> Front? {
+        do throws(SystemdError) {
+            while let call = try bus.next(within: .zero) { try answer(call) }
+        } catch {
+            throw .ended
+        }
+        reports.removeAll { !present.contains($0.caller) }
+        guard let last = reports.last else { throw .ended }
+        return last.front
+    }
+
+    // MARK: Calls
+
+    private func answer(_ call: BusCall) throws(SystemdError) {
+        if call.interface == Name.introspectable, call.member == "Introspect" {
+            return try call.reply(Self.introspection(of: call.path))
+        }
+        guard call.path == Name.path, [Name.own, ""].contains(call.interface) else {
+            return try call.fail(
+                Name.error + "UnknownObject",
+                "there is one object, \(Name.path), with the interface \(Name.own)")
+        }
+        let front: Front?
+        switch (call.member, call.signature) {
+        case ("ReportProcess", "i"), ("ReportProcess", "u"), ("ReportProcess", "x"),
+            ("ReportProcess", "t"), ("ReportProcess", "d"):
+            guard let process = call.number().flatMap(Int32.init(exactly:)), process > 0 else {
+                return try call.fail(
+                    Name.error + "InvalidArgs", "not the number of a process (1 or more)")
+            }
+            front = .process(process)
+        case ("ReportApp", "s"): front = call.string().map { .app($0) }
+        case ("ReportNone", ""): front = nil
+        case _:
+            return try call.fail(
+                Name.error + "UnknownMethod",
+                "\(Name.own) has no \(call.member)(\(call.signature))")
+        }
+        try note(front, of: call)
+    }
+
+    private func note(_ front: Front?, of call: BusCall) throws(SystemdError) {
+        let caller = call.sender
+        reports.removeAll { $0.caller == caller || !present.contains($0.caller) }
+        guard reports.count < Self.callerLimit else {
+            return try call.fail(
+                Name.error + "LimitsExceeded", "\(Self.callerLimit) shells report already")
+        }
+        if !present.contains(caller) { try present.add(caller) }
+        reports.append((caller, front))
+        try call.reply()
+    }
+
+    private static func introspection(of path: String) -> String {
+        let header = """
+            <!DOCTYPE node PUBLIC "-//freedesktop//DTD D-BUS Object Introspection 1.0//EN"
+             "http://www.freedesktop.org/standards/dbus/1.0/introspect.dtd">
+
+            """
+        guard path == Name.path else {
+            let parent = path == "/" ? "/" : path + "/"
+            let rest = Name.path.hasPrefix(parent) ? Name.path.dropFirst(parent.count) : ""
+            let child = rest.prefix { $0 != "/" }
+            return header + (child.isEmpty ? "<node/>" : "<node><node name=\"\(child)\"/></node>")
+        }
+        return header + """
+            <node>
+             <interface name="io.greenroom.Foreground">
+              <method name="ReportProcess">
+               <arg type="i" name="process" direction="in"/>
+              </method>
+              <method name="ReportApp">
+               <arg type="s" name="app" direction="in"/>
+              </method>
+              <method name="ReportNone"/>
+             </interface>
+            </node>
+            """
+    }
+}

@@ -1,0 +1,103 @@
+internal import Glibc
+internal import GreenroomLinux
+
+/// The connection to a display server. Calls wait for the server, but not for one that is stopped.
+final class DisplayStream {
+    /// In milliseconds. A server under load answers in less.
+    private static let patience: CInt = 30_000
+    /// Servers send less at a time. What they send is the user's own session's.
+    private static let chunkByteCount = 16 << 10
+
+    private let socket: UnixSocket
+    private var received: [UInt8] = []
+
+    init(path: String) throws(DisplayFailure) {
+        do throws(SystemError) {
+            socket = try UnixSocket.connect(to: path, .stream)
+        } catch {
+            throw .unusable("\(error)")
+        }
+    }
+
+    var descriptor: CInt { socket.descriptor.rawValue }
+
+    func send(_ bytes: [UInt8]) throws(DisplayFailure) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            do throws(SystemError) {
+                if let count = try socket.send(Array(rest)) {
+                    rest.removeFirst(count)
+                } else {
+                    _ = try PollEntry.wait(
+                        for: descriptor, POLLOUT, milliseconds: Self.patience)
+                }
+            } catch {
+                throw .ended
+            }
+        }
+    }
+
+    /// The next bytes, exactly so many.
+    func take(_ count: Int) throws(DisplayFailure) -> [UInt8] {
+        while received.count < count { try receive() }
+        defer { received.removeFirst(count) }
+        return Array(received[..<count])
+    }
+
+    /// The next bytes without taking them; nil if they have not come yet.
+    func peek(_ count: Int) throws(DisplayFailure) -> [UInt8]? {
+        while received.count < count {
+            guard try isReadable(milliseconds: 0) else { return nil }
+            try receive()
+        }
+        return Array(received[..<count])
+    }
+
+    private func isReadable(milliseconds: CInt) throws(DisplayFailure) -> Bool {
+        do throws(SystemError) {
+            return try PollEntry.wait(for: descriptor, POLLIN, milliseconds: milliseconds)
+        } catch {
+            throw .ended
+        }
+    }
+
+    private func receive() throws(DisplayFailure) {
+        guard try isReadable(milliseconds: Self.patience) else { throw .ended }
+        var buffer = [UInt8](repeating: 0, count: Self.chunkByteCount)
+        let result = unsafe buffer.withUnsafeMutableBytes { bytes in
+            Result { () throws(SystemError) in unsafe try socket.receive(into: bytes) }
+        }
+        guard case .success(let message) = result else { throw .ended }
+        guard let message else { return }
+        guard message.byteCount > 0 else { throw .ended }
+        received += buffer[..<message.byteCount]
+    }
+}
+
+/// The little-endian words of X11 and Wayland.
+extension [UInt8] {
+    mutating func put(_ word: UInt32) {
+        for shift in stride(from: 0, to: 32, by: 8) {
+            append(UInt8(truncatingIfNeeded: word >> UInt32(shift)))
+        }
+    }
+
+    mutating func put(_ half: UInt16) {
+        append(UInt8(truncatingIfNeeded: half))
+        append(UInt8(truncatingIfNeeded: half >> 8))
+    }
+
+    /// Fills up to a whole number of words.
+    mutating func pad() { while !count.isMultiple(of: 4) { append(0) } }
+
+    /// 0 beyond the end: a server that sends too little says nothing of use.
+    func word(at offset: Int) -> UInt32 {
+        guard offset >= 0, offset + 4 <= count else { return 0 }
+        return (0..<4).reduce(0) { $0 | UInt32(self[offset + $1]) << UInt32(8 * $1) }
+    }
+
+    func half(at offset: Int) -> UInt16 {
+        guard offset >= 0, offset + 2 <= count else { return 0 }
+        return UInt16(self[offset]) | UInt16(self[offset + 1]) << 8
+    }
+}

@@ -1,0 +1,90 @@
+internal import Glibc
+internal import GreenroomLinux
+
+/// Tells greenroomd which app has the foreground of a display, as a desktop's shell would. It sleeps
+/// until the focus changes, and ends with the display.
+public struct ForegroundReporter {
+    private let display: any Display
+    private let daemons: [DaemonReports]
+
+    /// Why there is nothing to report.
+    public struct Unusable: Error, CustomStringConvertible {
+        public let description: String
+    }
+
+    /// Connects to the display that the environment names: Wayland's if its compositor tells the
+    /// focus, else X's. With `--bus`, to the message bus instead.
+    public init(_ options: ReporterOptions) throws(Unusable) {
+        display = try Self.display(options)
+        daemons = options.sockets.map(DaemonReports.init)
+    }
+
+    private static func display(_ options: ReporterOptions) throws(Unusable) -> any Display {
+        if options.isOnBus {
+            do throws(DisplayFailure) { return try BusDisplay() } catch {
+                throw Unusable(description: "\(error)")
+            }
+        }
+        var reasons: [String] = []
+        do throws(DisplayFailure) {
+            if let path = options.waylandPath { return try WaylandDisplay(path: path) }
+        } catch {
+            reasons.append("\(error)")
+        }
+        do throws(DisplayFailure) {
+            if let text = options.xDisplay {
+                guard let name = XName(text) else {
+                    throw .unusable("DISPLAY=\(text) is not a display of this machine")
+                }
+                let authority = options.authorityPath.map { XAuthority(path: $0, display: name) }
+                return try XDisplay(name, authority ?? XAuthority(file: [], display: name))
+            }
+        } catch {
+            reasons.append("\(error)")
+        }
+        if reasons.isEmpty { reasons = ["neither WAYLAND_DISPLAY nor DISPLAY is set"] }
+        throw Unusable(description: reasons.joined(separator: "; "))
+    }
+
+    /// Returns when the display has ended.
+    public func run() throws(Unusable) {
+        do throws(DisplayFailure) {
+            var front = try display.front()
+            for daemon in daemons { daemon.report(front) }
+            // Every later change of the focus is seen.
+            try? ServiceNotification.send("READY=1")
+            while true {
+                let ready = wait()
+                if ready.contains(display.descriptor) {
+                    let now = try display.front()
+                    if now != front {
+                        front = now
+                        for daemon in daemons { daemon.report(front) }
+                        continue
+                    }
+                }
+                for daemon in daemons where isDue(daemon, ready) { daemon.repeatReport(front) }
+            }
+        } catch {
+            guard case .ended = error else { throw Unusable(description: "\(error)") }
+        }
+    }
+
+    /// Between two calls a daemon sends nothing but its end.
+    private func isDue(_ daemon: DaemonReports, _ ready: Set<CInt>) -> Bool {
+        if let descriptor = daemon.descriptor { return ready.contains(descriptor) }
+        return daemon.retryAt.map { $0 <= MonotonicClock.nanoseconds } ?? false
+    }
+
+    private func wait() -> Set<CInt> {
+        var entries = [PollEntry(display.descriptor, POLLIN)]
+        entries += daemons.compactMap(\.descriptor).map { PollEntry($0, POLLIN) }
+        let pauses = daemons.compactMap(\.retryAt).map { time in
+            let now = MonotonicClock.nanoseconds
+            return time > now ? (time - now) / 1_000_000 + 1 : 0
+        }
+        _ = try? PollEntry.wait(
+            &entries, milliseconds: pauses.min().map { CInt(clamping: $0) } ?? -1)
+        return Set(entries.filter(\.isReady).map(\.descriptor))
+    }
+}

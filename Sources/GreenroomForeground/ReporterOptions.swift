@@ -1,0 +1,58 @@
+internal import Glibc
+
+/// The command line and the environment.
+public struct ReporterOptions: Hashable, Sendable {
+    /// The daemons' sockets: the user's and the system's, unless others are named.
+    public var sockets: [String] = []
+    /// Whether others say on the message bus what has the foreground.
+    var isOnBus = false
+    var waylandPath: String?
+    var xDisplay: String?
+    var authorityPath: String?
+
+    public struct UsageError: Error {
+        public let message: String
+    }
+
+    public static let usage = """
+        usage: greenroom-foreground [--bus] [--socket PATH]...
+        Tells greenroomd which app has the foreground of the display that WAYLAND_DISPLAY or DISPLAY
+        names, until the display ends; with --bus, which app the callers of io.greenroom.Foreground on the
+        session's message bus say has it, until the last of them leaves the bus. PATH is a daemon's control socket; without one, yours and the
+        system's are told.
+
+        """
+
+    public init(
+        _ arguments: [String], environment: (String) -> String? = Self.variable
+    ) throws(UsageError) {
+        var rest = arguments[...]
+        while let word = rest.popFirst() {
+            if word == "--bus" {
+                isOnBus = true
+                continue
+            }
+            guard word == "--socket", let path = rest.popFirst() else {
+                throw UsageError(message: "unknown word, or no path: \(word)")
+            }
+            sockets.append(path)
+        }
+        let directory = environment("XDG_RUNTIME_DIR")
+        if sockets.isEmpty {
+            if let own = directory { sockets.append(own + "/greenroom/control") }
+            sockets.append("/run/greenroom/control")
+        }
+        waylandPath = environment("WAYLAND_DISPLAY").flatMap { name in
+            name.hasPrefix("/") ? name : directory.map { $0 + "/" + name }
+        }
+        xDisplay = environment("DISPLAY")
+        authorityPath =
+            environment("XAUTHORITY") ?? environment("HOME").map { $0 + "/.Xauthority" }
+    }
+
+    /// Nil if it is not set, or empty.
+    public static func variable(_ name: String) -> String? {
+        guard let value = unsafe getenv(name), unsafe value.pointee != 0 else { return nil }
+        return unsafe String(cString: value)
+    }
+}
