@@ -143,7 +143,8 @@ def measure(name, daemon, screen, folder, rounds):
         lines += f"\nUser={NOBODY}"
     prefix = f"org.example.{screen.kind}.{name}"
     for depth in ("libraries", "window"):
-        daemon.install(f"{prefix}-{depth}", f"[App]\nExec={path}\n{lines}\n[Prewarm]\nDepth={depth}\n")
+        daemon.install(f"{prefix}-{depth}",
+                       f"[App]\nExec={path}\n{lines}\n[Prewarm]\nDepth={depth}\nWhen=boot\n")
     daemon.call("Reload")
     app = f"{prefix}-libraries"
     await_paused(daemon, app, "main")
