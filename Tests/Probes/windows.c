@@ -1,6 +1,7 @@
 /// Shows windows as the words of its command say, in this order, and then waits for events. Needs
 /// libX11 and libxcb, and no header of either. `watch` instead prints the name of each top-level window that
-/// appears, and `asks` those that are there; `activates NAME` asks the window manager for the focus of a window, once it is there.
+/// appears, `hears` also what clients tell the window manager, and `asks` those that are there;
+/// `activates NAME` asks the window manager for the focus of a window, once it is there.
 ///
 ///   xlib, raised, xcb, checked, request, raw-request, opened NAME   shows a window in that way
 ///   tiny NAME          shows it at 1x1, twice, and makes it larger
@@ -197,7 +198,7 @@ static void print_message(const Event *event) {
     fflush(stdout);
 }
 
-static int watch(int also_waits) {
+static int watch(int also_waits, int also_hears) {
     Window parent, *children;
     unsigned count;
     struct window_attributes attributes;
@@ -215,7 +216,7 @@ static int watch(int also_waits) {
         Event event;
         XNextEvent(display, &event);
         if (event.type == MAP_NOTIFY) print(event.map.window);
-        if (event.type == CLIENT_MESSAGE) print_message(&event);
+        if (event.type == CLIENT_MESSAGE && also_hears) print_message(&event);
     }
 }
 
@@ -363,8 +364,9 @@ int main(int argc, char **argv) {
     display = XOpenDisplay(NULL);
     if (!display) return 8;
     root = XDefaultRootWindow(display);
-    if (argc > 1 && !strcmp(argv[1], "watch")) return watch(1);
-    if (argc > 1 && !strcmp(argv[1], "asks")) return watch(0);
+    if (argc > 1 && !strcmp(argv[1], "watch")) return watch(1, 0);
+    if (argc > 1 && !strcmp(argv[1], "hears")) return watch(1, 1);
+    if (argc > 1 && !strcmp(argv[1], "asks")) return watch(0, 0);
     if (argc > 2 && !strcmp(argv[1], "activates")) return await_and_activate(argv[2]);
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "names")) SEND_TO_BUS("..s\0RequestName\0..");

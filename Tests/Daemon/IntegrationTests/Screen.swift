@@ -65,7 +65,10 @@ final class Screen {
         guard ended.exit == .status(0) else { throw TestError("there is no window \(name)") }
     }
 
-    func watch() throws -> WindowWatch { try WindowWatch(try request("watch")) }
+    /// - Parameter hearsMessages: whether it also prints what clients tell the window manager.
+    func watch(hearsMessages: Bool = false) throws -> WindowWatch {
+        try WindowWatch(try request(hearsMessages ? "hears" : "watch"))
+    }
 
     /// What is on the screen (xwd(1)).
     func picture() throws -> [UInt8] { try readFile(folder.path + "/Xvfb_screen0") }

@@ -202,7 +202,7 @@ import Testing
     {
         try requireFreezer()
         let bench = try Bench("\(way) one")
-        let watch = try bench.screen.watch()
+        let watch = try bench.screen.watch(hearsMessages: true)
         _ = try bench.awaitHeld()
         #expect(try bench.client().launch(Self.app).kind == .prewarmed)
         #expect(try watch.next() == "one")
@@ -213,7 +213,7 @@ import Testing
     @Test func `whoever shows that the program is being started hears that it has`() throws {
         try requireFreezer()
         let bench = try Bench("says xlib one")
-        let watch = try bench.screen.watch()
+        let watch = try bench.screen.watch(hearsMessages: true)
         _ = try bench.awaitHeld()
         let launched = try bench.client().launch(Self.app) {
             $0.environment = [.init(name: "DESKTOP_STARTUP_ID", value: "a\"b")]
