@@ -8,7 +8,7 @@ import Testing
 
 /// Shells that say which app has the foreground: over the control socket, with greenroomctl, and by
 /// the reporter that comes with Greenroom, on an X server and on a Wayland compositor.
-@Suite struct ForegroundTests {
+@Suite(.serialized) struct ForegroundTests {
     private static let (one, two) = ("org.example.one", "org.example.two")
     /// Of a desktop app, as a desktop entry makes it.
     private static let desktop = ["ForegroundGroup=none", "SuspendInBackground=no"]
@@ -196,16 +196,25 @@ import Testing
                     ]))
             try daemon.await("the window manager") { _ in access(mark, F_OK) == 0 ? true : nil }
         }
+
+        /// Launches the app into the background and gives its window the focus. Returns when the
+        /// reporter has named it, and so nothing but a report can have brought it to the front.
+        func show(_ app: String, _ window: String) throws -> UInt64 {
+            let instance = try daemon.client().launch(app) { $0.isBackground = true }.instance
+            try screen.activate(window)
+            try daemon.await("the report of \(window)") { client in
+                try client.instance(instance).state == .active ? true : nil
+            }
+            return instance
+        }
     }
 
     @Test func `on X the app whose window has the focus is in front`() throws {
         let desktop = try Desktop()
         let (daemon, client) = (desktop.daemon, try desktop.daemon.client())
         let shell = try reporter(daemon, ["DISPLAY=\(desktop.screen.display)"])
-        let first = try client.launch(Self.one).instance
-        try desktop.screen.activate("one")
-        let second = try client.launch(Self.two).instance
-        // The window manager gives a new window the focus.
+        let first = try desktop.show(Self.one, "one")
+        let second = try desktop.show(Self.two, "two")
         try awaitState(daemon, first, .background)
         #expect(try states(client, second) == [.active])
         try desktop.screen.activate("one")
@@ -222,12 +231,11 @@ import Testing
     @Test func `on X an app behind is suspended if its user wants it, and goes on with the focus`()
         throws
     {
-        let desktop = try Desktop(["SuspendInBackground=yes", "BackgroundGraceSec=1ms"])
-        let (daemon, client) = (desktop.daemon, try desktop.daemon.client())
+        let desktop = try Desktop(["SuspendInBackground=yes", "BackgroundGraceSec=3s"])
+        let daemon = desktop.daemon
         let shell = try reporter(daemon, ["DISPLAY=\(desktop.screen.display)"])
-        let first = try client.launch(Self.one).instance
-        try desktop.screen.activate("one")
-        _ = try client.launch(Self.two)
+        let first = try desktop.show(Self.one, "one")
+        _ = try desktop.show(Self.two, "two")
         try awaitState(daemon, first, .suspended)
         try desktop.screen.activate("one")
         try awaitState(daemon, first, .active)
@@ -237,12 +245,11 @@ import Testing
     @Test func `on X a reporter that dies leaves nothing suspended, and the next one goes on`()
         throws
     {
-        let desktop = try Desktop(["SuspendInBackground=yes", "BackgroundGraceSec=1ms"])
+        let desktop = try Desktop(["SuspendInBackground=yes", "BackgroundGraceSec=3s"])
         let (daemon, client) = (desktop.daemon, try desktop.daemon.client())
         let shell = try reporter(daemon, ["DISPLAY=\(desktop.screen.display)"])
-        let first = try client.launch(Self.one).instance
-        try desktop.screen.activate("one")
-        let second = try client.launch(Self.two).instance
+        let first = try desktop.show(Self.one, "one")
+        let second = try desktop.show(Self.two, "two")
         try awaitState(daemon, first, .suspended)
         shell.kill(SIGKILL)
         _ = try shell.waitForExit()
@@ -259,9 +266,8 @@ import Testing
         let desktop = try Desktop()
         let daemon = desktop.daemon
         let shell = try reporter(daemon, ["DISPLAY=\(desktop.screen.display)"])
-        let first = try daemon.client().launch(Self.one).instance
-        try desktop.screen.activate("one")
-        let second = try daemon.client().launch(Self.two).instance
+        let first = try desktop.show(Self.one, "one")
+        let second = try desktop.show(Self.two, "two")
         try awaitState(daemon, first, .background)
         try daemon.kill()
         // The reporter cannot tell this daemon; the next one learns it.
@@ -329,11 +335,13 @@ import Testing
             }
         }
         let client = try daemon.client()
-        let first = try client.launch(Self.one).instance
+        // The compositor gives a new window the focus, and a report brings the app to the front.
+        let first = try client.launch(Self.one) { $0.isBackground = true }.instance
         try awaitWindow(Self.one)
-        let second = try client.launch(Self.two).instance
+        try awaitState(daemon, first, .active)
+        let second = try client.launch(Self.two) { $0.isBackground = true }.instance
         try awaitWindow("Two")
-        // The compositor gives a new window the focus.
+        try awaitState(daemon, second, .active)
         try awaitState(daemon, first, .background)
         #expect(try states(client, second) == [.active])
         try focus(Self.one)
