@@ -18,8 +18,8 @@ extension Checker {
         // Of these, only a client's own wish may send what is in front of the user away.
         case .becameReady, .started, .spawned, .acknowledged, .requested(_, .launch),
             .requested(_, .transition(_, .foreground)), .deadlineReached:
-            for id in displaced where isNamed(id) && saved[id]?.state.isRunning == true {
-                // Displaced by a launch that the report does not know of.
+            // What is only being launched into the background was not in front.
+            for id in displaced where isNamed(id) && saved[id]?.state == .background {
                 throw Violation("\(id) has the foreground and was sent away by \(event)")
             }
         default: break
