@@ -57,18 +57,23 @@ final class ForegroundCalls {
         // A shell reports every process that has a window. Which of them are of apps of others is
         // none of its business, so these are unknown processes like any other.
         case .process(let process):
-            guard let instance = instance(ofProcess: process), isOwn(instance.app, peer) else {
-                return nil
-            }
-            return .instance(instance.identifier)
+            guard let identifier = instance(ofProcess: process),
+                let record = core.lifecycle.instance(identifier), isOwn(record.app, peer)
+            else { return nil }
+            return .instance(identifier)
         case nil: return nil
         }
     }
 
-    private func instance(ofProcess process: Int32) -> Instance? {
-        guard case .instance(let instance)? = try? instances.surroundings(ofProcess: process)
-        else { return nil }
-        return instance
+    /// A window may be there before the spawner's word of its process. The name of the cgroup, which
+    /// the spawner has made, tells whose it is.
+    private func instance(ofProcess process: Int32) -> InstanceIdentifier? {
+        switch try? instances.surroundings(ofProcess: process) {
+        case .instance(let instance): instance.identifier
+        case .unknownCgroup(let name):
+            name.split(separator: "-").last.flatMap { UInt64($0) }.map(InstanceIdentifier.init)
+        case .elsewhere, .unknown, nil: nil
+        }
     }
 
     private func isOwn(_ app: AppIdentifier, _ peer: Peer) -> Bool {
