@@ -30,7 +30,7 @@ public struct Greenroomctl: ParsableCommand {
             CommandGroup(
                 name: "Starting and ending",
                 subcommands: [
-                    Launch.self, Run.self, Restart.self, Terminate.self, Kill.self,
+                    Launch.self, Run.self, Start.self, Restart.self, Terminate.self, Kill.self,
                     ResetFailed.self, Prewarm.self, Prepare.self, Forget.self,
                 ]),
             CommandGroup(

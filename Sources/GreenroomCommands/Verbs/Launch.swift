@@ -12,8 +12,7 @@ struct Launch: Verb {
         discussion: """
             Uses the environment of the app user's session. If the app allows only one instance, \
             and that is running, it comes to the front.
-            """,
-        aliases: ["start"])
+            """)
 
     @Argument(help: "The app.", completion: Candidates.apps)
     var app: String

@@ -3,7 +3,7 @@ extension Greenroomctl {
     /// after the parser has complained about it; nil if the error is another one.
     static func hint(for message: String, _ words: some Collection<String>) -> String? {
         let words = Array(words)
-        guard let verb = words.first, ["run", "launch", "start"].contains(verb),
+        guard let verb = words.first, ["run", "launch"].contains(verb),
             message.contains("Unknown option") || message.lowercased().contains("unexpected arg"),
             let quoted = message.split(separator: "'", omittingEmptySubsequences: false)
                 .dropFirst().first,

@@ -299,7 +299,7 @@ import VarlinkTestSupport
     }
 
     @Test(arguments: [
-        (["start", "a.b"], "launch"), (["stop", "a.b"], "terminate"),
+        (["stop", "a.b"], "terminate"),
         (["freeze", "a.b"], "suspend"),
         (["thaw", "a.b"], "resume"), (["daemon-reload"], "reload"), (["show", "a.b"], "explain"),
     ]) func `the verbs of systemctl mean ours`(words: [String], verb: String) throws {
@@ -325,6 +325,18 @@ import VarlinkTestSupport
         #expect(
             daemon.received.last { if case .transition = $0.call { true } else { false } }?.call
                 == .transition(.terminate, .app("org.ffmpeg.ffmpeg")))
+    }
+
+    @Test func `start launches each app, where launch takes the second word for a file`() throws {
+        let daemon = try FakeDaemon()
+        #expect(try run("start", "org.debian.passwd", "ffmpeg", on: daemon).code == 0)
+        #expect(try run("launch", "org.debian.passwd", "ffmpeg", on: daemon).code == 0)
+        let launches = daemon.received.compactMap { received in
+            if case .launch(let launch) = received.call { launch } else { nil }
+        }
+        #expect(
+            launches.map(\.app) == ["org.debian.passwd", "org.ffmpeg.ffmpeg", "org.debian.passwd"])
+        #expect(launches.map(\.arguments.count) == [0, 0, 1])
     }
 
     private static func instances(_ states: Control.ExecutionState...) -> ControlReply {
