@@ -60,7 +60,8 @@ import Testing
             .plain(main) { $0.dependencies = .some(Dependencies(requires: [other])) },
             .plain(other) {
                 $0.supervision = .some(Supervision(restart: .always))
-                if isWanted { $0.autostart = .some(Autostart(atBoot: true, atLogin: false, session: "")) }
+                guard isWanted else { return }
+                $0.autostart = .some(Autostart(atBoot: true, atLogin: false, session: ""))
             })
         _ = stage.run(filler)
         stage.send(.restored)
