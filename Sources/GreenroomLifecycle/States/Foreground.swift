@@ -5,12 +5,15 @@
 
 extension Lifecycle {
     /// Sends what is in front of the instance's group to the background, unless a shell says that
-    /// it has the foreground.
+    /// it has the foreground. An instance that a shell names displaces only those of the shell's own
+    /// user: users may share a group, and each has shells of its own.
     mutating func displace(for id: InstanceIdentifier) {
         let record = self[id].record
         guard !record.isAttached, let group = group(of: record.app), let former = fronts[group]
         else { return }
+        let shellUser = isReported(id) ? record.shellUser : nil
         for other in former.sorted() where other != id && !isReported(other) {
+            if let shellUser, !isOwn(self[other].record, of: shellUser) { continue }
             sendToBackground(other)
         }
     }

@@ -6,7 +6,8 @@
 //   an instance that the report names             comes to the front, thawed if it is suspended
 //   an instance that a shell has named before     goes to the background, unless another shell
 //                                                 names it
-//   what else is in front of its group            goes to the background, unless a shell names it
+//   what else is in front of its group            goes to the background if it is the user's and no
+//                                                 shell names it
 //   an instance that no shell has ever named      stays: it may have no window, or none yet
 //   a launch, a request to come to the front      displaces nothing that a shell names
 //   a request to go to the background             is obeyed; it counts as never named until the
@@ -75,7 +76,7 @@ extension Lifecycle {
     }
 
     /// An app whose manifest is gone belongs to whom it belonged when it was shown.
-    private func isOwn(_ record: InstanceRecord, of user: UInt32) -> Bool {
+    func isOwn(_ record: InstanceRecord, of user: UInt32) -> Bool {
         (directory[record.app]?.description?.user ?? record.shellUser) == user
     }
 

@@ -106,6 +106,25 @@ import Testing
         #expect(stage.state(first) == .background)
     }
 
+    @Test func `displaces no app of another user in a group that users share`() {
+        var stage = Stage(
+            Self.described(Self.one) { $0.foregroundGroup = "seat" },
+            Self.described(Self.two) {
+                $0.foregroundGroup = "seat"
+                $0.user = 8
+            })
+        let first = stage.run(Self.one)
+        let second = stage.run(Self.two)
+        #expect(stage.state(first) == .background && stage.state(second) == .active)
+        report(&stage, first)
+        #expect(stage.state(first) == .active && stage.state(second) == .active)
+        report(&stage, .app(Self.one))
+        #expect(stage.state(first) == .active && stage.state(second) == .active)
+        // Nothing of the other user's displaces what a shell names, either.
+        stage.ask(.foreground, second)
+        #expect(stage.state(first) == .active && stage.state(second) == .active)
+    }
+
     @Test func `counts beside those of other shells`() {
         var stage = stage()
         let (first, second) = (stage.run(Self.one), stage.run(Self.two))
