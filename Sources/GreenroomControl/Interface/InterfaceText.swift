@@ -755,7 +755,8 @@ extension Control {
         # apps, or of one: the best for each byte first, at most 100. Apps that were never launched
         # have no rank.
         method Plan(app: ?string) -> (
-          # The bytes for apps with When=auto: the budget without what others hold.
+          # The bytes for apps with When=auto: the budget without what others hold, or the whole
+          # budget if the caller may not observe them.
           byteBudget: int,
           # What the plan would hold, as far as the caller may observe it.
           byteCount: int,

@@ -212,7 +212,15 @@ final class LaunchHistory {
         _ app: String?, for asking: UInt32, of user: UInt32?,
         then onDone: @escaping (HistoryProcess.Answer) -> Void
     ) throws(ControlError) {
-        try ask(.rank(planning.request, app: app, user: user), for: asking, then: onDone)
+        let request = planning.request
+        try ask(.rank(request, app: app, user: user), for: asking) { [planning] answer in
+            guard user != nil, case .success(.ranked(var report)) = answer else {
+                return onDone(answer)
+            }
+            // What the budget lacks is what paused instances of others hold.
+            report.byteBudget = planning.wholeByteBudget
+            onDone(.success(.ranked(report)))
+        }
     }
 
     func forget(

@@ -84,6 +84,9 @@ final class WarmPlanning {
     /// Whether the last plan had any app to choose from, so that launches matter to the next one.
     private(set) var hasApps = false
 
+    /// The budget of all paused instances together.
+    var wholeByteBudget: UInt64 { core.lifecycle.policy.prewarmByteBudget }
+
     /// What a plan is made from now.
     var request: PlanRequest {
         let apps = core.lifecycle.plannable

@@ -143,6 +143,25 @@ import Varlink
         guard case .noSuchApp? = error else { throw TestError("\(String(describing: error))") }
     }
 
+    @Test func `a plan does not tell a user what others keep paused`() throws {
+        try requireOrSkip(getuid() == 0, "only root can be several users")
+        let daemon = try TestDaemon(
+            TestApp(Self.app, exec: try compileProbe("behave.c"), prewarm: 1))
+        let client = try daemon.client()
+        try daemon.awaitPaused(Self.app)
+        let descriptor = cts_connect_as(daemon.socketPath, 65_534, 65_534, -1)
+        guard descriptor >= 0 else { throw TestError("connecting: errno \(-descriptor)") }
+        func budget(_ client: TestClient) throws -> UInt64 {
+            guard case .planned(let plan) = try client.call(.plan(app: nil)) else {
+                throw TestError("another reply")
+            }
+            return plan.byteBudget
+        }
+        let stranger = TestClient(owning: descriptor)
+        // That of the daemon's user is smaller by the bytes of the paused instance.
+        #expect(try budget(client) < budget(stranger))
+    }
+
     @Test func `a plan follows a launch by itself`() throws {
         let daemon = try Self.planned()
         let client = try daemon.client()
