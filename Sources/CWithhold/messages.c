@@ -139,7 +139,8 @@ EXPORT int XIconifyWindow(Display *display, unsigned long window, int screen) {
 cookie xcb_get_atom_name(xcb_connection_t *, uint32_t);
 void *xcb_get_atom_name_reply(xcb_connection_t *, cookie, void **);
 
-/// The length is at 8 in the reply, and the name at 32.
+/// The length of the name is at 8 in the reply, and the name at 32. No server is trusted to have sent
+/// all of it.
 static bool name_for(xcb_connection_t *connection, uint32_t atom, char name[NAME_SIZE]) {
     static __typeof__(&xcb_get_atom_name) ask;
     static __typeof__(&xcb_get_atom_name_reply) reply;
@@ -148,8 +149,11 @@ static bool name_for(xcb_connection_t *connection, uint32_t atom, char name[NAME
     unsigned char *answer = ask && reply ? reply(connection, ask(connection, atom), NULL) : NULL;
     if (!answer) return false;
     uint16_t length;
+    uint32_t words; // of four bytes, behind the first 32 bytes of the reply
+    memcpy(&words, answer + 4, sizeof words);
     memcpy(&length, answer + 8, sizeof length);
-    memcpy(name, answer + 32, length < NAME_SIZE ? length : NAME_SIZE - 1);
+    if (length > NAME_SIZE - 1) length = NAME_SIZE - 1;
+    if (length <= words * (uint64_t)4) memcpy(name, answer + 32, length);
     free(answer);
     return true;
 }
