@@ -19,6 +19,8 @@ final class DaemonReports {
     private var socket: UnixSocket?
     private var connection = ClientConnection()
     private var attemptCount = 0
+    /// It was connected once, so it is expected to come back.
+    private var wasThere = false
     /// When the daemon is looked for again (CLOCK_MONOTONIC); nil while nothing is to be repeated.
     private(set) var retryAt: UInt64?
     /// Identifiers of windows that are not the app's own, as the daemon's list of apps has them.
@@ -53,7 +55,8 @@ final class DaemonReports {
             attemptCount = 0
         } catch {
             close()
-            // Nobody listens there at all: a machine may have only one of the two daemons.
+            // A machine may have only one of the two daemons. One that is upgraded has no socket for
+            // a moment.
             guard case .lost = error, attemptCount < Self.attemptLimit else { return }
             retryAt = MonotonicClock.nanoseconds + Self.firstPause << UInt64(attemptCount)
             attemptCount += 1
@@ -98,7 +101,7 @@ final class DaemonReports {
     // MARK: Calls
 
     private enum Failure: Error {
-        /// Nobody listens.
+        /// There never was a daemon.
         case absent
         case lost
         case refused
@@ -129,9 +132,10 @@ final class DaemonReports {
         do throws(SystemError) {
             let new = try UnixSocket.connect(to: path, .stream)
             socket = new
+            wasThere = true
             return new
         } catch {
-            throw attemptCount == 0 && error.code == ENOENT ? .absent : .lost
+            throw !wasThere && error.code == ENOENT ? .absent : .lost
         }
     }
 
