@@ -31,55 +31,20 @@ extension LaunchTable {
             ])
     }
 
-    /// As many are kept as of launches, and for as long.
-    func prunePauses(_ batch: HistoryBatch, now: Int64) throws(DatabaseError) {
-        try database.execute(
-            "DELETE FROM pauses WHERE until < ?",
-            [.integer(now - Int64(batch.days) * 86_400_000_000)])
-        for user in Set(batch.pauses.map(\.userId)) {
-            try database.execute(
-                """
-                DELETE FROM pauses WHERE user = ?1 AND id <= (SELECT id FROM pauses
-                    WHERE user = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)
-                """, [.init(user), .init(batch.launchesPerUser)])
-        }
-    }
-
-    /// - Returns: how many rows are gone.
-    func forgetPauses(app: String?, user: UInt32?) throws(DatabaseError) -> Int {
-        try database.execute(
-            "DELETE FROM pauses WHERE (?1 IS NULL OR app GLOB ?1) AND (?2 IS NULL OR user = ?2)",
-            [.init(app), .init(user)])
-        return database.changeCount
-    }
-
     /// The paused instances that were paused at some moment of the query's time, the latest first.
     func pauses(
         _ query: Control.HistoryQuery, user: UInt32?
     ) throws(DatabaseError) -> Control.PausePage {
-        var conditions = ["1"]
-        var values: [Database.Value] = []
-        func require(_ condition: String, _ more: [Database.Value]) {
-            conditions.append(condition)
-            values += more
-        }
-        if !query.apps.isEmpty {
-            let any = query.apps.map { _ in "app GLOB ?" }.joined(separator: " OR ")
-            require("(\(any))", query.apps.map { .text($0) })
-        }
-        if let user { require("user = ?", [.init(user)]) }
-        if let since = query.sinceTimestampUSec { require("until >= ?", [.integer(since)]) }
-        if let until = query.untilTimestampUSec { require("paused <= ?", [.integer(until)]) }
-        if let before = query.before { require("id < ?", [.integer(before)]) }
+        let rows = RowConditions(query, of: user, in: ["user"], from: "until", to: "paused")
         let limit = min(query.limit ?? .max, Control.HistoryQuery.pageLimit)
         var page = Control.PausePage()
         var last: Int64?
         try database.execute(
             """
             SELECT id, app, user, instance, paused, until, preparation, processor, bytes, kind
-            FROM pauses WHERE \(conditions.joined(separator: " AND "))
+            FROM pauses WHERE \(rows.text)
             ORDER BY id DESC LIMIT \(limit + 1)
-            """, values
+            """, rows.values
         ) { row in
             if page.pauses.count == limit {
                 page.next = last

@@ -130,28 +130,43 @@ struct LaunchTable {
     }
 
     private func prune(_ batch: HistoryBatch, now: Int64) throws(DatabaseError) {
+        let users = Set((batch.launches + batch.updates).map(\.userId))
+        try prune("launches", by: "requested", of: users, batch, now: now)
+        try prune("pauses", by: "until", of: Set(batch.pauses.map(\.userId)), batch, now: now)
+    }
+
+    /// Removes a table's rows that are too old, and each user's beyond the limit.
+    private func prune(
+        _ table: String, by time: String, of users: Set<UInt32>, _ batch: HistoryBatch, now: Int64
+    ) throws(DatabaseError) {
         try database.execute(
-            "DELETE FROM launches WHERE requested < ?",
+            "DELETE FROM \(table) WHERE \(time) < ?",
             [.integer(now - Int64(batch.days) * 86_400_000_000)])
-        try prunePauses(batch, now: now)
-        for user in Set((batch.launches + batch.updates).map(\.userId)) {
+        for user in users {
             try database.execute(
                 """
-                DELETE FROM launches WHERE user = ?1 AND id <= (SELECT id FROM launches
+                DELETE FROM \(table) WHERE user = ?1 AND id <= (SELECT id FROM \(table)
                     WHERE user = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)
                 """, [.init(user), .init(batch.launchesPerUser)])
         }
     }
 
     func forget(app: String?, user: UInt32?) throws(DatabaseError) -> Int {
-        try database.execute(
-            "DELETE FROM launches WHERE (?1 IS NULL OR app GLOB ?1) AND (?2 IS NULL OR user = ?2)",
-            [.init(app), .init(user)])
-        let count = database.changeCount
-        let pauseCount = try forgetPauses(app: app, user: user)
+        let count = try forget("launches", app: app, user: user)
+        let pauseCount = try forget("pauses", app: app, user: user)
         // It is gone from the file, and from the log, before this is answered.
         if count + pauseCount > 0 { try database.execute("PRAGMA wal_checkpoint(TRUNCATE)") }
         return count
+    }
+
+    /// - Returns: how many rows of the table are gone.
+    private func forget(
+        _ table: String, app: String?, user: UInt32?
+    ) throws(DatabaseError) -> Int {
+        try database.execute(
+            "DELETE FROM \(table) WHERE (?1 IS NULL OR app GLOB ?1) AND (?2 IS NULL OR user = ?2)",
+            [.init(app), .init(user)])
+        return database.changeCount
     }
 
     // MARK: Reading
@@ -159,20 +174,8 @@ struct LaunchTable {
     func page(
         _ query: Control.HistoryQuery, user: UInt32?
     ) throws(DatabaseError) -> Control.HistoryPage {
-        var conditions = ["1"]
-        var values: [Database.Value] = []
-        func require(_ condition: String, _ value: [Database.Value]) {
-            conditions.append(condition)
-            values += value
-        }
-        if !query.apps.isEmpty {
-            let any = query.apps.map { _ in "app GLOB ?" }.joined(separator: " OR ")
-            require("(\(any))", query.apps.map { .text($0) })
-        }
-        if let user { require("(user = ? OR caller_user = ?)", [.init(user), .init(user)]) }
-        if let since = query.sinceTimestampUSec { require("requested >= ?", [.integer(since)]) }
-        if let until = query.untilTimestampUSec { require("requested <= ?", [.integer(until)]) }
-        if let before = query.before { require("id < ?", [.integer(before)]) }
+        let rows = RowConditions(
+            query, of: user, in: ["user", "caller_user"], from: "requested", to: "requested")
         let limit = min(query.limit ?? .max, Control.HistoryQuery.pageLimit)
         var page = Control.HistoryPage()
         var last: Int64?
@@ -181,9 +184,9 @@ struct LaunchTable {
             SELECT id, app, user, instance, launch, requested, caller_user, caller_process,
                 caller_program, kind, cold_reason, anew_reason, elapsed, ready, reason, status, signal,
                 dumped, last_state, ended, ran
-            FROM launches WHERE \(conditions.joined(separator: " AND "))
+            FROM launches WHERE \(rows.text)
             ORDER BY id DESC LIMIT \(limit + 1)
-            """, values
+            """, rows.values
         ) { row in
             if page.launches.count == limit {
                 page.next = last
