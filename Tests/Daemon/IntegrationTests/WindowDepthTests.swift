@@ -13,14 +13,19 @@ import Testing
     /// An app that shows windows as the words say, on an X server of its own.
     private final class Bench {
         let screen: Screen
+        /// Sees every window, also those that are shown too early.
+        let watch: WindowWatch
         let daemon: TestDaemon
 
-        /// - Parameter exec: another program than the probe.
+        /// - Parameters:
+        ///   - exec: another program than the probe.
+        ///   - hearsMessages: see `Screen.watch`.
         init(
             _ words: String, exec: String? = nil, lines: [String] = [],
-            options: TestDaemon.Options = .init()
+            hearsMessages: Bool = false, options: TestDaemon.Options = .init()
         ) throws {
             screen = try Screen()
+            watch = try screen.watch(hearsMessages: hearsMessages)
             let program = try exec ?? Screen.probe()
             var app = TestApp(
                 WindowDepthTests.app, exec: program + (words.isEmpty ? "" : " " + words),
@@ -65,7 +70,7 @@ import Testing
     func `a window appears at the launch and not before`(way: String) throws {
         try requireFreezer()
         let bench = try Bench("\(way) one")
-        let watch = try bench.screen.watch()
+        let watch = bench.watch
         let held = try bench.awaitHeld()
         #expect(try bench.screen.windows() == [])
         let launched = try bench.client().launch(Self.app)
@@ -77,7 +82,7 @@ import Testing
     @Test func `several windows appear in the order in which they were shown`() throws {
         try requireFreezer()
         let bench = try Bench("splash one xlib two xcb three raised four later five")
-        let watch = try bench.screen.watch()
+        let watch = bench.watch
         _ = try bench.awaitHeld()
         #expect(try bench.screen.windows() == [])
         #expect(try bench.client().launch(Self.app).kind == .prewarmed)
@@ -87,7 +92,7 @@ import Testing
     @Test func `what the program takes back before the launch does not appear`() throws {
         try requireFreezer()
         let bench = try Bench("unmaps one withdraws two destroys three xlib four")
-        let watch = try bench.screen.watch()
+        let watch = bench.watch
         _ = try bench.awaitHeld()
         #expect(try bench.client().launch(Self.app).kind == .prewarmed)
         #expect(try watch.next() == "four")
@@ -98,7 +103,7 @@ import Testing
         try requireFreezer()
         let bench = try Bench("xlib one")
         let client = try bench.client()
-        let watch = try bench.screen.watch()
+        let watch = bench.watch
         for _ in 0..<20 {
             _ = try bench.awaitHeld()
             #expect(try bench.screen.windows() == [])
@@ -163,7 +168,7 @@ import Testing
         var options = TestDaemon.Options()
         if word == "waits" { options.configuration = ["PauseDeadlineSec=1"] }
         let bench = try Bench("\(word) xlib one", options: options)
-        let watch = try bench.screen.watch()
+        let watch = bench.watch
         #expect(try bench.awaitDemotion() == code)
         let paused = try #require(try bench.daemon.awaitPaused(Self.app).first)
         #expect(paused.depth == .known(.main))
@@ -189,7 +194,7 @@ import Testing
     {
         try requireFreezer()
         let bench = try Bench("raw xlib one")
-        let watch = try bench.screen.watch()
+        let watch = bench.watch
         #expect(try bench.awaitDemotion() == "depth_other_display")
         #expect(try watch.next() == "raw")
         #expect(try bench.daemon.awaitPaused(Self.app).first?.depth == .known(.main))
@@ -201,8 +206,8 @@ import Testing
         throws
     {
         try requireFreezer()
-        let bench = try Bench("\(way) one")
-        let watch = try bench.screen.watch(hearsMessages: true)
+        let bench = try Bench("\(way) one", hearsMessages: true)
+        let watch = bench.watch
         _ = try bench.awaitHeld()
         #expect(try bench.client().launch(Self.app).kind == .prewarmed)
         #expect(try watch.next() == "one")
@@ -212,8 +217,8 @@ import Testing
     /// The program itself has no identifier of the launch.
     @Test func `whoever shows that the program is being started hears that it has`() throws {
         try requireFreezer()
-        let bench = try Bench("says xlib one")
-        let watch = try bench.screen.watch(hearsMessages: true)
+        let bench = try Bench("says xlib one", hearsMessages: true)
+        let watch = bench.watch
         _ = try bench.awaitHeld()
         let launched = try bench.client().launch(Self.app) {
             $0.environment = [.init(name: "DESKTOP_STARTUP_ID", value: "a\"b")]
@@ -249,7 +254,7 @@ import Testing
     {
         try requireFreezer()
         let bench = try Bench("xlib one")
-        let watch = try bench.screen.watch()
+        let watch = bench.watch
         let held = try bench.awaitHeld()
         // An X server that does nothing cannot say that it has shown the window.
         bench.screen.stop()
@@ -279,7 +284,7 @@ import Testing
     @Test func `a window stays held when the daemon is killed, and its launch finds it`() throws {
         try requireFreezer()
         let bench = try Bench("xlib one")
-        let watch = try bench.screen.watch()
+        let watch = bench.watch
         let held = try bench.awaitHeld()
         try bench.daemon.kill()
         #expect(try bench.screen.windows() == [])
@@ -321,7 +326,7 @@ import Testing
                 "Environment=DBUS_SESSION_BUS_ADDRESS=unix:path=\(home.path)/none",
             ])
         let client = try bench.client()
-        let watch = try bench.screen.watch()
+        let watch = bench.watch
         let empty = try bench.screen.picture()
         _ = try bench.awaitHeld()
         #expect(try bench.screen.windows() == [])
