@@ -18,6 +18,8 @@ final class DetachedCalls {
     /// How long an app's own worker may take for a job. A call that takes longer is taken to hang
     /// for ever.
     private static let deadline = Duration.seconds(1)
+    /// How long the end of this process is delayed by a worker that is busy.
+    private static let farewell = Duration.milliseconds(200)
 
     private struct Job {
         let calls: DetachedJob
@@ -69,11 +71,22 @@ final class DetachedCalls {
         if own[app] == nil { next() }
     }
 
-    /// Ends the worker that serves all apps. No job may be given to it any more.
-    /// - Returns: false if a worker is busy, and may hang.
+    /// Ends the workers. No job may be given to them any more, and what they have found is dropped.
+    /// Those that nobody delays are done in a moment.
+    /// - Returns: false if one is still busy after ``farewell``, and may hang.
     func end() -> Bool {
-        guard queue.current == nil, own.isEmpty else { return false }
-        common?.end()
+        let workers = own.values.map(\.worker) + [common].compactMap(\.self)
+        let end = MonotonicClock.nanoseconds + UInt64(Self.farewell / .nanoseconds(1))
+        while true {
+            DetachedWorker.take(report)
+            guard workers.contains(where: \.isBusy) else { break }
+            let now = MonotonicClock.nanoseconds
+            guard now < end else { return false }
+            let left = CInt((end - now) / 1_000_000) + 1
+            _ = try? report.waitUntilReadable(milliseconds: left)
+        }
+        for worker in workers { worker.end() }
+        own = [:]
         common = nil
         return true
     }
