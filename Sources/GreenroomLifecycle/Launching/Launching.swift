@@ -230,6 +230,7 @@ extension Lifecycle {
         settle(id)
         handOverAnnounced(to: id)
         handOverWithheld(to: id)
+        thawForwardee(of: record)
         wantRefill(of: record.app)
         let description = self[record.app].description
         if let supervision = description?.supervision.value, !record.isAttached,

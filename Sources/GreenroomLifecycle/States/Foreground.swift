@@ -95,6 +95,17 @@ extension Lifecycle {
         activate(other)
     }
 
+    /// A program that may pass its launch on begins to run. The other process must answer it, so it
+    /// is not left suspended. Of an app with several other instances none answers for the rest.
+    mutating func thawForwardee(of record: InstanceRecord) {
+        guard record.manner == .program, let app = directory[record.app],
+            app.running.count + app.attached.count == 2,
+            let other = app.running.first(where: { $0 != record.instance }),
+            self[other].record.state == .suspended
+        else { return }
+        thaw(other)
+    }
+
     /// A program that forwards its launch takes this long at most, on a machine under load too.
     private static let forwardingTime: Duration = .seconds(30)
 

@@ -21,15 +21,28 @@ import Testing
         #expect(stage.state(first) == .active)
     }
 
-    @Test func `thaws the running instance if that was suspended`() {
+    /// It waits for an answer of that one before it ends.
+    @Test(arguments: [false, true])
+    func `finds the running instance thawed`(isAttached: Bool) {
         var stage = stage()
         let first = stage.run()
         stage.ask(.suspend, first)
         stage.send(.frozen(first))
-        let second = stage.run()
-        #expect(stage.state(first) == .suspended)
+        let second = stage.run(isAttached: isAttached)
+        #expect(stage.state(first) == .background)
         stage.die(second)
-        #expect(stage.state(first) == .active)
+        #expect(stage.state(first) == (isAttached ? .background : .active))
+    }
+
+    @Test func `thaws none of several, as none of them answers for the others`() {
+        var stage = stage()
+        let both = [stage.run(), stage.run()]
+        for id in both {
+            stage.ask(.suspend, id)
+            stage.send(.frozen(id))
+        }
+        _ = stage.run()
+        #expect(both.allSatisfy { stage.state($0) == .suspended })
     }
 
     @Test func `leaves the other in the background if it fails, ends late or was to be there`() {

@@ -4,9 +4,10 @@ import Testing
 @Suite struct `Reclaiming memory` {
     /// A paused, a suspended, a background, an attached and an active instance.
     func stage() -> (Stage, [InstanceIdentifier]) {
-        var stage = Stage(.prewarmed(AppIdentifier("org.example.pool")), .plain())
+        let other = AppIdentifier("org.example.other")
+        var stage = Stage(.prewarmed(AppIdentifier("org.example.pool")), .plain(other), .plain())
         stage.send(.paused(InstanceIdentifier(1), byteCount: 1))
-        let suspended = stage.run()
+        let suspended = stage.run(other)
         stage.ask(.suspend, suspended)
         stage.send(.frozen(suspended))
         let background = stage.run(inBackground: true)
