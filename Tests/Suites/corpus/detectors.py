@@ -6,7 +6,8 @@
 
 A process is "under" the root that is watched when it is one of its children (a prewarmed instance is a
 child of the spawner) or theirs. What a child does before it has executed its program is the root's
-business and is not counted. Each view may be missing on a machine; `missing` says which, and why.
+business and is not counted. Each view may be missing on a machine; `missing` says which, and why. All are in a
+container: they number processes as the first pid namespace does.
 """
 import ctypes
 import glob
@@ -22,6 +23,8 @@ FAN_INIT = 0x200 | 0x400 | 0x800 | 0x10 | 0x1 | 0x2  # report folder, name and f
 FAN_ADD_FILESYSTEM = 0x1 | 0x100
 FAN_EVENTS = {0x2: "wrote", 0x4: "chmod", 0x40: "renamed", 0x80: "renamed to", 0x100: "made", 0x200: "removed"}
 FAN_ON_FOLDERS = 0x40000000
+# The first pid namespace (PROC_PID_INIT_INO of the kernel).
+FIRST_NAMESPACE = "pid:[4026531836]"
 FILE_SYSTEMS = {"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "tmpfs", "overlay"}
 # --- System calls. A socket that is only made is not a misfire by itself (a library asks for interface
 # names); what is said on one is, and so is every attempt to start, signal, make or remove something.
@@ -43,6 +46,8 @@ class Watch:
         self.pending = []  # (process, view, what), not yet asked for
         for view in views:
             try:
+                if os.readlink("/proc/self/ns/pid") != FIRST_NAMESPACE:
+                    raise OSError("this is not the first pid namespace")
                 getattr(self, "_open_" + view)()
             except OSError as error:
                 self.missing[view] = str(error)
