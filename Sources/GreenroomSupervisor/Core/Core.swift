@@ -20,10 +20,7 @@ protocol EffectPerformer: AnyObject {
 /// performer wait there, too.
 @LoopActor
 final class Core {
-    /// Read in place: a copy counts a reference for each table, and a launch asks several times.
-    /// Inlined, the read would become a copy.
-    var lifecycle: Lifecycle { @inline(never) _read { yield decider } }
-    private var decider: Lifecycle
+    private(set) var lifecycle: Lifecycle
     private let log: Log
     private var performer: (any EffectPerformer)?
     private var queue: [Event] = []
@@ -35,7 +32,7 @@ final class Core {
     private var whenEmpty: (() -> Void)?
 
     init(_ lifecycle: Lifecycle, log: Log) throws(SystemdError) {
-        decider = lifecycle
+        self.lifecycle = lifecycle
         self.log = log
         timer = try LoopActor.timer { [unowned self] in
             armedDeadline = nil
@@ -47,6 +44,10 @@ final class Core {
     var now: Instant {
         isHandling ? eventTime : Instant(nanoseconds: MonotonicClock.nanoseconds)
     }
+
+    /// Asks the state without a copy of it, for the path of a launch: before a method of a property
+    /// is called, the property is copied, and the state has dozens of members to be counted.
+    func ask<Answer>(_ question: (inout Lifecycle) -> Answer) -> Answer { question(&lifecycle) }
 
     /// Performs effects from now on, and first handles the events that have come so far.
     func begin(performing performer: some EffectPerformer) {
@@ -69,7 +70,7 @@ final class Core {
             let event = queue[next]
             next += 1
             eventTime = Instant(nanoseconds: MonotonicClock.nanoseconds)
-            for effect in decider.handle(event, at: eventTime) { performer.perform(effect) }
+            for effect in lifecycle.handle(event, at: eventTime) { performer.perform(effect) }
         }
         queue.removeAll(keepingCapacity: true)
         isHandling = false
@@ -84,7 +85,7 @@ final class Core {
     /// Arms the one timer for all deadlines. It is set again only if the soonest deadline becomes
     /// earlier: a wake-up that comes too early is harmless and arms the timer again.
     private func armTimer() {
-        guard let deadline = lifecycle.nextDeadline else { return }
+        guard let deadline = ask({ $0.nextDeadline }) else { return }
         if let armedDeadline, armedDeadline <= deadline { return }
         armedDeadline = deadline
         do throws(SystemdError) {

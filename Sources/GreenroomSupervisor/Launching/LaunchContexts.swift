@@ -135,7 +135,8 @@ final class LaunchContexts {
         context.standardStreams = [call.standardInput, call.standardOutput, call.standardError]
             .map { $0.map { descriptors[$0] } }
         inherit(from: call, descriptors, app, &context)
-        if core.lifecycle.depth(of: app.identifier, key) == .runtime,
+        let depth = core.ask { $0.depth(of: app.identifier, key) }
+        if depth == .runtime,
             let runtime = app.environment.runtime, !runtime.canTakeOver(context)
         {
             context.coldReason = context.coldReason ?? .callerState
@@ -146,7 +147,7 @@ final class LaunchContexts {
             context.workingDirectory = try workingDirectory(of: call, descriptors)
         }
         try context.checkDescriptors()
-        if core.lifecycle.depth(of: app.identifier, key) == .window {
+        if depth == .window {
             context.coldReason = context.coldReason ?? context.reasonNotToHold(app)
         }
         return (context, key)
@@ -157,7 +158,7 @@ final class LaunchContexts {
     private func differingVariables(
         _ pool: PoolEnvironment, _ key: EnvironmentKey, _ app: InstalledApp
     ) -> [String] {
-        guard core.lifecycle.coldReason(for: app.identifier, key: key) == .environmentMismatch
+        guard core.ask({ $0.coldReason(for: app.identifier, key: key) }) == .environmentMismatch
         else { return [] }
         let keys = Set(
             core.lifecycle.instances(of: app.identifier).filter(\.state.isPrewarm)

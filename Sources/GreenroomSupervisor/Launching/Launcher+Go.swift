@@ -56,22 +56,23 @@ extension Launcher {
     }
 
     private func depth(of instance: Instance) -> PrewarmDepth {
-        core.lifecycle.instance(instance.identifier)?.depth ?? .main
+        core.ask { $0.instance(instance.identifier)?.depth } ?? .main
     }
 
     /// For a script, the instance runs its interpreter, whose words come before the launch's.
     private func arguments(
         of context: LaunchContext, _ app: InstalledApp, _ instance: Instance
     ) -> [ByteString] {
+        let depth = depth(of: instance)
         // The words of an interpreter that has booted already are those of its prewarm.
-        if depth(of: instance) == .runtime {
+        if depth == .runtime {
             let words = app.program.depth.scriptWords
             return words.isEmpty
                 ? context.arguments
                 : words.map(ByteString.text) + context.arguments.dropFirst()
         }
         // Those of a held program are those of the launch.
-        guard depth(of: instance) != .window,
+        guard depth != .window,
             instance.argumentPrefix.count > app.wordsBeforePause.count
         else { return context.arguments }
         return instance.argumentPrefix
