@@ -45,9 +45,28 @@ final class Core {
         isHandling ? eventTime : Instant(nanoseconds: MonotonicClock.nanoseconds)
     }
 
-    /// Asks the state without a copy of it, for the path of a launch: before a method of a property
-    /// is called, the property is copied, and the state has dozens of members to be counted.
-    func ask<Answer>(_ question: (inout Lifecycle) -> Answer) -> Answer { question(&lifecycle) }
+    // MARK: Questions on the path of a launch
+
+    func depth(of app: AppIdentifier, _ key: EnvironmentKey) -> PrewarmDepth {
+        ask { $0.depth(of: app, key) }
+    }
+
+    func depth(of instance: InstanceIdentifier) -> PrewarmDepth? {
+        ask { $0.instance(instance)?.depth }
+    }
+
+    func coldReason(for app: AppIdentifier, _ key: EnvironmentKey) -> ColdReason? {
+        ask { $0.coldReason(for: app, key: key) }
+    }
+
+    /// Asks the state without a copy of it, and changes nothing. Before a method of a property is
+    /// called, the property is copied, and the state has dozens of members to be counted; what is
+    /// passed inout is not copied.
+    private func ask<Answer>(_ question: (inout Lifecycle) -> Answer) -> Answer {
+        question(&lifecycle)
+    }
+
+    // MARK: Events
 
     /// Performs effects from now on, and first handles the events that have come so far.
     func begin(performing performer: some EffectPerformer) {

@@ -135,10 +135,8 @@ final class LaunchContexts {
         context.standardStreams = [call.standardInput, call.standardOutput, call.standardError]
             .map { $0.map { descriptors[$0] } }
         inherit(from: call, descriptors, app, &context)
-        let depth = core.ask { $0.depth(of: app.identifier, key) }
-        if depth == .runtime,
-            let runtime = app.environment.runtime, !runtime.canTakeOver(context)
-        {
+        let depth = core.depth(of: app.identifier, key)
+        if depth == .runtime, let runtime = app.environment.runtime, !runtime.canTakeOver(context) {
             context.coldReason = context.coldReason ?? .callerState
         }
         context.takesTerminal = call.takesTerminal
@@ -158,7 +156,7 @@ final class LaunchContexts {
     private func differingVariables(
         _ pool: PoolEnvironment, _ key: EnvironmentKey, _ app: InstalledApp
     ) -> [String] {
-        guard core.ask({ $0.coldReason(for: app.identifier, key: key) }) == .environmentMismatch
+        guard core.coldReason(for: app.identifier, key) == .environmentMismatch
         else { return [] }
         let keys = Set(
             core.lifecycle.instances(of: app.identifier).filter(\.state.isPrewarm)

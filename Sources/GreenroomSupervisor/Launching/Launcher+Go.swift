@@ -56,7 +56,7 @@ extension Launcher {
     }
 
     private func depth(of instance: Instance) -> PrewarmDepth {
-        core.ask { $0.instance(instance.identifier)?.depth } ?? .main
+        core.depth(of: instance.identifier) ?? .main
     }
 
     /// For a script, the instance runs its interpreter, whose words come before the launch's.
