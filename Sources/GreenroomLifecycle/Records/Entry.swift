@@ -1,5 +1,6 @@
 /// An entry of a table, kept in a place of its own, so that looking it up costs one reference count
-/// and not one for each of its members. Copies share the place until one of them is changed.
+/// and not one for each of its members. Copies share the place until one of them is changed. They may
+/// be sent elsewhere unchecked, because a place is written only while nobody shares it.
 @dynamicMemberLookup
 struct Entry<Value: Hashable & Sendable>: Hashable, @unchecked Sendable {
     private final class Place {
