@@ -212,8 +212,7 @@ final class LaunchHistory {
         _ app: String?, for asking: UInt32, of user: UInt32?,
         then onDone: @escaping (HistoryProcess.Answer) -> Void
     ) throws(ControlError) {
-        let request = planning.request
-        try ask(.rank(request, app: app, user: user), for: asking) { [planning] answer in
+        try ask(.rank(planning.request, app: app, user: user), for: asking) { [planning] answer in
             guard user != nil, case .success(.ranked(var report)) = answer else {
                 return onDone(answer)
             }
@@ -233,8 +232,9 @@ final class LaunchHistory {
         }
     }
 
+    /// - Parameter call: made only if the user may ask, because a plan's looks at every app.
     private func ask(
-        _ call: HistoryCall, for user: UInt32,
+        _ call: @autoclosure () -> HistoryCall, for user: UInt32,
         then onDone: @escaping (HistoryProcess.Answer) -> Void
     ) throws(ControlError) {
         let count = queryCounts[user, default: 0]
@@ -245,7 +245,7 @@ final class LaunchHistory {
         queryCounts[user] = count + 1
         // What has just happened belongs to the answer.
         write()
-        process.ask(call) { [unowned self] answer in
+        process.ask(call()) { [unowned self] answer in
             let rest = queryCounts[user, default: 1] - 1
             queryCounts[user] = rest > 0 ? rest : nil
             onDone(answer)

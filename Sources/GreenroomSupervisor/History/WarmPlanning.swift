@@ -18,6 +18,8 @@ final class WarmPlanning {
     private var isOn: Bool
     private var isDue = false
     private var isUnderWay = false
+    /// The last plan had apps to choose from, so launches matter to the next one.
+    private(set) var hasApps = false
     /// The last plan was not empty.
     private var hasPlan = false
     private var next = Instant(nanoseconds: 0)
@@ -80,9 +82,6 @@ final class WarmPlanning {
             plan()
         }
     }
-
-    /// Whether the last plan had any app to choose from, so that launches matter to the next one.
-    private(set) var hasApps = false
 
     /// The budget of all paused instances together.
     var wholeByteBudget: UInt64 { core.lifecycle.policy.prewarmByteBudget }
