@@ -82,7 +82,7 @@ final class LibraryLearner {
             let pause = instances.known(Pause.self, of: identifier), !pause.places.isEmpty
         else { return }
         let lesson = Lesson(subject, instance, atPause: pause.places)
-        lesson.timer = try? LoopActor.timer { [unowned self] in look(for: lesson.subject) }
+        lesson.timer = try? LoopActor.timer { [unowned self] in look(for: subject) }
         lessons[subject.app] = lesson
         schedule(lesson)
     }

@@ -101,6 +101,14 @@ import Testing
         #expect(try client.run(Self.app, ["asks", bench.library]).text.contains("before: 1"))
     }
 
+    @Test func `are learned without keeping anything of the instance that showed them`() throws {
+        let bench = try Bench()
+        try bench.awaitDeep()
+        try bench.daemon.await("no pidfd of an ended process") { _ in
+            KernelObjects.endedPidfdCount(of: try bench.daemon.pid) == 0 ? true : nil
+        }
+    }
+
     @Test func `are not opened with the depth main`() throws {
         let bench = try Bench(depth: "main")
         let client = try bench.daemon.client()

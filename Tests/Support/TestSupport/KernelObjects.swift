@@ -19,6 +19,15 @@ public enum KernelObjects {
         }
     }
 
+    /// How many of a process's pidfds refer to processes that have ended and been reaped
+    /// (proc_pid_fdinfo(5)).
+    public static func endedPidfdCount(of pid: Int32) -> Int {
+        entryNames("/proc/\(pid)/fdinfo").count { name in
+            let text = (try? readFile("/proc/\(pid)/fdinfo/\(name)")) ?? []
+            return String(decoding: text, as: UTF8.self).contains("\nPid:\t-1\n")
+        }
+    }
+
     /// Threads of a process, ours by default.
     public static func threadCount(of pid: Int32? = nil) -> Int {
         entryNames("/proc/\(pid.map(String.init) ?? "self")/task").count
