@@ -30,7 +30,9 @@ static inline long keeper_call(long number, long a, long b, long c, long d) {
     return system_call(number, a, b, c, d, 0, 0);
 }
 
-/* Gives back all memory outside the two ranges, including the stack, and waits for ever. */
+/* Gives back all memory outside the two ranges, including the stack, and waits for ever. Never
+ * inlined: it goes on in the range that its own address has chosen. */
+__attribute__((noinline))
 static _Noreturn void keeper_wait(uint64_t low, uint64_t low_end, uint64_t high,
                                   uint64_t high_end) {
 #if defined(__x86_64__)

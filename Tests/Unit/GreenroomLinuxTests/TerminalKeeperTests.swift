@@ -5,6 +5,14 @@ import Testing
 
 /// The two processes beside an app on a terminal (keeper.h).
 @Suite struct TerminalKeeperTests {
+    /// Optimized, the waiting code could be a part of its caller, whose memory it gives back.
+    @Test func `the keeper's processes wait wherever the program lies in memory`() throws {
+        let flags = ["-O2", "-D_GNU_SOURCE", "-Wl,-z,max-page-size=65536"]
+        let probe = try compileProbe("keeper.c", with: ProbeCompiler("clang", flags))
+        let result = try run(ChildRequest(probe, arguments: [probe]))
+        #expect(String(decoding: result.output, as: UTF8.self) == "S S\n")
+    }
+
     @Test(arguments: [false, true])
     func `the keeper's processes end with the app, even if it is another user's`(
         isOfAnother: Bool
