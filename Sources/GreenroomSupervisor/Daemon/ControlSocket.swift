@@ -6,14 +6,16 @@ internal import Systemd
 enum ControlSocket {
     /// Opens systemd's socket (sd_listen_fds(3)), or our own in the runtime directory. We hold the
     /// lock of that directory, so a daemon that still answers there is about to end: it is waited
-    /// for, as for its lock.
+    /// for, longer than for its lock. On a busy machine, the processes that share a killed daemon's
+    /// descriptors outlive it by more than a second.
     static func open(in runtimeDirectory: String) throws -> UnixSocket {
         if let inherited = try InheritedSocket.takeAll().first {
             let socket = UnixSocket(FileDescriptor(owning: inherited.descriptor))
             try socket.descriptor.setNonblocking(true)
             return socket
         }
-        let socket = try FormerDaemon.tryUntilGone { () throws(SystemError) -> UnixSocket? in
+        let socket = try FormerDaemon.tryUntilGone(seconds: 5) {
+            () throws(SystemError) -> UnixSocket? in
             do throws(SystemError) {
                 return try listen(in: runtimeDirectory)
             } catch {
