@@ -177,7 +177,8 @@ let package = Package(
                 "application-kit-probe", "foundation-probe",
             ] + samples),
         .testTarget(name: "UnitFileTests", dependencies: ["UnitFile"]),
-        .testTarget(name: "DesktopEntryTests", dependencies: ["DesktopEntry"]),
+        .testTarget(
+            name: "DesktopEntryTests", dependencies: ["DesktopEntry", "TestSupport"]),
         .testTarget(
             name: "GreenroomManifestTests",
             dependencies: ["GreenroomManifest", "GreenroomPolicy", "TestSupport", "UnitFile"]),
@@ -242,9 +243,9 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "CTestSupport", "DaemonTestSupport", "GreenroomControl", "GreenroomLinux",
-                "TestSupport",
-                "Varlink", "VarlinkTestSupport", "greenroom-foreground",
+                "CTestSupport", "DaemonTestSupport", "DesktopEntry", "GreenroomControl",
+                "GreenroomLinux", "TestSupport", "Varlink", "VarlinkTestSupport",
+                "greenroom-foreground",
             ] + daemon, path: "Tests/Daemon/IntegrationTests"),
         .testTarget(
             name: "RecoveryTests",

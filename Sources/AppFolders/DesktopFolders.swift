@@ -49,7 +49,7 @@ public struct DesktopFolders: Sendable {
         for name in names where entries.count < Self.entryLimit {
             let relative = prefix + name
             if let identifier = DesktopEntry.identifier(ofFile: relative) {
-                guard entries[identifier] == nil,
+                guard entries[identifier] == nil, !Self.isRedirection("\(root)/\(relative)"),
                     let status = FileStatus(path: "\(root)/\(relative)"), status.kind == .file,
                     mayRead(owners.objection(toFile: relative, in: root), "\(root)/\(relative)")
                 else { continue }
@@ -64,13 +64,34 @@ public struct DesktopFolders: Sendable {
         }
     }
 
+    /// The folder, below one of data files, of entries that start apps by the daemon (``Redirection``).
+    /// The folder of entries has links to them. The daemon looks through these at the entry that
+    /// they stand for.
+    public static let redirections = "greenroom/desktop"
+
+    /// Whether the path is a link to such an entry.
+    public static func isRedirection(_ path: String) -> Bool {
+        AppFolderChange.target(of: path)?.contains("/\(redirections)/") == true
+    }
+
+    /// The identifiers that have such a link in a folder of entries, sorted.
+    public static func redirected(in folder: String) -> [String] {
+        ((try? Folder.names(in: folder)) ?? []).filter { isRedirection("\(folder)/\($0)") }
+            .compactMap { DesktopEntry.identifier(ofFile: $0) }
+    }
+
+    /// The text of an entry.
+    public static func bytes(of path: String) throws(SystemError) -> [UInt8] {
+        try Folder.bytes(of: path, atMost: DesktopEntry.byteLimit)
+    }
+
     /// Reads an entry; nil if it is not an app.
     public static func read(
         _ entry: Entry, locale: Locale
     ) throws(DesktopEntry.Mistake) -> DesktopEntry? {
         let bytes: [UInt8]
         do throws(SystemError) {
-            bytes = try Folder.bytes(of: entry.path, atMost: DesktopEntry.byteLimit)
+            bytes = try Self.bytes(of: entry.path)
         } catch {
             throw .init(line: 0, column: 0, message: SystemError.text(of: error.code))
         }

@@ -35,7 +35,8 @@ public enum SearchPath {
         home("XDG_CONFIG_HOME", "/.config", environment)
     }
 
-    static func dataHome(_ environment: [String: String]) -> String? {
+    /// The directory of the user's data; nil if the user has no home directory.
+    public static func dataHome(_ environment: [String: String]) -> String? {
         home("XDG_DATA_HOME", "/.local/share", environment)
     }
 

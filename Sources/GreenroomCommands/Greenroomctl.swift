@@ -44,6 +44,7 @@ public struct Greenroomctl: ParsableCommand {
                 name: "Asking apps",
                 subcommands: [
                     Open.self, Action.self, NotifyApp.self, Activity.self, DBusService.self,
+                    Desktop.self,
                 ]),
             CommandGroup(
                 name: "Manifests",

@@ -22,6 +22,13 @@ enum Failure: Error {
     case manifest(ManifestFailure)
 }
 
+extension Failure {
+    /// What this client refuses, as the daemon would.
+    static func refused(_ code: String, _ reason: String) -> Failure {
+        .control(.refused(code: code, reason: reason))
+    }
+}
+
 extension Failure: CustomStringConvertible {
     var description: String {
         switch self {

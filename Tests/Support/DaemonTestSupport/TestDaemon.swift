@@ -30,6 +30,8 @@ public final class TestDaemon {
         public var vendorFolder = false
         /// A folder of desktop entries, `applications`.
         public var desktopFolder = false
+        /// More folders of desktop entries, after that one.
+        public var otherDesktopFolders: [String] = []
         /// Whether a daemon with that folder knows a display.
         public var hasDisplay = true
         /// The machine's own load, memory and batteries instead of none: `machine/proc` and
@@ -108,6 +110,11 @@ public final class TestDaemon {
         }
     }
 
+    private var desktopFolders: [String] {
+        (options.desktopFolder ? [directory.path + "/applications"] : [])
+            + options.otherDesktopFolders
+    }
+
     /// Starts the daemon, the first time or again, and waits until it is ready.
     public func start() throws {
         let address = directory.path + "/ready"
@@ -125,7 +132,7 @@ public final class TestDaemon {
                 try options.shim ?? prewarmShim(),
             ] + (options.runtimes.map { ["--runtimes", $0] } ?? [])
                 + (options.ownMachine ? [] : ["--machine-root", machineDirectory])
-                + (options.desktopFolder ? ["--desktop", directory.path + "/applications"] : [])
+                + desktopFolders.flatMap { ["--desktop", $0] }
                 + (options.vendorFolder ? ["--apps", directory.path + "/vendor"] : []),
             environment: [
                 "PATH=\(options.searchPath)", "NOTIFY_SOCKET=\(address)",
