@@ -18,6 +18,8 @@ enum DeadlineKey: Hashable, Sendable {
     case conditions
     /// When the pools are filled although launches are still under way.
     case refill
+    /// When the pools are filled after launches.
+    case lull
     /// The end of the instance's run of scheduled work, or of the time before it is told that the
     /// end is near.
     case run(InstanceIdentifier)

@@ -11,7 +11,7 @@ extension Lifecycle {
             case .quiet: becameQuiet()
             case .conditions: machineChanged()
             // Every event ends with refilling.
-            case .refill: break
+            case .refill, .lull: break
             case .run(let id): runDeadlineReached(id)
             case .schedule: schedule.needsReview = true
             case .shell(let user): shellIsAbsent(of: user)

@@ -4,6 +4,8 @@ public enum Priority: UInt8, Sendable {
     case background
     case suspended
     case prewarmed
+    /// On the way to the pause, and nobody waits for it: it runs only where a processor would idle.
+    case preparing
 }
 
 /// Why a process tree is wanted.

@@ -68,6 +68,8 @@ public struct Lifecycle: Hashable, Sendable {
     /// one.
     var underwayCount = 0
     var underwaySince: Instant?
+    /// The time after launches in which no pool is filled (`Lulls`).
+    var lull: Lull?
     /// Foreground groups whose user has a login session.
     var sessions: Set<String> = []
     /// The apps of the last plan (`Planning`).

@@ -75,6 +75,7 @@ public struct DaemonConfiguration: Hashable, Sendable {
 
     public init() {
         policy.prewarmStartDelay = .seconds(10)
+        policy.refillDelay = .seconds(1)
         // If there are two users, each leaves half of the instances to the other.
         policy.instancesPerUser = 1024
         // The core alone knows no machine that it could ask; the daemon does.
@@ -140,8 +141,18 @@ extension DaemonConfiguration {
         }
     }
 
+    /// Nobody profits from a longer one: an app that starts that long hinders nobody for a moment.
+    private func refillDelay(_ value: Value) throws(ValueError) -> Duration {
+        let delay = try value.duration()
+        guard delay <= .seconds(60) else {
+            throw ValueError(message: "must be at most 1min; 0 refills at once")
+        }
+        return delay
+    }
+
     private mutating func readConditions(_ reader: inout SectionReader) {
         set(\.policy.prewarmStartDelay, "PrewarmStartDelaySec", &reader, duration)
+        set(\.policy.refillDelay, "RefillDelaySec", &reader, refillDelay)
         set(\.prewarmMinimalMemory, "PrewarmMinMemory", &reader) { value throws(ValueError) in
             try value.bytes()
         }

@@ -31,6 +31,11 @@ public struct Policy: Hashable, Sendable {
     public var assumedPrewarmBytes: UInt64 = 16 << 20
     /// At most this many instances are on their way to the pause at once.
     public var concurrentPrewarms: Int = 2
+    /// From a launch to the first refill, unless the app says that it is ready.
+    public var refillDelay: Duration = .zero
+    /// The machine's processors. With two, one prewarm at a time is made for nobody while an app
+    /// starts.
+    public var processorCount: Int = 4
     /// The back-off after a failed prewarm or launch doubles from the first value to the cap.
     public var backOffFirst: Duration = .seconds(1)
     public var backOffCap: Duration = .seconds(300)

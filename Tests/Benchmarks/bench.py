@@ -27,6 +27,8 @@ from control import Refused, request  # noqa: E402
 
 # Stands still longer than any cold start here.
 PATIENCE_SECONDS = 30
+# What the machine does beside us must not take away what is measured.
+CONFIGURATION = "[Greenroom]\nPressureWarningStallSec=1s\nPressureCriticalStallSec=1s\nPrewarmMaxLoad=0\n"
 # The programs of the demo, each with an argument that makes it do its smallest job.
 REAL_PROGRAMS = {
     "ffmpeg -version": ["ffmpeg", "-version"],
@@ -93,11 +95,8 @@ class Daemon(greenroomd.Daemon):
     """A supervisor and a spawner of our own, in a folder that is removed afterwards."""
 
     def __init__(self, product, folder, directories=("state",)):
-        # What the machine does beside us must not take away what is measured.
         super().__init__(
-            folder, product,
-            "[Greenroom]\nPressureWarningStallSec=1s\nPressureCriticalStallSec=1s\nPrewarmMaxLoad=0\n",
-            directories=directories, sees_machine=True)
+            folder, product, CONFIGURATION, directories=directories, sees_machine=True)
 
     def ask(self, message):
         """The reply's parameters, and how many bytes it has."""

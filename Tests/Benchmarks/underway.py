@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 sys.dont_write_bytecode = True
-from bench import Daemon, describe, launch_request, manifest, percentile, prewarm_request, status_request
+from bench import CONFIGURATION, Daemon, describe, launch_request, manifest, percentile, prewarm_request, status_request
 
 APP, COLD = "bench.slow", "bench.slow.cold"
 WORK_SECONDS = 0.1
@@ -57,6 +57,7 @@ def main():
     describe(product, arguments)
     with tempfile.TemporaryDirectory(prefix="greenroom-bench-") as folder:
         daemon = Daemon(product, folder)
+        daemon.write("greenroom.conf", CONFIGURATION + "RefillDelaySec=0\n")
         preload = f"LD_PRELOAD={programs / 'slow.so'}"
         daemon.install(APP, manifest(programs / "probe", preload))
         daemon.install(COLD, manifest(programs / "probe", preload, prewarm="never"))

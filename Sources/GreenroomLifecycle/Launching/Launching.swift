@@ -167,6 +167,7 @@ extension Lifecycle {
             return giveUp(pending, .noSuchApp(launch.app))
         }
         if let refusal = shareRefusal(of: description.user) { return giveUp(pending, refusal) }
+        if launch.coldReason == nil { noteMiss(of: launch.app) }
         let deadline = now.advanced(by: description.launchDeadline ?? policy.launchDeadline)
         let id = create(
             launch.app, key: launch.environmentKey, state: .launching, deadline: deadline
@@ -238,14 +239,13 @@ extension Lifecycle {
         {
             countStart(record.app, supervision)
         }
-        switch description?.readyCondition ?? .exec {
-        case .exec: becameReady(id)
+        let condition = description?.readyCondition ?? .exec
         // Nobody would see its output, so it is ready once it runs.
-        case .firstOutput where takesOutput: becameReady(id)
-        case .notify, .firstOutput, .listening, .finishedLaunching:
-            let deadline = description?.launchDeadline ?? policy.launchDeadline
-            update(id) { $0.deadline = $0.since.advanced(by: deadline) }
-        }
+        let isReady = condition == .exec || condition == .firstOutput && takesOutput
+        beginLull(after: id, tellsReadiness: !isReady)
+        if isReady { return becameReady(id) }
+        let deadline = description?.launchDeadline ?? policy.launchDeadline
+        update(id) { $0.deadline = $0.since.advanced(by: deadline) }
     }
 
     private mutating func settle(_ id: InstanceIdentifier) {
@@ -271,6 +271,7 @@ extension Lifecycle {
         guard let record = table[id]?.record else { return }
         if record.isUndecided { beganRunning(id) }
         // `beganRunning` may have made the instance ready already.
+        launchHasSettled(id)
         guard self[id].record.phase == .starting else { return }
         let app = record.app
         if self[app].record.launchFailures > 0 {

@@ -42,7 +42,7 @@ extension Lifecycle {
         let patience = (self[app].prewarmTime ?? .zero) * 3 / 2
         let end = self[id].record.since.advanced(by: patience)
         deadlines.set(.claim(id), at: max(end, Instant(nanoseconds: now.nanoseconds + 1)))
-        effects.append(.applyPriority(id, pending.launch.inBackground ? .background : .foreground))
+        reapplyPriority(id)
         reviewSocket(of: app)
     }
 
@@ -76,6 +76,12 @@ extension Lifecycle {
         requests[request] = .claim(id)
     }
 
+    /// Somebody has begun, or ceased, to wait for the prewarm.
+    private mutating func reapplyPriority(_ id: InstanceIdentifier) {
+        guard let priority = priority(in: .prewarming, self[id].record) else { return }
+        effects.append(.applyPriority(id, priority))
+    }
+
     // MARK: The end of a claim
 
     mutating func removeClaim(of id: InstanceIdentifier) -> PendingLaunch? {
@@ -89,7 +95,7 @@ extension Lifecycle {
     /// The prewarm takes too long. It goes on, for the pool.
     mutating func claimTimedOut(_ id: InstanceIdentifier) {
         guard let claim = removeClaim(of: id) else { return }
-        effects.append(.applyPriority(id, .prewarmed))
+        reapplyPriority(id)
         serveFormerClaim(claim)
     }
 
@@ -119,7 +125,7 @@ extension Lifecycle {
                 isAll || claim.request == .automatic && claim.waiters.isEmpty
             else { continue }
             _ = removeClaim(of: id)
-            effects.append(.applyPriority(id, .prewarmed))
+            reapplyPriority(id)
             refuseAll(claim, refusal)
             availabilityChanged(of: app)
         }

@@ -24,6 +24,7 @@ extension Lifecycle {
         }
         self[app].prewarmWaiters.append(request)
         requests[request] = .prewarm(app)
+        hurry(app)
         wantRefill(of: app)
     }
 
@@ -77,6 +78,7 @@ extension Lifecycle {
         let stayed = self[id].record.state == .prewarmed
         // Whoever waits for a prewarm waits for the next one.
         if claim != nil, !stayed { return wantRefill(of: app) }
+        if claim != nil { effects.append(.applyPriority(id, .prewarmed)) }
         if stayed, hasOtherThreads {
             update(id) { $0.otherThreads = .frozen }
             effects.append(.freezePaused(id))

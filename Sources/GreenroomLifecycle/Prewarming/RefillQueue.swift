@@ -8,6 +8,10 @@ struct RefillQueue: Hashable, Sendable {
     private var turns: [UInt32] = []
     /// Apps that wait until the machine's condition changes.
     private var waitingForMachine = AppQueue()
+    /// Apps that wait until the lull after launches is over.
+    private var awaitingLull = AppQueue()
+    /// Apps that wait until no other prewarm is under way.
+    private var takingTurns = AppQueue()
     /// Apps that wait until there is more room than `barrenRoom`.
     private var crowded = AppQueue()
     /// Apps of users who have their whole share, by user. They wait until an instance ends.
@@ -47,6 +51,19 @@ struct RefillQueue: Hashable, Sendable {
     mutating func awaitMachine(_ app: AppIdentifier) { waitingForMachine.append(app) }
 
     mutating func popWaitingForMachine() -> AppIdentifier? { waitingForMachine.popFirst() }
+
+    // MARK: Waiting for launched apps
+
+    var hasAwaitingLull: Bool { awaitingLull.count > 0 }
+    var hasAnyToFill: Bool { !isEmpty || hasAwaitingLull || takingTurns.count > 0 }
+
+    mutating func awaitLull(_ app: AppIdentifier) { awaitingLull.append(app) }
+
+    mutating func popAwaitingLull() -> AppIdentifier? { awaitingLull.popFirst() }
+
+    mutating func awaitTurn(_ app: AppIdentifier) { takingTurns.append(app) }
+
+    mutating func popTurn() -> AppIdentifier? { takingTurns.popFirst() }
 
     // MARK: Waiting for bytes
 

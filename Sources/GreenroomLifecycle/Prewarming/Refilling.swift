@@ -1,6 +1,7 @@
 // Fills the pools at the end of an event. The first line that applies decides:
-//   launches are under way       → nothing is filled, for at most `refillDelay`
+//   launches are under way       → nothing is filled, for at most `underwayLimit`
 //   the app's pool is full       → the app leaves the queue
+//   an app was just launched     → the app waits (`Lulls`)
 //   the machine forbids it       → the app waits until the machine's condition changes
 //   no room in the budget        → the app waits until there is more room
 //   its user has a full share    → the app waits until an instance ends
@@ -11,7 +12,7 @@ extension Lifecycle {
     /// Launches that are under way keep the pools from being filled for at most this long. Most
     /// bursts of launches are over by then. If launches never stop, later ones use the instances
     /// that are prewarmed from then on.
-    static let refillDelay = Duration.milliseconds(500)
+    static let underwayLimit = Duration.milliseconds(500)
 
     mutating func wantRefill(of app: AppIdentifier) { refills.append(app, of: user(of: app)) }
 
@@ -26,6 +27,7 @@ extension Lifecycle {
     mutating func refill(looking effort: RefillEffort) {
         guard !isShuttingDown, !isAsleep, !isRestoring, pressure < .warning, effort != .none
         else { return }
+        reviewLull()
         if let end = launchesFirst {
             if hasSomethingToRefill, deadlines[.refill] != end { deadlines.set(.refill, at: end) }
             return
@@ -34,6 +36,10 @@ extension Lifecycle {
         var due = min(looks, refills.dueCount + policy.concurrentPrewarms)
         while due > 0, let app = popDue() {
             due -= 1
+            looks -= 1
+            consider(app)
+        }
+        while looks > 0, hasFreeSlot, !takesTurns, let app = refills.popTurn() {
             looks -= 1
             consider(app)
         }
@@ -65,10 +71,10 @@ extension Lifecycle {
     }
 
     /// Launches have priority until this time; nil if none is under way, or if launches have been
-    /// under way for longer than `refillDelay`.
+    /// under way for longer than `underwayLimit`.
     private var launchesFirst: Instant? {
-        guard let end = underwaySince?.advanced(by: Self.refillDelay), end > now else { return nil }
-        return end
+        let end = underwaySince?.advanced(by: Self.underwayLimit)
+        return end.flatMap { $0 > now ? $0 : nil }
     }
 
     /// Whether a launch or a prewarm is under way, with which other work would compete.
@@ -121,6 +127,10 @@ extension Lifecycle {
     private mutating func consider(_ app: AppIdentifier) {
         if lackingCount(app) <= 0 {
             serveWaiters(app)
+        } else if mustAwaitLull(app) {
+            awaitLull(app)
+        } else if takesTurns, !isUrgent(app) {
+            refills.awaitTurn(app)
         } else if mayWarm(app) {
             fill(app)
         } else if lackingCount(app) > 0 {

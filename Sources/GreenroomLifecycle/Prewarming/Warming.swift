@@ -68,13 +68,26 @@ extension Lifecycle {
         description.loginGroup.map(sessions.contains) == true
     }
 
+    /// Whether a client waits for a prewarm of the app, or is about to launch it.
+    func isUrgent(_ app: AppIdentifier) -> Bool {
+        guard let entry = directory[app] else { return false }
+        return !entry.prewarmWaiters.isEmpty || isHinted(entry)
+    }
+
+    /// A client waits now for what was being prewarmed for nobody.
+    mutating func hurry(_ app: AppIdentifier) {
+        for id in self[app].filling where self[id].claim == nil {
+            effects.append(.applyPriority(id, .prewarmed))
+        }
+    }
+
     private func isHinted(_ app: Entry<App>) -> Bool { app.hintedUntil.map { $0 > now } ?? false }
 
     /// Whether the machine allows a prewarm. If what is known of it is too old, it is inspected
     /// again, and refilling goes on after that.
     mutating func mayWarm(_ app: AppIdentifier) -> Bool {
         let isWish = !self[app].prewarmWaiters.isEmpty
-        let isUrgent = isWish || isHinted(self[app])
+        let isUrgent = isUrgent(app)
         if !isUrgent, now < prewarmingStarts {
             deadlines.set(.conditions, at: prewarmingStarts)
             return false
@@ -137,6 +150,7 @@ extension Lifecycle {
         answer(request, .prepared(app, isReady: isReady))
         guard !isReady, !isShuttingDown else { return }
         self[app].hintedUntil = now.advanced(by: policy.hintLifetime)
+        hurry(app)
         // Before the others, because the launch is near.
         refills.prepend(app, of: user(of: app))
     }

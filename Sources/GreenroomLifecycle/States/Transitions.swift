@@ -147,14 +147,20 @@ extension Lifecycle {
         report(.stateChanged(id, old.app, from: old.state, to: state, inBackground: false))
         reviewScreen(of: id, in: state)
         if let priority = priority(in: state, self[id].record),
-            priority != self.priority(in: old.state, old)
+            priority != self.priority(in: old.state, old),
+            state != .prewarmed || self[id].claim == nil
         {
             effects.append(.applyPriority(id, priority))
+        }
+        // What is held back would not end either, while others work.
+        if old.state == .prewarming, state == .terminating {
+            effects.append(.applyPriority(id, .prewarmed))
         }
         if old.state.isPrewarm && !state.isPrewarm && state != .launching {
             wantRefill(of: old.app)
         }
         if !state.isRunning { leaveConversation(id) }
+        if !state.isRunning { launchHasSettled(id) }
         if !state.isRunning && old.background.value != nil { leaveBackgroundTime(id) }
         if old.state == .launching { availabilityChanged(of: old.app, because: old.endReason) }
     }
@@ -170,13 +176,22 @@ extension Lifecycle {
     /// The priority of an instance in this state; nil if it does not change.
     func priority(in state: ExecutionState, _ record: InstanceRecord) -> Priority? {
         switch state {
-        case .prewarming, .prewarmed: .prewarmed
+        case .prewarming: preparingPriority(record)
+        case .prewarmed: .prewarmed
         case .launching: record.inBackground ? .background : .foreground
         case .inactive, .active: .foreground
         case .background: .background
         case .suspended: .suspended
         case .terminating, .notRunning: nil
         }
+    }
+
+    /// A prewarm takes no time from anybody, unless somebody waits for it.
+    private func preparingPriority(_ record: InstanceRecord) -> Priority {
+        if let claim = table[record.instance]?.claim {
+            return claim.launch.inBackground ? .background : .foreground
+        }
+        return isUrgent(record.app) ? .prewarmed : .preparing
     }
 
     /// Makes a new instance in its first state.

@@ -132,6 +132,7 @@ extension Policy {
         pagesOutSuspended = configuration.pageOutSuspended != .no
         instanceLimit = min(instanceLimit, RuntimeState.instanceSlotCount / 2)
         administrator = geteuid()
+        processorCount = max(1, sysconf(CInt(_SC_NPROCESSORS_ONLN)))
     }
 }
 

@@ -172,7 +172,7 @@ final class Instance {
         case .foreground: 100
         case .background: 500
         case .suspended: 900
-        case .prewarmed: 950
+        case .prewarmed, .preparing: 950
         }
     }
 
@@ -191,11 +191,12 @@ final class Instance {
     /// Sets the score by which the kernel prefers to end the process. If the kernel refuses (to
     /// lower a score takes CAP_SYS_RESOURCE), that is ignored: the score is a preference.
     func apply(_ wanted: Priority) {
-        guard priority != wanted else { return }
+        let score = Self.oomScoreAdjustment(for: wanted)
+        guard priority.map(Self.oomScoreAdjustment) != score else { return }
         priority = wanted
         let file = (try? oomScore ?? openOOMScore())
         oomScore = nil
-        try? file?.writeText(String(Self.oomScoreAdjustment(for: wanted)))
+        try? file?.writeText(String(score))
     }
 
     private func openOOMScore() throws(SystemError) -> FileDescriptor {

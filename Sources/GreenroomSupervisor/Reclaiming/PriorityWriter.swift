@@ -6,6 +6,14 @@ internal import Systemd
 /// Tells the cpu and memory controllers, where there are any, what an instance is worth in its
 /// state. It does so in a later round of the loop, after launches were answered. What a manifest
 /// allows is never widened.
+///
+/// What is prepared for nobody is *held back*: it runs only where a processor would idle. The first
+/// of these that can be had, and undone:
+///   `cpu.idle` of its cgroup        the cpu controller, and Linux 5.15
+///   the least `cpu.weight`          the cpu controller
+///   SCHED_IDLE                      CAP_SYS_NICE
+/// It is let go in the same turn of the loop in which somebody begins to wait for it, or in which it
+/// has paused. So a launch finds what a direct start would have.
 @LoopActor
 final class PriorityWriter {
     private let instances: InstanceTable
@@ -34,7 +42,19 @@ final class PriorityWriter {
     private final class Wish: InstancePart {
         /// The priority that is not written yet; nil if none.
         var priority: Priority?
+        /// How the instance is held back; nil if it is not.
+        var restraint: Restraint?
+        /// Whether the instance was looked at. A former supervisor may have held it back.
+        var isKnown = false
     }
+
+    private enum Restraint {
+        case idleCgroup
+        case leastWeight
+        case idlePolicy
+    }
+
+    private lazy var mayEndIdlePolicy = IdleScheduling.mayBeEnded()
 
     init(
         instances: InstanceTable, catalog: AppCatalog, ends: MemoryEnds, pressure: InstancePressure,
@@ -48,9 +68,16 @@ final class PriorityWriter {
     }
 
     func want(_ priority: Priority, for identifier: InstanceIdentifier) {
-        guard missing.count < Self.files.count, instances[identifier]?.cgroup != nil,
+        guard let instance = instances[identifier],
             let wish = instances.part(Wish.self, of: identifier)
         else { return }
+        if !wish.isKnown, priority == .preparing || priority == .prewarmed {
+            wish.restraint = restraint(of: instance)
+        }
+        wish.isKnown = true
+        if priority != .preparing { letGo(instance, wish) }
+        let hasFiles = missing.count < Self.files.count && instance.cgroup != nil
+        guard hasFiles || priority == .preparing else { return wish.priority = nil }
         if wish.priority == nil { queue.append(identifier) }
         wish.priority = priority
         try? rounds.ask()
@@ -67,10 +94,10 @@ final class PriorityWriter {
                 let priority = wish.priority
             else { continue }
             wish.priority = nil
-            guard let instance = instances[identifier], let cgroup = instance.cgroup else {
-                continue
-            }
-            let own = Own(catalog[instance.app]?.restrictions.cgroupSettings ?? [])
+            guard let instance = instances[identifier] else { continue }
+            if priority == .preparing { holdBack(instance, wish) }
+            guard let cgroup = instance.cgroup else { continue }
+            let own = own(of: instance)
             for (file, value) in Self.settings(own, priority, backgroundMemoryHigh) {
                 write(value, to: file, of: cgroup, atMost: own.memoryHigh)
             }
@@ -78,6 +105,54 @@ final class PriorityWriter {
         }
         if !queue.isEmpty { try? rounds.ask() }
     }
+
+    private func own(of instance: Instance) -> Own {
+        Own(catalog[instance.app]?.restrictions.cgroupSettings ?? [])
+    }
+
+    // MARK: Holding back
+
+    private func holdBack(_ instance: Instance, _ wish: Wish) {
+        guard wish.restraint == nil, instance.isAlive else { return }
+        if let cgroup = instance.cgroup {
+            if (try? cgroup.write("cpu.idle", "1")) != nil { return wish.restraint = .idleCgroup }
+            if (try? cgroup.write("cpu.weight", "1")) != nil {
+                return wish.restraint = .leastWeight
+            }
+        }
+        if mayEndIdlePolicy, IdleScheduling.begin(instance.pid) { wish.restraint = .idlePolicy }
+    }
+
+    private func letGo(_ instance: Instance, _ wish: Wish) {
+        guard let restraint = wish.restraint else { return }
+        wish.restraint = nil
+        switch restraint {
+        case .idleCgroup, .leastWeight:
+            // The weight of a cgroup that was idle is the default one.
+            if restraint == .idleCgroup { try? instance.cgroup?.write("cpu.idle", "0") }
+            let weight = own(of: instance).weight
+            if restraint == .leastWeight || weight != Own().weight {
+                try? instance.cgroup?.write("cpu.weight", "\(weight)")
+            }
+        case .idlePolicy:
+            for process in (try? instance.cgroup?.processes()) ?? [instance.pid] {
+                IdleScheduling.end(process)
+            }
+        }
+    }
+
+    /// How a former supervisor has held the instance back.
+    private func restraint(of instance: Instance) -> Restraint? {
+        if let cgroup = instance.cgroup {
+            if (try? cgroup.read("cpu.idle")) == "1\n" { return .idleCgroup }
+            if (try? cgroup.read("cpu.weight")) == "1\n", own(of: instance).weight != 1 {
+                return .leastWeight
+            }
+        }
+        return mayEndIdlePolicy && IdleScheduling.isIdle(instance.pid) ? .idlePolicy : nil
+    }
+
+    // MARK: Writing
 
     /// The instance is in this state now, and its limits are set.
     private func applied(
@@ -94,22 +169,21 @@ final class PriorityWriter {
     /// In front, an instance has its whole weight, and its memory is taken last. In the background,
     /// it has a quarter of the weight, and no more memory than the configuration grants there.
     /// Frozen, it has next to no weight, because weight matters only while it is thawed to be
-    /// ended.
+    /// ended. Paused, it has its whole weight, because its launch shall find it so.
     nonisolated static func settings(
         _ own: Own, _ priority: Priority, _ backgroundMemoryHigh: UInt64?
     ) -> [(file: String, value: String)] {
-        let weight =
+        let weight: Int? =
             switch priority {
-            case .foreground: own.weight
-            case .background, .prewarmed: max(1, own.weight / 4)
+            case .foreground, .prewarmed: own.weight
+            case .background: max(1, own.weight / 4)
             case .suspended: 1
+            case .preparing: nil
             }
         let limits = [own.memoryHigh, priority == .foreground ? nil : backgroundMemoryHigh]
         let high = limits.compactMap(\.self).min()
-        var settings = [
-            ("cpu.weight", "\(weight)"),
-            ("memory.low", priority == .foreground ? "max" : "0"),
-        ]
+        var settings = weight.map { [("cpu.weight", "\($0)")] } ?? []
+        settings.append(("memory.low", priority == .foreground ? "max" : "0"))
         // A paused or frozen instance allocates nothing.
         if priority == .foreground || priority == .background {
             settings.append(("memory.high", high.map { $0 == .max ? "max" : "\($0)" } ?? "max"))

@@ -44,6 +44,8 @@ struct Simulation: Sendable {
         policy.pagesOutSuspended = machine.percent(50)
         policy.instancesPerUser = 2 + machine.below(30)
         policy.forceQuitLasts = machine.percent(80)
+        policy.refillDelay = machine.percent(50) ? .milliseconds(1 + machine.below(5000)) : .zero
+        policy.processorCount = 1 + machine.below(4)
         self.catalogue = (0..<count).map { Self.app($0, among: count, &dice) }
         self.checker = Checker(policy: policy)
         self.core = Lifecycle(policy: policy, seed: seed)

@@ -72,7 +72,7 @@ import Testing
         #expect(spawned(stage.wait(.milliseconds(99))) == [])
         let effects = stage.wait(.milliseconds(1))
         #expect(spawned(effects).count == 1)
-        #expect(effects.contains(.applyPriority(id, .prewarmed)))
+        #expect(effects.contains(.applyPriority(id, .preparing)))
         stage.send(.paused(id, byteCount: 1))
         #expect(stage.state(id) == .prewarmed)
         #expect(stage.prewarms.isEmpty)

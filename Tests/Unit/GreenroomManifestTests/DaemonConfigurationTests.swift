@@ -25,6 +25,7 @@ import UnitFile
             CrashLoopCount=9
             CrashLoopWindowSec=10
             ConcurrentPrewarms=11
+            RefillDelaySec=20
             InstanceLimit=12
             ConnectionsPerUser=13
             ConnectionsMax=14
@@ -47,6 +48,7 @@ import UnitFile
         expected.policy.crashLoopCount = 9
         expected.policy.crashLoopWindow = .seconds(10)
         expected.policy.concurrentPrewarms = 11
+        expected.policy.refillDelay = .seconds(20)
         expected.policy.instanceLimit = 12
         expected.connectionsPerUser = 13
         expected.connectionsMax = 14
@@ -65,6 +67,7 @@ import UnitFile
             "PauseDeadlineSec=0",
             "2:18: PauseDeadlineSec=: must be more than 0; infinity waits for ever"
         ),
+        ("RefillDelaySec=2min", "2:16: RefillDelaySec=: must be at most 1min; 0 refills at once"),
         ("CrashLoopCount=0", "2:16: CrashLoopCount=: '0' is not a whole number from 1 to 100"),
         ("BackOffFirstSec=1h", "2:17: BackOffFirstSec= is more than BackOffCapSec="),
         ("ConnectionsMax=10", "2:16: ConnectionsPerUser= is more than ConnectionsMax="),

@@ -25,15 +25,15 @@ import Testing
             settings(own, .background)
                 == ["cpu.weight": "100", "memory.low": "0", "memory.high": "max"])
         #expect(settings(own, .suspended) == ["cpu.weight": "1", "memory.low": "0"])
-        #expect(settings(own, .prewarmed) == ["cpu.weight": "100", "memory.low": "0"])
+        #expect(settings(own, .prewarmed) == ["cpu.weight": "400", "memory.low": "0"])
     }
 
     @Test func `never exceeds what the manifest allows`() {
-        for priority in [Priority.foreground, .background, .suspended, .prewarmed] {
+        for priority in [Priority.foreground, .background, .suspended, .prewarmed, .preparing] {
             let own = PriorityWriter.Own(weight: 2, memoryHigh: 50)
             for behind in [nil, 40, 60] as [UInt64?] {
                 let settings = settings(own, priority, behind)
-                #expect(Int(settings["cpu.weight"]!)! <= 2)
+                if let weight = settings["cpu.weight"] { #expect(Int(weight)! <= 2) }
                 if let high = settings["memory.high"] { #expect(UInt64(high)! <= 50) }
             }
         }

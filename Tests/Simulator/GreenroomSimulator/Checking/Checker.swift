@@ -40,6 +40,7 @@ struct Checker: Sendable {
     /// The apps of the last plan, and those that a client has asked to prewarm.
     var plan: Set<AppIdentifier> = []
     var wished: Set<AppIdentifier> = []
+    var lull = LullBooks()
     var prewarmedBytes: UInt64 = 0
     var prewarmingCount = 0
     var liveCount = 0
@@ -99,9 +100,12 @@ struct Checker: Sendable {
     mutating func save(_ record: InstanceRecord) throws(Violation) {
         if let old = saved[record.instance] {
             count(old, -1)
+            if old.launchedAt == nil, let at = record.launchedAt { noteLaunched(record, at: at) }
             if !old.inBackground && record.inBackground { displaced.insert(record.instance) }
         }
         saved[record.instance] = record
+        // Its program may turn out not to start.
+        if record.launchKind == .cold, record.state == .launching { lull.missed.insert(record.app) }
         count(record, 1)
         touched.insert(record.instance)
         try require(
@@ -147,6 +151,7 @@ struct Checker: Sendable {
         sentSignals = [:]
         pressure = .none
         machine.quietAt = nil
+        lull.restart()
         machine.inspectedAt = nil
         machine.hints = [:]
         machine.stalledAt = [:]

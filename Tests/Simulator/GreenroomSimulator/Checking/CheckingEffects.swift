@@ -43,6 +43,7 @@ extension Checker {
             try require(process?.wasToldToGo == false, "told \(id) to go twice")
             try require(process?.isFrozen == false, "told \(id) to go, which is frozen")
             try checkBeginning(id, now)
+            try checkPriority(of: id)
             noteSeen(id, .application, world, isGiven: false)
         case .awaitStart(let id):
             try require(
@@ -65,7 +66,7 @@ extension Checker {
         case .release(let id, _):
             try require(world.processes[id]?.isEmpty ?? true, "released \(id) with processes")
             try require(saved[id].map { $0.state == .notRunning } ?? true, "released live \(id)")
-        case .applyPriority: break
+        case .applyPriority(let id, let priority): lull.priorities[id] = priority
         case .tell(let id, let step, _):
             try checkTold(id, step, world)
             if step.step == .willTerminate { signalled.insert(id) }
@@ -181,6 +182,7 @@ extension Checker {
         try require(!isAsleep, "prewarmed on the way to sleep")
         try checkConditions(app, now)
         try checkConcurrency(id, app)
+        try checkLull(id, app, now)
         try require(retryAt[app].map { $0 <= now } ?? true, "prewarmed \(app) in its back-off")
         try require(
             crashLoopUntil[app].map { $0 <= now } ?? true, "prewarmed \(app) in a crash loop")

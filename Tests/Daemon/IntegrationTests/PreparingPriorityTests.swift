@@ -1,0 +1,202 @@
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import GreenroomLinux
+import TestSupport
+import Testing
+
+/// What is prepared for nobody takes no time from anybody, and a launched app has the time that it
+/// would have had without us.
+@Suite(.serialized) struct PreparingPriorityTests {
+    private static let app = "org.example.gated"
+
+    /// What decides how much processor time a process gets.
+    private struct Share: Equatable {
+        let policy: CInt
+        let nice: CInt
+        /// The nice value of its session, if sessions have one (sched(7)).
+        let session: String
+        /// The files of its cgroup; nil without the controller.
+        let weight: String?
+        let isCgroupIdle: String?
+
+        init(of pid: Int32) {
+            policy = sched_getscheduler(pid)
+            nice = getpriority(__priority_which_t(PRIO_PROCESS.rawValue), id_t(pid))
+            let group = try? String(decoding: readFile("/proc/\(pid)/autogroup"), as: UTF8.self)
+            session = group?.split(separator: " ").last.map(String.init) ?? "none"
+            let folder = Cgroups.folder(of: pid)
+            func content(_ file: String) -> String? {
+                let bytes = folder.flatMap { try? readFile("\($0)/\(file)") }
+                return bytes.map { String(decoding: $0, as: UTF8.self) }
+            }
+            weight = content("cpu.weight")
+            isCgroupIdle = content("cpu.idle")
+        }
+
+        /// Runs only where a processor would idle.
+        var isLeast: Bool {
+            policy == 5 || isCgroupIdle == "1\n" || isCgroupIdle == nil && weight == "1\n"
+        }
+    }
+
+    /// A program with a library that begins with two threads and waits at a gate, a FIFO, until
+    /// somebody opens it.
+    private final class Gated {
+        let folder: TemporaryDirectory
+        let program: String
+        var gate: String { folder.path + "/gate" }
+
+        init() throws {
+            folder = try TemporaryDirectory()
+            let source = try folder.write(
+                """
+                #include <fcntl.h>
+                #include <pthread.h>
+                #include <stdlib.h>
+                #include <unistd.h>
+                #ifdef LIBRARY
+                static void *rest(void *unused) { for (;;) pause(); return unused; }
+                __attribute__((constructor)) static void wait(void) {
+                    pthread_t thread;
+                    if (!getenv("GATE")) return;
+                    int gate = open(getenv("GATE"), O_RDONLY);
+                    pthread_create(&thread, NULL, rest, NULL);
+                    close(gate);
+                }
+                #else
+                int main(void) { for (;;) pause(); }
+                #endif
+                """, to: "gated.c")
+            program = try folder.copy(
+                try compileWithLibrary(source: source), to: "gated")
+            mkfifo(folder.path + "/gate", 0o600)
+        }
+
+        /// Lets one process through that waits at the gate.
+        func open() {
+            let gate = Glibc.open(gate, O_WRONLY | O_CLOEXEC)
+            Glibc.close(gate)
+        }
+    }
+
+    /// - Returns: the number of the instance on its way to the pause, once it satisfies the
+    ///   condition.
+    private func awaitPreparing(
+        _ daemon: TestDaemon, besides known: Int32? = nil, _ isSo: (Share) -> Bool
+    ) throws -> Int32 {
+        // Neither a process's number nor its priority is reported when it is there.
+        let client = try daemon.client()
+        let end = ContinuousClock.now + .seconds(10)
+        while ContinuousClock.now < end {
+            let preparing = try client.instances().first { $0.state == .prewarming }
+            if let pid = preparing?.processId, pid != known, isSo(Share(of: pid)) { return pid }
+            sched_yield()
+        }
+        throw TestError("no such instance on its way to the pause: \(daemon.log)")
+    }
+
+    private func requirePrivilege(_ daemon: TestDaemon) throws {
+        try requireOrSkip(
+            IdleScheduling.mayBeEnded() || Share(of: daemon.spawnerPid).weight != nil,
+            "neither the cpu controller nor CAP_SYS_NICE")
+    }
+
+    /// That of the program when it is executed without a pause.
+    private func directShare(_ client: TestClient) throws -> Share {
+        let direct = try client.launch("org.example.direct").instance
+        let running = try client.instances().first { $0.instance == direct }
+        return Share(of: try #require(running?.processId))
+    }
+
+    private func daemon(_ gated: Gated) throws -> TestDaemon {
+        try TestDaemon(
+            TestApp(
+                Self.app, exec: gated.program, prewarm: 1, "Environment=GATE=\(gated.gate)",
+                "Instances=multiple"),
+            TestApp("org.example.direct", exec: gated.program))
+    }
+
+    @Test func `an instance is held back until it is paused, and its launch is as a direct start`()
+        throws
+    {
+        let gated = try Gated()
+        let daemon = try daemon(gated)
+        try requirePrivilege(daemon)
+        let client = try daemon.client()
+        let share = try directShare(client)
+        let pid = try awaitPreparing(daemon) { $0.isLeast }
+        gated.open()
+        try daemon.awaitPaused(Self.app)
+        let launched = try client.launch(Self.app)
+        #expect(launched.kind == .prewarmed)
+        try expect(share, ofThreadsOf: pid)
+    }
+
+    @Test func `an instance that a client begins to wait for is held back no more`() throws {
+        let gated = try Gated()
+        let daemon = try daemon(gated)
+        try requirePrivilege(daemon)
+        let client = try daemon.client()
+        let first = try awaitPreparing(daemon) { $0.isLeast }
+        gated.open()
+        try daemon.awaitPaused(Self.app)
+        // From now on the pool has the environment of this client.
+        _ = try client.launch(Self.app)
+        let pid = try awaitPreparing(daemon, besides: first) { $0.isLeast }
+        try client.send(.prewarm(app: Self.app, count: 1))
+        #expect(try awaitPreparing(daemon) { !$0.isLeast } == pid)
+        gated.open()
+        _ = try client.reply(to: .prewarm(app: Self.app, count: 1))
+        #expect(!Share(of: pid).isLeast)
+    }
+
+    @Test func `an instance that a launch waits for is held back no more`() throws {
+        let gated = try Gated()
+        let daemon = try daemon(gated)
+        try requirePrivilege(daemon)
+        let client = try daemon.client()
+        let share = try directShare(client)
+        let first = try awaitPreparing(daemon) { $0.isLeast }
+        // A launch waits for a prewarm half as long again as the last prewarm took.
+        let end = ContinuousClock.now + .seconds(2)
+        while ContinuousClock.now < end { sched_yield() }
+        gated.open()
+        try daemon.awaitPaused(Self.app)
+        _ = try client.launch(Self.app)
+        let second = try awaitPreparing(daemon, besides: first) { $0.isLeast }
+        let call = Control.LaunchCall(app: Self.app)
+        try client.send(.launch(call))
+        #expect(try awaitPreparing(daemon) { !$0.isLeast } == second)
+        gated.open()
+        guard case .launched(let launched) = try client.reply(to: .launch(call)) else {
+            throw TestError("another reply")
+        }
+        #expect(launched.kind == .prewarmed)
+        try expect(share, ofThreadsOf: second)
+    }
+
+    @Test func `an instance that a former supervisor has held back is not held back for ever`()
+        throws
+    {
+        let gated = try Gated()
+        let daemon = try daemon(gated)
+        try requirePrivilege(daemon)
+        let pid = try awaitPreparing(daemon) { $0.isLeast }
+        try daemon.kill()
+        gated.open()
+        try daemon.start()
+        try daemon.awaitPaused(Self.app)
+        #expect(try daemon.client().launch(Self.app).kind == .prewarmed)
+        #expect(!Share(of: pid).isLeast)
+    }
+
+    /// The weights of a launched app are written after its launch was answered.
+    private func expect(_ share: Share, ofThreadsOf pid: Int32) throws {
+        let threads = try FolderContents.names(in: "/proc/\(pid)/task")
+        #expect(threads.count > 1)
+        for thread in threads.compactMap({ Int32($0) }) {
+            #expect(Share(of: thread) == share)
+        }
+    }
+}
