@@ -42,6 +42,16 @@ public struct AppDescription: Hashable, Sendable {
     public var isEligible: Bool
     /// How far the app is prewarmed as long as that works (`Depths`).
     public var depth = PrewarmDepth.main
+    /// If an interpreter's imports are learned, what a list of them belongs to; and whether its
+    /// instances import such a list before their pause.
+    public var importBasis: UInt64? {
+        get { rare.importBasis }
+        set { rare.importBasis = newValue }
+    }
+    public var importsLearned: Bool {
+        get { rare.importsLearned }
+        set { rare.importsLearned = newValue }
+    }
     public var suspendsInBackground: Bool
     public var readyCondition: ReadyCondition
     /// Whether processes that the main process leaves behind live on (`KillMode=`). If nil, they
@@ -54,25 +64,25 @@ public struct AppDescription: Hashable, Sendable {
     public var isKeptFromControl = false
     /// The app's own deadlines, where its manifest sets them.
     public var launchDeadline: Duration? {
-        get { deadlines.launch }
-        set { deadlines.launch = newValue }
+        get { rare.launch }
+        set { rare.launch = newValue }
     }
     public var backgroundGrace: Duration? {
-        get { deadlines.background }
-        set { deadlines.background = newValue }
+        get { rare.background }
+        set { rare.background = newValue }
     }
     public var terminateGrace: Duration? {
-        get { deadlines.terminate }
-        set { deadlines.terminate = newValue }
+        get { rare.terminate }
+        set { rare.terminate = newValue }
     }
     public var prewarmTimeToLive: Duration? {
-        get { deadlines.prewarm }
-        set { deadlines.prewarm = newValue }
+        get { rare.prewarm }
+        set { rare.prewarm = newValue }
     }
-    private var rareDeadlines: Boxed<OwnDeadlines>
-    private var deadlines: OwnDeadlines {
-        get { rareDeadlines.value ?? OwnDeadlines() }
-        set { rareDeadlines = Boxed(newValue == OwnDeadlines() ? nil : newValue) }
+    private var boxedRare: Boxed<RareProperties>
+    private var rare: RareProperties {
+        get { boxedRare.value ?? RareProperties() }
+        set { boxedRare = Boxed(newValue == RareProperties() ? nil : newValue) }
     }
     /// The environment of the user's session. The pool is filled with it until a launch or a
     /// prewarm brings another one.
@@ -114,22 +124,24 @@ public struct AppDescription: Hashable, Sendable {
         self.isEligible = isEligible
         self.suspendsInBackground = suspendsInBackground
         self.readyCondition = readyCondition
-        self.rareDeadlines = .none
+        self.boxedRare = .none
         self.environmentKey = environmentKey
         self.supervision = Boxed(supervision)
         self.autostart = Boxed(autostart)
         self.dependencies = Boxed(dependencies)
         self.hasSockets = hasSockets
-        self.deadlines = OwnDeadlines(
+        self.rare = RareProperties(
             launch: launchDeadline, background: backgroundGrace, terminate: terminateGrace,
             prewarm: prewarmTimeToLive)
     }
 }
 
-/// Few manifests set any of them, and the four together are larger than the rest of a description.
-private struct OwnDeadlines: Hashable, Sendable {
+/// Few apps have any of them, and together they are larger than the rest of a description.
+private struct RareProperties: Hashable, Sendable {
     var launch: Duration?
     var background: Duration?
     var terminate: Duration?
     var prewarm: Duration?
+    var importBasis: UInt64?
+    var importsLearned = false
 }

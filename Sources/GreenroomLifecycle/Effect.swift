@@ -96,6 +96,8 @@ public enum Occurrence: Hashable, Sendable {
         isEverywhere: Bool)
     /// The app is seen to open this many libraries after main, more than were known.
     case librariesLearned(AppIdentifier, count: Int)
+    /// A launch was measured that tells what the app's depth saves.
+    case depthTimed(AppIdentifier)
     /// The app is not prewarmed before `until`, and a client cannot launch it in the background.
     case crashLooped(AppIdentifier, until: Instant)
     case restartScheduled(AppIdentifier, at: Instant)

@@ -56,6 +56,10 @@ public enum Event: Hashable, Sendable {
     /// Answers `Effect.learnLibraries`: how many libraries are known to be opened after main. It is
     /// complete if the instance was looked at for as long as a start takes.
     case librariesLearned(LibraryLesson, count: Int, isComplete: Bool)
+    /// The same, as a former supervisor has learned it.
+    case librariesRecalled(LibraryLesson, count: Int, isComplete: Bool)
+    /// How long launches took that a former supervisor has measured.
+    case timesRecalled(AppIdentifier, DepthTimes)
     /// What was found of the instance, where nobody can tell what has happened to it.
     case reconciled(InstanceIdentifier, found: Finding)
     case becameStale(InstanceIdentifier)
@@ -171,6 +175,9 @@ extension Lifecycle {
         case .emptied(let id): emptied(id)
         case .librariesLearned(let lesson, let count, let isComplete):
             librariesLearned(lesson, count: count, isComplete: isComplete)
+        case .librariesRecalled(let lesson, let count, let isComplete):
+            librariesRecalled(lesson, count: count, isComplete: isComplete)
+        case .timesRecalled(let app, let times): timesRecalled(app, times)
         case .reconciled(let id, let finding): reconciled(id, finding)
         case .becameStale(let id): becameStale(id)
         case .misfired(let id, let misfire): misfired(id, misfire)
@@ -236,7 +243,8 @@ extension Event {
         case .requested, .policyChanged, .appInstalled, .appRemoved, .loggedIn,
             .requestAbandoned, .spawnFailed, .paused, .channelLost, .becameReady, .frozen,
             .freezeFailed, .exited,
-            .emptied, .librariesLearned, .reconciled, .becameStale, .misfired, .memoryMeasured,
+            .emptied, .librariesLearned, .librariesRecalled, .timesRecalled, .reconciled,
+            .becameStale, .misfired, .memoryMeasured,
             .pressureChanged,
             .deadlineReached,
             .restored, .shutdownRequested, .connectionArrived,

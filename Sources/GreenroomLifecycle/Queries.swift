@@ -39,6 +39,9 @@ extension Lifecycle {
             || entry.record.startAt != nil || !entry.prewarmWaiters.isEmpty
     }
 
+    /// How long the app's latest prewarm took that has paused; nil if this supervisor has seen none.
+    public func prewarmTime(of app: AppIdentifier) -> Duration? { directory[app]?.prewarmTime }
+
     /// The description of an installed app; nil if the app is not installed.
     public func description(of app: AppIdentifier) -> AppDescription? {
         directory[app]?.description?.value

@@ -41,6 +41,9 @@ public struct LaunchRequest: Hashable, Sendable {
     /// for this reason.
     public var coldReason: ColdReason?
     public var joining = Joining.singleInstance
+    /// Tells launches that do the same from others, for example by their arguments; 0 if nobody
+    /// knows.
+    public var work: UInt64 = 0
 
     /// When an instance that runs already serves the launch.
     public enum Joining: Hashable, Sendable {

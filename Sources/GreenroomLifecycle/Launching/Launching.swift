@@ -228,6 +228,7 @@ extension Lifecycle {
         update(id) { [now] in $0.progress = .running(since: now) }
         let record = self[id].record
         let takesOutput = self[id].launch?.launch.takesOutput == true
+        let work = self[id].launch?.launch.work ?? 0
         settle(id)
         handOverAnnounced(to: id)
         handOverWithheld(to: id)
@@ -243,7 +244,10 @@ extension Lifecycle {
         // Nobody would see its output, so it is ready once it runs.
         let isReady = condition == .exec || condition == .firstOutput && takesOutput
         beginLull(after: id, tellsReadiness: !isReady)
-        if isReady { return becameReady(id) }
+        if isReady {
+            self[id].work = work
+            return becameReady(id)
+        }
         let deadline = description?.launchDeadline ?? policy.launchDeadline
         update(id) { $0.deadline = $0.since.advanced(by: deadline) }
     }

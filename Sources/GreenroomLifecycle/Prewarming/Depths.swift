@@ -10,8 +10,10 @@
 //   it owns a name on a bus, shows something in another way, or cannot be frozen; or it ends while
 //   it is held, or does not start when it is launched
 //                             → the same, but the app still goes as far as `libraries`
-//   `anewLimit` launches in a row were started anew, or launches are ready no sooner
-//                             → the same, because the depth saves nothing
+//   `anewLimit` launches in a row were started anew, or launches are done no sooner
+//   (`DepthTimes`)            → the same, because the depth saves nothing. If the app's imports are
+//                               learned, the shell makes it again without them, which gives it its
+//                               depth back
 //   the app's files or its manifest change, or a client resets the app
 //                             → another chance
 //
@@ -49,7 +51,7 @@ public enum DepthFault: UInt8, CaseIterable, Sendable {
     case changesProcess = 5
     /// A library started a thread.
     case startsThreads = 6
-    /// Launches were ready no sooner than from main.
+    /// Launches were done no sooner than from main, or than without the learned imports.
     case savesNothing = 7
     /// It was about to own a name on a message bus.
     case ownsName = 8
@@ -216,6 +218,11 @@ extension Lifecycle {
         updateApp(app) {
             $0.depth.demotion = demotion
             $0.depth.anewStreak = 0
+        }
+        // Another chance is another measurement.
+        if var times = self[app].times.value, fault == .savesNothing {
+            times.forgetDeep()
+            self[app].times = Boxed(times)
         }
         report(
             .demoted(

@@ -7,11 +7,12 @@
 //                             → the pool of that environment is made anew, to depth `libraries`
 //   the shell has looked for as long as a start takes, or `lessonLimit` times
 //                             → it looks no more
-//   after `readyLimit` launches at that depth, the soonest was ready no sooner than from main
-//                             → the app is demoted (`Depths`)
+//   launches at that depth are done no sooner than from main
+//                             → the app is demoted (`DepthTimes`)
+//   a new supervisor has read what the former one has learned
+//                             → it counts as learned here
 //
-// All of it belongs to one generation of the app. The shell has the libraries' names and keeps them
-// no longer than the supervisor runs: a new supervisor learns them again.
+// All of it belongs to one generation of the app. The shell has the libraries' names.
 
 /// For which prewarms the libraries are learned: those of one build of the app, with one
 /// environment.
@@ -40,11 +41,6 @@ struct LearnedLibraries: Hashable, Sendable {
     var generation: UInt64
     /// The environment learned last is at the end.
     var environments: [Known] = []
-    /// The shortest times from a launch to its readiness; `deepCount` launches were at depth
-    /// `libraries`, at most `readyLimit`.
-    var mainTime: Duration?
-    var deepTime: Duration?
-    var deepCount = 0
 
     subscript(key: EnvironmentKey) -> Known? {
         environments.first { $0.environmentKey == key }
@@ -55,8 +51,6 @@ extension Lifecycle {
     /// At most this many launches with one environment are looked at, if each of them ends before
     /// the shell has looked for long enough.
     static let lessonLimit = 3
-    /// After this many launches, it is judged whether the depth saves anything.
-    static let readyLimit = 3
 
     /// How many libraries are opened before the pause of the app's next prewarm.
     public func libraryCount(of app: AppIdentifier, _ key: EnvironmentKey) -> Int {
@@ -92,7 +86,7 @@ extension Lifecycle {
 
     /// Whether the instance was made from the installed generation of an app that may be prewarmed
     /// to depth `libraries` in the instance's environment.
-    private func isOfLibraries(_ record: InstanceRecord) -> Bool {
+    func isOfLibraries(_ record: InstanceRecord) -> Bool {
         allowedDepth(of: record.app, record.environmentKey) == .libraries
             && (record.depth == .main || record.depth == .libraries)
             && record.generation == directory[record.app]?.description?.generation
@@ -100,14 +94,30 @@ extension Lifecycle {
 
     mutating func librariesLearned(_ lesson: LibraryLesson, count: Int, isComplete: Bool) {
         let (app, key) = (lesson.app, lesson.environmentKey)
+        guard note(lesson, count, isComplete, isLesson: true) else { return }
+        report(.librariesLearned(app, count: count))
+        remakePool(of: app, key)
+    }
+
+    /// A former supervisor has learned this.
+    mutating func librariesRecalled(_ lesson: LibraryLesson, count: Int, isComplete: Bool) {
+        // What was paused before the lesson stays, and serves a launch without them.
+        _ = note(lesson, count, isComplete, isLesson: false)
+    }
+
+    /// - Returns: whether more libraries are opened from now on.
+    private mutating func note(
+        _ lesson: LibraryLesson, _ count: Int, _ isComplete: Bool, isLesson: Bool
+    ) -> Bool {
+        let (app, key) = (lesson.app, lesson.environmentKey)
         guard directory[app]?.description?.generation == lesson.generation,
             allowedDepth(of: app, key) == .libraries
-        else { return }
+        else { return false }
         var learned = learnedLibraries(of: app) ?? LearnedLibraries(generation: lesson.generation)
         var known = learned[key] ?? .init(environmentKey: key)
         let isNews = count > known.count
         known.count = max(count, known.count)
-        known.lessonCount += 1
+        known.lessonCount += isLesson ? 1 : 0
         known.isComplete = isComplete
         learned.environments.removeAll { $0.environmentKey == key }
         learned.environments.append(known)
@@ -116,9 +126,7 @@ extension Lifecycle {
             learned.environments.removeFirst()
         }
         self[app].libraries = .some(learned)
-        guard isNews else { return }
-        report(.librariesLearned(app, count: count))
-        remakePool(of: app, key)
+        return isNews
     }
 
     /// Ends the paused instances that lack libraries, if others take their place.
@@ -129,43 +137,5 @@ extension Lifecycle {
             end(id, .poolTrimmed, gently: false)
         }
         wantRefill(of: app)
-    }
-
-    // MARK: What it saves
-
-    /// The instance was seen to be ready.
-    mutating func readinessReported(_ id: InstanceIdentifier) {
-        let wasStarting = table[id]?.record.phase == .starting
-        becameReady(id)
-        if wasStarting { noteReadyTime(of: id) }
-    }
-
-    /// Judges the depth by the time that launches from the pool take to be ready. Of a program that
-    /// counts as ready when it was executed nothing is known, and the depth stays.
-    private mutating func noteReadyTime(of id: InstanceIdentifier) {
-        guard let record = table[id]?.record, record.launchKind == .prewarmed,
-            let launchedAt = record.launchedAt, launchedAt < now, isOfLibraries(record)
-        else { return }
-        let time = launchedAt.duration(to: now)
-        var learned =
-            learnedLibraries(of: record.app) ?? LearnedLibraries(generation: record.generation)
-        if record.depth == .main {
-            learned.mainTime = min(learned.mainTime ?? time, time)
-        } else if learned.deepCount < Self.readyLimit {
-            learned.deepTime = min(learned.deepTime ?? time, time)
-            learned.deepCount += 1
-        }
-        self[record.app].libraries = .some(learned)
-        if learned.deepCount == Self.readyLimit, learned.savesNothing {
-            demote(record.app, record, .savesNothing)
-        }
-    }
-}
-
-extension LearnedLibraries {
-    /// Whether the depth saves less than a tenth of the time, and less than 5 ms.
-    fileprivate var savesNothing: Bool {
-        guard let mainTime, let deepTime else { return false }
-        return mainTime - deepTime < min(mainTime / 10, .milliseconds(5))
     }
 }

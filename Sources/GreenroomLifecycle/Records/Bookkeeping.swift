@@ -82,6 +82,9 @@ struct Instance: Hashable, Sendable {
     var isUnheard = false
     /// The app has drawn its first frame.
     var hasDrawn = false
+    /// The work that it was launched for, if it counts as ready at once: then its end tells how long
+    /// that took.
+    var work: UInt64 = 0
     /// Open background tasks, by the app's own numbers. Tasks that a former supervisor counted are
     /// only in the record.
     var openBackgroundTasks: Set<UInt64> = []
@@ -137,6 +140,8 @@ struct App: Hashable, Sendable {
     var isPoolKeyUsed = false
     /// What was learned of the libraries that the app opens after main.
     var libraries = Boxed<LearnedLibraries>.none
+    /// How long launches from the pool took (`DepthTimes`).
+    var times = Boxed<DepthTimes>.none
 
     func knows(_ key: EnvironmentKey) -> Bool { key == poolKey || formerKeys.contains(key) }
 }

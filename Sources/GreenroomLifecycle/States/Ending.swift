@@ -91,6 +91,7 @@ extension Lifecycle {
             $0.lastState = record.lastState ?? record.state
         }
         if record.endReason == nil { countExit(record, reason, status) }
+        noteEndTime(of: instance, status)
         judgeState(self[id].record)
         if record.isEmpty { return finish(id) }
         if leavesRest(record) { return answerExit(of: id) }

@@ -63,15 +63,14 @@ struct LaunchCalls {
         let waiting = WaitingCall.Launch(
             connection: connection, identifier: identifier, requestedAt: requestedAt,
             byteCount: byteCount)
-        requests.ask(
-            .launch(
-                LaunchRequest(
-                    app: app.identifier, launchIdentifier: identifier, environmentKey: key,
-                    inBackground: call.isBackground, isAttached: call.isAttached,
-                    takesOutput: context.takesOutput, coldReason: context.coldReason,
-                    joining: app.kind == .program && (!call.arguments.isEmpty || call.action != nil)
-                        ? .none : .singleInstance)),
-            for: .client(.launch(waiting)), context: context)
+        var launch = LaunchRequest(
+            app: app.identifier, launchIdentifier: identifier, environmentKey: key,
+            inBackground: call.isBackground, isAttached: call.isAttached,
+            takesOutput: context.takesOutput, coldReason: context.coldReason,
+            joining: app.kind == .program && (!call.arguments.isEmpty || call.action != nil)
+                ? .none : .singleInstance)
+        launch.work = contexts.work(of: context, for: app)
+        requests.ask(.launch(launch), for: .client(.launch(waiting)), context: context)
     }
 
     /// A launch of an app with rights that its caller lacks may bring nothing that could misuse

@@ -20,6 +20,7 @@ final class LaunchContexts {
     private let sockets: ListeningSockets
     private let credentials: CredentialDirectories
     private let containers: Containers
+    private let digest: KeyedDigest
     private var pausedStates: [AppIdentifier: PausedState] = [:]
 
     init(
@@ -33,7 +34,17 @@ final class LaunchContexts {
         self.credentials = credentials
         self.containers = containers
         self.readiness = readiness
+        self.digest = digest
         environments = PoolEnvironments(digest: digest)
+    }
+
+    /// What tells the launch from launches of the app that do something else
+    /// (`LaunchRequest.work`): its words. 0 for an app whose depth is not measured.
+    func work(of context: LaunchContext, for app: InstalledApp) -> UInt64 {
+        guard app.description.importBasis != nil || app.program.depth.opensLibraries else {
+            return 0
+        }
+        return max(1, digest.digest(of: context.arguments.map(\.shown)))
     }
 
     /// An instance has reached its pause.

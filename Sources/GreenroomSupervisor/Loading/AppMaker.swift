@@ -48,6 +48,10 @@ struct AppMaker {
             ? .runtime
             : program.depth.withholding != nil
                 ? .window : program.depth.opensLibraries ? .libraries : .main
+        if let learning = program.depth.learning {
+            app.description.importBasis = learning.basis
+            app.description.importsLearned = learning.learned?.lines.isEmpty == false
+        }
         app.desktop = desktop
         app.isDesktopOnly = isDesktopOnly
         // A generation is a promise that paused instances are still what they should be. The

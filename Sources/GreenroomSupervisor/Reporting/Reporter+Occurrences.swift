@@ -24,6 +24,7 @@ extension Reporter {
         case .demoted(let instance, let app, let fault, let depth, let program, let isEverywhere):
             demoted(instance, app, fault, of: depth, program, isEverywhere)
         case .librariesLearned(let app, let count): librariesLearned(app, count)
+        case .depthTimed: break
         case .crashLooped(let app, let until): crashLooped(app, until)
         case .restartScheduled(let app, let at): restartScheduled(app, at)
         case .failed(let app, let failure): gaveUp(app, failure)
@@ -256,8 +257,12 @@ extension Reporter {
     ) {
         let name = program.map { " (\($0))" } ?? ""
         let range = isEverywhere ? "" : "with that caller's environment "
+        let isOfImports =
+            depth == .runtime && core.lifecycle.description(of: app)?.importsLearned == true
         let rest =
-            depth == .window ? "its first window is not prepared" : "it pauses before main"
+            depth == .window
+            ? "its first window is not prepared"
+            : isOfImports ? "it imports nothing before its pause" : "it pauses before main"
         log.line(
             app, .notice,
             "\(app): \(fault.words(at: depth))\(name), so \(range)\(rest) until its files change",

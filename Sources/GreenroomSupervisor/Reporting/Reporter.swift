@@ -8,7 +8,7 @@ internal import Systemd
 final class Reporter {
     let log: Log
     let events: EventStream
-    private let core: Core
+    let core: Core
     let catalog: AppCatalog
     private let tellsStatus: Bool
     private var statusTimer: EventSource?

@@ -110,7 +110,7 @@ extension DepthFault {
         case .startsAnew: "its latest launches had to be started anew"
         case .changesProcess: "its interpreter changes its process when it boots"
         case .startsThreads: "its interpreter starts threads when it boots"
-        case .savesNothing: "its launches were ready no sooner"
+        case .savesNothing: "its launches were done no sooner"
         case .ownsName, .otherDisplay, .notFrozen, .showsNotice, .endedHeld, .noWindow:
             wordsOfWindow
         }
@@ -128,7 +128,7 @@ extension DepthFault {
                 + "program's own functions when it is opened"
         case .startsThreads: "a library that it opens after main starts threads when it is opened"
         case .savesNothing:
-            "its launches were ready no sooner with the libraries open that it opens after main"
+            "its launches were done no sooner with the libraries open that it opens after main"
         case .ownsName, .otherDisplay, .notFrozen, .showsNotice, .endedHeld, .noWindow:
             wordsOfWindow
         }

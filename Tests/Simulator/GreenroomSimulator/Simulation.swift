@@ -83,10 +83,15 @@ struct Simulation: Sendable {
             app.depth =
                 [.main, .runtime, .libraries, .runtime, .window][
                     Int((app.generation + UInt64(number)) % 5)]
+            // An app whose list is made, lost and made again.
+            app.importBasis = app.depth == .runtime ? 1 : nil
+            app.importsLearned = app.depth == .runtime && app.generation % 2 == 0
             return
         }
         app.acknowledges = true
         app.depth = .main
+        app.importBasis = nil
+        app.importsLearned = false
         app.readyCondition = .finishedLaunching
         app.version = UInt64(dice.below(2))
         app.stateVersion = app.version
@@ -208,6 +213,23 @@ struct Simulation: Sendable {
         }
     }
 
+    /// The shell has kept what launches of the app have taught.
+    private mutating func recall(_ app: AppDescription, from before: Lifecycle) throws(Violation) {
+        let identifier = app.identifier
+        let lessons = checker.learned.filter {
+            $0.app == identifier && $0.generation == app.generation
+                && before.libraryCount(of: identifier, $0.environmentKey) > 0
+        }
+        for lesson in lessons.sorted(by: { $0.environmentKey.rawValue < $1.environmentKey.rawValue }
+        ) {
+            try feed(.librariesRecalled(lesson, count: 1, isComplete: false))
+        }
+        guard let times = before.depthTimes(of: identifier) else { return }
+        try feed(.timesRecalled(identifier, times))
+        try checker.require(
+            core.depthTimes(of: identifier) == times, "what \(identifier) saves is forgotten")
+    }
+
     /// The supervisor dies and another one begins with only the records and the spawner's table.
     private mutating func restart(isClean: Bool) throws(Violation) {
         crashAt = nil
@@ -239,6 +261,7 @@ struct Simulation: Sendable {
         if wasAsleep { try feed(.sleepChanged(isAsleep: true)) }
         for app in checker.installed.values.sorted(by: { $0.identifier < $1.identifier }) {
             try install(app)
+            try recall(app, from: before)
         }
         for (app, tasks) in checker.tasks.saved.sorted(by: { $0.key < $1.key }) {
             try feed(.tasksRestored(app, tasks))
@@ -268,10 +291,14 @@ struct Simulation: Sendable {
     ) throws(Violation) {
         let known = before.instances.filter { $0.shellUser == nil }.map(\.instance)
         let shown = Set(before.instances.filter { $0.shellUser != nil }.map(\.instance))
+        let paused = Set(before.instances.filter { $0.state == .prewarmed }.map(\.instance))
         var before = before
         for event in unheard { _ = before.handle(event, at: now) }
         for old in known.compactMap({ before.instance($0) })
         where old.state != .launching || old.launchedAt != nil {
+            // Which paused instances make room is decided by when apps were launched, and by which
+            // environments, of which there is no record.
+            if old.state == .terminating, paused.contains(old.instance) { continue }
             guard let new = core.instance(old.instance) else { continue }
             try checker.require(
                 old.state == new.state, "\(old.instance) was \(old.state), now \(new.state)")

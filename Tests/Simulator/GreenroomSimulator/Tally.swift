@@ -9,6 +9,8 @@ public struct Tally: Sendable {
     /// Prewarms that opened libraries.
     public internal(set) var libraryPrewarms = 0
     public internal(set) var windowPrewarms = 0
+    /// Launches that were measured to tell what a depth saves.
+    public internal(set) var timings = 0
     public private(set) var coldReasons: [ColdReason: Int] = [:]
     public private(set) var exits: [ExitReason: Int] = [:]
     public internal(set) var restarts = 0
@@ -38,6 +40,7 @@ public struct Tally: Sendable {
         exits.merge(other.exits, uniquingKeysWith: +)
         libraryPrewarms += other.libraryPrewarms
         windowPrewarms += other.windowPrewarms
+        timings += other.timings
         restarts += other.restarts
         appRestarts += other.appRestarts
         failures += other.failures

@@ -153,7 +153,24 @@ import Testing
         #expect(stage.core.instance(next)?.depth == (pays ? .libraries : .main))
     }
 
-    @Test func `are learned again after a restart of the supervisor`() throws {
+    @Test func `outlive a restart of the supervisor`() throws {
+        var stage = Stage(Self.app { $0.prewarmCount = 2 })
+        try launch(&stage)
+        stage.send(.librariesLearned(Self.lesson, count: 3, isComplete: true))
+        let deep = try #require(latest(stage))
+        stage.send(.paused(deep, byteCount: 1))
+        stage.restart(Self.app { $0.prewarmCount = 2 })
+        stage.send(.librariesRecalled(Self.lesson, count: 3, isComplete: false))
+        #expect(stage.core.libraryCount(of: Stage.app, Stage.key) == 3)
+        // What is paused has them open, and stays.
+        #expect(stage.core.instance(deep)?.state == .prewarmed)
+        // Of another build they say nothing.
+        stage.restart(Self.app { $0.generation = 2 })
+        stage.send(.librariesRecalled(Self.lesson, count: 3, isComplete: false))
+        #expect(stage.core.libraryCount(of: Stage.app, Stage.key) == 0)
+    }
+
+    @Test func `are learned again after a restart of the supervisor that has lost them`() throws {
         var stage = Stage(Self.app())
         try launch(&stage)
         stage.send(.librariesLearned(Self.lesson, count: 3, isComplete: true))

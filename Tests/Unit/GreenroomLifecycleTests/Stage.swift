@@ -61,18 +61,16 @@ struct Stage {
     @discardableResult
     mutating func launch(
         _ app: AppIdentifier = Stage.app, name: String? = nil, key: EnvironmentKey = Stage.key,
-        inBackground: Bool = false, isAttached: Bool = false, takesOutput: Bool = false
+        inBackground: Bool = false, isAttached: Bool = false, takesOutput: Bool = false,
+        work: UInt64 = 0
     ) -> [Effect] {
         let request = request()
         let name = LaunchIdentifier(name ?? "launch-\(request.rawValue)")
-        return send(
-            .requested(
-                request,
-                .launch(
-                    LaunchRequest(
-                        app: app, launchIdentifier: name, environmentKey: key,
-                        inBackground: inBackground, isAttached: isAttached,
-                        takesOutput: takesOutput))))
+        var launch = LaunchRequest(
+            app: app, launchIdentifier: name, environmentKey: key, inBackground: inBackground,
+            isAttached: isAttached, takesOutput: takesOutput)
+        launch.work = work
+        return send(.requested(request, .launch(launch)))
     }
 
     /// Launches an app cold, up to the answer.

@@ -22,8 +22,8 @@ import Testing
         for reason in AnewReason.allCases {
             #expect(campaign.tally.anewReasons[reason] ?? 0 > 0, "\(reason)")
         }
-        // By chance hardly any app is ready as soon from main as with its libraries, three times:
-        // LearnedLibrariesTests has that.
+        // By chance hardly any app is done as soon without as with what was learned, three times:
+        // DepthTimesTests has that.
         for fault in DepthFault.allCases where fault != .savesNothing {
             #expect(campaign.tally.demotions[fault] ?? 0 > 0, "\(fault)")
         }
@@ -35,6 +35,7 @@ import Testing
         }
         #expect(campaign.tally.libraryPrewarms > 0)
         #expect(campaign.tally.windowPrewarms > 0)
+        #expect(campaign.tally.timings > 0)
         #expect(campaign.tally.restarts > 0)
         #expect(campaign.tally.appRestarts > 0)
         #expect(campaign.tally.failures > 0)

@@ -51,7 +51,8 @@ extension Checker {
     /// What the event may say of a depth.
     private static func demotions(by event: Event) -> Set<DepthFault> {
         switch event {
-        case .exited, .channelLost: [.ended, .endedHeld]
+        case .exited: [.ended, .endedHeld, .savesNothing]
+        case .channelLost: [.ended, .endedHeld]
         case .reconciled: [.ended]
         case .paused: [.pausedElsewhere, .startsThreads]
         case .deadlineReached: [.timedOut, .noWindow]
@@ -62,6 +63,24 @@ extension Checker {
         case .freezeFailed: [.notFrozen]
         case _: []
         }
+    }
+
+    /// A depth is measured only by launches from the pool of an app of which something is learned,
+    /// at their readiness or their end.
+    mutating func checkTiming(_ app: AppIdentifier, _ event: Event) throws(Violation) {
+        let description = installed[app]
+        try require(
+            description?.depth == .libraries || description?.depth == .window
+                || description?.importBasis != nil, "measured \(app), of which nothing is learned")
+        let id: InstanceIdentifier? =
+            switch event {
+            case .becameReady(let id), .exited(let id, .exited(0)): id
+            case _: nil
+            }
+        try require(
+            id.flatMap { saved[$0] }?.launchKind == .prewarmed,
+            "measured \(app) at \(event), which is no launch from the pool")
+        tally.timings += 1
     }
 
     /// The shell looks at launches from the pool, of apps that may be prewarmed so deep.

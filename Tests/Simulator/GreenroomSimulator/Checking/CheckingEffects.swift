@@ -305,6 +305,7 @@ extension Checker {
         case .failed: tally.failures += 1
         case .librariesLearned(_, let count):
             try require(count > 0, "learned no libraries")
+        case .depthTimed(let app): try checkTiming(app, event)
         case .demoted(let id, let app, let fault, _, _, _): try checkDemotion(id, app, fault, event)
         case .launched, .misfired, .crashLooped, .slowStep, .pagedOut, .pausedWithThreads: break
         case .stateKept, .stateRefused, .stateDeleted: break

@@ -42,10 +42,12 @@ extension Checker {
         case .sessionLockChanged(let user, let isLocked):
             if isLocked { locked.insert(user) } else { locked.remove(user) }
         case .foregroundReported(let shell, let report): noteReport(shell, report)
-        case .librariesLearned(let lesson, let count, _):
+        case .librariesLearned(let lesson, let count, _),
+            .librariesRecalled(let lesson, let count, _):
             if count > 0 { learned.insert(lesson) }
         case .acknowledged(let id, let cookie): noteAgreement(id, cookie, now)
-        case .tracerInspected, .significantTimeChanged, .pressureChanged, .stallReported,
+        case .timesRecalled, .tracerInspected, .significantTimeChanged, .pressureChanged,
+            .stallReported,
             .conditionsInspected,
             .fileLocksInspected, .connectionsInspected, .outOfMemory, .drewFirstFrame,
             .instanceStalled, .pagedOut,

@@ -4,17 +4,16 @@ extension Simulation {
     mutating func apply(_ stimulus: Stimulus) throws(Violation) {
         switch stimulus {
         case .launch(let app, let key, let inBackground, let isAttached, let repeating):
-            try feed(
-                .requested(
-                    nextRequest(),
-                    .launch(
-                        LaunchRequest(
-                            app: identifier(app), launchIdentifier: name(repeating),
-                            environmentKey: EnvironmentKey(UInt64(key)), inBackground: inBackground,
-                            isAttached: isAttached, takesOutput: isAttached,
-                            // Some callers bring what no paused instance can take over.
-                            coldReason: isAttached && requestCount % 8 == 0
-                                ? requestCount % 16 == 0 ? .callerState : .arguments : nil))))
+            let request = nextRequest()
+            var launch = LaunchRequest(
+                app: identifier(app), launchIdentifier: name(repeating),
+                environmentKey: EnvironmentKey(UInt64(key)), inBackground: inBackground,
+                isAttached: isAttached, takesOutput: isAttached,
+                // Some callers bring what no paused instance can take over.
+                coldReason: isAttached && requestCount % 8 == 0
+                    ? requestCount % 16 == 0 ? .callerState : .arguments : nil)
+            launch.work = requestCount % 3
+            try feed(.requested(request, .launch(launch)))
         case .prewarm(let app, let key):
             let key = EnvironmentKey(UInt64(key))
             try feed(.requested(nextRequest(), .prewarm(identifier(app), key)))

@@ -1,0 +1,129 @@
+import GreenroomLifecycle
+import Testing
+
+/// What a depth saves, measured at everyday launches.
+@Suite struct `A depth that saves nothing` {
+    /// An interpreter's app, which imports a learned list or nothing.
+    private static func app(
+        list: Bool, generation: UInt64? = nil, basis: UInt64 = 7,
+        _ change: (inout AppDescription) -> Void = { _ in }
+    ) -> AppDescription {
+        .prewarmed {
+            $0.depth = .runtime
+            $0.isSingleInstance = false
+            $0.generation = generation ?? (list ? 2 : 1)
+            $0.importBasis = basis
+            $0.importsLearned = list
+            change(&$0)
+        }
+    }
+
+    private func fault(_ stage: Stage) -> DepthFault? {
+        stage.core.demotion(of: Stage.app)?.fault
+    }
+
+    /// Pauses the latest prewarm, launches it, and lets it end after a while.
+    private func run(
+        _ stage: inout Stage, _ milliseconds: Int, work: UInt64 = 1,
+        _ status: GreenroomLifecycle.ExitStatus = .exited(0)
+    ) throws {
+        let id = try #require(
+            stage.core.instances(of: Stage.app).filter(\.state.isPrewarm).map(\.instance).max())
+        stage.send(.paused(id, byteCount: 1))
+        stage.launch(isAttached: true, work: work)
+        stage.send(.started(id))
+        stage.wait(.milliseconds(milliseconds))
+        stage.die(id, status)
+    }
+
+    /// Times to the end without a list, and then with it.
+    @Test(arguments: [
+        (100, [95, 96, 97], true), (100, [99, 98, 97], false), (10, [9, 10, 10], true),
+        (1000, [994, 1000, 1000], true), (10, [10, 10, 10], false), (100, [120, 120, 120], false),
+    ])
+    func `is found by the ends of a program that counts as ready at once`(
+        without: Int, with: [Int], pays: Bool
+    ) throws {
+        var stage = Stage(Self.app(list: false))
+        try run(&stage, without)
+        stage.send(.appInstalled(Self.app(list: true)))
+        for time in with {
+            #expect(fault(stage) == nil)
+            try run(&stage, time)
+        }
+        #expect(fault(stage) == (pays ? nil : .savesNothing))
+        // The shell makes the app again without the list, which gives it its depth back.
+        stage.send(.appInstalled(Self.app(list: pays)))
+        #expect(stage.core.depth(of: Stage.app, Stage.key) == .runtime)
+    }
+
+    @Test func `is found by the readiness of an app that reports it`() throws {
+        let change: (inout AppDescription) -> Void = { $0.readyCondition = .notify }
+        var stage = Stage(Self.app(list: false, change))
+        for list in [false, true, true, true] {
+            stage.send(.appInstalled(Self.app(list: list, change)))
+            #expect(fault(stage) == nil)
+            let id = try #require(
+                stage.core.instances(of: Stage.app).filter(\.state.isPrewarm).map(\.instance)
+                    .max())
+            stage.send(.paused(id, byteCount: 1))
+            stage.launch(work: 1)
+            stage.send(.started(id))
+            stage.wait(.milliseconds(100))
+            stage.send(.becameReady(id))
+        }
+        #expect(fault(stage) == .savesNothing)
+    }
+
+    @Test func `is not judged by other work, failures and long runs`() throws {
+        var stage = Stage(Self.app(list: false))
+        try run(&stage, 100)
+        stage.send(.appInstalled(Self.app(list: true)))
+        for _ in 1...3 {
+            try run(&stage, 100, work: 2)
+            try run(&stage, 100, work: 0)
+            try run(&stage, 100, .exited(1))
+            try run(&stage, 2001)
+        }
+        #expect(fault(stage) == nil)
+        #expect(stage.core.depthTimes(of: Stage.app)?.saved == nil)
+    }
+
+    @Test func `is kept for work that it is good for`() throws {
+        var stage = Stage(Self.app(list: false))
+        for work in [1, 2] as [UInt64] { try run(&stage, 100, work: work) }
+        stage.send(.appInstalled(Self.app(list: true)))
+        for _ in 1...3 { try run(&stage, 50, work: 1) }
+        for _ in 1...3 { try run(&stage, 100, work: 2) }
+        #expect(fault(stage) == nil)
+        #expect(stage.core.depthTimes(of: Stage.app)?.saved == .milliseconds(25))
+    }
+
+    @Test func `is measured anew for another list, and for other files`() throws {
+        var stage = Stage(Self.app(list: false))
+        try run(&stage, 100)
+        stage.send(.appInstalled(Self.app(list: true)))
+        for _ in 1...2 { try run(&stage, 100) }
+        stage.send(.appInstalled(Self.app(list: true, generation: 3)))
+        for _ in 1...2 { try run(&stage, 100) }
+        #expect(fault(stage) == nil)
+        stage.send(.appInstalled(Self.app(list: true, generation: 4, basis: 8)))
+        #expect(stage.core.depthTimes(of: Stage.app) == nil)
+        for _ in 1...3 { try run(&stage, 100) }
+        #expect(fault(stage) == nil)
+    }
+
+    @Test func `is found although the supervisor is restarted in between`() throws {
+        var stage = Stage(Self.app(list: false))
+        try run(&stage, 100)
+        stage.send(.appInstalled(Self.app(list: true)))
+        for _ in 1...3 {
+            #expect(fault(stage) == nil)
+            try run(&stage, 100)
+            let times = try #require(stage.core.depthTimes(of: Stage.app))
+            stage.restart(Self.app(list: true))
+            stage.send(.timesRecalled(Stage.app, times))
+        }
+        #expect(fault(stage) == .savesNothing)
+    }
+}
