@@ -31,7 +31,8 @@ struct LaunchingRooms {
             messenger: shared.messenger, log: shared.log)
         staleness = try StalenessWatcher(core: core, instances: instances)
         learner = LibraryLearner(
-            core: core, catalog: catalog, instances: instances, calls: shared.calls)
+            core: core, catalog: catalog, instances: instances, calls: shared.calls,
+            files: shared.learnedFiles)
         inspector = PausedInspector(
             staleness: staleness, learner: learner, calls: shared.calls, instances: instances)
         output = AppOutput(

@@ -36,7 +36,8 @@ struct MachineRooms {
         installer = AppInstaller(
             core: core, catalog: catalog, loader: loader, sockets: launching.sockets,
             states: conversation.states, contexts: launching.contexts,
-            staleness: launching.staleness, learner: launching.learner, timers: timers,
+            staleness: launching.staleness, learner: launching.learner,
+            lists: shared.importLists, timers: timers,
             paths: paths,
             work: conversation.work, reporter: shared.reporter, log: log)
         learning = ImportLearning(

@@ -11,6 +11,7 @@ struct Occurrences {
     let metrics: Metrics
     let traces: LaunchTraces
     let learning: ImportLearning
+    let learner: LibraryLearner
 
     func note(_ occurrence: Occurrence) {
         reporter.note(occurrence, accounts.note(occurrence))
@@ -18,6 +19,7 @@ struct Occurrences {
         screens.note(occurrence)
         metrics.note(occurrence)
         learning.note(occurrence)
+        learner.note(occurrence)
         if case .stateChanged(let instance, let app, let old, let new, _) = occurrence {
             traces.moved(instance, app, from: old, to: new)
         }

@@ -45,7 +45,8 @@ struct Prepared: ~Copyable {
         let (link, greeting) = try SpawnerLink.open(
             from: SpawnerSource(options, mayStart: !Self.isManaged(environment)),
             grace: configuration.policy.terminateGrace, log: log)
-        let inheritance = try Inheritance(greeting, log: log)
+        let inheritance = try Inheritance(
+            greeting, LearnedFiles(stateDirectory: options.stateDirectory), log: log)
         self.options = options
         self.environment = environment
         self.catalog = catalog

@@ -43,7 +43,8 @@ final class Rooms {
             occurrences: Occurrences(
                 accounts: history.accounts, pauses: history.pauses, reporter: shared.reporter,
                 screens: measuring.screens,
-                metrics: measuring.metrics, traces: measuring.traces, learning: machine.learning),
+                metrics: measuring.metrics, traces: measuring.traces, learning: machine.learning,
+                learner: launching.learner),
             reclaimer: memory.reclaimer, sockets: launching.sockets,
             applications: conversation.applications, states: conversation.states,
             work: conversation.work)

@@ -19,7 +19,8 @@ struct SharedRooms {
     let messenger: AppMessenger
     let contents: WaitingContents
     let containers: Containers
-    let importLists = ImportLists()
+    let learnedFiles: LearnedFiles
+    let importLists: ImportLists
     let temporaryFolders: TemporaryFolders
     /// Instances up to this number are a former supervisor's.
     let lastInherited: InstanceIdentifier
@@ -48,6 +49,8 @@ struct SharedRooms {
             instances: instances, reporter: reporter, runtimeDirectory: options.runtimeDirectory)
         containers = Containers(
             stateDirectory: options.stateDirectory, cacheDirectory: options.cacheDirectory)
+        learnedFiles = LearnedFiles(stateDirectory: options.stateDirectory)
+        importLists = ImportLists(learnedFiles)
         temporaryFolders = TemporaryFolders(
             core: core, catalog: catalog, containers: containers, spawner: spawner)
     }

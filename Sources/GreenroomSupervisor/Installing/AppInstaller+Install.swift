@@ -18,13 +18,25 @@ extension AppInstaller {
                     session: AppDescription.sessionGroup(ofUser: app.account.user)))
         }
         core.handle(.appInstalled(description))
+        recall(app)
         states.report(on: app)
         return faults
     }
 
+    /// Tells the core what launches of the app have taught, if an earlier daemon has kept it.
+    private func recall(_ app: InstalledApp) {
+        learner.recall(app)
+        if let learning = app.program.depth.learning,
+            let times = lists.times(of: app.identifier, learning.basis)
+        {
+            core.handle(.timesRecalled(app.identifier, times))
+        }
+    }
+
     func remove(_ app: AppIdentifier) {
         contexts.forgetPause(of: app)
-        learner.forget(app)
+        learner.remove(app)
+        lists.remove(app)
         core.handle(.appRemoved(app))
         sockets.forget(app)
     }

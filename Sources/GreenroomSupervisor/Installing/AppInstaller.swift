@@ -17,6 +17,7 @@ final class AppInstaller {
     let contexts: LaunchContexts
     private let staleness: StalenessWatcher
     let learner: LibraryLearner
+    let lists: ImportLists
     private let timers: AppTimers
     private let paths: AppPaths
     private let work: BackgroundWork
@@ -34,7 +35,7 @@ final class AppInstaller {
     init(
         core: Core, catalog: AppCatalog, loader: AppLoader, sockets: ListeningSockets,
         states: KeptStates, contexts: LaunchContexts, staleness: StalenessWatcher,
-        learner: LibraryLearner,
+        learner: LibraryLearner, lists: ImportLists,
         timers: AppTimers, paths: AppPaths, work: BackgroundWork, reporter: Reporter, log: Log
     ) {
         self.core = core
@@ -45,6 +46,7 @@ final class AppInstaller {
         self.contexts = contexts
         self.staleness = staleness
         self.learner = learner
+        self.lists = lists
         self.timers = timers
         self.paths = paths
         self.work = work

@@ -67,13 +67,18 @@ final class ImportLearning {
                 lists.served(app, learning.basis)
             }
         case .demoted(let instance, let app, let fault, _, _, _): demoted(instance, app, fault)
+        case .depthTimed(let app):
+            if let learning = learning(of: app), let times = core.lifecycle.depthTimes(of: app) {
+                lists.note(times, of: app, learning.basis)
+            }
         case .pressureChanged: lookForRest()
         case _: break
         }
     }
 
-    /// A prewarm with a list has failed, or three launches in a row were started anew. The list is
-    /// to blame rather than the interpreter, so the app gets back what it had without the list.
+    /// A prewarm with a list has failed, three launches in a row were started anew, or launches are
+    /// done no sooner than without the list. The list is to blame rather than the interpreter, so
+    /// the app gets back what it had without the list.
     private func demoted(
         _ instance: InstanceIdentifier, _ app: AppIdentifier, _ fault: DepthFault
     ) {
@@ -82,7 +87,8 @@ final class ImportLearning {
         log.say(
             .notice,
             "\(app): its instances do not import anything any more before their pause, because "
-                + "that failed (\(fault))" + (isTriedAgain ? "; it is learned anew" : ""),
+                + (fault == .savesNothing ? "that saves nothing" : "that failed (\(fault))")
+                + (isTriedAgain ? "; it is learned anew" : ""),
             of: app.rawValue)
         if isTriedAgain, let record = core.lifecycle.instance(instance) {
             want(Candidate(app: app, environmentKey: record.environmentKey))

@@ -16,7 +16,9 @@ extension InstalledApp.Depth {
             of: ["\(account.user)", "\(account.group)"] + start.command.boot + ["-"]
                 + start.command.program + ["-"] + excluded + ["-"]
                 + manifest.environment.map(\.description) + facts.files.map(\.words))
-        let learned = lists.learned(for: AppIdentifier(manifest.identifier), basis)
+        let app = AppIdentifier(manifest.identifier)
+        lists.recall(app, of: account.user)
+        let learned = lists.learned(for: app, basis)
         learning = InstalledApp.Learning(basis: basis, learned: learned, excluded: excluded)
         if let learned { self.start?.imports = learned.lines }
     }

@@ -2,8 +2,8 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
 
-/// Learns which libraries programs open after main, and keeps their names for later prewarms, which
-/// open them before their pause (`libraries.h` of the shim).
+/// Learns which libraries programs open after main, and keeps their names for later prewarms, also
+/// those of later daemons, which open them before their pause (`libraries.h` of the shim).
 ///
 /// An instance that was launched from the pool is looked at while it starts: after ``firstLook``,
 /// and then at doubling intervals until ``lastLook``. What it has mapped that it had not at its
@@ -49,23 +49,92 @@ final class LibraryLearner {
     private var lessons: [AppIdentifier: Lesson] = [:]
 
     /// What was learned of an app; at most as many lists as the core has in mind.
-    private var lists: [AppIdentifier: [(subject: LibraryLesson, paths: [String])]] = [:]
+    private var lists: [AppIdentifier: [LibraryList]] = [:]
     private static let listLimit = 3
+    private let files: LearnedFiles
+    /// The users of apps whose libraries are learned.
+    private var users: [AppIdentifier: UInt32] = [:]
 
-    init(core: Core, catalog: AppCatalog, instances: InstanceTable, calls: DetachedCalls) {
+    init(
+        core: Core, catalog: AppCatalog, instances: InstanceTable, calls: DetachedCalls,
+        files: LearnedFiles
+    ) {
         self.core = core
         self.catalog = catalog
         self.instances = instances
         self.calls = calls
+        self.files = files
     }
 
     /// The libraries that a prewarm opens before its pause.
     func libraries(for subject: LibraryLesson) -> [String] {
-        lists[subject.app]?.first { $0.subject == subject }?.paths ?? []
+        guard let index = lists[subject.app]?.firstIndex(where: { $0.subject == subject }) else {
+            return []
+        }
+        if lists[subject.app]![index].isRecalled {
+            lists[subject.app]![index].keep(where: isCurrent)
+        }
+        return lists[subject.app]![index].libraries.map(\.path)
+    }
+
+    /// Whether the path leads to the file that was opened, and nobody but root and the daemon's own
+    /// user can lead it elsewhere.
+    private func isCurrent(_ library: LibraryList.Library) -> Bool {
+        owners.objection(to: library.path) == nil
+            && FileIdentity(path: library.path) == library.file
+    }
+
+    // MARK: What is kept
+
+    /// Reads what was learned before this daemon began. What the files are now is looked at when
+    /// they are to be opened, and a launch is looked at again.
+    func recall(_ app: InstalledApp) {
+        guard app.program.depth.opensLibraries else { return }
+        users[app.identifier] = app.account.user
+        guard lists[app.identifier] == nil,
+            let lines = files.lines(.libraries, of: app.identifier, app.account.user)
+        else { return }
+        let found = LibraryList.read(lines, of: app.identifier)
+            .filter { $0.subject.generation == app.description.generation }
+            .suffix(Self.listLimit)
+        lists[app.identifier] = Array(found)
+        for list in found {
+            core.handle(
+                .librariesRecalled(
+                    list.subject, count: list.libraries.count, isComplete: false))
+        }
+        if let times = DepthTimes(lines), !found.isEmpty {
+            core.handle(.timesRecalled(app.identifier, times))
+        }
+    }
+
+    private func keep(_ app: AppIdentifier) {
+        guard let lists = lists[app], !lists.isEmpty, let user = users[app] else { return }
+        let times = core.lifecycle.depthTimes(of: app)?.lines ?? []
+        files.write(lists.flatMap(\.lines) + times, .libraries, of: app, user)
+    }
+
+    func note(_ occurrence: Occurrence) {
+        switch occurrence {
+        case .depthTimed(let app): keep(app)
+        case .demoted(let instance, let app, _, .libraries, _, let isEverywhere):
+            let key = core.lifecycle.instance(instance)?.environmentKey
+            lists[app]?.removeAll { isEverywhere || $0.subject.environmentKey == key }
+            forgetIfEmpty(app)
+        case _: break
+        }
+    }
+
+    private func forgetIfEmpty(_ app: AppIdentifier) {
+        guard lists[app]?.isEmpty == true else { return keep(app) }
+        if let user = users[app] { files.remove(.libraries, of: app, user) }
     }
 
     /// The app is not installed any more.
-    func forget(_ app: AppIdentifier) { lists[app] = nil }
+    func remove(_ app: AppIdentifier) {
+        if let user = users.removeValue(forKey: app) { files.remove(.libraries, of: app, user) }
+        lists[app] = nil
+    }
 
     /// The instance is paused and has these files mapped.
     func notePause(of instance: Instance, _ mapped: [MappedFiles.Mapping]) {
@@ -122,15 +191,16 @@ final class LibraryLearner {
     private func end(_ lesson: Lesson, isComplete: Bool) {
         let subject = lesson.subject
         lessons[subject.app] = nil
-        var own = lists[subject.app] ?? []
         let known = libraries(for: subject)
+        var own = lists[subject.app] ?? []
         let chosen = OpenedLibraries.choose(
             from: lesson.seen, atPause: lesson.atPause, known: known)
         let paths = known + trusted(chosen.dropFirst(known.count), lesson.seen)
         if !paths.isEmpty {
             own.removeAll { $0.subject == subject }
-            own.append((subject, paths))
+            own.append(LibraryList(subject, paths))
             lists[subject.app] = own.suffix(Self.listLimit)
+            keep(subject.app)
         }
         core.handle(.librariesLearned(subject, count: paths.count, isComplete: isComplete))
     }

@@ -40,16 +40,19 @@ struct OpenedLibraries {
     /// Whether the file is a library that dlopen(3) can open by its path, and may open early.
     private static func isLibrary(_ file: MappedFiles.Mapping) -> Bool {
         guard file.isExecutable, !file.isDeleted, file.isProgramText else { return false }
-        // The list's separator, and what the loader would expand (ld.so(8)).
-        let path = file.path
-        guard !path.utf8.contains(where: { $0 < 0x20 || $0 == 0x3a || $0 == 0x24 }) else {
-            return false
-        }
-        let parts = path.split(separator: "/")
+        guard isPath(file.path) else { return false }
+        let parts = file.path.split(separator: "/")
         guard let name = parts.last, name.hasSuffix(".so") || name.contains(".so.") else {
             return false
         }
         return !isOfLibc(name, in: parts.dropLast().last)
+    }
+
+    /// Whether the text is a path that may stand in the list: without the list's separator, and what
+    /// the loader would expand (ld.so(8)).
+    static func isPath(_ text: some StringProtocol) -> Bool {
+        text.utf8.first == UInt8(ascii: "/")
+            && !text.utf8.contains { $0 < 0x20 || $0 == 0x3a || $0 == 0x24 }
     }
 
     /// Whether glibc or PAM opens it by itself, when it needs it and as it finds it configured then:

@@ -12,8 +12,14 @@ struct Inheritance {
     let state: RuntimeState
     private(set) var contents = RuntimeState.Contents()
 
-    init(_ greeting: SpawnerLink.Greeting, log: Log) throws {
+    /// - Parameter files: what was learned, which belongs to digests. Where there are no records yet,
+    ///   digests are made as before.
+    init(_ greeting: SpawnerLink.Greeting, _ files: LearnedFiles, log: Log) throws {
         try self.init(greeting)
+        if contents.instances.isEmpty, contents.apps.isEmpty, let secret = files.secret {
+            state.use(KeyedDigest(secret: secret))
+        }
+        files.keep(state.digest)
         if contents.damagedCount > 0 {
             log.say(.error, "\(contents.damagedCount) damaged records were dropped")
         }

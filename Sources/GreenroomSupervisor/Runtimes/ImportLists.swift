@@ -8,8 +8,8 @@ internal import GreenroomLifecycle
 ///   abandoned    nothing is imported or recorded any more
 ///
 /// A list belongs to one basis: the interpreter, the program, the words and the user that it was
-/// recorded with. With another basis, everything is learned anew. Nothing of this outlives the
-/// daemon.
+/// recorded with. With another basis, everything is learned anew. It is kept over restarts from the
+/// first inspection on (`LearnedFiles`).
 final class ImportLists {
     /// At most this many inspections that find names which were not known: a program whose launches
     /// differ teaches a little with each, and each costs its pool.
@@ -25,16 +25,47 @@ final class ImportLists {
         case failed(DepthFault)
     }
 
-    private struct Entry {
+    fileprivate struct Entry {
         let basis: UInt64
         var recorded: [String] = []
         var learned: LearnedImports?
         var inspectionCount = 0
         var failureCount = 0
         var abandonment: Abandonment?
+        /// How long launches with and without the list took.
+        var times: DepthTimes?
     }
 
     private var entries: [AppIdentifier: Entry] = [:]
+    private let files: LearnedFiles?
+    /// The users of apps whose files were read.
+    private var users: [AppIdentifier: UInt32] = [:]
+
+    init(_ files: LearnedFiles? = nil) { self.files = files }
+
+    /// Reads what was learned before this daemon began.
+    func recall(_ app: AppIdentifier, of user: UInt32) {
+        guard let files, users.updateValue(user, forKey: app) != user, entries[app] == nil,
+            let lines = files.lines(.imports, of: app, user)
+        else { return }
+        entries[app] = Entry(lines)
+    }
+
+    func times(of app: AppIdentifier, _ basis: UInt64) -> DepthTimes? {
+        entry(app, basis)?.times
+    }
+
+    func note(_ times: DepthTimes, of app: AppIdentifier, _ basis: UInt64) {
+        var entry = entry(app, basis) ?? Entry(basis: basis)
+        entry.times = times
+        put(entry, app)
+    }
+
+    private func put(_ entry: Entry, _ app: AppIdentifier) {
+        entries[app] = entry
+        guard let files, let user = users[app], entry.inspectionCount > 0 else { return }
+        files.write(entry.lines, .imports, of: app, user)
+    }
 
     func learned(for app: AppIdentifier, _ basis: UInt64) -> LearnedImports? {
         entry(app, basis)?.learned
@@ -75,7 +106,7 @@ final class ImportLists {
         entry.inspectionCount += 1
         entry.learned = found
         if found == nil { entry.abandonment = .notInspected }
-        entries[app] = entry
+        put(entry, app)
     }
 
     /// A prewarm with the app's list has failed, or its launches are started anew.
@@ -88,19 +119,92 @@ final class ImportLists {
         if fault != .ended || entry.failureCount >= Self.failureLimit {
             entry.abandonment = .failed(fault)
         }
-        entries[app] = entry
+        put(entry, app)
         return entry.abandonment == nil
     }
 
     /// A launch was served by an instance with the app's list.
     func served(_ app: AppIdentifier, _ basis: UInt64) {
-        guard let entry = entry(app, basis), entry.failureCount > 0 else { return }
-        entries[app]?.failureCount = 0
+        guard var entry = entry(app, basis), entry.failureCount > 0 else { return }
+        entry.failureCount = 0
+        put(entry, app)
     }
 
-    func forget(_ app: AppIdentifier) { entries[app] = nil }
+    func forget(_ app: AppIdentifier) {
+        entries[app] = nil
+        if let files, let user = users[app] { files.remove(.imports, of: app, user) }
+    }
+
+    /// The app is not installed any more.
+    func remove(_ app: AppIdentifier) {
+        forget(app)
+        users[app] = nil
+    }
 
     private func entry(_ app: AppIdentifier, _ basis: UInt64) -> Entry? {
         entries[app].flatMap { $0.basis == basis ? $0 : nil }
+    }
+}
+
+/// The form of an app's file:
+///
+///     basis BASIS
+///     inspections NUMBER
+///     failures NUMBER
+///     abandoned FAULT               with "-" if it could not be inspected
+///     recorded NAME                 for each name, in the order in which the imports began
+///     learned                       followed by the lines of the inspection's report
+///     times, work                   `DepthTimes+Lines`
+extension ImportLists.Entry {
+    fileprivate var lines: [String] {
+        var lines = [
+            "basis \(basis)", "inspections \(inspectionCount)", "failures \(failureCount)",
+        ]
+        switch abandonment {
+        case .notInspected: lines.append("abandoned -")
+        case .failed(let fault): lines.append("abandoned \(fault.rawValue)")
+        case nil: break
+        }
+        lines += recorded.map { "recorded \($0)" }
+        if let learned { lines += ["learned"] + learned.report }
+        return lines + (times?.lines ?? [])
+    }
+
+    /// Nil if a line makes no sense.
+    fileprivate init?(_ lines: [Substring]) {
+        guard let first = lines.first?.split(separator: " "), first.count == 2,
+            first[0] == "basis", let basis = UInt64(first[1])
+        else { return nil }
+        self.init(basis: basis)
+        var names: [Substring] = []
+        for line in lines.dropFirst() {
+            let words = line.split(separator: " ")
+            switch (words.first, words.count) {
+            case ("inspections", 2):
+                guard let count = UInt16(words[1]) else { return nil }
+                inspectionCount = Int(count)
+            case ("failures", 2):
+                guard let count = UInt16(words[1]) else { return nil }
+                failureCount = Int(count)
+            case ("abandoned", 2):
+                if words[1] == "-" {
+                    abandonment = .notInspected
+                } else if let fault = UInt8(words[1]).flatMap(DepthFault.init(rawValue:)) {
+                    abandonment = .failed(fault)
+                } else {
+                    return nil
+                }
+            case ("recorded", 2): names.append(words[1])
+            case _: break
+            }
+        }
+        recorded = LearnedImports.names(inRecord: names.joined(separator: "\n"))
+        if lines.contains("learned") {
+            guard let learned = LearnedImports(report: lines.joined(separator: "\n").utf8) else {
+                return nil
+            }
+            self.learned = learned
+        }
+        times = DepthTimes(lines)
     }
 }

@@ -66,6 +66,13 @@ struct LearnedImports: Hashable, Sendable {
         self.variables = variables
     }
 
+    /// What ``init(report:)`` makes the same list of.
+    var report: [String] {
+        lines.map { "import\t\($0)" }
+            + refused.map { "refused\t\($0.name)\t\($0.reason)\t\($0.cause)" }
+            + variables.map { "reads\t\($0)" }
+    }
+
     /// The names in a record of a launch; the names of modules alone, and no more than can be
     /// inspected.
     static func names(inRecord text: String) -> [String] {

@@ -109,6 +109,30 @@ import Testing
         }
     }
 
+    @Test func `outlive the daemon, as long as they are the same files`() throws {
+        let bench = try Bench()
+        let paused = try bench.awaitDeep()
+        try bench.daemon.kill()
+        try bench.daemon.start()
+        #expect(try bench.daemon.client().explain(Self.app).depth == .known(.libraries))
+        #expect(try bench.daemon.client().paused(Self.app).map(\.instance) == [paused.instance])
+        // The spawner ends, too, and so do the records: as after a boot.
+        try bench.daemon.terminate()
+        try bench.daemon.start()
+        let next = try #require(try bench.daemon.awaitPaused(Self.app).first)
+        #expect(next.depth == .known(.libraries))
+        let maps = try readFile("/proc/\(try #require(next.processId))/maps")
+        #expect(String(decoding: maps, as: UTF8.self).contains(bench.library))
+        // Another file at the same place is not opened before a launch has opened it.
+        try bench.daemon.terminate()
+        try bench.folder.copy(try Bench.compiled(["-DNUMBER=40"]), to: "libopened.so")
+        try bench.daemon.start()
+        try bench.daemon.awaitPaused(Self.app)
+        let client = try bench.daemon.client()
+        let (launched, text, _) = try client.run(Self.app, ["asks", bench.library])
+        #expect(launched.kind == .prewarmed && text.contains("before: 0"))
+    }
+
     @Test func `are not opened with the depth main`() throws {
         let bench = try Bench(depth: "main")
         let client = try bench.daemon.client()

@@ -166,15 +166,66 @@ import Testing
         #expect(try Self.launch(bench).text == "['g_heavy', 'g_inner'] unset []\n")
     }
 
-    @Test func `a list ends with the daemon, and is learned again`() throws {
+    @Test func `a list outlives the daemon, and what is paused with it`() throws {
+        let bench = try Self.bench()
+        try Self.launch(bench)
+        try Self.awaitList(bench)
+        let paused = try bench.daemon.client().paused(Self.app).map(\.instance)
+        try bench.daemon.kill()
+        try bench.daemon.start()
+        let note = try bench.daemon.client().explain(Self.app).reasons.first {
+            $0.code == "imports_learned"
+        }
+        #expect(note?.text.contains("its instances import 2 modules") == true, "\(note as Any)")
+        #expect(try bench.daemon.client().paused(Self.app).map(\.instance) == paused)
+        #expect(try Self.launch(bench).text == "['g_heavy', 'g_inner'] unset []\n")
+    }
+
+    @Test func `a list that was cut is learned again`() throws {
         let bench = try Self.bench()
         try Self.launch(bench)
         try Self.awaitList(bench)
         try bench.daemon.kill()
+        let path = "\(bench.daemon.directory.path)/state/learned/\(getuid())/\(Self.app).imports"
+        let bytes = try readFile(path)
+        #expect(String(decoding: bytes.suffix(5), as: UTF8.self) == "\nend\n")
+        #expect(truncate(path, off_t(bytes.count - 4)) == 0)
         try bench.daemon.start()
-        try Self.launch(bench)
+        #expect(try Self.launch(bench).text == "[] unset []\n")
         try Self.awaitList(bench)
-        #expect(try Self.launch(bench).text == "['g_heavy', 'g_inner'] unset []\n")
+    }
+
+    @Test func `a list that saves nothing is dropped, and not learned again`() throws {
+        // With its modules imported it takes longer.
+        let bench = try Self.bench([
+            "program.py": """
+            import sys, time
+            early = "g_inner" in sys.modules
+            import g_inner
+            print(early)
+            if early: time.sleep(0.4)
+
+            """
+        ])
+        #expect(try Self.launch(bench).text == "False\n")
+        for _ in 1...3 {
+            try Self.awaitList(bench)
+            #expect(try Self.launch(bench).text == "True\n")
+        }
+        func awaitAbandonment() throws {
+            let note = try bench.daemon.await("the list is dropped") { client in
+                try client.explain(Self.app).reasons.first { $0.code == "imports_abandoned" }
+            }
+            #expect(note.text.contains("done no sooner"), "\(note)")
+        }
+        try awaitAbandonment()
+        for _ in 1...2 { #expect(try Self.launch(bench).text == "False\n") }
+        #expect(try bench.daemon.client().explain(Self.app).depth == .known(.runtime))
+        // The next daemon knows that, too.
+        try bench.daemon.kill()
+        try bench.daemon.start()
+        try awaitAbandonment()
+        #expect(try Self.launch(bench).text == "False\n")
     }
 
     @Test func `what was learned can be forgotten`() throws {

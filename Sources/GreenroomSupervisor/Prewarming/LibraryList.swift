@@ -1,0 +1,90 @@
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+
+/// The libraries that prewarms of one build of an app open in one environment.
+struct LibraryList: Equatable {
+    struct Library: Equatable {
+        let path: String
+        /// The file that a launch has opened there.
+        let file: FileIdentity
+    }
+
+    let subject: LibraryLesson
+    private(set) var libraries: [Library]
+    /// An earlier daemon has learned it, and nobody has looked since whether the files are the same.
+    private(set) var isRecalled = false
+
+    /// Files that nobody can see any more are left out.
+    init(_ subject: LibraryLesson, _ paths: [String]) {
+        self.subject = subject
+        libraries = paths.compactMap { path in
+            FileIdentity(path: path).map { Library(path: path, file: $0) }
+        }
+    }
+
+    private init(recalled subject: LibraryLesson) {
+        self.subject = subject
+        libraries = []
+        isRecalled = true
+    }
+
+    /// Keeps those that are what they were.
+    mutating func keep(where isCurrent: (Library) -> Bool) {
+        libraries.removeAll { !isCurrent($0) }
+        isRecalled = false
+    }
+
+    // MARK: The form in a file
+
+    /// A list has a line of its own, followed by those of its libraries:
+    ///
+    ///     list GENERATION ENVIRONMENT
+    ///     open DEVICE INODE BYTES MODIFIED CHANGED PATH
+    var lines: [String] {
+        ["list \(subject.generation) \(subject.environmentKey.rawValue)"]
+            + libraries.map { library in
+                let file = library.file
+                return "open \(file.device) \(file.inode) \(file.byteCount) \(file.modified) "
+                    + "\(file.changed) \(library.path)"
+            }
+    }
+
+    /// The lists among the lines. Lines that make no sense are left out, and what no prewarm opens.
+    static func read(_ lines: [Substring], of app: AppIdentifier) -> [LibraryList] {
+        var lists: [LibraryList] = []
+        var byteCount = 0
+        for line in lines {
+            let words = line.split(separator: " ", maxSplits: 6)
+            if words.count == 3, words[0] == "list", let generation = UInt64(words[1]),
+                let key = UInt64(words[2])
+            {
+                lists.append(
+                    LibraryList(
+                        recalled: LibraryLesson(
+                            app: app, generation: generation, environmentKey: EnvironmentKey(key))))
+                byteCount = 0
+            } else if let library = Library(words), !lists.isEmpty {
+                byteCount += library.path.utf8.count + 1
+                guard lists.last!.libraries.count < OpenedLibraries.countLimit,
+                    byteCount <= OpenedLibraries.byteLimit
+                else { continue }
+                lists[lists.count - 1].libraries.append(library)
+            }
+        }
+        return lists.filter { !$0.libraries.isEmpty }
+    }
+}
+
+extension LibraryList.Library {
+    fileprivate init?(_ words: [Substring]) {
+        guard words.count == 7, words[0] == "open", let device = UInt64(words[1]),
+            let inode = UInt64(words[2]), let byteCount = Int64(words[3]),
+            let modified = Int64(words[4]), let changed = Int64(words[5]),
+            OpenedLibraries.isPath(words[6])
+        else { return nil }
+        path = String(words[6])
+        file = FileIdentity(
+            device: device, inode: inode, byteCount: byteCount, modified: modified,
+            changed: changed)
+    }
+}
