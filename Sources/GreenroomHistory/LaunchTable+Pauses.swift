@@ -10,7 +10,8 @@ extension LaunchTable {
                 id INTEGER PRIMARY KEY,
                 app TEXT NOT NULL, user INTEGER NOT NULL, instance INTEGER NOT NULL,
                 paused INTEGER NOT NULL, until INTEGER NOT NULL,
-                preparation INTEGER, processor INTEGER, bytes INTEGER NOT NULL, kind TEXT)
+                preparation INTEGER, processor INTEGER, bytes INTEGER NOT NULL, kind TEXT,
+                depth TEXT)
             """)
         try database.execute("CREATE INDEX IF NOT EXISTS pauses_by_user ON pauses (user)")
         try database.execute("CREATE INDEX IF NOT EXISTS pauses_by_time ON pauses (until)")
@@ -20,14 +21,14 @@ extension LaunchTable {
         try database.execute(
             """
             INSERT INTO pauses (app, user, instance, paused, until, preparation, processor, bytes,
-                kind)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+                kind, depth)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
                 .text(pause.app), .init(pause.userId), .init(pause.instance),
                 .integer(pause.pausedTimestampUSec), .integer(pause.untilTimestampUSec),
                 .init(pause.preparationUSec), .init(pause.processorUSec), .init(pause.byteCount),
-                .init(pause.kind?.rawValue),
+                .init(pause.kind?.rawValue), .init(pause.depth?.rawValue),
             ])
     }
 
@@ -41,7 +42,7 @@ extension LaunchTable {
         var last: Int64?
         try database.execute(
             """
-            SELECT id, app, user, instance, paused, until, preparation, processor, bytes, kind
+            SELECT id, app, user, instance, paused, until, preparation, processor, bytes, kind, depth
             FROM pauses WHERE \(rows.text)
             ORDER BY id DESC LIMIT \(limit + 1)
             """, rows.values
@@ -67,5 +68,6 @@ extension Control.PauseRecord {
         preparationUSec = row.integer(6)
         processorUSec = row.integer(7)
         kind = row.text(9).map { .init(rawValue: $0) }
+        depth = row.text(10).map { .init(rawValue: $0) }
     }
 }

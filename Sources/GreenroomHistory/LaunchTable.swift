@@ -9,7 +9,7 @@ struct LaunchTable {
     let database: Database
 
     /// Versions of the file. A newer one belongs to a newer greenroom-history.
-    private static let version: Int64 = 2
+    private static let version: Int64 = 3
 
     /// Opens the file. A transaction is either in it or not, whatever ends this process or the
     /// machine.
@@ -36,8 +36,9 @@ struct LaunchTable {
         var version: Int64?
         try database.execute("PRAGMA user_version") { version = $0.integer(0) }
         guard version != Self.version else { return }
-        // A file of version 1 has launches, and nothing about paused instances.
-        guard version == 0 || version == 1 else {
+        // A file of version 1 has launches, and nothing about paused instances; one of version 2 has
+        // no depths.
+        guard 0...2 ~= version ?? 0 else {
             throw DatabaseError(code: 0, description: "the file was made by a newer version")
         }
         try database.inTransaction { () throws(DatabaseError) in
@@ -54,6 +55,7 @@ struct LaunchTable {
                     ended INTEGER, ran INTEGER)
                 """)
             try prepareForPauses()
+            if version == 2 { try database.execute("ALTER TABLE pauses ADD COLUMN depth TEXT") }
             try database.execute("CREATE INDEX IF NOT EXISTS by_user ON launches (user)")
             try database.execute("CREATE INDEX IF NOT EXISTS by_time ON launches (requested)")
             try database.execute(

@@ -18,6 +18,8 @@ public struct MetricReport: Hashable, Sendable {
     /// The sum of all measurements in bytes, and how many they were.
     public var suspendedMemory: UInt64 = 0
     public var suspensions: UInt64 = 0
+    /// Launches from the pool.
+    public var savings: [MetricDepth: SavedTime] = [:]
 
     public init(begin: Int64, end: Int64) {
         self.begin = begin
@@ -26,6 +28,20 @@ public struct MetricReport: Hashable, Sendable {
 
     /// Whether nothing was counted.
     public var isEmpty: Bool { self == MetricReport(begin: begin, end: end) }
+}
+
+/// How far a launched process had been prepared (`PrewarmDepth` of the core).
+public enum MetricDepth: String, CaseIterable, Sendable {
+    case main, runtime, libraries, window
+}
+
+/// What launches from the pool have saved: the time that preparing an instance takes.
+public struct SavedTime: Hashable, Sendable {
+    public var launches: UInt64 = 0
+    /// In microseconds.
+    public var time: UInt64 = 0
+
+    public init() {}
 }
 
 /// MXAppLaunchMetric.
@@ -134,6 +150,11 @@ extension MetricReport {
                 lines.append(("exit.\(place).\(exit.rawValue)", "\(count)"))
             }
         }
+        for depth in MetricDepth.allCases {
+            guard let saved = savings[depth] else { continue }
+            lines.append(("saved.\(depth.rawValue).launches", "\(saved.launches)"))
+            lines.append(("saved.\(depth.rawValue).time", "\(saved.time)"))
+        }
         for number in Self.numbers where self[keyPath: number.count] > 0 {
             lines.append((number.name, "\(self[keyPath: number.count])"))
         }
@@ -156,6 +177,10 @@ extension MetricReport {
             guard let exit = MetricExit(rawValue: String(words[2])) else { return }
             if words[1] == "foreground" { foregroundExits[exit] = count }
             if words[1] == "background" { backgroundExits[exit] = count }
+        case ("saved", 3):
+            guard let depth = MetricDepth(rawValue: String(words[1])) else { return }
+            if words[2] == "launches" { savings[depth, default: .init()].launches = count }
+            if words[2] == "time" { savings[depth, default: .init()].time = count }
         case _:
             if let number = Self.numbers.first(where: { $0.name == name }) {
                 self[keyPath: number.count] = count

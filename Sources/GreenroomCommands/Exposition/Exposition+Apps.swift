@@ -11,6 +11,7 @@ extension Exposition {
         launches(of: apps)
         hangs(of: apps)
         exits(of: apps)
+        savings(of: apps)
         times(of: apps)
         memory(of: apps)
         states(of: instances)
@@ -72,6 +73,26 @@ extension Exposition {
                     let reason = exit.exit.rawValue
                     add([("app", app.app), ("reason", reason), ("place", place)], "\(count)")
                 }
+            }
+        }
+    }
+
+    private mutating func savings(of apps: [Control.MetricsReply]) {
+        begin(
+            "greenroom_saved_seconds", .counter, unit: "seconds",
+            "Time that preparing took which launches from the pool did not have to wait for.")
+        for app in apps {
+            for saving in app.total.savings {
+                add(
+                    [("app", app.app), ("depth", saving.depth.rawValue)],
+                    Self.seconds(uSec: saving.savedUSec))
+            }
+        }
+        begin("greenroom_pool_launches", .counter, "Launches from the pool, by depth.")
+        for app in apps {
+            for saving in app.total.savings {
+                add(
+                    [("app", app.app), ("depth", saving.depth.rawValue)], "\(saving.launchCount)")
             }
         }
     }

@@ -23,6 +23,13 @@ struct Savings: Equatable {
         var wastedProcessorUSec: Int64 = 0
         /// A mebibyte that was held for an hour.
         var mebibyteHours = 0.0
+        /// What launches from the pool have saved, by depth.
+        var depths: [String: Depth] = [:]
+
+        struct Depth: Equatable {
+            var hitCount = 0
+            var savedUSec: Int64 = 0
+        }
 
         var hitShare: Double {
             launchCount > 0 ? Double(hitCount) / Double(launchCount) : 0
@@ -39,6 +46,16 @@ struct Savings: Equatable {
             writer.member("wastedProcessorUSec", wastedProcessorUSec)
             writer.name("mebibyteHours")
             writer.value(mebibyteHours)
+            writer.name("depths")
+            writer.beginArray()
+            for (name, depth) in depths.sorted(by: { $0.key < $1.key }) {
+                writer.beginObject()
+                writer.member("depth", name)
+                writer.member("hitCount", depth.hitCount)
+                writer.member("savedUSec", depth.savedUSec)
+                writer.endObject()
+            }
+            writer.endArray()
         }
 
         // The numbers of a daemon that lies may be too large to add.
@@ -49,6 +66,11 @@ struct Savings: Equatable {
             mebibyteHours += Double(pause.byteCount) / 1_048_576 * Double(time) / 3_600_000_000
             if pause.kind == .known(.prewarmed) {
                 savedUSec &+= pause.preparationUSec ?? 0
+                if let depth = pause.depth {
+                    depths[depth.rawValue, default: .init()].hitCount += 1
+                    depths[depth.rawValue, default: .init()].savedUSec &+=
+                        pause.preparationUSec ?? 0
+                }
             } else {
                 wastedCount += 1
                 wastedProcessorUSec &+= pause.processorUSec ?? 0
@@ -106,6 +128,18 @@ extension Report {
                     Phrase.decimal(account.mebibyteHours, places: 1) + " MiB h",
                 ], styles: account.app == nil ? [0: .heading] : [:])
         }
-        return table.text(appearance)
+        return table.text(appearance) + depths(savings.sum, appearance)
+    }
+
+    private static func depths(_ sum: Savings.Account, _ appearance: Appearance) -> String {
+        guard !sum.depths.isEmpty else { return "" }
+        var table = Table("DEPTH", "PREWARMED", "WON")
+        for (name, depth) in sum.depths.sorted(by: {
+            ($1.value.savedUSec, $0.key) < ($0.value.savedUSec, $1.key)
+        }) {
+            table.add(
+                [name, String(depth.hitCount), Phrase.span(uSec: depth.savedUSec)], styles: [:])
+        }
+        return "\n" + table.text(appearance)
     }
 }

@@ -12,6 +12,12 @@ extension Report {
         for exit in total.exits {
             text += "    \(exit.exit.words): \(exit.foreground), \(exit.background)\n"
         }
+        if !total.savings.isEmpty { text += "  saved by launches from the pool:\n" }
+        for saving in total.savings {
+            let time = Phrase.span(uSec: saving.savedUSec)
+            text += "    \(saving.depth.rawValue.harmless): \(time), "
+            text += "\(saving.launchCount) launch\(saving.launchCount == 1 ? "" : "es")\n"
+        }
         text += "  in front: \(Phrase.age(uSec: total.foregroundUSec)), in the background: "
         text += Phrase.age(uSec: total.backgroundUSec) + "\n"
         if let peak = total.peakByteCount { text += "  most memory: \(Phrase.bytes(peak))\n" }

@@ -33,7 +33,7 @@ enum Report {
         }
         let hasBoth = !ofSystem.isEmpty
         var table = Table(
-            ["APP", "NAME", "STATE", "PREWARMED", "DEPTH", "RUNNING"]
+            ["APP", "NAME", "STATE", "PREWARMED", "DEPTH", "SAVES", "RUNNING"]
                 + (hasBoth ? ["DAEMON"] : []))
         for (index, app) in apps.enumerated() {
             let pool =
@@ -43,6 +43,7 @@ enum Report {
                 [
                     app.identifier, app.name ?? "", refusal ?? app.state.words,
                     refusal == nil ? pool : "-", app.depth?.rawValue ?? "-",
+                    app.savedUSec.map { Phrase.duration(uSec: $0) } ?? "-",
                     String(app.runningCount),
                 ] + (hasBoth ? [index < apps.count - ofSystem.count ? "yours" : "system's"] : []),
                 styles: [

@@ -97,5 +97,7 @@ struct Metrics: Verb {
 
 extension Control.AppMetrics {
     /// Whether the app was launched or has ended since counting began.
-    fileprivate var isCounted: Bool { !launches.isEmpty || !exits.isEmpty || !hangs.isEmpty }
+    fileprivate var isCounted: Bool {
+        !launches.isEmpty || !exits.isEmpty || !hangs.isEmpty || !savings.isEmpty
+    }
 }

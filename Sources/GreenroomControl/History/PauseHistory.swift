@@ -17,6 +17,8 @@ extension Control {
         public var byteCount: UInt64
         /// How it served a launch; nil if it ended without one.
         public var kind: Word<LaunchKind>?
+        /// How far it was prepared; nil if it paused by itself, or if an earlier version kept it.
+        public var depth: Word<PrewarmDepth>?
 
         public init(
             app: String, userId: UInt32, instance: UInt64, pausedTimestampUSec: Int64,
@@ -55,6 +57,7 @@ extension Control.PauseRecord: ParametersEncodable {
         writer.member("processorUSec", ifPresent: processorUSec)
         writer.member("byteCount", byteCount)
         writer.member("kind", ifPresent: kind)
+        writer.member("depth", ifPresent: depth)
     }
 
     init(_ object: JSONObject) throws(ServiceError) {
@@ -72,6 +75,7 @@ extension Control.PauseRecord: ParametersEncodable {
             case "processorUSec": processorUSec = try member.optionalInteger()
             case "byteCount": byteCount = try member.integer()
             case "kind": kind = try member.optionalWord()
+            case "depth": depth = try member.optionalWord()
             case _: break
             }
         }

@@ -215,7 +215,9 @@ extension Control {
           # Why the app is not installed: its manifest was refused, or is masked. Only with all.
           refusal: ?Note,
           # How far it is prewarmed; absent for an app that is not, or that pauses by itself.
-          depth: ?PrewarmDepth
+          depth: ?PrewarmDepth,
+          # What a launch from the pool saves: the time that preparing its latest instance took.
+          savedUSec: ?int
         )
 
         type InstanceStatus (
@@ -830,7 +832,9 @@ extension Control {
           processorUSec: ?int,
           byteCount: int,
           # How it served a launch; absent if it ended without one.
-          kind: ?LaunchKind
+          kind: ?LaunchKind,
+          # How far it was prepared; absent if it paused by itself, or if an earlier version kept it.
+          depth: ?PrewarmDepth
         )
 
         # Returns paused instances that the daemon has kept a record of, the latest first, at most
@@ -879,12 +883,22 @@ extension Control {
         type ExitCount (exit: MetricExit, foreground: int, background: int)
 
         # What was counted of an app in a span of time. Counts of 0 are left out.
+        # Launches from the pool at a depth, and the time that preparing their instances took, which
+        # they have saved.
+        type DepthSaving (
+          depth: PrewarmDepth,
+          launchCount: int,
+          savedUSec: int
+        )
+
         type AppMetrics (
           sinceTimestampUSec: int,
           launches: []LaunchHistogram,
           # For how long its main thread did not answer.
           hangs: []HistogramBucket,
           exits: []ExitCount,
+          # Absent if there was no launch from the pool.
+          savings: ?[]DepthSaving,
           foregroundUSec: int,
           backgroundUSec: int,
           # Absent if it was not measured.

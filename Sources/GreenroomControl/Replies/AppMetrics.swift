@@ -9,6 +9,8 @@ extension Control {
         public var launches: [LaunchHistogram] = []
         public var hangs: [HistogramBucket] = []
         public var exits: [ExitCount] = []
+        /// Launches from the pool; empty from older daemons.
+        public var savings: [DepthSaving] = []
         public var foregroundUSec: Int64 = 0
         public var backgroundUSec: Int64 = 0
         /// In bytes; nil if it was not measured.
@@ -47,6 +49,19 @@ extension Control {
             self.exit = .known(exit)
             self.foreground = foreground
             self.background = background
+        }
+    }
+
+    /// What launches from the pool have saved, by how far their instances had been prepared.
+    public struct DepthSaving: Hashable, Sendable {
+        public var depth: Word<PrewarmDepth>
+        public var launchCount: UInt64
+        /// The time that preparing their instances took.
+        public var savedUSec: Int64
+        public init(depth: PrewarmDepth, launchCount: UInt64, savedUSec: Int64) {
+            self.depth = .known(depth)
+            self.launchCount = launchCount
+            self.savedUSec = savedUSec
         }
     }
 
@@ -178,12 +193,33 @@ extension Control.ExitCount: ParametersEncodable {
     }
 }
 
+extension Control.DepthSaving: ParametersEncodable {
+    public func encodeMembers(to writer: inout JSONWriter) {
+        writer.member("depth", depth)
+        writer.member("launchCount", launchCount)
+        writer.member("savedUSec", savedUSec)
+    }
+
+    init(_ object: JSONObject) throws(ServiceError) {
+        self.init(depth: .main, launchCount: 0, savedUSec: 0)
+        for member in object.members {
+            switch member.name {
+            case "depth": depth = try member.word()
+            case "launchCount": launchCount = try member.integer()
+            case "savedUSec": savedUSec = try member.integer()
+            case _: break
+            }
+        }
+    }
+}
+
 extension Control.AppMetrics: ParametersEncodable {
     public func encodeMembers(to writer: inout JSONWriter) {
         writer.member("sinceTimestampUSec", sinceTimestampUSec)
         writer.member("launches", objects: launches)
         writer.member("hangs", objects: hangs)
         writer.member("exits", objects: exits)
+        if !savings.isEmpty { writer.member("savings", objects: savings) }
         writer.member("foregroundUSec", foregroundUSec)
         writer.member("backgroundUSec", backgroundUSec)
         writer.member("peakByteCount", ifPresent: peakByteCount)
@@ -206,6 +242,10 @@ extension Control.AppMetrics: ParametersEncodable {
             case "exits":
                 exits = try member.objects { (object) throws(ServiceError) in
                     try Control.ExitCount(object)
+                }
+            case "savings":
+                savings = try member.objects { (object) throws(ServiceError) in
+                    try Control.DepthSaving(object)
                 }
             case "foregroundUSec": foregroundUSec = try member.integer()
             case "backgroundUSec": backgroundUSec = try member.integer()

@@ -81,6 +81,8 @@ extension Control {
         public var refusal: Note?
         /// How far it is prewarmed; nil if it is not, or pauses by itself.
         public var depth: Word<PrewarmDepth>?
+        /// What a launch from the pool saves: the time that preparing its latest instance took.
+        public var savedUSec: Int64?
 
         public init(
             identifier: String, name: String? = nil, isEligible: Bool = true,
@@ -206,6 +208,7 @@ extension Control.AppSummary: ParametersEncodable {
         writer.member("desktop", ifPresent: desktop)
         writer.member("refusal", ifPresent: refusal)
         writer.member("depth", ifPresent: depth)
+        writer.member("savedUSec", ifPresent: savedUSec)
     }
 
     init(_ object: JSONObject) throws(ServiceError) {
@@ -226,6 +229,7 @@ extension Control.AppSummary: ParametersEncodable {
             case "refusal" where member.value != .null:
                 refusal = try Control.Note(try member.object())
             case "depth": depth = try member.optionalWord()
+            case "savedUSec": savedUSec = try member.optionalInteger()
             case _: break
             }
         }

@@ -60,6 +60,9 @@ struct Descriptions {
             summary.manifestFile = app.isDesktopOnly ? nil : app.manifestPath
             summary.desktop = app.desktop?.facts
             summary.depth = depths.depth(of: app)
+            if summary.depth != nil {
+                summary.savedUSec = core.lifecycle.prewarmTime(of: app.identifier)?.microseconds
+            }
             return summary
         }
     }

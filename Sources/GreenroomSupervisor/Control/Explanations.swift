@@ -79,7 +79,8 @@ struct Explanations {
         }
         if let learning = app.program.depth.learning {
             let abandonment = importLists.abandonment(of: app.identifier, learning.basis)
-            reasons += [learning.learned?.note, abandonment?.note].compactMap(\.self)
+            let notes = [learning.learned?.note, abandonment?.note].compactMap(\.self)
+            reasons += learning.learned == nil && notes.isEmpty ? [.unlearned] : notes
         }
         if let demotion = core.lifecycle.demotion(of: app.identifier) {
             let name = app.identifier.rawValue
@@ -103,6 +104,13 @@ struct Explanations {
                     code: "libraries",
                     text: "\(libraries) librar\(libraries == 1 ? "y" : "ies") that it opens after "
                         + "main are opened before its pause"))
+        }
+        if let saved = core.lifecycle.depthTimes(of: app.identifier)?.saved, saved > .zero {
+            reasons.append(
+                .init(
+                    code: "saved_time",
+                    text: "with what launches have taught, they are done \(saved.milliseconds) "
+                        + "sooner than without it"))
         }
         if core.lifecycle.depth(of: app.identifier, key) == .window {
             reasons.append(

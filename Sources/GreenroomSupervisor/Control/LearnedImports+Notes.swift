@@ -60,6 +60,13 @@ extension LearnedImports {
     }
 }
 
+extension Control.Note {
+    static let unlearned = Self(
+        code: "imports_unlearned",
+        text: "its instances import nothing before their pause, until a launch from the pool has "
+            + "shown what it imports")
+}
+
 extension ImportLists.Abandonment {
     var note: Control.Note {
         let reason =

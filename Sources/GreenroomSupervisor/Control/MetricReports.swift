@@ -30,6 +30,13 @@ extension Control.AppMetrics {
             guard foreground + background > 0 else { return nil }
             return .init(exit: .init(exit), foreground: foreground, background: background)
         }
+        savings = MetricDepth.allCases.compactMap { depth in
+            report.savings[depth].map {
+                .init(
+                    depth: .init(depth), launchCount: $0.launches,
+                    savedUSec: Int64(clamping: $0.time))
+            }
+        }
         foregroundUSec = Int64(clamping: report.foregroundTime)
         backgroundUSec = Int64(clamping: report.backgroundTime)
         peakByteCount = report.peakMemory > 0 ? report.peakMemory : nil
@@ -62,6 +69,17 @@ extension Control.DiagnosticKind {
         case .crash: self = .crash
         case .hang: self = .hang
         case .launch: self = .launch
+        }
+    }
+}
+
+extension Control.PrewarmDepth {
+    fileprivate init(_ depth: MetricDepth) {
+        switch depth {
+        case .main: self = .main
+        case .runtime: self = .runtime
+        case .libraries: self = .libraries
+        case .window: self = .window
         }
     }
 }

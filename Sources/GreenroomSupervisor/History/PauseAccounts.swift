@@ -59,6 +59,11 @@ final class PauseAccounts {
             app: app.rawValue, userId: .max, instance: instance.rawValue,
             pausedTimestampUSec: paused, untilTimestampUSec: paused,
             byteCount: core.lifecycle.instance(instance)?.byteCount ?? 0)
+        let pausesItself = core.lifecycle.description(of: app)?.acknowledges == true
+        if !pausesItself, let depth = core.lifecycle.instance(instance)?.depth {
+            let isDeclared = catalog[app]?.command.pausesByCall == true
+            pause.depth = .known(isDeclared ? .declared : .init(depth))
+        }
         if let spawnedAt = account.spawnedAt {
             pause.preparationUSec = spawnedAt.duration(to: time).microseconds
             pause.processorUSec = instances.pid(of: instance)

@@ -79,6 +79,8 @@ final class Metrics {
             moved(instance, app, to: state, inBackground: inBackground)
         } else if case .exited(let record) = occurrence {
             ended(record)
+        } else if case .launched(_, _, let app, let outcome) = occurrence {
+            if outcome.kind == .prewarmed { countSaving(outcome.instance, app) }
         } else if case .missedStep(let instance, _, let step, _) = occurrence {
             diagnose(
                 instance,
@@ -101,6 +103,17 @@ final class Metrics {
         if presence.state == .suspended { countSuspension(instance) }
         if state == .active { drew(instance, at: core.now, isSaid: false) }
         if presence.state == .suspended { deliveries.review(presence.key) }
+    }
+
+    /// Counts what a launch from the pool has saved. A cold one would have taken the time that
+    /// preparing takes; of an instance that another daemon has prepared it is not known.
+    private func countSaving(_ instance: InstanceIdentifier, _ app: AppIdentifier) {
+        guard let record = core.lifecycle.instance(instance) else { return }
+        let time = core.lifecycle.prewarmTime(of: app)?.microseconds ?? 0
+        count(instance) {
+            $0.savings[MetricDepth(record.depth), default: .init()].launches &+= 1
+            $0.savings[MetricDepth(record.depth), default: .init()].time &+= UInt64(max(0, time))
+        }
     }
 
     func isInFront(_ instance: InstanceIdentifier) -> Bool {
@@ -140,6 +153,17 @@ final class Metrics {
             DiagnosticReport(
                 .crash, time: WallClock.nowMicroseconds, wasInForeground: wasInFront,
                 reason: reason.row.word, signal: signal))
+    }
+}
+
+extension MetricDepth {
+    fileprivate init(_ depth: PrewarmDepth) {
+        switch depth {
+        case .main: self = .main
+        case .runtime: self = .runtime
+        case .libraries: self = .libraries
+        case .window: self = .window
+        }
     }
 }
 

@@ -6,3 +6,11 @@ extension Duration {
         return overflow ? (seconds < 0 ? .min : .max) : scaled + attoseconds / 1_000_000_000_000
     }
 }
+
+extension Duration {
+    /// For people, in milliseconds.
+    var milliseconds: String {
+        let tenths = (microseconds + 50) / 100
+        return tenths >= 100 ? "\(tenths / 10) ms" : "\(tenths / 10).\(tenths % 10) ms"
+    }
+}

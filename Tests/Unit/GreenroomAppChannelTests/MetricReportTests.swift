@@ -15,6 +15,10 @@ enum MetricSamples {
             // This is the largest number that the reader accepts.
             report.backgroundExits[exit] = UInt64(Int64.max / 2)
         }
+        for depth in MetricDepth.allCases {
+            report.savings[depth, default: .init()].launches = 2
+            report.savings[depth, default: .init()].time = 9
+        }
         for (index, number) in MetricReport.numbers.enumerated() {
             report[keyPath: number.count] = 7 + UInt64(index)
         }
@@ -62,6 +66,7 @@ enum MetricSamples {
                 // The interface's words follow, or the beginning of a bucket.
                 case "launch", "hang": "\(words[0])."
                 case "exit": "exit.\(words[1])."
+                case "saved": "saved."
                 case _: line.name
                 }
             #expect(page.contains(name), "\(name)")
@@ -70,6 +75,7 @@ enum MetricSamples {
 
     @Test(arguments: [
         "", ".", "launch", "launch.resume", "launch.resume.4", "launch.later.200", "hang.x",
+        "saved.runtime.money", "saved.deep.time", "saved.runtime",
         "exit.foreground.never", "exit.somewhere", "time.", "memory.unknown", "launch.resume.200.1",
     ]) func `a report ignores a line that it does not know`(name: String) {
         var report = MetricReport(begin: 1, end: 2)

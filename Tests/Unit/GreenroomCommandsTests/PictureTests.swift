@@ -29,6 +29,7 @@ import VarlinkTestSupport
         pause.preparationUSec = 100_000
         pause.processorUSec = 70_000
         pause.kind = kind.map { .known($0) }
+        pause.depth = .known(.runtime)
         return pause
     }
 
@@ -56,6 +57,9 @@ import VarlinkTestSupport
         #expect(savings.sum.launchCount == 3 && savings.sum.wastedCount == 2)
         let text = Report.savings(savings)
         #expect(text.contains("1 (50.0 %)") && text.contains("12.0 MiB h"))
+        // Only what served a launch has saved something.
+        #expect(savings.sum.depths == ["runtime": .init(hitCount: 1, savedUSec: 100_000)])
+        #expect(text.split(separator: "\n").last?.hasPrefix("runtime") == true, "\(text)")
         #expect(Report.savings(Savings([], [])) == "No launches.\n")
     }
 

@@ -97,7 +97,8 @@ import VarlinkTestSupport
         let piped = PythonClient.shell(
             "COLUMNS=20 TERM=xterm \(client) list --socket \(daemon.server.path) | cat")
         #expect(
-            piped.output.contains("org.ffmpeg.ffmpeg  FFmpeg  active       1 of 2      -      1\n"))
+            piped.output.contains(
+                "org.ffmpeg.ffmpeg  FFmpeg  active       1 of 2      -      -      1\n"))
     }
 
     /// The option decides, whatever the terminal and its environment are.

@@ -13,10 +13,10 @@ import VarlinkTestSupport
         let daemon = try FakeDaemon()
         #expect(
             try run("list", on: daemon).output == """
-                APP                NAME    STATE        PREWARMED   DEPTH  RUNNING
-                org.ffmpeg.ffmpeg  FFmpeg  active       1 of 2      -      1
-                org.debian.passwd          not running  ineligible  -      0
-                org.other.passwd           not running  0 of 1      -      0
+                APP                NAME    STATE        PREWARMED   DEPTH  SAVES  RUNNING
+                org.ffmpeg.ffmpeg  FFmpeg  active       1 of 2      -      -      1
+                org.debian.passwd          not running  ineligible  -      -      0
+                org.other.passwd           not running  0 of 1      -      -      0
 
                 """)
         let json = try run("list", "--json", on: daemon).output

@@ -303,6 +303,7 @@ enum Samples {
         var full = plain
         (full.preparationUSec, full.processorUSec) = (5, 6)
         full.kind = .known(.startedAnew)
+        full.depth = .known(.libraries)
         return .init(pauses: [plain, full], next: 7)
     }
 
@@ -315,6 +316,7 @@ enum Samples {
         total.exits = Control.MetricExit.allCases.map {
             .init(exit: $0, foreground: 3, background: 4)
         }
+        total.savings = [.init(depth: .runtime, launchCount: 3, savedUSec: 40)]
         (total.foregroundUSec, total.backgroundUSec) = (5, 6)
         (total.peakByteCount, total.averageSuspendedByteCount) = (7, 8)
         var reply = Control.MetricsReply(

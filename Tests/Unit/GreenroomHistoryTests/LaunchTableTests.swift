@@ -70,6 +70,7 @@ import Testing
             app: app, userId: user, instance: 7, pausedTimestampUSec: until - 10,
             untilTimestampUSec: until, byteCount: 1 << 40)
         (pause.preparationUSec, pause.processorUSec, pause.kind) = (5, 6, .known(.prewarmed))
+        pause.depth = .known(.runtime)
         return pause
     }
 
@@ -119,6 +120,25 @@ import Testing
         #expect(try table.pauses(.init(), user: nil).pauses.count == 2)
         _ = try table.forget(app: "a.*", user: 1)
         #expect(try table.pauses(.init(), user: nil).pauses.isEmpty)
+    }
+
+    @Test func `of the second version is read, and has no depths`() throws {
+        let folder = try TemporaryDirectory()
+        let file = folder.path + "/history.db"
+        var batch = Self.batch()
+        batch.pauses = [Self.pause("a.b", until: Self.now)]
+        do {
+            let table = try LaunchTable(path: file)
+            try table.append(batch, now: Self.now)
+            try table.database.execute("ALTER TABLE pauses DROP COLUMN depth")
+            try table.database.execute("PRAGMA user_version = 2")
+        }
+        let table = try LaunchTable(path: file)
+        var pause = batch.pauses[0]
+        pause.depth = nil
+        #expect(try table.pauses(.init(), user: nil).pauses == [pause])
+        try table.append(batch, now: Self.now)
+        #expect(try table.pauses(.init(), user: nil).pauses.first == batch.pauses[0])
     }
 
     @Test func `of the first version is read, and gets what it lacks`() throws {
