@@ -8,6 +8,8 @@ struct Contender {
     let app: String?
     /// The depth that a manifest would name; nil for a way that is not chosen by a depth.
     let depth: AppManifest.Depth?
+    /// What launches teach about the program before it is measured; nil if that changes nothing.
+    let lesson: Lesson?
     var samples: [Sample] = []
     /// How long each preparation took, in nanoseconds, and what a paused instance holds, in bytes.
     var preparations: [UInt64] = []
@@ -17,10 +19,20 @@ struct Contender {
     /// How many launches were not served by an instance that was paused at this depth.
     var missCount = 0
 
-    init(_ name: String, app: String? = nil, depth: AppManifest.Depth? = nil) {
+    enum Lesson {
+        /// Which libraries the program opens after main.
+        case libraries
+        /// What it imports.
+        case imports
+    }
+
+    init(
+        _ name: String, app: String? = nil, depth: AppManifest.Depth? = nil, lesson: Lesson? = nil
+    ) {
         self.name = name
         self.app = app
         self.depth = depth
+        self.lesson = lesson
     }
 
     /// In nanoseconds; of the runs that printed something, if all of them did.

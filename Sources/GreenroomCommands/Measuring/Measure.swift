@@ -16,7 +16,7 @@ struct Measure: ManifestVerb {
             """,
         discussion: """
             Starts the app's program directly, by the daemon without prewarming, and prewarmed to each \
-            depth, in turns. Prints the times to the first output and to the end, the memory of a paused \
+            depth, with and without what launches teach, in turns. Prints the times to the first output and to the end, the memory of a paused \
             instance, and a verdict. The launches are made by a daemon of their own, so the apps that run \
             are left alone. For programs that end by themselves.
             """)
@@ -96,7 +96,7 @@ struct Measure: ManifestVerb {
             return false
         }
         StandardConsole().explain(
-            "Run \"\(command)\" about \(rounds * 4) times, without further arguments? [y/N] ")
+            "Run \"\(command)\" about \(rounds * 5) times, without further arguments? [y/N] ")
         return ["y", "yes"].contains(readLine()?.lowercased() ?? "")
     }
 
@@ -138,8 +138,10 @@ struct MeasuredProgram {
     let environment: [String]
     /// Lines of the manifest that matter to a paused instance.
     let settings: (app: [String], prewarm: [String])
-    /// The depths that the program may have, the least deep first.
-    let depths: [AppManifest.Depth]
+    /// Whether the manifest says what is imported before the pause.
+    let hasImports: Bool
+    /// The ways in which the program may be prewarmed, the least deep first.
+    let ways: [Contender]
 
     init(
         _ name: ManifestName, _ arguments: [String], _ manifests: InstalledManifests
@@ -181,10 +183,24 @@ struct MeasuredProgram {
             manifest.environment.map { "Environment=" + UnitFile.quoted($0.description) },
             ["Runtime=\(prewarm.runtime.rawValue)"]
                 + prewarm.imports.map { "Imports=" + UnitFile.quoted($0) }
+                + prewarm.importsExclude.map { "ImportsExclude=" + UnitFile.quoted($0) }
                 + prewarm.environmentKeys.map { "EnvironmentKeys=" + $0 }
         )
+        hasImports = !prewarm.imports.isEmpty
         // Before main, a program that pauses itself has done nothing of what it wants to do.
-        depths = prewarm.depth == .declared ? [.declared] : [.main, .runtime]
+        if prewarm.depth == .declared {
+            ways = [Contender("declared", app: "measure.declared", depth: .declared)]
+            return
+        }
+        let learned = Contender(
+            "learned", app: "measure.learned", depth: .runtime, lesson: .imports)
+        ways =
+            [
+                Contender("main", app: "measure.main", depth: .main),
+                Contender(
+                    "libraries", app: "measure.libraries", depth: .libraries, lesson: .libraries),
+                Contender("runtime", app: "measure.runtime", depth: .runtime),
+            ] + (prewarm.learnsImports ? [learned] : [])
     }
 
     private static func refusal(_ reason: String) -> Failure {

@@ -25,8 +25,8 @@ struct MeasureReport {
         var table = Table(
             "STARTED", "OUTPUT", "RATIO", "END", "RATIO", "P90", "MEMORY", "PREPARED", "TIMES")
         for contender in contenders {
-            if let objection = contender.objection {
-                table.add([contender.name, objection], styles: [:])
+            if contender.objection != nil {
+                table.add([contender.name, "-"], styles: [:])
                 continue
             }
             table.add(
@@ -41,7 +41,11 @@ struct MeasureReport {
                     histogram.line(contender.firstOutputs ?? contender.ends),
                 ], styles: [:])
         }
-        return table.text(appearance)
+        // A reason is longer than any column is wide.
+        let objections = contenders.compactMap { contender in
+            contender.objection.map { "\(contender.name): \($0.harmless)\n" }
+        }
+        return table.text(appearance) + objections.joined()
             + "Medians of \(rounds) runs of each kind, in turns, on this machine now; the curves go from "
             + "\(Self.milliseconds(times.min())) to \(Self.milliseconds(times.max())).\n"
             + "Verdict: \(sentence).\n"

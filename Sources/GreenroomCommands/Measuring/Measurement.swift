@@ -29,24 +29,23 @@ struct Measurement {
         self.rounds = rounds
         self.clock = clock
         contenders =
-            [Contender("direct"), Contender("cold", app: "measure.cold")]
-            + program.depths.map {
-                Contender($0.rawValue, app: "measure.\($0.rawValue)", depth: $0)
-            }
+            [Contender("direct"), Contender("cold", app: "measure.cold")] + program.ways
         daemon = try PrivateDaemon(
             contenders.compactMap { contender in
-                contender.app.map { ($0, Self.manifest(program, contender.depth)) }
+                contender.app.map { ($0, Self.manifest(program, contender)) }
             })
         client = try ControlClient(path: daemon.socket)
     }
 
-    private static func manifest(_ program: MeasuredProgram, _ depth: AppManifest.Depth?) -> String
-    {
+    private static func manifest(_ program: MeasuredProgram, _ contender: Contender) -> String {
+        let depth = contender.depth
         let lines =
             ["[App]", "Exec=" + program.command.map(UnitFile.quoted).joined(separator: " ")]
             + program.settings.app
             + ["[Prewarm]", "Depth=\((depth ?? .none).rawValue)", "When=never", "Count=1"]
             + (depth == nil ? [] : program.settings.prewarm)
+            + (depth == .runtime && contender.lesson == nil && !program.hasImports
+                ? ["Imports=none"] : [])
         return lines.joined(separator: "\n") + "\n"
     }
 
@@ -64,6 +63,7 @@ struct Measurement {
             }
             progress(round)
         }
+        noteDropped()
     }
 
     /// The first run of each way is not counted: it reads the program's files, and shows the daemon the
@@ -72,7 +72,82 @@ struct Measurement {
         if let app = contenders[index].app, let depth = contenders[index].depth {
             contenders[index].objection = try objection(to: app, depth)
         }
-        if contenders[index].objection == nil { _ = try sample(index, counts: false) }
+        guard contenders[index].objection == nil else { return }
+        let first = try sample(index, counts: false)
+        guard let app = contenders[index].app, let lesson = contenders[index].lesson else { return }
+        switch lesson {
+        case .imports: contenders[index].objection = try awaitImports(app)
+        case .libraries:
+            contenders[index].objection = try awaitLibraries(index, app, of: first)
+        }
+    }
+
+    // MARK: Lessons
+
+    /// A busy machine takes some seconds for an inspection. A program that is killed or executes
+    /// another one teaches nothing, and nobody says so.
+    private static let inspectionPatience: UInt64 = 20_000_000_000
+    /// A program is looked at 25 ms after its launch, and then at doubling intervals.
+    private static let firstLook: UInt64 = 25_000_000
+    /// At most this many launches are looked at.
+    private static let lessonCount = 3
+
+    /// Waits until the app has a list of imports.
+    /// - Returns: why it gets none.
+    private func awaitImports(_ app: String) throws(Failure) -> String? {
+        let note = try awaitReason(of: app, Self.inspectionPatience) { reasons in
+            let note = reasons.first { $0.code.hasPrefix("imports_") }
+            if note?.code == "imports_unlearned" { return nil }
+            return note ?? .init(code: "", text: "what its launches import is not learned")
+        }
+        if note?.code == "imports_learned" { return nil }
+        return note?.text ?? "what its launches import was not learned in time"
+    }
+
+    /// Waits until the daemon has seen libraries that the program opens after main.
+    /// - Returns: why there are none.
+    private mutating func awaitLibraries(
+        _ index: Int, _ app: String, of first: Sample
+    ) throws(Failure) -> String? {
+        var end = first.end
+        for count in 1...Self.lessonCount {
+            // The program is looked at once more after its end.
+            let note = try awaitReason(of: app, 2 * (end + Self.firstLook)) { reasons in
+                reasons.first { $0.code == "libraries" }
+            }
+            if note != nil { return nil }
+            if count < Self.lessonCount { end = try sample(index, counts: false).end }
+        }
+        return "it was not seen to open libraries after main that may be opened before"
+    }
+
+    /// Looks at the reasons of the app's explanation until they say something, or the time is over.
+    private func awaitReason(
+        of app: String, _ patience: UInt64, _ find: ([Control.Note]) -> Control.Note?
+    ) throws(Failure) -> Control.Note? {
+        clock.begin()
+        while clock.elapsed < patience {
+            guard case .explained(let explanation) = try client.call(.explain(app: app)) else {
+                return nil
+            }
+            if let note = find(explanation.reasons) { return note }
+            try clock.pause(milliseconds: 20)
+        }
+        return nil
+    }
+
+    /// The daemon drops what saves nothing. The runs after that were those of another way.
+    private mutating func noteDropped() {
+        for index in contenders.indices
+        where contenders[index].lesson != nil && contenders[index].objection == nil {
+            guard let app = contenders[index].app,
+                case .explained(let explanation)? = try? client.call(.explain(app: app))
+            else { continue }
+            let dropped = explanation.reasons.first {
+                $0.code == "imports_abandoned" || $0.code.hasPrefix("depth_")
+            }
+            contenders[index].objection = dropped?.text
+        }
     }
 
     /// Why the app is not prewarmed to the depth that its manifest names.

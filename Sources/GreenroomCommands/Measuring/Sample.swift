@@ -63,6 +63,19 @@ final class SampleClock {
     /// The signal that ended the measurement.
     private(set) var interruption: CInt?
 
+    func pause(milliseconds: CInt) throws(Failure) {
+        var entries = [PollEntry(signals.descriptor.rawValue, POLLIN)]
+        do throws(SystemError) {
+            _ = try PollEntry.wait(&entries, milliseconds: milliseconds)
+            if entries[0].isReady, let signal = try signals.next() {
+                interruption = signal
+                throw SystemError(code: EINTR, call: "measuring")
+            }
+        } catch {
+            throw .system(error)
+        }
+    }
+
     /// Waits until the descriptor can be read.
     private func wait(for descriptor: CInt) throws(Failure) {
         let rest = Self.deadline - min(Self.deadline, elapsed)

@@ -95,6 +95,34 @@ import Varlink
         #expect(text.contains("Verdict: it need not be prewarmed"), "\(text)")
     }
 
+    @Test func `an interpreter is measured after its boot, and with what launches import`() throws {
+        try requireOrSkip(access("/usr/bin/python3", X_OK) == 0, "no /usr/bin/python3")
+        let program = try folder.write(
+            "import decimal, email.message, http.client, json\nprint(1)\n", to: "program.py")
+        defer { unlink(program) }
+        let daemon = try TestDaemon(TestApp(Self.app, exec: "/usr/bin/python3 \(program)"))
+        let (exit, text) = try measure(daemon, ["--rounds", "3", "--json", "--yes"])
+        try #require(exit == .status(0), "\(text)")
+        let report = try JSONValue(parsing: text)
+        guard case .array(let results) = report["results"] else {
+            throw TestError("no results: \(text)")
+        }
+        let names: [JSONValue?] = [
+            .string("direct"), .string("cold"), .string("main"), .string("libraries"),
+            .string("runtime"), .string("learned"),
+        ]
+        #expect(results.map { $0["started"] } == names)
+        let ways = results.suffix(2)
+        for way in ways {
+            #expect(way["objection"] == nil && way["missCount"] == .integer(0), "\(text)")
+        }
+        // What was imported is held while it waits.
+        guard case .integer(let booted)? = ways.first?["byteCount"],
+            case .integer(let learned)? = ways.last?["byteCount"]
+        else { throw TestError("no memory: \(text)") }
+        #expect(learned > booted)
+    }
+
     @Test func `an interrupted measurement leaves nothing behind`() throws {
         let daemon = try TestDaemon(TestApp(Self.app, exec: try Self.program()))
         let client = try Programs.client
