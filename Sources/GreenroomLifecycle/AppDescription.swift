@@ -30,16 +30,16 @@ public struct AppDescription: Hashable, Sendable {
     public var identifier: AppIdentifier
     /// Changes with the manifest or the executable. Paused instances of another generation are
     /// stale.
-    public var generation: UInt64
+    public var generation: UInt64 = 1
     /// Apps of one group displace each other in the foreground; nil means that the app displaces no
     /// other.
     public var foregroundGroup: String?
-    public var isSingleInstance: Bool
+    public var isSingleInstance = false
     /// How many paused instances to keep. 0 with occasion `.never`.
     public var prewarmCount: Int
     public var prewarmOccasion: PrewarmOccasion
     /// False when the program cannot be paused: it always launches cold.
-    public var isEligible: Bool
+    public var isEligible = true
     /// How far the app is prewarmed as long as that works (`Depths`).
     public var depth = PrewarmDepth.main
     /// If an interpreter's imports are learned, what a list of them belongs to; and whether its
@@ -52,8 +52,8 @@ public struct AppDescription: Hashable, Sendable {
         get { rare.importsLearned }
         set { rare.importsLearned = newValue }
     }
-    public var suspendsInBackground: Bool
-    public var readyCondition: ReadyCondition
+    public var suspendsInBackground = false
+    public var readyCondition = ReadyCondition.exec
     /// Whether processes that the main process leaves behind live on (`KillMode=`). If nil, they
     /// live on only in attached instances.
     public var leavesRest: Bool?
@@ -64,34 +64,39 @@ public struct AppDescription: Hashable, Sendable {
     public var isKeptFromControl = false
     /// The app's own deadlines, where its manifest sets them.
     public var launchDeadline: Duration? {
-        get { rare.launch }
-        set { rare.launch = newValue }
+        get { rare.deadlines.launch }
+        set { rare.deadlines.launch = newValue }
     }
     public var backgroundGrace: Duration? {
-        get { rare.background }
-        set { rare.background = newValue }
+        get { rare.deadlines.background }
+        set { rare.deadlines.background = newValue }
     }
     public var terminateGrace: Duration? {
-        get { rare.terminate }
-        set { rare.terminate = newValue }
+        get { rare.deadlines.terminate }
+        set { rare.deadlines.terminate = newValue }
     }
     public var prewarmTimeToLive: Duration? {
-        get { rare.prewarm }
-        set { rare.prewarm = newValue }
+        get { rare.deadlines.prewarm }
+        set { rare.deadlines.prewarm = newValue }
     }
-    private var boxedRare: Boxed<RareProperties>
-    private var rare: RareProperties {
-        get { boxedRare.value ?? RareProperties() }
-        set { boxedRare = Boxed(newValue == RareProperties() ? nil : newValue) }
+    /// The identifiers of the tasks that the app may schedule.
+    public var scheduledTasks: [String] {
+        get { rare.scheduledTasks }
+        set { rare.scheduledTasks = newValue }
+    }
+    private var boxedRare = Boxed<RareSettings>.none
+    private var rare: RareSettings {
+        get { boxedRare.value ?? RareSettings() }
+        set { boxedRare = Boxed(newValue == RareSettings() ? nil : newValue) }
     }
     /// The environment of the user's session. The pool is filled with it until a launch or a
     /// prewarm brings another one.
-    public var environmentKey: EnvironmentKey
+    public var environmentKey = EnvironmentKey(0)
     /// `[Supervision]`, `[Install]`, `[Dependencies]` and `[Socket]`, if the manifest has them.
-    public var supervision: Boxed<Supervision>
-    public var autostart: Boxed<Autostart>
-    public var dependencies: Boxed<Dependencies>
-    public var hasSockets: Bool
+    public var supervision = Boxed<Supervision>.none
+    public var autostart = Boxed<Autostart>.none
+    public var dependencies = Boxed<Dependencies>.none
+    public var hasSockets = false
     /// The app is told its states and acknowledges them (it is made with the SDK).
     public var acknowledges = false
     public var scenes = SceneSupport.unsupported
@@ -105,43 +110,27 @@ public struct AppDescription: Hashable, Sendable {
     public var version: UInt64 = 0
     public var stateVersion: UInt64 = 0
 
+    /// Everything else has the value that it has for an app whose manifest says nothing about it.
     public init(
-        identifier: AppIdentifier, generation: UInt64 = 1, foregroundGroup: String? = nil,
-        isSingleInstance: Bool = false, prewarmCount: Int = 1,
-        prewarmOccasion: PrewarmOccasion = .boot, isEligible: Bool = true,
-        suspendsInBackground: Bool = false, readyCondition: ReadyCondition = .exec,
-        launchDeadline: Duration? = nil, backgroundGrace: Duration? = nil,
-        terminateGrace: Duration? = nil, prewarmTimeToLive: Duration? = nil,
-        environmentKey: EnvironmentKey = EnvironmentKey(0), supervision: Supervision? = nil,
-        autostart: Autostart? = nil, dependencies: Dependencies? = nil, hasSockets: Bool = false
+        identifier: AppIdentifier, prewarmCount: Int = 1, prewarmOccasion: PrewarmOccasion = .boot
     ) {
         self.identifier = identifier
-        self.generation = generation
-        self.foregroundGroup = foregroundGroup
-        self.isSingleInstance = isSingleInstance
         self.prewarmCount = prewarmCount
         self.prewarmOccasion = prewarmOccasion
-        self.isEligible = isEligible
-        self.suspendsInBackground = suspendsInBackground
-        self.readyCondition = readyCondition
-        self.boxedRare = .none
-        self.environmentKey = environmentKey
-        self.supervision = Boxed(supervision)
-        self.autostart = Boxed(autostart)
-        self.dependencies = Boxed(dependencies)
-        self.hasSockets = hasSockets
-        self.rare = RareProperties(
-            launch: launchDeadline, background: backgroundGrace, terminate: terminateGrace,
-            prewarm: prewarmTimeToLive)
     }
 }
 
-/// Few apps have any of them, and together they are larger than the rest of a description.
-private struct RareProperties: Hashable, Sendable {
+/// Few manifests set any of them, and together they are larger than the rest of a description.
+private struct RareSettings: Hashable, Sendable {
+    var deadlines = OwnDeadlines()
+    var scheduledTasks: [String] = []
+    var importBasis: UInt64?
+    var importsLearned = false
+}
+
+private struct OwnDeadlines: Hashable, Sendable {
     var launch: Duration?
     var background: Duration?
     var terminate: Duration?
     var prewarm: Duration?
-    var importBasis: UInt64?
-    var importsLearned = false
 }

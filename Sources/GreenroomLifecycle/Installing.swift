@@ -16,6 +16,7 @@ extension Lifecycle {
         }
         discardUnwanted(description)
         reviseSuspension(description)
+        cancelUndeclaredTasks(of: app)
         wantRefill(of: app)
         if isRestored {
             // The app may belong to another user now.
@@ -125,6 +126,7 @@ extension Lifecycle {
         for app in directory.keys.sorted() {
             wantRefill(of: app)
             reviewSocket(of: app)
+            cancelUndeclaredTasks(of: app)
         }
         schedule.needsReview = true
         enforceBudget()

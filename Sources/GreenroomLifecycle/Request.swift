@@ -185,6 +185,10 @@ public enum Refusal: Hashable, Sendable {
     case tooManyTasks(AppIdentifier, limit: Int)
     /// No scheduled task of that name is pending, or no task is running.
     case noSuchTask(AppIdentifier)
+    /// Apps may not schedule work (`Policy.offersScheduledWork`).
+    case scheduledWorkIsOff
+    /// The app's manifest does not name the task.
+    case undeclaredTask(AppIdentifier)
     /// A run of that app's scheduled work is under way, and there is one at a time.
     case runUnderWay(AppIdentifier)
 }

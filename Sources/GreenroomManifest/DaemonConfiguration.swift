@@ -47,9 +47,7 @@ public struct DaemonConfiguration: Hashable, Sendable {
     /// `BackgroundMemoryHigh=`: how many bytes an app in the background may hold before the kernel
     /// takes memory back; nil means as many as its manifest allows.
     public var backgroundMemoryHigh: UInt64?
-    /// `ScheduledWork=`: whether apps may schedule work. `TaskMaxLoad=`: processing waits while the
-    /// load per processor is above this, in hundredths.
-    public var offersScheduledWork = true
+    /// `TaskMaxLoad=`: processing waits while the load per processor is above this, in hundredths.
     public var taskMaximalLoadPercent = 100
     /// `History=`: whether launches are kept. `HistoryDays=`, `HistoryLaunchesPerUser=`: for how
     /// long, and how many of each user's apps.
@@ -186,7 +184,7 @@ extension DaemonConfiguration {
 
     private mutating func readBackgroundTime(_ reader: inout SectionReader) {
         set(\.policy.backgroundTaskLimit, "BackgroundTaskSec", &reader, positiveDuration)
-        set(\.offersScheduledWork, "ScheduledWork", &reader) { value throws(ValueError) in
+        set(\.policy.offersScheduledWork, "ScheduledWork", &reader) { value throws(ValueError) in
             try value.boolean()
         }
         set(\.policy.refreshTaskLimit, "AppRefreshTaskSec", &reader, positiveDuration)

@@ -83,6 +83,8 @@ public struct Policy: Hashable, Sendable {
     /// Whether the memory of suspended instances is paged out.
     public var pagesOutSuspended = false
 
+    /// Whether apps may schedule work.
+    public var offersScheduledWork = true
     /// How long background tasks keep an app from being suspended (Apple, observed), and the
     /// longest run of scheduled work: a refresh (Apple), and processing, “minutes” (Apple).
     public var backgroundTaskLimit: Duration = .seconds(30)

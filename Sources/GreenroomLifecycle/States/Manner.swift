@@ -44,6 +44,10 @@ extension InstanceRecord {
         }
     }
 
+    /// Whether a URL is opened because the instance asks for it. The launch that follows comes to
+    /// the front, so only an app that the user is looking at may cause it.
+    public var mayOpenURL: Bool { isInFront }
+
     /// How the instance is ended gently. Before its launch is decided, nothing has run that would
     /// have to clean up.
     var gentleEnd: EndOrder {

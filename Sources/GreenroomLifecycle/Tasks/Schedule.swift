@@ -162,7 +162,13 @@ extension Lifecycle {
     mutating func taskSubmitted(
         _ request: RequestIdentifier, _ app: AppIdentifier, _ task: ScheduledTask
     ) {
-        guard directory[app]?.description != nil else { return refuse(request, .noSuchApp(app)) }
+        guard let declared = directory[app]?.description?.scheduledTasks else {
+            return refuse(request, .noSuchApp(app))
+        }
+        guard policy.offersScheduledWork else { return refuse(request, .scheduledWorkIsOff) }
+        guard declared.contains(task.identifier) else {
+            return refuse(request, .undeclaredTask(app))
+        }
         var requests = schedule.apps[app]?.requests ?? []
         requests.removeAll { $0.identifier == task.identifier }
         guard requests.count(where: { $0.kind == task.kind }) < task.kind.limit else {
@@ -193,6 +199,16 @@ extension Lifecycle {
         schedule.apps[app] = tasks
         schedule.needsReview = true
         if isRestored { forgetFormerRun(of: app) }
+        cancelUndeclaredTasks(of: app)
+    }
+
+    /// Cancels what the app scheduled under a former manifest and the present one does not name.
+    mutating func cancelUndeclaredTasks(of app: AppIdentifier) {
+        guard policy.offersScheduledWork, let pending = schedule.apps[app]?.requests,
+            let declared = directory[app]?.description?.scheduledTasks
+        else { return }
+        let undeclared = pending.map(\.identifier).filter { !declared.contains($0) }
+        if !undeclared.isEmpty { tasksCancelled(app, undeclared) }
     }
 
     /// The app's former run has ended with its instance.

@@ -15,31 +15,35 @@ extension AppDescription {
         _ manifest: AppManifest, _ identifier: String, user: UInt32, isDesktopApp: Bool,
         key: EnvironmentKey, isEligible: Bool, isWanted: Bool
     ) {
-        let group: String? =
+        self.init(
+            identifier: AppIdentifier(identifier),
+            prewarmCount: isWanted ? manifest.prewarm.count : 0,
+            prewarmOccasion: isWanted ? PrewarmOccasion(manifest.prewarm.occasion) : .never)
+        foregroundGroup =
             switch manifest.foregroundGroup {
             case nil: isDesktopApp ? nil : Self.sessionGroup(ofUser: user)
             case .session?: Self.sessionGroup(ofUser: user)
             case AppManifest.ForegroundGroup.none?: nil
             case .named(let name)?: name
             }
-        self.init(
-            identifier: AppIdentifier(identifier), foregroundGroup: group,
-            isSingleInstance: manifest.isSingleInstance,
-            prewarmCount: isWanted ? manifest.prewarm.count : 0,
-            prewarmOccasion: isWanted ? PrewarmOccasion(manifest.prewarm.occasion) : .never,
-            isEligible: isEligible, suspendsInBackground: manifest.suspendsInBackground,
-            readyCondition: ReadyCondition(manifest.readyCondition),
-            launchDeadline: manifest.launchDeadline, backgroundGrace: manifest.backgroundGrace,
-            terminateGrace: manifest.terminateGrace,
-            prewarmTimeToLive: manifest.prewarm.timeToLive, environmentKey: key,
-            supervision: manifest.supervision.map(Supervision.init),
-            dependencies: manifest.dependencies.map(Dependencies.init),
-            hasSockets: manifest.socket != nil)
+        isSingleInstance = manifest.isSingleInstance
+        self.isEligible = isEligible
+        suspendsInBackground = manifest.suspendsInBackground
+        readyCondition = ReadyCondition(manifest.readyCondition)
+        launchDeadline = manifest.launchDeadline
+        backgroundGrace = manifest.backgroundGrace
+        terminateGrace = manifest.terminateGrace
+        prewarmTimeToLive = manifest.prewarm.timeToLive
+        environmentKey = key
+        supervision = Boxed(manifest.supervision.map(Supervision.init))
+        dependencies = Boxed(manifest.dependencies.map(Dependencies.init))
+        hasSockets = manifest.socket != nil
         self.user = user
         session = Self.sessionGroup(ofUser: user)
         forceQuitLasts = manifest.forceQuitLasts
         leavesRest = manifest.killMode.map { $0 == .process }
         launchScreen = LaunchScreenUse(manifest.launchScreens)
+        scheduledTasks = manifest.application.scheduledTasks
         guard manifest.kind == .applicationKit else { return }
         acknowledges = true
         readyCondition = .finishedLaunching

@@ -109,8 +109,8 @@ struct Replies {
         case .notRunning, .illegalTransition, .overBudget, .tooManyInstances,
             .tooManyInstancesOfUser, .spawnFailed, .ended, .shuttingDown, .freezeFailed, .failed,
             .requiredEnded, .conflict, .noScenes, .singleScene, .noSuchScene, .tooManyScenes,
-            .cancelled, .tooManyTasks, .noSuchTask, .runUnderWay, .notTriggered, .holdsFileLock,
-            .forceQuit:
+            .cancelled, .tooManyTasks, .noSuchTask, .scheduledWorkIsOff, .undeclaredTask,
+            .runUnderWay, .notTriggered, .holdsFileLock, .forceQuit:
             ControlError(refusal)
         }
     }

@@ -12,7 +12,6 @@ final class AppRequests {
     private let requests: Requests
     private let messenger: AppMessenger
     private let contents: WaitingContents
-    private let work: BackgroundWork
     private let opening: URLOpening
 
     private final class Repeated: InstancePart {
@@ -21,14 +20,13 @@ final class AppRequests {
 
     init(
         core: Core, instances: InstanceTable, requests: Requests, messenger: AppMessenger,
-        contents: WaitingContents, work: BackgroundWork, opening: URLOpening
+        contents: WaitingContents, opening: URLOpening
     ) {
         self.core = core
         self.instances = instances
         self.requests = requests
         self.messenger = messenger
         self.contents = contents
-        self.work = work
         self.opening = opening
     }
 
@@ -48,9 +46,6 @@ final class AppRequests {
         _ submission: TaskRequest, _ cookie: UInt64, by instance: Instance
     ) {
         guard let cookie = toDo(cookie, instance, canRepeat: true) else { return }
-        if let refusal = work.refusal(of: submission, by: instance.app) {
-            return messenger.answer(instance.identifier, cookie, refusal)
-        }
         ask(.submitTask(instance.app, ScheduledTask(submission)), cookie, by: instance)
     }
 
@@ -124,7 +119,7 @@ final class AppRequests {
     }
 
     private func openURL(_ url: String, _ cookie: UInt64, for instance: Instance) {
-        guard core.lifecycle.instance(instance.identifier)?.isInFront == true else {
+        guard core.lifecycle.instance(instance.identifier)?.mayOpenURL == true else {
             return messenger.answer(
                 instance.identifier, cookie,
                 .refused(code: 1, reason: "only the app in front may open a URL"))

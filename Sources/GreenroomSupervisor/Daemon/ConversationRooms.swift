@@ -29,7 +29,7 @@ struct ConversationRooms {
             manifestDirectory: prepared.options.appDirectories.first ?? "/etc/greenroom/apps")
         appRequests = AppRequests(
             core: core, instances: instances, requests: shared.requests,
-            messenger: shared.messenger, contents: shared.contents, work: work, opening: opening)
+            messenger: shared.messenger, contents: shared.contents, opening: opening)
         applications = ApplicationChannels(
             core: core, catalog: catalog, instances: instances, messenger: shared.messenger,
             requests: shared.requests, contents: shared.contents, states: states,

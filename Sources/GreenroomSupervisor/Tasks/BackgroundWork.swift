@@ -16,7 +16,6 @@ final class BackgroundWork {
     private let log: Log
     private let files: TaskFiles
     private var maximalLoadPercent: Int
-    private var isOffered: Bool
     private var alarm: EventSource?
     /// Apps whose file was read.
     private var known: Set<AppIdentifier> = []
@@ -43,30 +42,24 @@ final class BackgroundWork {
         self.log = log
         files = TaskFiles(stateDirectory: stateDirectory)
         maximalLoadPercent = configuration.taskMaximalLoadPercent
-        isOffered = configuration.offersScheduledWork
     }
 
     /// Applies settings that count from now on; `update` follows.
     func reconfigure(_ configuration: DaemonConfiguration) {
         maximalLoadPercent = configuration.taskMaximalLoadPercent
-        isOffered = configuration.offersScheduledWork
     }
 
     // MARK: What is kept
 
-    /// The apps as they are now. The requests of apps that are new are restored; requests that a
-    /// manifest does not name any more are cancelled.
+    /// The apps as they are now. What apps that are new have scheduled before is restored.
     func update(_ apps: [InstalledApp]) {
-        guard isOffered else { return }
+        guard core.lifecycle.policy.offersScheduledWork else { return }
         known.formIntersection(apps.lazy.map(\.identifier))
         for app in apps
-        where !app.application.scheduledTasks.isEmpty || known.contains(app.identifier) {
-            if known.insert(app.identifier).inserted { restore(app) }
-            let declared = app.application.scheduledTasks
-            let pending = core.lifecycle.tasks(of: app.identifier).requests
-            let undeclared = pending.map(\.identifier).filter { !declared.contains($0) }
-            guard !undeclared.isEmpty else { continue }
-            core.handle(.tasksCancelled(app.identifier, undeclared))
+        where !app.description.scheduledTasks.isEmpty
+            && known.insert(app.identifier).inserted
+        {
+            restore(app)
         }
         // Whoever reloads wants the changes to count, so the machine is inspected as well.
         if !known.isEmpty { core.handle(.taskAlarmRang) }
@@ -178,23 +171,6 @@ final class BackgroundWork {
         let others = openCount(instance) - known.count
         return known + (0..<max(0, others)).map { "unnamed \($0 + 1)" }
     }
-
-    /// Why the app may not schedule this; nil if it may, as far as greenroom.conf and its manifest
-    /// decide that.
-    func refusal(of request: TaskRequest, by app: AppIdentifier) -> AppEvent.Answer? {
-        guard isOffered else {
-            return .refused(
-                code: TaskRequest.Refusal.unavailable.rawValue,
-                reason: "greenroom.conf says ScheduledWork=no")
-        }
-        guard catalog[app]?.application.scheduledTasks.contains(request.identifier) == true else {
-            return .refused(
-                code: TaskRequest.Refusal.notPermitted.rawValue,
-                reason: "its manifest does not name it; it would need it in ScheduledTasks= of "
-                    + "[Application]")
-        }
-        return nil
-    }
 }
 
 extension TaskRun {
@@ -260,6 +236,10 @@ extension Refusal {
                 code: TaskRequest.Refusal.tooManyPendingTaskRequests.rawValue,
                 reason: "\(limit) of its kind may be pending; cancel one, or wait until it was run")
         }
+        if case .scheduledWorkIsOff = self {
+            return .refused(code: TaskRequest.Refusal.unavailable.rawValue, reason: words)
+        }
+        // EPERM, which is also `TaskRequest.Refusal.notPermitted`.
         return .refused(code: 1, reason: words)
     }
 }

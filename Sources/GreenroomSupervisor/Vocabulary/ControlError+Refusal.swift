@@ -77,6 +77,14 @@ extension ControlError {
                     code: "no_such_task",
                     reason: "no task with that name is pending or running; "
                         + "\"greenroomctl tasks \(app)\" shows all tasks")
+            case .scheduledWorkIsOff:
+                .refused(
+                    code: "scheduled_work_off", reason: "greenroom.conf says ScheduledWork=no")
+            case .undeclaredTask:
+                .refused(
+                    code: "undeclared_task",
+                    reason: "its manifest does not name it; it would need it in ScheduledTasks= "
+                        + "of [Application]")
             case .runUnderWay(let app):
                 .refused(
                     code: "task_runs",

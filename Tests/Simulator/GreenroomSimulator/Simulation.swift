@@ -46,6 +46,7 @@ struct Simulation: Sendable {
         policy.forceQuitLasts = machine.percent(80)
         policy.refillDelay = machine.percent(50) ? .milliseconds(1 + machine.below(5000)) : .zero
         policy.processorCount = 1 + machine.below(4)
+        policy.offersScheduledWork = machine.percent(90)
         self.catalogue = (0..<count).map { Self.app($0, among: count, &dice) }
         self.checker = Checker(policy: policy)
         self.core = Lifecycle(policy: policy, seed: seed)
@@ -77,6 +78,8 @@ struct Simulation: Sendable {
         varySupervision(&app, number, among: count, &dice)
         app.user = UInt32(dice.below(2))
         app.launchScreen = [.none, .untilActive, .untilFirstDraw][number % 3]
+        app.scheduledTasks = TaskStimulus.identifiers.enumerated()
+            .filter { (app.generation + UInt64(number + $0.offset)) % 6 != 0 }.map(\.element)
         guard dice.percent(50) else {
             app.acknowledges = false
             app.scenes = .unsupported

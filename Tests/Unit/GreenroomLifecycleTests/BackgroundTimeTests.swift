@@ -235,6 +235,35 @@ import Testing
         #expect(stage.has(.saveTasks(Stage.app, AppTasks(requests: [Self.refresh()], run: run))))
     }
 
+    @Test func `work that the app's manifest does not name is refused`() {
+        var stage = Stage(.application())
+        let task = ScheduledTask(identifier: "other", kind: .appRefresh)
+        stage.send(.requested(stage.request(), .submitTask(Stage.app, task)))
+        #expect(stage.refusals == [.undeclaredTask(Stage.app)])
+        #expect(stage.core.tasks(of: Stage.app) == AppTasks())
+    }
+
+    @Test func `no app may schedule work where the administrator has turned it off`() {
+        let stage = scheduled(Self.refresh()) { $0.offersScheduledWork = false }
+        #expect(stage.refusals == [.scheduledWorkIsOff])
+        #expect(stage.core.tasks(of: Stage.app) == AppTasks())
+    }
+
+    @Test func `work that a new manifest does not name any more is cancelled`() {
+        var stage = scheduled(Self.refresh(5_000_000))
+        stage.send(.appInstalled(.application { $0.scheduledTasks = ["p"] }))
+        #expect(stage.core.tasks(of: Stage.app) == AppTasks())
+        #expect(stage.has(.saveTasks(Stage.app, AppTasks())))
+    }
+
+    @Test func `work that is restored and that the manifest does not name is cancelled`() {
+        var stage = Stage(.application { $0.scheduledTasks = ["p"] })
+        stage.send(.restored)
+        let kept = ScheduledTask(identifier: "p", kind: .processing)
+        stage.send(.tasksRestored(Stage.app, AppTasks(requests: [Self.refresh(), kept])))
+        #expect(stage.core.tasks(of: Stage.app) == AppTasks(requests: [kept]))
+    }
+
     @Test
     func `work for a later time sets an alarm, not a timer, and cancelling it clears the alarm`() {
         var stage = scheduled(Self.refresh(5_000_000))

@@ -176,6 +176,7 @@ extension AppDescription {
     ) -> AppDescription {
         var app = AppDescription(
             identifier: identifier, prewarmCount: 0, prewarmOccasion: .never)
+        app.scheduledTasks = ["r", "p", "sync"]
         change(&app)
         return app
     }

@@ -160,12 +160,6 @@ private struct Conversing {
                     messenger: app.messenger,
                     contents: WaitingContents(
                         instances: instances, reporter: app.reporter, runtimeDirectory: path),
-                    work: BackgroundWork(
-                        core: core, catalog: catalog, instances: instances,
-                        messenger: app.messenger,
-                        inspector: ConditionInspector(
-                            machine: MachineCondition(root: path), DaemonConfiguration()),
-                        log: app.ground.log, stateDirectory: path, DaemonConfiguration()),
                     opening: URLOpening(
                         catalog: catalog,
                         launches: ReasonedLaunches(
@@ -182,13 +176,9 @@ private struct Conversing {
                     return refusals
                 }
 
-                // The manifest does not name it.
-                room.submitted(TaskRequest("other", kind: .appRefresh), 1, by: app.instance)
-                #expect(
-                    try refusals() == [1: TaskRequest.Refusal.notPermitted.rawValue])
                 // The recorder answers nobody, so each request stays open.
-                let last = UInt64(Requests.limitPerInstance) + 1
-                for cookie in 2...last {
+                let last = UInt64(Requests.limitPerInstance)
+                for cookie in 1...last {
                     room.submitted(
                         TaskRequest("refresh", kind: .appRefresh), cookie, by: app.instance)
                 }

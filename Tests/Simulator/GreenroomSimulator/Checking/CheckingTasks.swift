@@ -38,7 +38,15 @@ extension Checker {
     mutating func noteTasks(_ event: Event) {
         switch event {
         case .requested(_, .submitTask(let app, let task)):
+            guard policy.offersScheduledWork,
+                installed[app]?.scheduledTasks.contains(task.identifier) == true
+            else { return }
             tasks.pending[app, default: []].insert(task.identifier)
+        case .policyChanged(let new):
+            for description in installed.values { dropUndeclared(by: description, new) }
+        case .appInstalled(let description): dropUndeclared(by: description, policy)
+        case .tasksRestored(let app, _):
+            if let description = installed[app] { dropUndeclared(by: description, policy) }
         case .tasksCancelled(let app, let identifiers):
             let all = tasks.pending[app] ?? []
             tasks.pending[app] = identifiers.map { all.subtracting($0) } ?? []
@@ -64,6 +72,12 @@ extension Checker {
             }
         default: break
         }
+    }
+
+    /// What an app scheduled and its manifest does not name any more is never run.
+    private mutating func dropUndeclared(by description: AppDescription, _ policy: Policy) {
+        guard policy.offersScheduledWork else { return }
+        tasks.pending[description.identifier]?.formIntersection(description.scheduledTasks)
     }
 
     mutating func checkTasks(

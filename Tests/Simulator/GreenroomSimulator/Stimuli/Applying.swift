@@ -168,6 +168,7 @@ extension Simulation {
         policy.prewarmByteBudget = UInt64(1 + dice.below(12)) * (16 << 20)
         policy.concurrentPrewarms = 1 + dice.below(3)
         policy.rememberedExits = dice.below(30)
+        policy.offersScheduledWork = dice.percent(90)
         try feed(.policyChanged(policy))
     }
 

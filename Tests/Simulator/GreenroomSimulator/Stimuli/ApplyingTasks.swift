@@ -10,6 +10,9 @@ enum TaskStimulus: Sendable {
     case runNow(app: Int, number: Int)
     case expireNow(app: Int)
 
+    /// What the manifests of all versions of an app name.
+    static let identifiers = (0..<14).map { "task\($0)" }
+
     static func random(_ dice: inout Dice) -> TaskStimulus {
         let pick = dice.below(1 << 20)
         switch dice.below(20) {
