@@ -13,17 +13,22 @@ struct RecoveryRooms {
         _ prepared: borrowing Prepared
     ) {
         let (core, instances, spawner) = (shared.core, shared.instances, shared.spawner)
+        let (channels, launcher) = (conversation.channels, launching.launcher)
+        let arrivals = InstanceArrivals(
+            core: core, catalog: shared.catalog, instances: instances, channels: channels,
+            launcher: launcher, appLaunches: launching.appLaunches, output: launching.output,
+            messenger: shared.messenger)
+        let ends = InstanceEnds(
+            core: core, channels: channels, memoryEnds: memory.reclaimer.ends)
+        let ownProcesses = OwnProcesses(
+            temporaryFolders: shared.temporaryFolders, learning: learning)
         let events = SpawnerEvents(
-            core: core, instances: instances, spawner: spawner, freezer: memory.freezer,
-            launcher: launching.launcher, appLaunches: launching.appLaunches,
-            channels: conversation.channels, ends: memory.reclaimer.ends,
-            temporaryFolders: shared.temporaryFolders, learning: learning,
+            core: core, spawner: spawner, freezer: memory.freezer, launcher: launcher,
+            channels: channels, arrivals: arrivals, ends: ends, ownProcesses: ownProcesses,
             sockets: launching.sockets, degradations: shared.degradations)
         recovery = Recovery(
-            core: core, catalog: shared.catalog, instances: instances, spawner: spawner,
-            freezer: memory.freezer, launcher: launching.launcher,
-            appLaunches: launching.appLaunches, output: launching.output,
-            channels: conversation.channels, events: events, messenger: shared.messenger,
+            core: core, instances: instances, spawner: spawner, freezer: memory.freezer,
+            launcher: launcher, channels: channels, arrivals: arrivals, ends: ends,
             reporter: shared.reporter)
         // Whoever runs the spawner by now will run the next one.
         let source = SpawnerSource(
@@ -32,8 +37,8 @@ struct RecoveryRooms {
             prepared.link, from: source,
             for: SpawnerUsers(
                 spawner: spawner, instances: instances, sockets: launching.sockets,
-                temporaryFolders: shared.temporaryFolders, learning: learning,
-                priorities: memory.reclaimer.priorities, degradations: shared.degradations),
+                ownProcesses: ownProcesses, priorities: memory.reclaimer.priorities,
+                degradations: shared.degradations),
             memory: SpawnerMemory(records: shared.records, events: shared.events),
             core: core, events: events, recovery: recovery, log: shared.log)
     }

@@ -1,5 +1,3 @@
-internal import GreenroomAppChannel
-internal import Glibc
 internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import GreenroomSpawner
@@ -11,16 +9,13 @@ internal import Systemd
 @LoopActor
 struct Recovery {
     let core: Core
-    let catalog: AppCatalog
     let instances: InstanceTable
     let spawner: CurrentSpawner
     let freezer: Freezer
     let launcher: Launcher
-    let appLaunches: AppLaunches
-    let output: AppOutput
     let channels: ChannelEvents
-    let events: SpawnerEvents
-    let messenger: AppMessenger
+    let arrivals: InstanceArrivals
+    let ends: InstanceEnds
     let reporter: Reporter
 
     /// After a restart of the supervisor.
@@ -66,8 +61,8 @@ struct Recovery {
     private func orphan(allBut kept: Set<InstanceIdentifier>) {
         freezer.forgetOrders()
         instances.orphan(allBut: kept) { identifier, status in
-            events.exited(identifier, ExitStatus(status))
-            core.handle(.emptied(identifier))
+            ends.exited(identifier, ExitStatus(status))
+            ends.emptied(identifier)
         }
     }
 
@@ -115,42 +110,14 @@ struct Recovery {
     }
 
     private func report(_ entry: TableEntry) {
-        let identifier = InstanceIdentifier(entry.instance)
-        guard let instance = instances[identifier] else { return }
-        // Its manifest may have changed since it was started.
-        output.resume(instance, of: catalog[instance.app])
-        channels.listenForReadiness(of: instance)
-        appLaunches.send(to: instance)
-        core.handle(.spawned(identifier))
-        if instance.channel == nil {
-            // The spawner that adopted it came after the one that held its channel, and so did this
-            // supervisor.
-            let hasEnded = entry.status != nil
-            core.handle(.reconciled(identifier, found: .noChannel(hasEnded: hasEnded)))
-        }
-        let isApplication = catalog[instance.app]?.kind == .applicationKit
-        let record = core.lifecycle.instance(identifier)
-        switch record?.state {
-        case .prewarmed: channels.watchPaused(instance)
-        case .prewarming: channels.resumeWatching(instance)
-        case .launching where record?.phase == .toldToGo: channels.resumeWatching(instance)
-        case .launching, .inactive, .active, .background, .suspended, .terminating, .notRunning,
-            nil:
-            if isApplication { channels.listen(to: instance) } else { instance.closeChannel() }
-            if isApplication, record?.launchedAt != nil {
-                messenger.send(.askAgain, to: identifier)
-            }
-        }
-        // READY=1, for example, may have been sent while nobody listened.
-        core.handle(.reconciled(identifier, found: .unheard))
+        guard let instance = instances[InstanceIdentifier(entry.instance)] else { return }
+        arrivals.takeOver(instance, hasEnded: entry.status != nil)
         reportEnd(entry)
     }
 
     private func reportEnd(_ entry: TableEntry) {
         let identifier = InstanceIdentifier(entry.instance)
-        if let status = entry.status {
-            events.exited(identifier, ExitStatus(status))
-        }
-        if entry.isEmptied { core.handle(.emptied(identifier)) }
+        if let status = entry.status { ends.exited(identifier, ExitStatus(status)) }
+        if entry.isEmptied { ends.emptied(identifier) }
     }
 }

@@ -8,40 +8,27 @@ internal import Systemd
 @LoopActor
 struct SpawnerEvents {
     let core: Core
-    let instances: InstanceTable
     let spawner: CurrentSpawner
     let freezer: Freezer
     let launcher: Launcher
-    let appLaunches: AppLaunches
     let channels: ChannelEvents
-    let ends: MemoryEnds
-    let temporaryFolders: TemporaryFolders
-    let learning: ImportLearning
+    let arrivals: InstanceArrivals
+    let ends: InstanceEnds
+    let ownProcesses: OwnProcesses
     let sockets: ListeningSockets
     let degradations: Degradations
 
     func handle(_ message: SpawnerMessage) {
-        switch message.subject {
-        case .cleaning(let number): return temporaryFolders.received(message, about: number)
-        case .inspection(let number):
-            return learning.received(message, about: .inspection(number))
-        case .instance, nil: break
-        }
+        if ownProcesses.received(message) { return }
         switch message {
-        case .spawned(let record):
-            let instance = instances.add(record)
-            instance.wasSpawned(
-                scored: spawner.answered?.oomScoreAdjustment)
-            channels.listen(to: instance)
-            appLaunches.send(to: instance)
-            core.handle(.spawned(instance.identifier))
-            launcher.awaitReadiness(of: instance)
+        case .spawned(let entry):
+            arrivals.spawned(entry, scored: spawner.answered?.oomScoreAdjustment)
         case .spawnFailed(let number, let error):
             launcher.failed(
                 InstanceIdentifier(number), SpawnFailure(stage: error.activity, errno: error.code))
         case .exited(let number, let status):
-            exited(InstanceIdentifier(number), ExitStatus(status))
-        case .emptied(let number): core.handle(.emptied(InstanceIdentifier(number)))
+            ends.exited(InstanceIdentifier(number), ExitStatus(status))
+        case .emptied(let number): ends.emptied(InstanceIdentifier(number))
         case .failed(let number, _): core.handle(.freezeFailed(InstanceIdentifier(number)))
         case .stopped(let number): freezer.wasStopped(InstanceIdentifier(number))
         case .unguarded(let number): channels.unguarded(InstanceIdentifier(number))
@@ -63,12 +50,6 @@ struct SpawnerEvents {
                 text:
                     "greenroom-spawner may not trace its children (\(SystemError.text(of: code))): "
                     + "what a library of a prewarmed app starts is not stopped"))
-    }
-
-    func exited(_ identifier: InstanceIdentifier, _ status: ExitStatus) {
-        channels.drain(identifier)
-        ends.examine(identifier, status)
-        core.handle(.exited(identifier, status))
     }
 }
 

@@ -9,16 +9,14 @@ struct SpawnerUsers {
     let spawner: CurrentSpawner
     let instances: InstanceTable
     let sockets: ListeningSockets
-    let temporaryFolders: TemporaryFolders
-    let learning: ImportLearning
+    let ownProcesses: OwnProcesses
     let priorities: PriorityWriter
     let degradations: Degradations
 
     /// Gives the spawner to every room that needs one.
     func use(_ link: SpawnerLink, _ greeting: SpawnerLink.Greeting) {
         spawner.use(link)
-        temporaryFolders.forget()
-        learning.forgetSpawner()
+        ownProcesses.forget()
         priorities.controllersMayDiffer()
         sockets.spawnerIsAnother()
         instances.use(cgroups: greeting.welcome.cgroup.map(Cgroup.init(directory:)))

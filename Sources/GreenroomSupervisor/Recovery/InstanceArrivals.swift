@@ -1,0 +1,60 @@
+internal import GreenroomAppChannel
+internal import GreenroomLifecycle
+internal import GreenroomSpawner
+internal import Systemd
+
+/// An instance whose process exists: one that was spawned just now, or one of a former supervisor.
+@LoopActor
+struct InstanceArrivals {
+    let core: Core
+    let catalog: AppCatalog
+    let instances: InstanceTable
+    let channels: ChannelEvents
+    let launcher: Launcher
+    let appLaunches: AppLaunches
+    let output: AppOutput
+    let messenger: AppMessenger
+
+    /// - Parameter score: the OOM score adjustment that the process was made with.
+    func spawned(_ entry: TableEntry, scored score: Int?) {
+        let instance = instances.add(entry)
+        instance.wasSpawned(scored: score)
+        channels.listen(to: instance)
+        appLaunches.send(to: instance)
+        core.handle(.spawned(instance.identifier))
+        launcher.awaitReadiness(of: instance)
+    }
+
+    /// Takes up what the former supervisor had with the instance.
+    func takeOver(_ instance: Instance, hasEnded: Bool) {
+        let identifier = instance.identifier
+        // Its manifest may have changed since it was started.
+        output.resume(instance, of: catalog[instance.app])
+        channels.listenForReadiness(of: instance)
+        appLaunches.send(to: instance)
+        core.handle(.spawned(identifier))
+        if instance.channel == nil {
+            // The spawner that adopted it came after the one that held its channel, and so did this
+            // supervisor.
+            core.handle(.reconciled(identifier, found: .noChannel(hasEnded: hasEnded)))
+        }
+        listen(to: instance)
+        // READY=1, for example, may have been sent while nobody listened.
+        core.handle(.reconciled(identifier, found: .unheard))
+    }
+
+    private func listen(to instance: Instance) {
+        let isApplication = catalog[instance.app]?.kind == .applicationKit
+        let record = core.lifecycle.instance(instance.identifier)
+        switch record?.state {
+        case .prewarmed: channels.watchPaused(instance)
+        case .prewarming: channels.resumeWatching(instance)
+        case .launching where record?.phase == .toldToGo: channels.resumeWatching(instance)
+        case .launching, .inactive, .active, .background, .suspended, .terminating, .notRunning,
+            nil:
+            guard isApplication else { return instance.closeChannel() }
+            channels.listen(to: instance)
+            if record?.launchedAt != nil { messenger.send(.askAgain, to: instance.identifier) }
+        }
+    }
+}

@@ -1,0 +1,25 @@
+internal import GreenroomSpawner
+internal import Systemd
+
+/// Processes that the spawner runs for the daemon itself. The core does not know them.
+@LoopActor
+struct OwnProcesses {
+    let temporaryFolders: TemporaryFolders
+    let learning: ImportLearning
+
+    /// - Returns: false if the message is about none of them.
+    func received(_ message: SpawnerMessage) -> Bool {
+        switch message.subject {
+        case .cleaning(let number): temporaryFolders.received(message, about: number)
+        case .inspection(let number): learning.received(message, about: .inspection(number))
+        case .instance, nil: return false
+        }
+        return true
+    }
+
+    /// There is another spawner, which runs none of them.
+    func forget() {
+        temporaryFolders.forget()
+        learning.forgetSpawner()
+    }
+}
