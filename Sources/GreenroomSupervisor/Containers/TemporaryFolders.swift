@@ -18,9 +18,7 @@ final class TemporaryFolders {
     private let spawner: CurrentSpawner
     /// True if the daemon is about to end. The next daemon empties the folders then.
     private var isOver = false
-    /// Begins at a number that no former supervisor has given, because that supervisor's processes
-    /// may still run.
-    private var next = MonotonicClock.nanoseconds & 0xffff_ffff
+    private var numbers = FreshNumbers()
     /// The folders that are being emptied, by the number of the process.
     private var running: [UInt64: String] = [:]
 
@@ -65,17 +63,17 @@ final class TemporaryFolders {
         guard let words = StringBlock(arguments), let environment = StringBlock(["LANG=C"]) else {
             return
         }
-        next += 1
+        let number = numbers.next()
         var specification = SpawnSpecification(
-            instance: SpawnNumber.cleaning(next).rawValue, app: app.identifier.rawValue,
+            instance: SpawnNumber.cleaning(number).rawValue, app: app.identifier.rawValue,
             path: Self.program, arguments: words, environment: environment)
         specification.workingDirectory = "/"
         if app.identity.changesUser {
             specification.identity = .init(
                 user: app.account.user, group: app.account.group, supplementaryGroups: [])
         }
-        running[next] = folder
-        if !spawner.send(specification) { running[next] = nil }
+        running[number] = folder
+        if !spawner.send(specification) { running[number] = nil }
     }
 
     /// The spawner reports on the process with this number.

@@ -27,9 +27,7 @@ final class ImportLearning {
     private var look: RepeatedLook?
     /// Makes apps again, when no effect is being performed.
     private lazy var reload = Turns { [unowned self] in installer.reloadInTurns() }
-    /// Begins at a number that no former supervisor has given, because that supervisor's processes
-    /// may still run.
-    private var next = MonotonicClock.nanoseconds & 0xffff_ffff
+    private var numbers = FreshNumbers()
 
     init(
         core: Core, catalog: AppCatalog, lists: ImportLists, records: ImportRecords,
@@ -136,9 +134,8 @@ final class ImportLearning {
         guard mayInspect, let candidate = queue.popFirst() else { return }
         if let app = catalog[candidate.app], let learning = app.program.depth.learning {
             do {
-                next += 1
                 let inspection = try ImportInspection(
-                    of: candidate.app, learning.basis, .inspection(next),
+                    of: candidate.app, learning.basis, .inspection(numbers.next()),
                     names: lists.recorded(of: candidate.app, learning.basis),
                     excluded: learning.excluded)
                 if try inspection.begin(app, candidate.environmentKey, orders, spawner) {

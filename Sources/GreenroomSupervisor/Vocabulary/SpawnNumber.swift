@@ -1,4 +1,16 @@
 internal import GreenroomLifecycle
+internal import GreenroomLinux
+
+/// Numbers for the daemon's own processes, each used once. They begin at one that no former
+/// supervisor has given, because that supervisor's processes may still run.
+struct FreshNumbers {
+    private var last = MonotonicClock.nanoseconds & 0xffff_ffff
+
+    mutating func next() -> UInt64 {
+        last += 1
+        return last
+    }
+}
 
 /// Identifies the process that an order to the spawner, or a message from it, is about. The spawner
 /// knows only a number.
