@@ -7,29 +7,31 @@ internal import Systemd
 struct ReportCalls {
     let installer: AppInstaller
     let authorization: Authorization
-    let descriptions: Descriptions
+    let daemon: DaemonDescription
+    let summaries: AppSummaries
+    let statuses: InstanceStatuses
     let explanations: Explanations
     let metrics: Metrics
 
     func describe(_ connection: ControlConnection) {
-        connection.reply(ControlReply.described(descriptions.description(for: connection.peer)))
+        connection.reply(ControlReply.described(daemon.description(for: connection.peer)))
     }
 
     func list(_ connection: ControlConnection) {
         installer.forgetUnused()
-        connection.reply(ControlReply.listed(descriptions.summaries(for: connection.peer)))
+        connection.reply(ControlReply.listed(summaries.summaries(for: connection.peer)))
     }
 
     func listAll(_ connection: ControlConnection) {
         installer.forgetUnused()
-        connection.reply(ControlReply.listed(descriptions.allSummaries(for: connection.peer)))
+        connection.reply(ControlReply.listed(summaries.allSummaries(for: connection.peer)))
     }
 
     func status(
         of target: Control.Target?, _ connection: ControlConnection
     ) throws(ControlError) {
         connection.reply(
-            ControlReply.status(try descriptions.statuses(of: target, connection.peer)))
+            ControlReply.status(try statuses.statuses(of: target, connection.peer)))
     }
 
     /// - Returns: also whether past launches decide whether the app is kept warm.

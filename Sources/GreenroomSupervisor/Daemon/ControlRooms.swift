@@ -23,55 +23,67 @@ struct ControlRooms {
             limits: ControlListener.Limits(prepared.configuration))
         reload = Reload(
             file: ConfigurationFile(options), settings: settings, core: core,
-            events: shared.events, reclaimer: reclaimer, work: work, metrics: measuring.metrics,
-            history: history.history, planning: history.planning,
-            installer: installer, degradations: shared.degradations, log: shared.log)
+            events: shared.events,
+            rooms: [reclaimer, work, measuring.metrics, history.history],
+            planning: history.planning, installer: installer, degradations: shared.degradations,
+            log: shared.log)
         prepared.configurationNote.map(shared.degradations.note)
         let authorization = Authorization(
             core: core, catalog: catalog, installer: installer, settings: settings)
         let objections = PrewarmObjections(core: core)
         let depths = Depths(core: core, catalog: catalog, objections: objections)
-        let descriptions = Descriptions(
-            core: core, catalog: catalog, instances: instances, authorization: authorization,
-            objections: objections, depths: depths, loader: machine.loader, spawner: shared.spawner,
-            traces: measuring.traces, screens: measuring.screens, work: work,
+        let daemon = DaemonDescription(
+            authorization: authorization, loader: machine.loader, spawner: shared.spawner,
             degradations: shared.degradations, surroundings: Control.Surroundings(options))
+        let summaries = AppSummaries(
+            core: core, catalog: catalog, authorization: authorization, objections: objections,
+            depths: depths)
+        let statuses = InstanceStatuses(
+            core: core, catalog: catalog, instances: instances, authorization: authorization,
+            depths: depths, traces: measuring.traces, screens: measuring.screens, work: work)
         replies = Replies(
             core: core, catalog: catalog, instances: instances, authorization: authorization,
             objections: objections, conditions: reclaimer.conditions)
-        handler = ControlHandler(
-            requests: requests, events: shared.events, authorization: authorization,
-            reportCalls: ReportCalls(
-                installer: installer, authorization: authorization, descriptions: descriptions,
+        let calls = CallHandlers(
+            reports: ReportCalls(
+                installer: installer, authorization: authorization, daemon: daemon,
+                summaries: summaries, statuses: statuses,
                 explanations: Explanations(
                     core: core, catalog: catalog, reclaimer: reclaimer, objections: objections,
                     depths: depths, importLists: shared.importLists),
                 metrics: measuring.metrics),
-            launchCalls: LaunchCalls(
+            launches: LaunchCalls(
                 core: core, requests: requests, authorization: authorization,
                 contexts: launching.contexts, launches: launching.launches,
                 display: SessionDisplay(daemon: prepared.environment, user: getuid())),
-            instanceCalls: InstanceCalls(
+            instances: InstanceCalls(
                 core: core, instances: instances, requests: requests,
                 authorization: authorization),
-            applicationCalls: ApplicationCalls(
+            application: ApplicationCalls(
                 core: core, catalog: catalog, requests: requests, authorization: authorization,
                 launches: launching.launches, opening: conversation.opening,
                 machine: machine.events, locks: machine.locks),
-            historyCalls: HistoryCalls(authorization: authorization, history: history.history),
-            taskCalls: TaskCalls(
+            history: HistoryCalls(authorization: authorization, history: history.history),
+            tasks: TaskCalls(
                 core: core, catalog: catalog, requests: requests, authorization: authorization,
                 work: work),
-            foregroundCalls: ForegroundCalls(
+            foreground: ForegroundCalls(
                 core: core, catalog: catalog, instances: instances, authorization: authorization),
             learning: machine.learning,
-            administrationCalls: AdministrationCalls(
+            administration: AdministrationCalls(
                 authorization: authorization, reload: reload, pressure: reclaimer.pressure,
                 checking: ManifestChecking(
-                    loader: machine.loader, catalog: catalog, sockets: installer.sockets,
+                    loader: machine.loader, catalog: catalog, sockets: launching.sockets,
                     log: shared.log)))
+        handler = ControlHandler(
+            requests: requests, events: shared.events, authorization: authorization, calls: calls)
     }
 }
+
+extension Reclaimer: Reconfigured {}
+extension BackgroundWork: Reconfigured {}
+extension Metrics: Reconfigured {}
+extension LaunchHistory: Reconfigured {}
 
 extension Control.Surroundings {
     fileprivate init(_ options: Options) {

@@ -34,12 +34,14 @@ struct MachineRooms {
             containers: shared.containers, digest: shared.records.digest,
             defaultOccasion: prepared.configuration.usableDefaultOccasion)
         installer = AppInstaller(
-            core: core, catalog: catalog, loader: loader, sockets: launching.sockets,
-            states: conversation.states, contexts: launching.contexts,
-            staleness: launching.staleness, learner: launching.learner,
-            lists: shared.importLists, timers: timers,
-            paths: paths,
-            work: conversation.work, reporter: shared.reporter, log: log)
+            core: core, catalog: catalog, loader: loader,
+            registration: AppRegistration(
+                core: core, sockets: launching.sockets, states: conversation.states,
+                contexts: launching.contexts, learner: launching.learner,
+                lists: shared.importLists),
+            triggers: AppTriggers(
+                core: core, timers: timers, paths: paths, work: conversation.work),
+            staleness: launching.staleness, reporter: shared.reporter, log: log)
         learning = ImportLearning(
             core: core, catalog: catalog, lists: shared.importLists,
             records: launching.importRecords, orders: launching.orders, spawner: shared.spawner,

@@ -9,18 +9,12 @@ internal import Systemd
 /// app when a client asks for an instance of a template.
 @LoopActor
 final class AppInstaller {
-    let core: Core
+    private let core: Core
     private let catalog: AppCatalog
     private let loader: AppLoader
-    let sockets: ListeningSockets
-    let states: KeptStates
-    let contexts: LaunchContexts
+    private let registration: AppRegistration
+    private let triggers: AppTriggers
     private let staleness: StalenessWatcher
-    let learner: LibraryLearner
-    let lists: ImportLists
-    private let timers: AppTimers
-    private let paths: AppPaths
-    private let work: BackgroundWork
     private let reporter: Reporter
     private let log: Log
 
@@ -33,26 +27,20 @@ final class AppInstaller {
     private static let manyApps = 100
 
     init(
-        core: Core, catalog: AppCatalog, loader: AppLoader, sockets: ListeningSockets,
-        states: KeptStates, contexts: LaunchContexts, staleness: StalenessWatcher,
-        learner: LibraryLearner, lists: ImportLists,
-        timers: AppTimers, paths: AppPaths, work: BackgroundWork, reporter: Reporter, log: Log
+        core: Core, catalog: AppCatalog, loader: AppLoader, registration: AppRegistration,
+        triggers: AppTriggers, staleness: StalenessWatcher, reporter: Reporter, log: Log
     ) {
         self.core = core
         self.catalog = catalog
         self.loader = loader
-        self.sockets = sockets
-        self.states = states
-        self.contexts = contexts
+        self.registration = registration
+        self.triggers = triggers
         self.staleness = staleness
-        self.learner = learner
-        self.lists = lists
-        self.timers = timers
-        self.paths = paths
-        self.work = work
         self.reporter = reporter
         self.log = log
     }
+
+    private var sockets: ListeningSockets { registration.sockets }
 
     /// Reads manifests with this `When=` from now on, where they have none.
     func use(_ defaultOccasion: AppManifest.Occasion) {
@@ -134,16 +122,16 @@ final class AppInstaller {
             with: result.apps, unchanged: result.unchanged, former: former)
         catalog.absent = result.absent
         catalog.templates = result.templates
-        for app in removed { remove(app) }
+        for app in removed { registration.remove(app) }
         watchPrograms()
         var faults = result.faults
         // `moved` apps were enabled or disabled, which changes nothing in the manifest itself.
-        for app in changed + result.moved { faults += install(app) }
+        for app in changed + result.moved { faults += registration.add(app) }
         for app in result.unchanged where sockets.lacks(app) {
             faults += sockets.update(app)
         }
         sockets.dropUntaken()
-        updateTriggers()
+        triggers.update(catalog.apps)
         staleness.awaitReturn(of: result.missingPrograms)
         // A program may have come back before its folder was watched.
         let isBack = result.missingPrograms.contains {
@@ -181,8 +169,8 @@ final class AppInstaller {
         loader.keep(program, of: app)
         catalog.add(app)
         watchPrograms()
-        for fault in install(app) { reporter.say(.error, fault.message) }
-        if app.timer != nil || app.path != nil { updateTriggers() }
+        for fault in registration.add(app) { reporter.say(.error, fault.message) }
+        if app.timer != nil || app.path != nil { triggers.update(catalog.apps) }
         return app
     }
 
@@ -201,23 +189,13 @@ final class AppInstaller {
         staleness.watchPrograms(loader.programFiles) { [unowned self] in reloadInTurns() }
     }
 
-    /// Brings the timers, paths and scheduled tasks up to date with the catalog.
-    private func updateTriggers() {
-        let apps = catalog.apps
-        timers.update(apps.compactMap { app in app.timer.map { (app.identifier, $0) } })
-        paths.update(apps.compactMap { app in app.path.map { (app.identifier, $0) } })
-        paths.tryAgain { core.lifecycle.areTriggersLeftAlone(of: $0) }
-        core.handle(.triggersForgiven)
-        work.update(apps)
-    }
-
     /// Forgets instances of templates that are not running and for which nothing waits. Not to be
     /// called while an effect is performed.
     func forgetUnused() {
         guard catalog.onDemandCount > 0 else { return }
         for app in catalog.apps where app.isMadeOnDemand && isUnused(app.identifier) {
             catalog.remove(app.identifier)
-            remove(app.identifier)
+            registration.remove(app.identifier)
         }
     }
 

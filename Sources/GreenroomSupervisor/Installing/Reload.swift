@@ -3,6 +3,13 @@ internal import GreenroomLifecycle
 internal import GreenroomManifest
 internal import Systemd
 
+/// A room whose settings greenroom.conf has.
+@LoopActor
+protocol Reconfigured: AnyObject {
+    /// Applies the settings, which count from now on.
+    func reconfigure(_ configuration: DaemonConfiguration)
+}
+
 /// Reading everything again while the daemon runs: greenroom.conf, then the manifests.
 @LoopActor
 final class Reload {
@@ -10,10 +17,7 @@ final class Reload {
     private let settings: ControlSettings
     private let core: Core
     private let events: EventStream
-    private let reclaimer: Reclaimer
-    private let work: BackgroundWork
-    private let metrics: Metrics
-    private let history: LaunchHistory
+    private let rooms: [any Reconfigured]
     private let planning: WarmPlanning
     private let installer: AppInstaller
     private let degradations: Degradations
@@ -21,18 +25,14 @@ final class Reload {
 
     init(
         file: ConfigurationFile, settings: ControlSettings, core: Core, events: EventStream,
-        reclaimer: Reclaimer, work: BackgroundWork, metrics: Metrics, history: LaunchHistory,
-        planning: WarmPlanning, installer: AppInstaller,
+        rooms: [any Reconfigured], planning: WarmPlanning, installer: AppInstaller,
         degradations: Degradations, log: Log
     ) {
         self.file = file
         self.settings = settings
         self.core = core
         self.events = events
-        self.reclaimer = reclaimer
-        self.work = work
-        self.metrics = metrics
-        self.history = history
+        self.rooms = rooms
         self.planning = planning
         self.installer = installer
         self.degradations = degradations
@@ -61,10 +61,7 @@ final class Reload {
         }
         events.drop { [access = settings.access] in access.audience(of: $0.peer) != $1 }
         settings.limits = ControlListener.Limits(configuration)
-        reclaimer.reconfigure(configuration)
-        work.reconfigure(configuration)
-        metrics.reconfigure(configuration)
-        history.reconfigure(configuration)
+        for room in rooms { room.reconfigure(configuration) }
         core.handle(.policyChanged(Policy(configuration)))
         installer.use(configuration.usableDefaultOccasion)
         // With the new budget.

@@ -1,82 +1,18 @@
-internal import Glibc
 internal import GreenroomControl
 internal import GreenroomLifecycle
-internal import GreenroomLinux
 internal import Systemd
 
-// What the daemon says about itself, its apps and their instances.
-
+/// The instances, as `Status` shows them.
 @LoopActor
-struct Descriptions {
+struct InstanceStatuses {
     let core: Core
     let catalog: AppCatalog
     let instances: InstanceTable
     let authorization: Authorization
-    let objections: PrewarmObjections
     let depths: Depths
-    let loader: AppLoader
-    let spawner: CurrentSpawner
     let traces: LaunchTraces
     let screens: ShownScreens
     let work: BackgroundWork
-    let degradations: Degradations
-    let surroundings: Control.Surroundings
-
-    func description(for peer: Peer) -> Control.Description {
-        var description = Control.Description(
-            version: productVersion, processId: getpid(),
-            features: [
-                "prewarm.main", "prewarm.libraries", "prewarm.runtime", "prewarm.window",
-                "watch.after",
-            ],
-            degraded: degradations.notes)
-        var surroundings = surroundings
-        surroundings.spawnerProcessId = spawner.process
-        description.surroundings = surroundings
-        description.appDirectories = loader.directories
-        description.desktopDirectories = loader.desktop.paths
-        // Only for clients that may administer the daemon: it is another user's environment.
-        if authorization.mayDo(.administer, owner: nil, peer) {
-            description.environment = loader.readingEnvironment
-        }
-        return description
-    }
-
-    /// The apps that the client may observe, by identifier.
-    func summaries(for peer: Peer) -> [Control.AppSummary] {
-        catalog.apps.filter { authorization.mayDo(.observe, owner: $0.account, peer) }.map { app in
-            let records = core.lifecycle.instances(of: app.identifier)
-            let running = records.filter(\.isLaunched)
-            var summary = Control.AppSummary(
-                identifier: app.identifier.rawValue, name: app.name,
-                isEligible: objections.objection(to: app) == nil,
-                prewarmedCount: records.count { $0.state == .prewarmed },
-                prewarmTarget: app.description.prewarmCount, runningCount: running.count,
-                state: Control.ExecutionState(
-                    running.max { $0.state.prominence < $1.state.prominence }?.state
-                        ?? (records.contains { $0.state == .prewarmed } ? .prewarmed : .notRunning))
-            )
-            summary.program = app.program.path
-            summary.manifestFile = app.isDesktopOnly ? nil : app.manifestPath
-            summary.desktop = app.desktop?.facts
-            summary.depth = depths.depth(of: app)
-            if summary.depth != nil {
-                summary.savedUSec = core.lifecycle.prewarmTime(of: app.identifier)?.microseconds
-            }
-            return summary
-        }
-    }
-
-    /// The same, and the apps that have a manifest and are not installed.
-    func allSummaries(for peer: Peer) -> [Control.AppSummary] {
-        let absent = authorization.absent(for: peer).map { name, app in
-            var summary = Control.AppSummary(identifier: name, isEligible: false)
-            summary.manifestFile = app.file
-            summary.refusal = app.note
-            return summary
-        }
-        return (summaries(for: peer) + absent).sorted { $0.identifier < $1.identifier }
-    }
 
     /// The instances that have a process. If one app or instance was asked for, the ends on record
     /// are included.
@@ -173,28 +109,10 @@ extension OtherThreads {
 
 extension InstanceRecord {
     /// Launched and not yet ended; also while it is being ended.
-    fileprivate var isLaunched: Bool {
+    var isLaunched: Bool {
         switch state {
         case .launching, .inactive, .active, .background, .suspended, .terminating: true
         case .notRunning, .prewarming, .prewarmed: false
-        }
-    }
-}
-
-extension ExecutionState {
-    /// If an app has several instances, the state with the highest value is shown as the app's
-    /// state.
-    fileprivate var prominence: Int {
-        switch self {
-        case .notRunning: 0
-        case .prewarming: 1
-        case .prewarmed: 2
-        case .terminating: 3
-        case .suspended: 4
-        case .background: 5
-        case .launching: 6
-        case .inactive: 7
-        case .active: 8
         }
     }
 }

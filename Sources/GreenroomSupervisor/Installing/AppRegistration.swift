@@ -4,10 +4,18 @@ internal import GreenroomLinux
 internal import GreenroomManifest
 internal import Systemd
 
-/// Registers one app with every room that keeps something about it.
-extension AppInstaller {
+/// Enters one app into every room that keeps something about it, and takes it out again.
+@LoopActor
+struct AppRegistration {
+    let core: Core
+    let sockets: ListeningSockets
+    let states: KeptStates
+    let contexts: LaunchContexts
+    let learner: LibraryLearner
+    let lists: ImportLists
+
     /// The app's sockets come first: the core may want them watched at once.
-    func install(_ app: InstalledApp) -> [Control.ManifestFault] {
+    func add(_ app: InstalledApp) -> [Control.ManifestFault] {
         let faults = sockets.update(app)
         var description = app.description
         if !app.startOccasions.isEmpty {
