@@ -6,7 +6,7 @@ struct DatabaseError: Error, CustomStringConvertible {
     let code: Int32
     let description: String
 
-    /// The file is damaged, or is none of SQLite's.
+    /// The file is damaged, or is no database of SQLite.
     var isDamage: Bool {
         let primary = code & 0xff
         return primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB
@@ -29,8 +29,9 @@ struct DatabaseError: Error, CustomStringConvertible {
     private let handle: OpaquePointer
     /// Another process may be writing: that of a daemon that has just ended.
     private static let patienceMilliseconds: Int32 = 5000
-    /// A query is given up after this many steps of SQLite's machine, a second or two.
-    private static let stepsBetweenLooks: Int32 = 1_000_000
+    /// A query is given up after five seconds. SQLite looks at the clock each time that its machine
+    /// has executed this many instructions.
+    private static let instructionsBetweenLooks: Int32 = 1_000_000
     private static let patienceNanoseconds: UInt64 = 5_000_000_000
     @safe private final class Limit {
         var end: UInt64 = 0
@@ -53,7 +54,7 @@ struct DatabaseError: Error, CustomStringConvertible {
         _ = unsafe sqlite3_busy_timeout(opened, Self.patienceMilliseconds)
         let limit = unsafe Unmanaged.passUnretained(limit).toOpaque()
         unsafe sqlite3_progress_handler(
-            opened, Self.stepsBetweenLooks,
+            opened, Self.instructionsBetweenLooks,
             { limit in
                 let limit = unsafe Unmanaged<Limit>.fromOpaque(limit!).takeUnretainedValue()
                 return MonotonicClock.nanoseconds > limit.end ? 1 : 0

@@ -35,26 +35,12 @@ extension LaunchTable {
     /// The paused instances that were paused at some moment of the query's time, the latest first.
     func pauses(
         _ query: Control.HistoryQuery, user: UInt32?
-    ) throws(DatabaseError) -> Control.PausePage {
-        let rows = RowConditions(query, of: user, in: ["user"], from: "until", to: "paused")
-        let limit = min(query.limit ?? .max, Control.HistoryQuery.pageLimit)
-        var page = Control.PausePage()
-        var last: Int64?
-        try database.execute(
-            """
-            SELECT id, app, user, instance, paused, until, preparation, processor, bytes, kind, depth
-            FROM pauses WHERE \(rows.text)
-            ORDER BY id DESC LIMIT \(limit + 1)
-            """, rows.values
-        ) { row in
-            if page.pauses.count == limit {
-                page.next = last
-            } else {
-                page.pauses.append(Control.PauseRecord(row))
-                last = row.integer(0)
-            }
-        }
-        return page
+    ) throws(DatabaseError) -> Control.HistoryPage<Control.PauseRecord> {
+        try page(
+            query, RowConditions(query, of: user, in: ["user"], from: "until", to: "paused"),
+            of: "pauses",
+            "id, app, user, instance, paused, until, preparation, processor, bytes, kind, depth",
+            Control.PauseRecord.init)
     }
 }
 

@@ -173,27 +173,40 @@ struct LaunchTable {
 
     // MARK: Reading
 
+    /// The launches that were requested in the query's time, the latest first.
     func page(
         _ query: Control.HistoryQuery, user: UInt32?
-    ) throws(DatabaseError) -> Control.HistoryPage {
+    ) throws(DatabaseError) -> Control.HistoryPage<Control.LaunchRecord> {
         let rows = RowConditions(
             query, of: user, in: ["user", "caller_user"], from: "requested", to: "requested")
+        return try page(
+            query, rows, of: "launches",
+            """
+            id, app, user, instance, launch, requested, caller_user, caller_process,
+                caller_program, kind, cold_reason, anew_reason, elapsed, ready, reason, status, signal,
+                dumped, last_state, ended, ran
+            """, Control.LaunchRecord.init)
+    }
+
+    /// - Parameters:
+    ///   - columns: those that `record` reads, after `id`.
+    func page<Record>(
+        _ query: Control.HistoryQuery, _ rows: RowConditions, of table: String, _ columns: String,
+        _ record: (Database.Row) -> Record
+    ) throws(DatabaseError) -> Control.HistoryPage<Record> {
         let limit = min(query.limit ?? .max, Control.HistoryQuery.pageLimit)
-        var page = Control.HistoryPage()
+        var page = Control.HistoryPage<Record>()
         var last: Int64?
         try database.execute(
             """
-            SELECT id, app, user, instance, launch, requested, caller_user, caller_process,
-                caller_program, kind, cold_reason, anew_reason, elapsed, ready, reason, status, signal,
-                dumped, last_state, ended, ran
-            FROM launches WHERE \(rows.text)
+            SELECT \(columns) FROM \(table) WHERE \(rows.text)
             ORDER BY id DESC LIMIT \(limit + 1)
             """, rows.values
         ) { row in
-            if page.launches.count == limit {
+            if page.records.count == limit {
                 page.next = last
             } else {
-                page.launches.append(Control.LaunchRecord(row))
+                page.records.append(record(row))
                 last = row.integer(0)
             }
         }

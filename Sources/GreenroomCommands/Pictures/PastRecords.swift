@@ -14,7 +14,7 @@ struct PastRecords {
             guard case .history(let page) = try client.call(.history(query)) else {
                 return ([], nil)
             }
-            return (page.launches, page.next)
+            return (page.records, page.next)
         }
     }
 
@@ -26,7 +26,7 @@ struct PastRecords {
             guard case .pauseHistory(let page) = try client.call(.pauseHistory(query)) else {
                 return ([], nil)
             }
-            return (page.pauses, page.next)
+            return (page.records, page.next)
         }
     }
 

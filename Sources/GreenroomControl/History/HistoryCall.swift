@@ -48,12 +48,12 @@ public struct HistoryBatch: Hashable, Sendable {
 /// What greenroom-history answers.
 public enum HistoryReply: Hashable, Sendable {
     case done
-    case found(Control.HistoryPage)
+    case found(Control.HistoryPage<Control.LaunchRecord>)
     case forgotten(count: Int)
     /// The identifiers of the apps to keep warm.
     case planned([String])
     case ranked(Control.PlanReport)
-    case foundPauses(Control.PausePage)
+    case foundPauses(Control.HistoryPage<Control.PauseRecord>)
 }
 
 /// The call failed; the reason is for the journal, or for the client.
@@ -205,7 +205,7 @@ extension HistoryReply: ParametersEncodable {
         do throws(ServiceError) {
             switch call {
             case .append: self = .done
-            case .query: self = .found(try Control.HistoryPage(reply.parameters))
+            case .query: self = .found(try .init(reply.parameters))
             case .forget:
                 var count = 0
                 for member in reply.parameters.members where member.name == "count" {
@@ -219,7 +219,7 @@ extension HistoryReply: ParametersEncodable {
                 }
                 self = .planned(apps)
             case .rank: self = .ranked(try Control.PlanReport(reply.parameters))
-            case .pauses: self = .foundPauses(try Control.PausePage(reply.parameters))
+            case .pauses: self = .foundPauses(try .init(reply.parameters))
             }
         } catch {
             throw HistoryError(reason: "greenroom-history is another version (\(error))")

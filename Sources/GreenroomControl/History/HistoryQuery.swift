@@ -22,18 +22,6 @@ extension Control {
 
         public init() {}
     }
-
-    /// What `History` returns.
-    public struct HistoryPage: Hashable, Sendable {
-        public var launches: [LaunchRecord]
-        /// For the next call's `before`, if there are more launches.
-        public var next: Int64?
-
-        public init(launches: [LaunchRecord] = [], next: Int64? = nil) {
-            self.launches = launches
-            self.next = next
-        }
-    }
 }
 
 extension Control.HistoryQuery: ParametersEncodable {
@@ -62,27 +50,6 @@ extension Control.HistoryQuery: ParametersEncodable {
                 guard limit.map({ $0 > 0 }) ?? true else { throw member.invalid }
             case "before": before = try member.optionalInteger()
             case _: throw member.invalid
-            }
-        }
-    }
-}
-
-extension Control.HistoryPage: ParametersEncodable {
-    public func encodeMembers(to writer: inout JSONWriter) {
-        writer.member("launches", objects: launches)
-        writer.member("next", ifPresent: next)
-    }
-
-    init(_ object: JSONObject) throws(ServiceError) {
-        self.init()
-        for member in object.members {
-            switch member.name {
-            case "launches":
-                launches = try member.objects { (object) throws(ServiceError) in
-                    try Control.LaunchRecord(object)
-                }
-            case "next": next = try member.optionalInteger()
-            case _: break
             }
         }
     }

@@ -32,21 +32,11 @@ extension Control {
             self.byteCount = byteCount
         }
     }
-
-    /// What `PauseHistory` returns.
-    public struct PausePage: Hashable, Sendable {
-        public var pauses: [PauseRecord]
-        /// For the next call's `before`, if there are more.
-        public var next: Int64?
-
-        public init(pauses: [PauseRecord] = [], next: Int64? = nil) {
-            self.pauses = pauses
-            self.next = next
-        }
-    }
 }
 
-extension Control.PauseRecord: ParametersEncodable {
+extension Control.PauseRecord: HistoryRecord {
+    public static var pageMember: String { "pauses" }
+
     public func encodeMembers(to writer: inout JSONWriter) {
         writer.member("app", app)
         writer.member("userId", userId)
@@ -60,7 +50,7 @@ extension Control.PauseRecord: ParametersEncodable {
         writer.member("depth", ifPresent: depth)
     }
 
-    init(_ object: JSONObject) throws(ServiceError) {
+    public init(_ object: JSONObject) throws(ServiceError) {
         self.init(
             app: "", userId: 0, instance: 0, pausedTimestampUSec: 0, untilTimestampUSec: 0,
             byteCount: 0)
@@ -76,27 +66,6 @@ extension Control.PauseRecord: ParametersEncodable {
             case "byteCount": byteCount = try member.integer()
             case "kind": kind = try member.optionalWord()
             case "depth": depth = try member.optionalWord()
-            case _: break
-            }
-        }
-    }
-}
-
-extension Control.PausePage: ParametersEncodable {
-    public func encodeMembers(to writer: inout JSONWriter) {
-        writer.member("pauses", objects: pauses)
-        writer.member("next", ifPresent: next)
-    }
-
-    init(_ object: JSONObject) throws(ServiceError) {
-        self.init()
-        for member in object.members {
-            switch member.name {
-            case "pauses":
-                pauses = try member.objects { (object) throws(ServiceError) in
-                    try Control.PauseRecord(object)
-                }
-            case "next": next = try member.optionalInteger()
             case _: break
             }
         }

@@ -26,8 +26,8 @@ public enum ControlReply: Hashable, Sendable {
     case prepared(isReady: Bool)
     case metrics(Control.MetricsReply)
     case tasks([Control.ScheduledTask])
-    case history(Control.HistoryPage)
-    case pauseHistory(Control.PausePage)
+    case history(Control.HistoryPage<Control.LaunchRecord>)
+    case pauseHistory(Control.HistoryPage<Control.PauseRecord>)
     case planned(Control.PlanReport)
     /// How many launches the daemon has forgotten.
     case forgotten(count: Int)
@@ -115,8 +115,8 @@ extension ControlReply: ParametersEncodable {
         case .explain: self = .explained(try Control.Explanation(parameters))
         case .prepare: self = .prepared(isReady: try Self.required("ready", parameters).bool())
         case .signal, .resetFailed, .forgetImports, .debugPressure: self = .done
-        case .history: self = .history(try Control.HistoryPage(parameters))
-        case .pauseHistory: self = .pauseHistory(try Control.PausePage(parameters))
+        case .history: self = .history(try .init(parameters))
+        case .pauseHistory: self = .pauseHistory(try .init(parameters))
         case .plan: self = .planned(try Control.PlanReport(parameters))
         case .forgetHistory:
             self = .forgotten(count: try Self.required("count", parameters).integer())

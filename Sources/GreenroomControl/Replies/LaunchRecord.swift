@@ -80,7 +80,9 @@ extension Control.Caller: ParametersEncodable {
     }
 }
 
-extension Control.LaunchRecord: ParametersEncodable {
+extension Control.LaunchRecord: HistoryRecord {
+    public static var pageMember: String { "launches" }
+
     public func encodeMembers(to writer: inout JSONWriter) {
         writer.member("app", app)
         writer.member("userId", Int64(userId))
@@ -97,7 +99,7 @@ extension Control.LaunchRecord: ParametersEncodable {
         writer.member("ranUSec", ifPresent: ranUSec)
     }
 
-    init(_ object: JSONObject) throws(ServiceError) {
+    public init(_ object: JSONObject) throws(ServiceError) {
         self.init(
             app: "", userId: 0, instance: 0, launchIdentifier: "", kind: .cold,
             requestTimestampUSec: 0)

@@ -29,7 +29,7 @@ import Varlink
 
     private static func history(
         _ client: TestClient, _ change: (inout Control.HistoryQuery) -> Void = { _ in }
-    ) throws -> Control.HistoryPage {
+    ) throws -> Control.HistoryPage<Control.LaunchRecord> {
         var query = Control.HistoryQuery()
         change(&query)
         guard case .history(let page) = try client.call(.history(query)) else {
@@ -55,7 +55,7 @@ import Varlink
         try daemon.awaitPaused(Self.app)
         let client = try daemon.client()
         let (launched, _, _) = try client.run(Self.app, ["exit", "3"])
-        let launch = try #require(try Self.history(client).launches.first)
+        let launch = try #require(try Self.history(client).records.first)
         #expect(launch.app == Self.app && launch.instance == launched.instance)
         #expect(launch.userId == UInt32(daemon.options.user ?? Int32(getuid())))
         #expect(launch.launchIdentifier == launched.launchIdentifier)
@@ -180,7 +180,7 @@ import Varlink
             guard case .pauseHistory(let page) = try client.call(.pauseHistory(.init())) else {
                 throw TestError("another reply")
             }
-            return page.pauses
+            return page.records
         }
         let used = try #require(try pauses().last)
         #expect(used.app == Self.app && used.instance == launched.instance)
@@ -216,7 +216,7 @@ import Varlink
         guard case .pauseHistory(let page) = try client.call(.pauseHistory(.init())) else {
             throw TestError("another reply")
         }
-        let pause = try #require(page.pauses.first { $0.instance == launched.instance })
+        let pause = try #require(page.records.first { $0.instance == launched.instance })
         #expect(pause.kind == .known(.prewarmed) && pause.preparationUSec == nil)
         #expect(pause.untilTimestampUSec > pause.pausedTimestampUSec)
     }
@@ -225,13 +225,13 @@ import Varlink
         let daemon = try Self.daemon()
         let client = try daemon.client()
         let running = try client.start(Self.other)
-        #expect(try Self.history(client).launches.first?.exit == nil)
+        #expect(try Self.history(client).records.first?.exit == nil)
         try daemon.kill()
         try daemon.start()
         let next = try daemon.client()
         try next.change(.kill, running.instance)
         _ = try next.wait(running.instance)
-        let launches = try Self.history(next).launches
+        let launches = try Self.history(next).records
         #expect(launches.count == 1)
         #expect(launches.first?.exit?.reason == .forceQuit)
         #expect(launches.first?.caller?.processId == getpid())
@@ -248,7 +248,7 @@ import Varlink
         try daemon.forgetBoot()
         try daemon.start()
         let launches = try daemon.await("both launches") { client in
-            let found = try Self.history(client).launches
+            let found = try Self.history(client).records
             return found.count == 2 ? found : nil
         }
         #expect(launches.map(\.exit?.reason) == [.known(.shutdown), .known(.exitedSelf)])
@@ -257,7 +257,7 @@ import Varlink
     @Test func `an end that nobody saw is unknown`() throws {
         let daemon = try Self.daemon()
         let running = try daemon.client().start(Self.other)
-        #expect(try Self.history(try daemon.client()).launches.count == 1)
+        #expect(try Self.history(try daemon.client()).records.count == 1)
         let spawner = try daemon.spawnerPid
         try daemon.kill()
         kill(spawner, SIGKILL)
@@ -266,7 +266,7 @@ import Varlink
         try daemon.forgetBoot()
         try daemon.start()
         let (after, _, _) = try daemon.client().run(Self.other)
-        let launches = try Self.history(try daemon.client()).launches
+        let launches = try Self.history(try daemon.client()).records
         #expect(launches.first?.instance == after.instance)
         #expect(launches.last?.exit?.reason == .unknown && launches.count == 2)
         // The first spawner's cgroup is nobody's: its successor finds it by a file that is gone.
@@ -277,48 +277,48 @@ import Varlink
         let daemon = try Self.daemon()
         let client = try daemon.client()
         for app in [Self.app, Self.other, Self.app] { _ = try client.run(app) }
-        let all = try Self.history(client).launches
+        let all = try Self.history(client).records
         #expect(all.map(\.app) == [Self.app, Self.other, Self.app])
-        #expect(try Self.history(client) { $0.apps = ["*.other"] }.launches == [all[1]])
+        #expect(try Self.history(client) { $0.apps = ["*.other"] }.records == [all[1]])
         let page = try Self.history(client) { $0.limit = 2 }
-        #expect(page.launches == Array(all[..<2]))
+        #expect(page.records == Array(all[..<2]))
         let rest = try Self.history(client) { $0.before = page.next }
-        #expect(rest.launches == [all[2]] && rest.next == nil)
+        #expect(rest.records == [all[2]] && rest.next == nil)
         let middle = all[1].requestTimestampUSec
         #expect(
             try Self.history(client) {
                 $0.sinceTimestampUSec = middle
                 $0.untilTimestampUSec = middle
-            }.launches == [all[1]])
+            }.records == [all[1]])
         #expect(try client.call(.forgetHistory(app: Self.other)) == .forgotten(count: 1))
-        #expect(try Self.history(client).launches.map(\.app) == [Self.app, Self.app])
+        #expect(try Self.history(client).records.map(\.app) == [Self.app, Self.app])
         #expect(try client.call(.forgetHistory(app: nil)) == .forgotten(count: 2))
-        #expect(try Self.history(client).launches.isEmpty)
+        #expect(try Self.history(client).records.isEmpty)
     }
 
     @Test func `launches are kept up to a number of each user`() throws {
         let daemon = try Self.daemon(["HistoryLaunchesPerUser=2"])
         let client = try daemon.client()
         let instances = try (0..<4).map { _ in try client.run(Self.other).launched.instance }
-        #expect(try Self.history(client).launches.map(\.instance) == instances.suffix(2).reversed())
+        #expect(try Self.history(client).records.map(\.instance) == instances.suffix(2).reversed())
     }
 
     @Test func `nothing is written when the history is off`() throws {
         let daemon = try Self.daemon(["History=no"])
         let client = try daemon.client()
         _ = try client.run(Self.other)
-        #expect(try Self.history(client).launches.isEmpty)
+        #expect(try Self.history(client).records.isEmpty)
         try daemon.configure(["History=yes"])
         _ = try client.reload()
         let (kept, _, _) = try client.run(Self.other)
-        #expect(try Self.history(client).launches.map(\.instance) == [kept.instance])
+        #expect(try Self.history(client).records.map(\.instance) == [kept.instance])
     }
 
     @Test func `a damaged file is set aside, and launches go on`() throws {
         let daemon = try Self.daemon()
         let client = try daemon.client()
         _ = try client.run(Self.other)
-        #expect(try Self.history(client).launches.count == 1)
+        #expect(try Self.history(client).records.count == 1)
         // The connection ends, so that the file is opened again. A process that still wrote would
         // mend it.
         try daemon.terminate()
@@ -330,7 +330,7 @@ import Varlink
         try daemon.start()
         let (after, _, _) = try daemon.client().run(Self.other)
         #expect(
-            try Self.history(try daemon.client()).launches.map(\.instance) == [after.instance])
+            try Self.history(try daemon.client()).records.map(\.instance) == [after.instance])
         #expect(daemon.log.contains("history.db is damaged"))
         #expect(access(Self.file(daemon) + ".damaged", F_OK) == 0)
     }
@@ -351,7 +351,7 @@ import Varlink
         #expect(try client.run(Self.other).exit.status == 0)
         rmdir(Self.file(daemon))
         let (kept, _, _) = try client.run(Self.other)
-        #expect(try Self.history(client).launches.first?.instance == kept.instance)
+        #expect(try Self.history(client).records.first?.instance == kept.instance)
     }
 
     @Test func `a user sees that user's launches, and root sees all`() throws {
@@ -363,13 +363,13 @@ import Varlink
         for app in [Self.app, Self.other] {
             _ = try client.wait(try client.launch(app).instance)
         }
-        #expect(try Self.history(client).launches.count == 2)
+        #expect(try Self.history(client).records.count == 2)
         let descriptor = cts_connect_as(daemon.socketPath, 65_534, 65_534, -1)
         guard descriptor >= 0 else { throw TestError("connecting: errno \(-descriptor)") }
         let stranger = TestClient(owning: descriptor)
-        #expect(try Self.history(stranger).launches.map(\.app) == [Self.other])
+        #expect(try Self.history(stranger).records.map(\.app) == [Self.other])
         #expect(try stranger.call(.forgetHistory(app: nil)) == .forgotten(count: 1))
-        #expect(try Self.history(client).launches.map(\.app) == [Self.app])
+        #expect(try Self.history(client).records.map(\.app) == [Self.app])
     }
 
     @Test func `an idle daemon keeps no process for the history`() throws {
@@ -394,7 +394,7 @@ import Varlink
             kill(process, SIGKILL)
         }
         _ = try client.run(Self.other)
-        let found = try daemon.await("the history") { client in try? Self.history(client).launches }
+        let found = try daemon.await("the history") { client in try? Self.history(client).records }
         #expect(found.count >= 1)
     }
 
@@ -439,7 +439,7 @@ import Varlink
             }
         }
         #expect(refusals.count == 1)
-        #expect(try Self.history(client).launches.map(\.instance) == [kept.instance])
+        #expect(try Self.history(client).records.map(\.instance) == [kept.instance])
         #expect(!daemon.log.contains("are not kept"))
     }
 

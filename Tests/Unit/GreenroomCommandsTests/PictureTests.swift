@@ -141,11 +141,11 @@ import VarlinkTestSupport
                 .reply([
                     ControlReply.history(
                         .init(
-                            launches: [Self.launch("a.b", .prewarmed)],
+                            [Self.launch("a.b", .prewarmed)],
                             next: query.before == nil ? 7 : nil))
                 ])
             case .pauseHistory:
-                .reply([ControlReply.pauseHistory(.init(pauses: [Self.pause("a.b", .prewarmed)]))])
+                .reply([ControlReply.pauseHistory(.init([Self.pause("a.b", .prewarmed)]))])
             case .status: .reply([ControlReply.status([])])
             case _: nil
             }

@@ -280,7 +280,7 @@ enum Samples {
         (.done, .resetFailed(app: "a.b")), (.done, .forgetImports(app: "a.b")),
         (.prepared(isReady: true), .prepare(app: "a.b")),
         (.metrics(fullMetrics), .metrics(app: "a.b")),
-        (.history(.init(launches: [fullRecord, plainRecord], next: 7)), .history(.init())),
+        (.history(.init([fullRecord, plainRecord], next: 7)), .history(.init())),
         (.planned(fullPlan), .plan(app: nil)), (.planned(.init()), .plan(app: "a.b")),
         (.pauseHistory(fullPauses), .pauseHistory(.init())),
         (.pauseHistory(.init()), .pauseHistory(fullQuery)),
@@ -296,7 +296,7 @@ enum Samples {
         savedUSec: 5, valueUSec: -6, byteCount: 7)
     static let fullPlan = Control.PlanReport(
         byteBudget: 1 << 40, byteCount: 7, isOnBattery: true, apps: [fullRank])
-    static var fullPauses: Control.PausePage {
+    static var fullPauses: Control.HistoryPage<Control.PauseRecord> {
         let plain = Control.PauseRecord(
             app: "a.b", userId: 1000, instance: 3, pausedTimestampUSec: 1 << 50,
             untilTimestampUSec: 1 << 51, byteCount: 4)
@@ -304,7 +304,7 @@ enum Samples {
         (full.preparationUSec, full.processorUSec) = (5, 6)
         full.kind = .known(.startedAnew)
         full.depth = .known(.libraries)
-        return .init(pauses: [plain, full], next: 7)
+        return .init([plain, full], next: 7)
     }
 
     static var fullMetrics: Control.MetricsReply {

@@ -19,7 +19,7 @@ import Testing
     private static let now: Int64 = 1_000_000_000_000
 
     private static func instances(_ table: LaunchTable) throws -> [UInt64] {
-        try table.page(Control.HistoryQuery(), user: nil).launches.map(\.instance)
+        try table.page(Control.HistoryQuery(), user: nil).records.map(\.instance)
     }
 
     private static func bytes(_ folder: TemporaryDirectory) throws -> [UInt8] {
@@ -85,22 +85,22 @@ import Testing
                 untilTimestampUSec: Self.now + 1, byteCount: 0),
         ]
         try table.append(batch, now: Self.now)
-        let all = try table.pauses(.init(), user: nil).pauses
+        let all = try table.pauses(.init(), user: nil).records
         #expect(all == batch.pauses.reversed())
-        #expect(try table.pauses(.init(), user: 2).pauses == [batch.pauses[1]])
+        #expect(try table.pauses(.init(), user: 2).records == [batch.pauses[1]])
         var query = Control.HistoryQuery()
         query.apps = ["c.*"]
-        #expect(try table.pauses(query, user: nil).pauses == [batch.pauses[1]])
+        #expect(try table.pauses(query, user: nil).records == [batch.pauses[1]])
         // It was paused in the time that is asked for, and began and ended outside.
         query = .init()
         (query.sinceTimestampUSec, query.untilTimestampUSec) = (Self.now - 105, Self.now - 104)
-        #expect(try table.pauses(query, user: nil).pauses == [batch.pauses[0]])
+        #expect(try table.pauses(query, user: nil).records == [batch.pauses[0]])
         query = .init()
         query.limit = 2
         let page = try table.pauses(query, user: nil)
         query.before = page.next
-        #expect(page.pauses.count == 2)
-        #expect(try table.pauses(query, user: nil) == .init(pauses: [batch.pauses[0]]))
+        #expect(page.records.count == 2)
+        #expect(try table.pauses(query, user: nil) == .init([batch.pauses[0]]))
     }
 
     @Test func `forgets paused instances with launches, and old ones, and those beyond the limit`()
@@ -114,12 +114,12 @@ import Testing
         batch.pauses = [Self.pause("old", until: Self.now - month - 1)]
         batch.pauses += (0..<3).map { Self.pause("a.b", until: Self.now + $0) }
         try table.append(batch, now: Self.now)
-        let kept = try table.pauses(.init(), user: nil).pauses
+        let kept = try table.pauses(.init(), user: nil).records
         #expect(kept.map(\.untilTimestampUSec) == [Self.now + 2, Self.now + 1])
         _ = try table.forget(app: "a.*", user: 2)
-        #expect(try table.pauses(.init(), user: nil).pauses.count == 2)
+        #expect(try table.pauses(.init(), user: nil).records.count == 2)
         _ = try table.forget(app: "a.*", user: 1)
-        #expect(try table.pauses(.init(), user: nil).pauses.isEmpty)
+        #expect(try table.pauses(.init(), user: nil).records.isEmpty)
     }
 
     @Test func `of the second version is read, and has no depths`() throws {
@@ -155,6 +155,6 @@ import Testing
         var batch = Self.batch(2)
         batch.pauses = [Self.pause("a.b", until: Self.now)]
         try table.append(batch, now: Self.now)
-        #expect(try table.pauses(.init(), user: nil).pauses == batch.pauses)
+        #expect(try table.pauses(.init(), user: nil).records == batch.pauses)
     }
 }

@@ -61,7 +61,7 @@ import Testing
         guard case .history(let page) = try bench.daemon.client().call(.history(.init())) else {
             throw TestError("another reply")
         }
-        let launch = try #require(page.launches.first)
+        let launch = try #require(page.records.first)
         #expect(launch.kind == .known(.startedAnew) && launch.anewReason == .known(.options))
         #expect(launch.exit?.reason == .known(.exitedSelf))
     }

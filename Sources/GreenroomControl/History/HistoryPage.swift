@@ -1,0 +1,44 @@
+public import Varlink
+
+/// What the history has a record of, to be returned in pages.
+public protocol HistoryRecord: ParametersEncodable, Hashable, Sendable {
+    /// The member of a page that has the records.
+    static var pageMember: String { get }
+
+    init(_ object: JSONObject) throws(ServiceError)
+}
+
+extension Control {
+    /// Records of the past, the latest first: what `History` and `PauseHistory` return.
+    public struct HistoryPage<Record: HistoryRecord>: Hashable, Sendable {
+        public var records: [Record]
+        /// For the next call's `before`, if there are more.
+        public var next: Int64?
+
+        public init(_ records: [Record] = [], next: Int64? = nil) {
+            self.records = records
+            self.next = next
+        }
+    }
+}
+
+extension Control.HistoryPage: ParametersEncodable {
+    public func encodeMembers(to writer: inout JSONWriter) {
+        writer.member(Record.pageMember, objects: records)
+        writer.member("next", ifPresent: next)
+    }
+
+    init(_ object: JSONObject) throws(ServiceError) {
+        self.init()
+        for member in object.members {
+            switch member.name {
+            case Record.pageMember:
+                records = try member.objects { (object) throws(ServiceError) in
+                    try Record(object)
+                }
+            case "next": next = try member.optionalInteger()
+            case _: break
+            }
+        }
+    }
+}
