@@ -61,7 +61,9 @@ public struct ApplicationService {
 
     private func answer(_ call: BusCall) throws(SystemdError) {
         if call.interface == Name.introspectable, call.member == "Introspect" {
-            return try call.reply(introspection(of: call.path))
+            return try call.reply(
+                Introspection.text(
+                    at: call.path, object: objectPath, interfaces: Self.interfaces))
         }
         guard call.path == objectPath else {
             return try call.fail(
@@ -106,41 +108,26 @@ public struct ApplicationService {
         return true
     }
 
-    private func introspection(of path: String) -> String {
-        let header = """
-            <!DOCTYPE node PUBLIC "-//freedesktop//DTD D-BUS Object Introspection 1.0//EN"
-             "http://www.freedesktop.org/standards/dbus/1.0/introspect.dtd">
-
-            """
-        guard path == objectPath else {
-            let parent = path == "/" ? "/" : path + "/"
-            let rest = objectPath.hasPrefix(parent) ? objectPath.dropFirst(parent.count) : ""
-            let child = rest.prefix { $0 != "/" }
-            return header + (child.isEmpty ? "<node/>" : "<node><node name=\"\(child)\"/></node>")
-        }
-        return header + """
-            <node>
-             <interface name="org.freedesktop.Application">
-              <method name="Activate">
-               <arg type="a{sv}" name="platform_data" direction="in"/>
-              </method>
-              <method name="Open">
-               <arg type="as" name="uris" direction="in"/>
-               <arg type="a{sv}" name="platform_data" direction="in"/>
-              </method>
-              <method name="ActivateAction">
-               <arg type="s" name="action_name" direction="in"/>
-               <arg type="av" name="parameter" direction="in"/>
-               <arg type="a{sv}" name="platform_data" direction="in"/>
-              </method>
-             </interface>
-             <interface name="io.greenroom.Application">
-              <method name="Interrupt"/>
-              <method name="EndInterruption"/>
-             </interface>
-            </node>
-            """
-    }
+    private static let interfaces = """
+         <interface name="org.freedesktop.Application">
+          <method name="Activate">
+           <arg type="a{sv}" name="platform_data" direction="in"/>
+          </method>
+          <method name="Open">
+           <arg type="as" name="uris" direction="in"/>
+           <arg type="a{sv}" name="platform_data" direction="in"/>
+          </method>
+          <method name="ActivateAction">
+           <arg type="s" name="action_name" direction="in"/>
+           <arg type="av" name="parameter" direction="in"/>
+           <arg type="a{sv}" name="platform_data" direction="in"/>
+          </method>
+         </interface>
+         <interface name="io.greenroom.Application">
+          <method name="Interrupt"/>
+          <method name="EndInterruption"/>
+         </interface>
+        """
 }
 
 // The two kinds of error have different types: a failure of the daemon is an answer to the caller,

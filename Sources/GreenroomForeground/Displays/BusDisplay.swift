@@ -16,7 +16,7 @@ final class BusDisplay: Display {
         static let introspectable = "org.freedesktop.DBus.Introspectable"
         static let error = "org.freedesktop.DBus.Error."
     }
-    /// Shells at a time: a session has one.
+    /// At most this many shells report at a time. A login session has one.
     private static let callerLimit = 16
     /// How long the call that has started the program may take to come.
     private static let patience: Duration = .seconds(5)
@@ -62,7 +62,9 @@ final class BusDisplay: Display {
 
     private func answer(_ call: BusCall) throws(SystemdError) {
         if call.interface == Name.introspectable, call.member == "Introspect" {
-            return try call.reply(Self.introspection(of: call.path))
+            return try call.reply(
+                Introspection.text(
+                    at: call.path, object: Name.path, interfaces: Self.interfaces))
         }
         guard call.path == Name.path, [Name.own, ""].contains(call.interface) else {
             return try call.fail(
@@ -100,30 +102,15 @@ final class BusDisplay: Display {
         try call.reply()
     }
 
-    private static func introspection(of path: String) -> String {
-        let header = """
-            <!DOCTYPE node PUBLIC "-//freedesktop//DTD D-BUS Object Introspection 1.0//EN"
-             "http://www.freedesktop.org/standards/dbus/1.0/introspect.dtd">
-
-            """
-        guard path == Name.path else {
-            let parent = path == "/" ? "/" : path + "/"
-            let rest = Name.path.hasPrefix(parent) ? Name.path.dropFirst(parent.count) : ""
-            let child = rest.prefix { $0 != "/" }
-            return header + (child.isEmpty ? "<node/>" : "<node><node name=\"\(child)\"/></node>")
-        }
-        return header + """
-            <node>
-             <interface name="io.greenroom.Foreground">
-              <method name="ReportProcess">
-               <arg type="i" name="process" direction="in"/>
-              </method>
-              <method name="ReportApp">
-               <arg type="s" name="app" direction="in"/>
-              </method>
-              <method name="ReportNone"/>
-             </interface>
-            </node>
-            """
-    }
+    private static let interfaces = """
+         <interface name="io.greenroom.Foreground">
+          <method name="ReportProcess">
+           <arg type="i" name="process" direction="in"/>
+          </method>
+          <method name="ReportApp">
+           <arg type="s" name="app" direction="in"/>
+          </method>
+          <method name="ReportNone"/>
+         </interface>
+        """
 }

@@ -37,7 +37,7 @@ final class DisplayStream {
         }
     }
 
-    /// The next bytes, exactly so many.
+    /// The next `count` bytes.
     func take(_ count: Int) throws(DisplayFailure) -> [UInt8] {
         while received.count < count { try receive() }
         defer { received.removeFirst(count) }
