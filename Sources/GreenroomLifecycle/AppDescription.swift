@@ -89,7 +89,7 @@ public struct AppDescription: Hashable, Sendable {
         get { boxedRare.value ?? RareSettings() }
         set { boxedRare = Boxed(newValue == RareSettings() ? nil : newValue) }
     }
-    /// The environment of the user's session. The pool is filled with it until a launch or a
+    /// The environment of the user's login session. The pool is filled with it until a launch or a
     /// prewarm brings another one.
     public var environmentKey = EnvironmentKey(0)
     /// `[Supervision]`, `[Install]`, `[Dependencies]` and `[Socket]`, if the manifest has them.
@@ -103,8 +103,8 @@ public struct AppDescription: Hashable, Sendable {
     public var launchScreen = LaunchScreenUse.none
     /// The user whose protected data the app uses.
     public var user: UInt32 = 0
-    /// The foreground group of its user's session, if the app's own group is another one or none.
-    public var session: String?
+    /// The foreground group of its user's login session, if the app's own group is another one or none.
+    public var userLoginGroup: String?
     /// Digests of the app's version, and of the version of the state that it saves (one-time setup,
     /// restoration).
     public var version: UInt64 = 0

@@ -71,7 +71,7 @@ public struct Lifecycle: Hashable, Sendable {
     /// The time after launches in which no pool is filled (`Lulls`).
     var lull: Lull?
     /// Foreground groups whose user has a login session.
-    var sessions: Set<String> = []
+    var loginGroups: Set<String> = []
     /// The apps of the last plan (`Planning`).
     var plan: Set<AppIdentifier> = []
     /// Users whose login session is locked, so that their protected data cannot be read.

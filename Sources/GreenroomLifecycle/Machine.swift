@@ -3,23 +3,25 @@
 
 extension Lifecycle {
     mutating func loggedIn(_ group: String) {
-        guard sessions.insert(group).inserted else { return }
+        guard loginGroups.insert(group).inserted else { return }
         let waiting = directory.values.filter {
             $0.description?.loginGroup == group && $0.description?.isWarmInSession == true
         }
         for app in waiting.map(\.record.app).sorted() { wantRefill(of: app) }
         guard isRestored else { return }
-        let logging = directory.values.filter { $0.description?.autostart.value?.session == group }
+        let logging = directory.values.filter {
+            $0.description?.autostart.value?.loginGroup == group
+        }
         considerAutostart(logging.map(\.record.app).sorted(), mayStart: true)
     }
 
     /// Ends what was paused for the login session. The next login starts the apps that start at
     /// login.
     mutating func loggedOut(_ group: String) {
-        guard sessions.remove(group) != nil else { return }
+        guard loginGroups.remove(group) != nil else { return }
         for app in directory.keys.sorted() {
             guard let entry = directory[app], let description = entry.description else { continue }
-            if description.autostart.value?.session == group, entry.record.hasSeenLogin {
+            if description.autostart.value?.loginGroup == group, entry.record.hasSeenLogin {
                 updateApp(app) { $0.hasSeenLogin = false }
             }
             // A client asked for this pool, so it is still wanted.
@@ -34,7 +36,7 @@ extension Lifecycle {
     mutating func forgetFormerLogins() {
         for app in directory.keys.sorted() where self[app].record.hasSeenLogin {
             guard let autostart = self[app].description?.autostart.value,
-                !sessions.contains(autostart.session)
+                !loginGroups.contains(autostart.loginGroup)
             else { continue }
             updateApp(app) { $0.hasSeenLogin = false }
         }
@@ -60,7 +62,7 @@ extension Lifecycle {
 
 extension AppDescription {
     /// The foreground group whose login is meant by `PrewarmOccasion.login`.
-    var loginGroup: String? { session ?? foregroundGroup }
+    var loginGroup: String? { userLoginGroup ?? foregroundGroup }
 
     /// Whether what is paused without a client's wish is paused for the login session.
     fileprivate var isWarmInSession: Bool {

@@ -195,7 +195,7 @@ extension Lifecycle {
             // app.
             guard let entry = directory[app], let autostart = entry.description?.autostart.value
             else { continue }
-            let hasSession = sessions.contains(autostart.session)
+            let hasSession = loginGroups.contains(autostart.loginGroup)
             let isNewBoot = !entry.record.hasSeenBoot
             let isNewLogin = hasSession && !entry.record.hasSeenLogin
             guard isNewBoot || isNewLogin else { continue }

@@ -107,12 +107,12 @@ public struct Autostart: Hashable, Sendable {
     public var atBoot: Bool
     public var atLogin: Bool
     /// The foreground group of the login session of the app's user (`Event.loggedIn`).
-    public var session: String
+    public var loginGroup: String
 
-    public init(atBoot: Bool, atLogin: Bool, session: String) {
+    public init(atBoot: Bool, atLogin: Bool, loginGroup: String) {
         self.atBoot = atBoot
         self.atLogin = atLogin
-        self.session = session
+        self.loginGroup = loginGroup
     }
 }
 

@@ -65,7 +65,7 @@ extension Lifecycle {
     }
 
     func hasSession(_ description: AppDescription) -> Bool {
-        description.loginGroup.map(sessions.contains) == true
+        description.loginGroup.map(loginGroups.contains) == true
     }
 
     /// Whether a client waits for a prewarm of the app, or is about to launch it.

@@ -4,7 +4,7 @@ internal import GreenroomManifest
 /// Makes the core's description of an app from its manifest.
 extension AppDescription {
     /// The foreground group of a user's session, which is the default of that user's apps.
-    static func sessionGroup(ofUser user: UInt32) -> String { "user-\(user)" }
+    static func loginGroup(ofUser user: UInt32) -> String { "user-\(user)" }
 
     /// - Parameters:
     ///   - user: the user that the app's instances run as.
@@ -21,8 +21,8 @@ extension AppDescription {
             prewarmOccasion: isWanted ? PrewarmOccasion(manifest.prewarm.occasion) : .never)
         foregroundGroup =
             switch manifest.foregroundGroup {
-            case nil: isDesktopApp ? nil : Self.sessionGroup(ofUser: user)
-            case .session?: Self.sessionGroup(ofUser: user)
+            case nil: isDesktopApp ? nil : Self.loginGroup(ofUser: user)
+            case .session?: Self.loginGroup(ofUser: user)
             case AppManifest.ForegroundGroup.none?: nil
             case .named(let name)?: name
             }
@@ -39,7 +39,7 @@ extension AppDescription {
         dependencies = Boxed(manifest.dependencies.map(Dependencies.init))
         hasSockets = manifest.socket != nil
         self.user = user
-        session = Self.sessionGroup(ofUser: user)
+        userLoginGroup = Self.loginGroup(ofUser: user)
         forceQuitLasts = manifest.forceQuitLasts
         leavesRest = manifest.killMode.map { $0 == .process }
         launchScreen = LaunchScreenUse(manifest.launchScreens)

@@ -18,7 +18,7 @@ struct ApplicationCalls {
     let launches: ReasonedLaunches
     let opening: URLOpening
     let machine: MachineEvents
-    let locks: SessionLocks
+    let locks: UserLocks
 
     func perform(
         _ call: Control.ApplicationCall, _ connection: ControlConnection

@@ -12,7 +12,7 @@ struct LaunchCalls {
     let authorization: Authorization
     let contexts: LaunchContexts
     let launches: ReasonedLaunches
-    let display: SessionDisplay
+    let display: LoginDisplay
 
     func launch(
         _ call: Control.LaunchCall, _ connection: ControlConnection, _ descriptors: [FileDescriptor]

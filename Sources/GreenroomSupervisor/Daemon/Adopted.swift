@@ -68,7 +68,7 @@ struct Adopted: ~Copyable {
     private static func begin(_ rooms: Rooms, _ configuration: DaemonConfiguration) {
         let shared = rooms.shared
         shared.core.handle(
-            .loggedIn(foregroundGroup: AppDescription.sessionGroup(ofUser: getuid())))
+            .loggedIn(foregroundGroup: AppDescription.loginGroup(ofUser: getuid())))
         rooms.machine.events.begin()
         shared.core.handle(.restored)
         rooms.history.planning.review()

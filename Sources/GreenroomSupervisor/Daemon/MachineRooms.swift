@@ -8,7 +8,7 @@ struct MachineRooms {
     let loader: AppLoader
     let installer: AppInstaller
     let learning: ImportLearning
-    let locks: SessionLocks
+    let locks: UserLocks
     let events: MachineEvents
     private let significantTime: SignificantTime
 
@@ -46,7 +46,7 @@ struct MachineRooms {
             core: core, catalog: catalog, lists: shared.importLists,
             records: launching.importRecords, orders: launching.orders, spawner: shared.spawner,
             installer: installer, log: log)
-        locks = SessionLocks(
+        locks = UserLocks(
             core: core, users: LockedUsers(runtimeDirectory: options.runtimeDirectory),
             handover: launching.handover, log: log)
         events = MachineEvents(

@@ -23,7 +23,7 @@ struct AppRegistration {
                 Autostart(
                     atBoot: app.startOccasions.contains(.boot),
                     atLogin: app.startOccasions.contains(.login),
-                    session: AppDescription.sessionGroup(ofUser: app.account.user)))
+                    loginGroup: AppDescription.loginGroup(ofUser: app.account.user)))
         }
         core.handle(.appInstalled(description))
         recall(app)

@@ -19,7 +19,7 @@ final class ReadinessListener {
     /// The sockets of users with an app that says when it is ready; whoever writes manifests
     /// decides how many.
     private var sockets: [UInt32: UserSocket] = [:]
-    /// Of each user, the latest processes that said READY=1 and belong to no instance that is known.
+    /// For each user, the latest processes that said READY=1 and belong to no instance that is known.
     private var early: [UInt32: [pid_t]] = [:]
     private static let earlyLimit = 32
     /// In bytes; sd_notify(3) sends less.

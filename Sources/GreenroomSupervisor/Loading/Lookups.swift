@@ -134,7 +134,7 @@ final class Lookups {
         let kind = isWhole ? "whole" : runtime?.rawValue ?? ""
         let key = ["\(account.user)", "\(additions.count)", kind] + additions + extraKeys
         if let known = environments[key] { return known }
-        let strings = SessionEnvironment.make(
+        let strings = LoginEnvironment.make(
             for: account, daemon: daemonEnvironment, isSameUser: account.user == getuid(),
             additions: additions)
         let extraNames = Set(extraKeys)
@@ -185,7 +185,7 @@ final class Lookups {
     func digestOfWorld(_ apps: [InstalledApp]) -> Int {
         let files = ["/etc/passwd", "/etc/group"].map { "\(FileIdentity(path: $0), default: "-")" }
         let sessions = Set(apps.map(\.account.user)).sorted().map { user in
-            "\(user) \(SessionEnvironment.Surroundings(ofUser: user).variables.count)"
+            "\(user) \(LoginEnvironment.Surroundings(ofUser: user).variables.count)"
         }
         let needsTerminal = apps.contains { $0.desktop?.facts.isTerminal == true }
         let terminal = needsTerminal ? terminal ?? [] : []

@@ -10,7 +10,7 @@ final class MachineEvents {
     private let core: Core
     private let catalog: AppCatalog
     private let installer: AppInstaller
-    private let locks: SessionLocks
+    private let locks: UserLocks
     private let planning: WarmPlanning
     private let log: Log
 
@@ -19,10 +19,10 @@ final class MachineEvents {
     private var isLeaving = false
     private var isConnected = false
     private var users: Set<UInt32> = []
-    private var surroundings: [UInt32: SessionEnvironment.Surroundings] = [:]
+    private var surroundings: [UInt32: LoginEnvironment.Surroundings] = [:]
 
     init(
-        core: Core, catalog: AppCatalog, installer: AppInstaller, locks: SessionLocks,
+        core: Core, catalog: AppCatalog, installer: AppInstaller, locks: UserLocks,
         planning: WarmPlanning, log: Log
     ) {
         self.core = core
@@ -60,7 +60,7 @@ final class MachineEvents {
     /// Whether a session of the user is locked, as far as logind says so.
     func hasLockedSession(_ user: UInt32) -> Bool { logind?.hasLockedSession(user) ?? false }
 
-    private func group(_ user: UInt32) -> String { AppDescription.sessionGroup(ofUser: user) }
+    private func group(_ user: UInt32) -> String { AppDescription.loginGroup(ofUser: user) }
 
     /// The users that apps run as, without the daemon's own, whose environment is the daemon's.
     private var owners: Set<UInt32> {
@@ -80,7 +80,7 @@ final class MachineEvents {
     }
 
     private func reviewSurroundings() {
-        var latest: [UInt32: SessionEnvironment.Surroundings] = [:]
+        var latest: [UInt32: LoginEnvironment.Surroundings] = [:]
         for user in owners { latest[user] = .init(ofUser: user) }
         guard latest != surroundings else { return }
         surroundings = latest

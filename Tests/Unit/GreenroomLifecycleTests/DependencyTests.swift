@@ -61,7 +61,7 @@ import Testing
             .plain(other) {
                 $0.supervision = .some(Supervision(restart: .always))
                 guard isWanted else { return }
-                $0.autostart = .some(Autostart(atBoot: true, atLogin: false, session: ""))
+                $0.autostart = .some(Autostart(atBoot: true, atLogin: false, loginGroup: ""))
             })
         _ = stage.run(filler)
         stage.send(.restored)

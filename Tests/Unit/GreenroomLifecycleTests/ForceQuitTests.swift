@@ -139,7 +139,7 @@ import Testing
 
     @Test func `does not last for services, unless their manifest says so`() {
         let always = Supervision(restart: .always)
-        let atBoot = Autostart(atBoot: true, atLogin: false, session: "user-0")
+        let atBoot = Autostart(atBoot: true, atLogin: false, loginGroup: "user-0")
         for isSupervised in [true, false] {
             var stage = stage {
                 $0.hasSockets = true
@@ -172,7 +172,7 @@ import Testing
     @Test func `is over after a login that starts the app, and after reset-failed`() {
         var stage = Stage(
             .plain {
-                $0.autostart = .some(Autostart(atBoot: false, atLogin: true, session: "seat"))
+                $0.autostart = .some(Autostart(atBoot: false, atLogin: true, loginGroup: "seat"))
             })
         stage.send(.restored)
         quit(stage.run(), &stage)

@@ -7,7 +7,7 @@ import Testing
     private static let ofSession = AppDescription.prewarmed {
         $0.prewarmOccasion = .login
         $0.foregroundGroup = nil
-        $0.session = "user-1"
+        $0.userLoginGroup = "user-1"
     }
 
     @Test func `a login prewarms an app of the session that has no foreground group`() {
@@ -32,7 +32,7 @@ import Testing
     @Test func `each login starts the apps for login, even after a logout that no supervisor saw`()
     {
         let app = AppDescription.plain {
-            $0.autostart = .some(Autostart(atBoot: false, atLogin: true, session: "user-1"))
+            $0.autostart = .some(Autostart(atBoot: false, atLogin: true, loginGroup: "user-1"))
         }
         var stage = Stage(app)
         stage.send(.restored)
@@ -61,7 +61,7 @@ import Testing
     @Test func `after a cancelled shutdown the apps for boot start, and launches are served`() {
         var stage = Stage(
             .plain {
-                $0.autostart = .some(Autostart(atBoot: true, atLogin: false, session: "user-1"))
+                $0.autostart = .some(Autostart(atBoot: true, atLogin: false, loginGroup: "user-1"))
             })
         stage.send(.restored)
         stage.send(.spawned(first))
@@ -77,7 +77,7 @@ import Testing
     @Test func `a cancelled shutdown drops restarts that were due, and starts the apps for boot`() {
         let app = AppDescription.plain {
             $0.supervision = .some(Supervision(restart: .always, restartDelay: .seconds(5)))
-            $0.autostart = .some(Autostart(atBoot: true, atLogin: false, session: "user-1"))
+            $0.autostart = .some(Autostart(atBoot: true, atLogin: false, loginGroup: "user-1"))
         }
         var stage = Stage(app)
         stage.send(.restored)

@@ -171,7 +171,7 @@ import Testing
     }
 
     @Test func `an app for boot starts once, and not again after a client ended it`() {
-        let autostart = Autostart(atBoot: true, atLogin: false, session: "user-0")
+        let autostart = Autostart(atBoot: true, atLogin: false, loginGroup: "user-0")
         let description = AppDescription.plain { $0.autostart = .some(autostart) }
         var stage = Stage(description)
         #expect(stage.core.liveCount == 0)

@@ -11,7 +11,8 @@ extension Simulation {
         let atBoot = dice.percent(50)
         app.autostart = Boxed(
             dice.percent(20)
-                ? Autostart(atBoot: atBoot, atLogin: !atBoot, session: "seat\(dice.below(2))") : nil
+                ? Autostart(atBoot: atBoot, atLogin: !atBoot, loginGroup: "seat\(dice.below(2))")
+                : nil
         )
         app.hasSockets = dice.percent(30)
         // A separate generator, so that the worlds of known seeds do not change.

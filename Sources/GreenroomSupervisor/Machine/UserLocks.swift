@@ -5,7 +5,7 @@ internal import Systemd
 /// Follows the locks of users' sessions: tells the core, keeps them on record for the next
 /// supervisor, and takes the credentials of apps away until the unlock.
 @LoopActor
-final class SessionLocks {
+final class UserLocks {
     private let core: Core
     private let users: LockedUsers
     private let handover: CredentialHandover

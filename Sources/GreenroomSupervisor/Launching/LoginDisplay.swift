@@ -9,7 +9,7 @@ internal import Systemd
 /// perhaps after this daemon was started. So the manager is asked when a launch needs to know. Only the
 /// manager of the daemon's own user is asked: a stranger could answer whatever it likes.
 @LoopActor
-final class SessionDisplay {
+final class LoginDisplay {
     /// A desktop app needs one of the first two.
     private static let needed: [ByteString] = ["DISPLAY", "WAYLAND_DISPLAY"]
     private static let names = ["DISPLAY=", "WAYLAND_DISPLAY=", "XAUTHORITY="]

@@ -3,7 +3,7 @@ internal import GreenroomLinux
 
 /// The environment that an app gets when its caller brings none: that of its user's session as far
 /// as a daemon can know it (environ(7), pam_env(8)).
-enum SessionEnvironment {
+enum LoginEnvironment {
     /// What a login would set where nothing else is known.
     private static let defaultPath = "/usr/local/bin:/usr/bin:/bin"
     private static let defaultSystemPath =
@@ -15,7 +15,7 @@ enum SessionEnvironment {
         "WATCHDOG_PID", "INVOCATION_ID", "JOURNAL_STREAM", "RUNTIME_DIRECTORY", "SYSTEMD_EXEC_PID",
         "MANAGERPID", "SWIFT_BACKTRACE", "GREENROOM_RUNTIME_DIRECTORY", "GREENROOM_SOCKET",
         "STATE_DIRECTORY", "CACHE_DIRECTORY", "LD_PRELOAD", "OLDPWD", "PWD", "SHLVL", "_",
-        // Of the launch that started the session, or of nobody any more.
+        // They belong to the launch that started the session, and that launch is over.
         "DESKTOP_STARTUP_ID", "XDG_ACTIVATION_TOKEN",
     ]
 
