@@ -7,12 +7,14 @@ struct Peer: Sendable {
     let user: uid_t
     /// The primary group and the supplementary groups.
     let groups: [gid_t]
+}
 
+extension Peer {
     init(_ socket: UnixSocket) throws(SystemError) {
         let credentials = try socket.peerCredentials()
-        pid = credentials.pid
-        user = credentials.user
-        groups = [credentials.group] + socket.peerGroups()
+        self.init(
+            pid: credentials.pid, user: credentials.user,
+            groups: [credentials.group] + socket.peerGroups())
     }
 }
 

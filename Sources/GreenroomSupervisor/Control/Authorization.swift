@@ -5,12 +5,24 @@ internal import GreenroomManifest
 internal import Systemd
 internal import UnitFile
 
+/// Makes an instance of a template whose name a client uses.
+@LoopActor
+protocol TemplateInstances {
+    /// - Parameter mayBe: whether this owner may have an instance.
+    /// - Returns: nil if there is no template for the name, or none that works.
+    func instantiate(
+        _ identifier: String, _ mayBe: (Account) throws(ControlError) -> Bool
+    ) throws(ControlError) -> InstalledApp?
+}
+
+extension AppInstaller: TemplateInstances {}
+
 /// Which apps and instances a client may know of, and what it may do with them.
 @LoopActor
 struct Authorization {
     let core: Core
     let catalog: AppCatalog
-    let installer: AppInstaller
+    let templates: any TemplateInstances
     let settings: ControlSettings
 
     private var access: Access { settings.access }
@@ -38,7 +50,7 @@ struct Authorization {
         _ name: String, _ verb: Access.Verb, _ peer: Peer
     ) throws(ControlError) -> InstalledApp? {
         guard verb == .control else { return nil }
-        return try installer.instantiate(name) { owner throws(ControlError) in
+        return try templates.instantiate(name) { owner throws(ControlError) in
             guard mayDo(.observe, owner: owner, peer) else { return false }
             try require(verb, owner: owner, peer)
             return true

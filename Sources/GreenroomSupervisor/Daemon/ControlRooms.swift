@@ -29,7 +29,7 @@ struct ControlRooms {
             log: shared.log)
         prepared.configurationNote.map(shared.degradations.note)
         let authorization = Authorization(
-            core: core, catalog: catalog, installer: installer, settings: settings)
+            core: core, catalog: catalog, templates: installer, settings: settings)
         let objections = PrewarmObjections(core: core)
         let depths = Depths(core: core, catalog: catalog, objections: objections)
         let daemon = DaemonDescription(
@@ -55,7 +55,7 @@ struct ControlRooms {
             launches: LaunchCalls(
                 core: core, requests: requests, authorization: authorization,
                 contexts: launching.contexts, launches: launching.launches,
-                display: SessionDisplay(daemon: prepared.environment, user: getuid())),
+                display: LoginDisplay(daemon: prepared.environment, user: getuid())),
             instances: InstanceCalls(
                 core: core, instances: instances, requests: requests,
                 authorization: authorization),

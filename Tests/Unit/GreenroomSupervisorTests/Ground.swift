@@ -70,6 +70,36 @@ struct Ground {
             stateDirectory: folder.path + "/state", cacheDirectory: folder.path + "/cache")
     }
 
+    func reporter() throws -> Reporter {
+        let memory = try SharedMemory.create(byteCount: EventRing.byteCount, name: "test")
+        return try Reporter(
+            log: log, events: EventStream(in: memory, at: 0) { _ in nil }, core: core,
+            catalog: AppCatalog(), tellsStatus: false)
+    }
+
+    func contexts(_ requests: Requests, _ sockets: ListeningSockets) -> LaunchContexts {
+        LaunchContexts(
+            core: core, requests: requests, sockets: sockets,
+            credentials: CredentialDirectories(
+                instances: instances, runtimeDirectory: folder.path),
+            containers: containers, digest: KeyedDigest(secret: (1, 2)), readiness: nil)
+    }
+
+    func registration() throws -> AppRegistration {
+        let catalog = AppCatalog()
+        let sockets = ListeningSockets(
+            core: core, instances: instances, spawner: spawner, log: log)
+        return AppRegistration(
+            core: core, sockets: sockets,
+            states: KeptStates(
+                core: core, catalog: catalog, instances: instances,
+                messenger: AppMessenger(instances: instances, reporter: try reporter()),
+                log: log, stateDirectory: folder.path + "/state"),
+            contexts: contexts(Requests(core: core, instances: instances), sockets),
+            learner: LibraryLearner(
+                core: core, catalog: catalog, instances: instances, calls: try DetachedCalls()))
+    }
+
     /// Connects a spawner that carries nothing out.
     func connectSpawner() throws -> IdleSpawner {
         let (near, far) = try UnixSocket.pair(.seqpacket)

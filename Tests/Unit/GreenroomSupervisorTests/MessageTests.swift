@@ -22,10 +22,7 @@ private struct Conversing {
         ground = try Ground()
         ground.core.begin(performing: ground.recorder)
         ground.launch("a.b", as: 1 << 40)
-        let memory = try SharedMemory.create(byteCount: EventRing.byteCount, name: "test")
-        reporter = try Reporter(
-            log: ground.log, events: EventStream(in: memory, at: 0) { _ in nil },
-            core: ground.core, catalog: AppCatalog(), tellsStatus: false)
+        reporter = try ground.reporter()
         messenger = AppMessenger(instances: ground.instances, reporter: reporter)
         let identifier = ground.recorder.spawned[0]
         channel = try ground.begin("a.b", as: identifier)
@@ -146,15 +143,11 @@ private struct Conversing {
                 _ = catalog.replace(with: try app.ground.load(["a.b": text]).apps, former: [])
                 let path = app.ground.folder.path
                 let requests = Requests(core: core, instances: instances)
-                let contexts = LaunchContexts(
-                    core: core, requests: requests,
-                    sockets: ListeningSockets(
+                let contexts = app.ground.contexts(
+                    requests,
+                    ListeningSockets(
                         core: core, instances: instances, spawner: app.ground.spawner,
-                        log: app.ground.log),
-                    credentials: CredentialDirectories(
-                        instances: instances, runtimeDirectory: path),
-                    containers: app.ground.containers, digest: KeyedDigest(secret: (1, 2)),
-                    readiness: nil)
+                        log: app.ground.log))
                 let room = AppRequests(
                     core: core, instances: instances, requests: requests,
                     messenger: app.messenger,
