@@ -40,7 +40,8 @@ public enum Event: Hashable, Sendable {
     case paused(
         InstanceIdentifier, byteCount: UInt64, hasOtherThreads: Bool = false,
         isTooEarly: Bool = false)
-    /// The instance was told to go and has left the pause; anew, if that was not possible.
+    /// The instance was told to go and has left the pause. If it could not go on as the launch, it
+    /// was started anew, for this reason.
     case started(InstanceIdentifier, anew: AnewReason? = nil)
     /// The instance's channel ended or failed before the instance started.
     case channelLost(InstanceIdentifier)
@@ -138,7 +139,7 @@ public enum Event: Hashable, Sendable {
     /// With the app's own number for the task.
     case backgroundTaskBegan(InstanceIdentifier, task: UInt64)
     case backgroundTaskEnded(InstanceIdentifier, task: UInt64)
-    /// The app asks; nil cancels all of its tasks.
+    /// The app does not want these tasks to be run any more; nil means none of its tasks.
     case tasksCancelled(AppIdentifier, [String]?)
     /// What an app had scheduled before. Comes before `restored` for apps that are installed by
     /// then.

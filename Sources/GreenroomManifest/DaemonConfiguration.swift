@@ -63,7 +63,7 @@ public struct DaemonConfiguration: Hashable, Sendable {
         case boot
         case auto
     }
-    /// The same as far as it can be: without plans, nothing would ever be warm with `auto`.
+    /// What `defaultOccasion` comes to: without plans, nothing would ever be warm with `auto`.
     public var usableDefaultOccasion: AppManifest.Occasion {
         switch defaultOccasion {
         case .boot: .boot
@@ -76,7 +76,7 @@ public struct DaemonConfiguration: Hashable, Sendable {
         policy.refillDelay = .seconds(1)
         // If there are two users, each leaves half of the instances to the other.
         policy.instancesPerUser = 1024
-        // The core alone knows no machine that it could ask; the daemon does.
+        // Only a daemon has a machine to inspect, so this is off by default in the core.
         policy.inspectsConditions = true
         policy.inspectsFileLocks = true
     }

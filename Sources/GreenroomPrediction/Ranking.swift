@@ -104,7 +104,7 @@ extension [Double] {
         return map { $0 / sum }
     }
 
-    /// Counts as a distribution, the nearer to another one the fewer they are.
+    /// The counts as a distribution. The fewer counts there are, the nearer it is to `other`.
     fileprivate func leaning(on other: [Double]) -> [Double] {
         let sum = reduce(Predictor.prior, +)
         return indices.map { (self[$0] + Predictor.prior * other[$0]) / sum }

@@ -12,13 +12,13 @@ public enum Term: UInt8, CaseIterable, Hashable, Sendable {
     case hour = 4
     /// How often it was launched on this day of the week.
     case weekday = 5
-    /// How often the first launch after a rest was one of it.
+    /// How often it was the first app to be launched after a rest.
     case begins = 6
 }
 
 /// A number for each term.
 public struct Terms: Hashable, Sendable {
-    /// One more than there are terms; the last is 0.
+    /// There is one number more than there are terms. It is always 0.
     private var values: SIMD8<Double>
 
     public init() { values = .zero }
@@ -34,9 +34,11 @@ public struct Terms: Hashable, Sendable {
 /// An app's place in the ranking.
 public struct Rank: Hashable, Sendable {
     public var app: String
-    /// That the user's next launch is one of this app. All ranks together give at most 1.
+    /// The probability that the user launches this app next. The probabilities of all ranks add up
+    /// to at most 1.
     public var probability: Double
-    /// The same on average over the last launches: what it is without the moment.
+    /// The average of that probability over the last launches: what it is when nothing is known of
+    /// the present moment.
     public var usualProbability: Double
     /// What each term adds to the app's score, in natural logarithms. The probability is
     /// proportional to the exponential of their sum, so a term that is greater by 0.7 than that

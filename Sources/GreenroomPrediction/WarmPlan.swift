@@ -20,7 +20,7 @@
 public struct Candidate: Hashable, Sendable {
     public var user: UInt32
     public var app: String
-    /// That the user's next launch is one of it, if the user launches anything before the next
+    /// The probability that the user launches it next, if the user launches anything before the next
     /// decision.
     public var probability: Double
     /// The same without the moment: `Rank.usualProbability`.

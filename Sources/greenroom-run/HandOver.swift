@@ -1,7 +1,8 @@
 import Glibc
 import GreenroomControl
 
-/// Why this process becomes greenroomctl: it does not matter, because greenroomctl finds it out.
+/// This process is to become greenroomctl. The error has no reason in it, because greenroomctl meets
+/// the same reason and reports it.
 struct HandOver: Error {
     /// The launch that may have been made, with the app's full identifier.
     private let run: AttachedRun?

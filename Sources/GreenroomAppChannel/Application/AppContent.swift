@@ -18,8 +18,8 @@ public struct AppContent: Hashable, Sendable {
     public var remoteNotification: String?
     /// `localNotification`
     public var localNotification: String?
-    /// `notificationResponse`: the identifier of what the user chose on the notification, which is
-    /// set as well.
+    /// `notificationResponse`: the identifier of what the user chose on the notification. The
+    /// notification itself is set as well.
     public var notificationResponse: String?
     /// `location`: whether there are location events to fetch.
     public var isForLocation = false

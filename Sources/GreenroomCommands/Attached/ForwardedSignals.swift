@@ -49,7 +49,8 @@ struct ForwardedSignals {
             let client = try ControlClient(path: path)
             let call = ControlCall.signal(instance: instance, signal: signal)
             unanswered = nil
-            // The app may only be invisible to this process. If the daemon is there, it knows.
+            // The app may still run where this process cannot see it. The daemon, if it is there,
+            // knows.
             let pause = hasEnded ? Self.farewellPause : Self.answerPause
             guard try client.call(call, milliseconds: pause) == nil else { return true }
             if hasEnded { return false }
@@ -60,7 +61,8 @@ struct ForwardedSignals {
         } catch {
             switch error {
             case .control(.notRunning): break
-            // The daemon is away, so nobody takes the signal, as while this process connects again.
+            // The daemon is away, so nobody takes the signal. The same holds while this process
+            // connects again.
             case .unreachable, .disconnected: return false
             case .control, .service, .unknown, .system, .ambiguous,
                 .number, .manifest:

@@ -35,7 +35,7 @@ struct Contender {
         self.lesson = lesson
     }
 
-    /// In nanoseconds; of the runs that printed something, if all of them did.
+    /// When each run first printed something, in nanoseconds; nil unless every run did.
     var firstOutputs: [UInt64]? {
         let times = samples.compactMap(\.firstOutput)
         return times.count == samples.count && !times.isEmpty ? times : nil

@@ -1,8 +1,8 @@
 import Glibc
 import GreenroomControl
 
-/// The pictures of the report. They have one time axis, so that what stands above one another
-/// happened at the same time.
+/// The pictures of the report. They share one time axis: marks that are one above the other are of
+/// the same time.
 struct Charts {
     let span: TimeSpan
 

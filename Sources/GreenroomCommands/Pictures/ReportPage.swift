@@ -5,7 +5,7 @@ import GreenroomControl
 struct ReportPage {
     private let span: TimeSpan
     private let launches: [Control.LaunchRecord]
-    /// Those that have ended, and those that are paused now.
+    /// Paused instances that have ended, and those that are paused now.
     private let ended: [Control.PauseRecord]
     private let paused: [Control.PauseRecord]
     private let savings: Savings

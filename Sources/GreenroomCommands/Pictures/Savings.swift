@@ -16,7 +16,7 @@ struct Savings: Equatable {
         /// Launches from the pool.
         var hitCount = 0
         var savedUSec: Int64 = 0
-        /// Of all paused instances, whether they were of use or not.
+        /// The number of all paused instances, whether they were of use or not.
         var pausedCount = 0
         var processorUSec: Int64 = 0
         var wastedCount = 0

@@ -28,7 +28,7 @@ extension Greenroomctl {
         return "there is no verb \(word); \(hint)\"greenroomctl --help\" shows all"
     }
 
-    /// The words with the options that stand before the verb moved behind it, as systemctl(1)
+    /// The words with the options that come before the verb moved to after it, as systemctl(1)
     /// takes them in either place. An option that not every verb has stays where it is.
     static func arranged(_ words: [String]) -> [String] {
         var options: [String] = []

@@ -37,7 +37,8 @@ extension Control {
         public var userId: UInt32
         public var verdict: Word<PlanVerdict>
         public var isWarm: Bool
-        /// That the user's next launch is one of it; and the same on average over the last launches.
+        /// The probability that the user launches it next; and the average of that over the last
+        /// launches.
         public var probability: Double
         public var usualProbability: Double
         public var terms: [TermShare]

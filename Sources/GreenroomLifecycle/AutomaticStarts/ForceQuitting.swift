@@ -11,7 +11,7 @@
 //   boot, login, if the app starts then; `resetFailed`         end this
 //
 // The user uses the app as long as another instance of it runs, so the force quit of one of several
-// instances is none of the app. Nobody "uses" a service, so for apps that the daemon keeps running
+// instances does not count for the app. Nobody "uses" a service, so for apps that the daemon keeps running
 // or starts at boot it does not last unless their manifests say so (`ForceQuitLasts=`).
 
 extension Lifecycle {

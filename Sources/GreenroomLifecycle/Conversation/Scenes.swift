@@ -23,7 +23,7 @@ public enum SceneRequest: Hashable, Sendable {
 
 extension AppRecord {
     /// At most this many sessions of an app are remembered, and at most this many discarded ones
-    /// that it was not told about. They stand for its windows, not for its history.
+    /// that it was not told about. They are its windows, not its history.
     public static let sessionLimit = 8
 }
 

@@ -102,7 +102,7 @@ final class InstalledApp {
         let pool: PoolEnvironment
     }
 
-    /// Who instances run as.
+    /// The user and the groups that instances run as.
     struct Identity {
         let account: Account
         let groups: [UInt32]

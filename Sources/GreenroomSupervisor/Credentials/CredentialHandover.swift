@@ -45,7 +45,7 @@ final class CredentialHandover {
     // MARK: Locks
 
     private final class Withdrawal: InstancePart {
-        /// Of the message by which the app was told that the credentials will go.
+        /// The cookie of the message by which the app was told that the credentials will go.
         var cookie: UInt64?
         var timer: EventSource?
     }

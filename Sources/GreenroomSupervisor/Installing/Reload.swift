@@ -45,7 +45,7 @@ final class Reload {
             var read = read
             read.failed = faults + read.failed
             report(read)
-            // Of the apps that there are now.
+            // The plan is about the apps that there are now.
             planning.review()
         }
     }

@@ -132,7 +132,7 @@ final class ManifestReading {
         }
     }
 
-    /// Notes the apps of the system's daemon that this one has none of the same name of.
+    /// Notes the apps of the system's daemon whose names no app of this daemon has.
     private func rememberSystems() {
         guard !loader.systemDirectories.isEmpty else { return }
         let folders = AppFolders(loader.systemDirectories)

@@ -16,7 +16,7 @@ struct AppMetrics: Equatable {
     /// A week of daily reports, like MetricKit's past payloads. Above the limit, the oldest is
     /// dropped.
     static let pendingLimit = 7
-    /// What one bad day may leave behind. Above the limit, the oldest is dropped.
+    /// More than one bad day makes. Above the limit, the oldest is dropped.
     static let diagnosticLimit = 16
 
     init(now: Int64) {

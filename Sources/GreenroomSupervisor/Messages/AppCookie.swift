@@ -7,7 +7,7 @@ enum AppCookie: Hashable, Sendable {
     case free(UInt64)
     case launch
 
-    /// Steps have cookies below this one: no instance lives long enough to be told so many.
+    /// Steps have cookies below this one: no instance lives long enough to be told that many.
     private static let firstFree: UInt64 = 1 << 63
 
     init(_ rawValue: UInt64) {

@@ -14,7 +14,4 @@ struct InstanceEnds {
         memoryEnds.examine(instance, status)
         core.handle(.exited(instance, status))
     }
-
-    /// No process of the instance is left.
-    func emptied(_ instance: InstanceIdentifier) { core.handle(.emptied(instance)) }
 }

@@ -62,7 +62,7 @@ struct Recovery {
         freezer.forgetOrders()
         instances.orphan(allBut: kept) { identifier, status in
             ends.exited(identifier, ExitStatus(status))
-            ends.emptied(identifier)
+            core.handle(.emptied(identifier))
         }
     }
 
@@ -118,6 +118,6 @@ struct Recovery {
     private func reportEnd(_ entry: TableEntry) {
         let identifier = InstanceIdentifier(entry.instance)
         if let status = entry.status { ends.exited(identifier, ExitStatus(status)) }
-        if entry.isEmptied { ends.emptied(identifier) }
+        if entry.isEmptied { core.handle(.emptied(identifier)) }
     }
 }

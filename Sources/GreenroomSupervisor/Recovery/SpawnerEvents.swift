@@ -28,7 +28,7 @@ struct SpawnerEvents {
                 InstanceIdentifier(number), SpawnFailure(stage: error.activity, errno: error.code))
         case .exited(let number, let status):
             ends.exited(InstanceIdentifier(number), ExitStatus(status))
-        case .emptied(let number): ends.emptied(InstanceIdentifier(number))
+        case .emptied(let number): core.handle(.emptied(InstanceIdentifier(number)))
         case .failed(let number, _): core.handle(.freezeFailed(InstanceIdentifier(number)))
         case .stopped(let number): freezer.wasStopped(InstanceIdentifier(number))
         case .unguarded(let number): channels.unguarded(InstanceIdentifier(number))

@@ -54,8 +54,8 @@ void launch_send(const char *path, const char *text);
 /// Reads memory that may not be there. Returns false if it is not.
 bool launch_read_memory(const void *at, void *into, size_t size);
 
-/// Makes the file that is open on `descriptor` another: a program that the interpreter has opened
-/// and not read. Returns 0 or an errno.
+/// Opens another file under the number `descriptor`, in place of a program that the interpreter has
+/// opened and not read. Returns 0 or an errno.
 int launch_exchange_file(int descriptor, const char *path);
 
 /// The number of the descriptor, from 3 on, that is open on the file with that path; -1 if there is

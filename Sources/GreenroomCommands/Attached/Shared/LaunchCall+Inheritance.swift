@@ -3,7 +3,7 @@ import GreenroomControl
 
 /// Why an app cannot take over what this process has.
 enum InheritanceError: Error {
-    /// So many are open in addition to the standard ones.
+    /// This many descriptors are open in addition to the standard ones.
     case tooManyDescriptors(Int)
     /// The working directory cannot be opened, for this `errno`.
     case directory(CInt)
