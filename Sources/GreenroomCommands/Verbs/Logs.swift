@@ -16,13 +16,24 @@ struct Logs: ParsableCommand {
     @Argument(help: "The apps. Default: all.", completion: Candidates.apps)
     var apps: [String] = []
 
+    /// How many lines, in the words of journalctl: a number, or all.
+    struct Lines: ExpressibleByArgument {
+        let word: String
+
+        init?(argument: String) {
+            guard argument == "all" || UInt(argument) != nil else { return nil }
+            word = argument
+        }
+    }
+
     @Flag(name: .shortAndLong, help: "Show new lines as they come, until interrupted.")
     var follow = false
 
     @Option(
         name: [.customShort("n", allowingJoined: true), .long],
-        help: ArgumentHelp("Show only this many lines, the latest.", valueName: "number"))
-    var lines: UInt?
+        help: ArgumentHelp(
+            "Show only this many lines, the latest; or \"all\".", valueName: "number"))
+    var lines: Lines?
 
     // A value may begin with a hyphen: "--since -1h", "--boot -1".
     @Option(
@@ -131,7 +142,7 @@ struct Logs: ParsableCommand {
         var words = ["journalctl"]
         if isUsers { words.append("--user") }
         if follow { words.append("--follow") }
-        if let lines { words.append("--lines=\(lines)") }
+        if let lines { words.append("--lines=\(lines.word)") }
         if let since { words.append("--since=\(since)") }
         if let until { words.append("--until=\(until)") }
         if let priority { words.append("--priority=\(priority)") }

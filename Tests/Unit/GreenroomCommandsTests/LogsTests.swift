@@ -55,6 +55,11 @@ import VarlinkTestSupport
             habits.dropFirst().prefix(6) == [
                 "--lines=5", "--reverse", "--pager-end", "--no-pager", "--output=cat", "--catalog",
             ])
+        #expect(try words("-n", "all").contains("--lines=all"))
+        #expect(try words("-n0", "app").contains("--lines=0"))
+        for wrong in ["-1", "some", "5x"] {
+            #expect(throws: (any Error).self) { try words("-n", wrong) }
+        }
     }
 
     @Test func `logs --events shows only events, with explanations`() throws {
