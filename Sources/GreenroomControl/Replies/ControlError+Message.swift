@@ -28,9 +28,19 @@ extension ControlError: CustomStringConvertible {
             "\(app) \(isCrashLooping ? "keeps crashing" : "failed recently"); "
                 + "try again in \(seconds(roundingUp: retryAfterUSec)) s"
         case .limitExceeded(let what, let limit):
-            "the limit of \(limit) \(what) is reached; use fewer, or end some first"
+            "the limit of \(limit) \(what) is reached; "
+                + (Self.isOfMessage(what)
+                    ? "send less at once, such as fewer or shorter arguments"
+                    : "use fewer, or end some first")
         case .shuttingDown: "the daemon is shutting down; try again when it is back"
         }
+    }
+}
+
+extension ControlError {
+    /// Whether one message alone has more than the limit, and nothing that goes on would be ended.
+    private static func isOfMessage(_ what: String) -> Bool {
+        what.hasSuffix(" one message") || what.hasSuffix(" at once")
     }
 }
 

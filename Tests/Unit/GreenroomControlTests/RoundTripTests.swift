@@ -171,6 +171,13 @@ private func lastName(_ name: String) -> String { String(name.split(separator: "
             ])
     }
 
+    @Test func `a limit of one message asks for a smaller message`() {
+        #expect(
+            ControlError.limitExceeded(what: "values in one message", limit: 80_000).description
+                == "the limit of 80000 values in one message is reached; send less at once, such as "
+                + "fewer or shorter arguments")
+    }
+
     @Test(arguments: [
         (0, "0"), (1, "1"), (1_000_000, "1"), (1_000_001, "2"), (-5, "0"),
         (Int64.max, "9223372036855"), (.min, "-9223372036854"),
