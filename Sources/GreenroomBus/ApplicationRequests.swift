@@ -1,4 +1,5 @@
 internal import GreenroomControl
+internal import GreenroomLinux
 
 /// Translates the calls to calls of greenroomd. Each returns when the app has got what it was
 /// launched for.
@@ -19,13 +20,16 @@ struct ApplicationRequests {
         return false
     }
 
-    func isRunning() -> Bool {
+    /// The processes of the app's instances that were launched; nil if there are no such instances.
+    func runningProcesses() -> [ProcessDescriptor]? {
         guard case .status(let instances)? = try? daemon.call(.status(.app(app))) else {
-            return false
+            return nil
         }
-        return instances.contains {
+        let running = instances.filter {
             $0.state != .notRunning && $0.state != .prewarming && $0.state != .prewarmed
         }
+        if running.isEmpty { return nil }
+        return running.compactMap(\.processId).compactMap { try? ProcessDescriptor(pid: $0) }
     }
 
     func activate(platform: [String: String]) throws(DaemonFailure) {

@@ -1,5 +1,7 @@
 public import Systemd
+internal import Glibc
 internal import GreenroomControl
+internal import GreenroomLinux
 
 /// `org.freedesktop.Application` of one app (Desktop Entry Specification, "D-Bus Activation"). The
 /// bus starts this program when somebody calls the app's name. The program passes the calls on to
@@ -25,6 +27,9 @@ public struct ApplicationService {
     }
     /// How long to wait for the next call: long enough for a launcher's second one.
     private static let patience: Duration = .seconds(5)
+    /// In milliseconds: how long a program may take for its name, as long as the message bus of a
+    /// session waits.
+    private static let startPatience: Int64 = 120_000
 
     let bus: ServiceBus
     let app: String
@@ -37,12 +42,17 @@ public struct ApplicationService {
     }
 
     /// Serves calls until none has come for a while.
-    public func run() throws(SystemdError) {
+    ///
+    /// - Returns: false if the calls wait for a program that has ended without taking its name. The
+    ///   bus tells the callers so if this process fails, and else lets them wait for their time-out.
+    public func run() throws(SystemdError) -> Bool {
         let isProgram = requests.isProgram()
         // The program takes the name itself, and with it the waiting calls.
-        if isProgram, requests.isRunning() { return }
+        if isProgram, let processes = requests.runningProcesses() {
+            return try awaitOwner(processes)
+        }
         // Another process already serves the name.
-        guard try bus.request(app) else { return }
+        guard try bus.request(app) else { return true }
         if !isProgram {
             while let call = try bus.next(within: Self.patience) { try answer(call) }
         }
@@ -53,6 +63,29 @@ public struct ApplicationService {
             call = try bus.next(within: .zero)
         }
         while let late = try bus.next(within: .zero) { try answer(late) }
+        return true
+    }
+
+    /// Waits until a process owns the name.
+    ///
+    /// - Returns: false if all of the processes have ended first, or take too long.
+    private func awaitOwner(_ processes: [ProcessDescriptor]) throws(SystemdError) -> Bool {
+        try bus.watchOwner(of: app)
+        let end = ContinuousClock.now.advanced(by: .milliseconds(Self.startPatience))
+        var processes = processes
+        while try !bus.isOwned(app) {
+            let left = ContinuousClock.now.duration(to: end) / .milliseconds(1)
+            guard !processes.isEmpty, left > 0 else { return false }
+            var entries = processes.map { PollEntry($0.descriptor.rawValue, POLLIN) }
+            entries.append(PollEntry(bus.descriptor, POLLIN))
+            do throws(SystemError) {
+                try PollEntry.wait(&entries, milliseconds: CInt(left.rounded(.up)))
+            } catch { return true }
+            let ended = Set(entries.dropLast().filter(\.isReady).map(\.descriptor))
+            processes.removeAll { ended.contains($0.descriptor.rawValue) }
+            while let call = try bus.next(within: .zero) { try answer(call) }
+        }
+        return true
     }
 
     private var objectPath: String {

@@ -36,6 +36,24 @@ import Glibc
         try check("sd_bus_release_name", unsafe sd_bus_release_name(bus, name))
     }
 
+    /// Whether a process owns the name. This starts none.
+    public func isOwned(_ name: String) throws(SystemdError) -> Bool {
+        var owner: OpaquePointer?
+        let result = unsafe sd_bus_get_name_creds(bus, name, 0, &owner)
+        _ = unsafe sd_bus_creds_unref(owner)
+        if result == -ENXIO { return false }
+        try check("sd_bus_get_name_creds", result)
+        return true
+    }
+
+    /// From now on, a change of the name's owner makes `descriptor` readable (sd_bus_add_match(3)).
+    public func watchOwner(of name: String) throws(SystemdError) {
+        let rule =
+            "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"
+            + "member='NameOwnerChanged',arg0='\(name)'"
+        try check("sd_bus_add_match", unsafe sd_bus_add_match(bus, nil, rule, nil, nil))
+    }
+
     /// Readable when something has come (sd_bus_get_fd(3)).
     public var descriptor: CInt { unsafe sd_bus_get_fd(bus) }
 

@@ -5,7 +5,11 @@ import GreenroomBus
 @main struct Program {
     static func main() {
         do {
-            try ApplicationService(BusOptions(Array(CommandLine.arguments.dropFirst()))).run()
+            let options = try BusOptions(Array(CommandLine.arguments.dropFirst()))
+            guard try ApplicationService(options).run() else {
+                complain("\(options.app) has not taken its name on the message bus\n")
+                exit(1)
+            }
         } catch let error as BusOptions.UsageError {
             complain("\(error.message)\n\(BusOptions.usage)")
             exit(64)

@@ -190,6 +190,20 @@ import Testing
         #expect(lines(log)[3] == "started new")
     }
 
+    /// Calls a program that was launched and has not taken its name. Returns when the helper waits
+    /// for the program.
+    private func callEarly(
+        _ bus: SessionBus, by caller: String, _ arguments: [String]
+    ) throws -> ChildProcess {
+        let call = try ChildProcess(ChildRequest(caller, arguments: [caller] + arguments))
+        try Processes.wait("no helper waits for the program") {
+            bus.helpers.contains { helper in
+                KernelObjects.openFiles(of: helper).contains { $0.hasSuffix("[pidfd]") }
+            }
+        }
+        return call
+    }
+
     @Test func `a call to a program that has not taken its name yet waits for it`() throws {
         let (daemon, log) = try program()
         let bus = try SessionBus(for: daemon)
@@ -197,22 +211,45 @@ import Testing
         let gate = daemon.directory.path + "/gate"
         #expect(mkfifo(gate, 0o600) == 0)
         try describe(daemon, bus, log: log, gate: gate)
-        let gone = try bus.tellOfEnd(of: "org.example.view")
         _ = try daemon.client().launch("org.example.view")
-        let caller = findProgram("gdbus") ?? "gdbus"
-        let call = try ChildProcess(
-            ChildRequest(
-                caller,
-                arguments: [
-                    caller, "call", "--address", bus.address, "--dest", "org.example.view",
-                    "--object-path", "/org/example/view", "--method",
-                    "org.freedesktop.Application.Activate", "{}",
-                ]))
-        // The helper has ended when the program may go on.
-        close(open(gone, O_RDONLY))
+        let call = try callEarly(
+            bus, by: findProgram("gdbus") ?? "gdbus",
+            [
+                "call", "--address", bus.address, "--dest", "org.example.view",
+                "--object-path", "/org/example/view", "--method",
+                "org.freedesktop.Application.Activate", "{}",
+            ])
+        let helpers = bus.helpers
         close(open(gate, O_WRONLY))
         #expect(try call.waitForExit() == .status(0))
         #expect(lines(log) == ["started ", "owns its name", "called Activate []"])
+        for helper in helpers { try Processes.awaitEnd(of: helper) }
+    }
+
+    @Test func `a call to a program that ends without taking its name fails`() throws {
+        let (daemon, log) = try program()
+        let bus = try SessionBus(for: daemon)
+        defer { bus.end() }
+        let gate = daemon.directory.path + "/gate"
+        #expect(mkfifo(gate, 0o600) == 0)
+        try describe(daemon, bus, log: log, gate: gate)
+        let instance = try daemon.client().launch("org.example.view").instance
+        guard let send = findProgram("dbus-send") else {
+            return try requireOrSkip(false, "there is no dbus-send (apt-get install dbus)")
+        }
+        // A single call: gdbus asks for the object's description first.
+        let call = try callEarly(
+            bus, by: send,
+            [
+                "--bus=\(bus.address)", "--print-reply", "--dest=org.example.view",
+                "/org/example/view", "org.freedesktop.Application.Activate",
+                "dict:string:string:",
+            ])
+        let begun = ContinuousClock.now
+        try daemon.client().change(.kill, instance)
+        #expect(try call.waitForExit() == .status(1))
+        // The bus and the caller give up by themselves after 25 seconds.
+        #expect(ContinuousClock.now - begun < .seconds(20))
     }
 
     // MARK: Files

@@ -80,21 +80,6 @@ final class SessionBus {
         guard exit == .status(0) else { throw TestError(String(decoding: output, as: UTF8.self)) }
     }
 
-    /// Makes the helper's end known: a FIFO that is opened for writing then.
-    func tellOfEnd(of app: String) throws -> String {
-        let fifo = directory.path + "/gone"
-        mkfifo(fifo, 0o600)
-        let file = services + "/\(app).service"
-        let text = String(decoding: try readFile(file), as: UTF8.self)
-        let exec = text.split(separator: "\n").first { $0.hasPrefix("Exec=") }?.dropFirst(5) ?? ""
-        let script = try directory.write("\(exec); s=$?; : >\(fifo); exit $s\n", to: "wrapper")
-        try directory.write(
-            text.replacing(exec, with: "/bin/sh \(script)"), to: "services/\(app).service")
-        _ = try call(
-            "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus.ReloadConfig")
-        return fifo
-    }
-
     /// A call by gdbus(1); what it printed, with the error if it fails.
     func call(
         _ app: String, _ path: String, _ method: String, _ arguments: String...
