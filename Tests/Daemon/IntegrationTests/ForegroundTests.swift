@@ -145,14 +145,14 @@ import Testing
     /// The reporter that comes with Greenroom, as a session starts it. Returns when it watches the
     /// display.
     private func reporter(
-        _ daemon: TestDaemon, _ environment: [String], user: Int32? = nil
+        _ daemon: TestDaemon, _ environment: [String], user: Int32? = nil, socket: String? = nil
     ) throws -> ChildProcess {
         let program = try Programs.built("greenroom-foreground")
         let folder = try TemporaryDirectory()
         let address = folder.path + "/ready"
         let ready = try DatagramSocket(boundAt: address, mode: 0o666)
         var request = ChildRequest(
-            program, arguments: [program, "--socket", daemon.socketPath],
+            program, arguments: [program, "--socket", socket ?? daemon.socketPath],
             environment: environment + ["SWIFT_BACKTRACE=enable=no", "NOTIFY_SOCKET=\(address)"])
         request.user = user
         let process = try ChildProcess(request)
@@ -276,6 +276,34 @@ import Testing
         try daemon.start()
         try awaitState(daemon, second, .background)
         try awaitState(daemon, first, .active)
+        shell.kill(SIGTERM)
+    }
+
+    @Test func `a daemon whose socket is missing for a while is told again`() throws {
+        let desktop = try Desktop()
+        let daemon = desktop.daemon
+        let link = daemon.directory.path + "/link"
+        #expect(symlink(daemon.socketPath, link) == 0)
+        let shell = try reporter(
+            daemon, ["DISPLAY=\(desktop.screen.display)"], socket: link)
+        let first = try desktop.show(Self.one, "one")
+        let second = try desktop.show(Self.two, "two")
+        try awaitState(daemon, first, .background)
+        func socketCount() -> Int {
+            KernelObjects.openFiles(of: shell.pid).count { $0.hasPrefix("socket:") }
+        }
+        let count = socketCount()
+        unlink(link)
+        try daemon.kill()
+        // The reporter has left the daemon, and has not found the socket.
+        try Processes.wait("the reporter keeps its connection") { socketCount() < count }
+        try Processes.awaitSleep(of: shell.pid)
+        try daemon.start()
+        // The focus has not changed, so only a repeated report brings the second app back.
+        try daemon.client().change(.foreground, first)
+        try awaitState(daemon, second, .background)
+        #expect(symlink(daemon.socketPath, link) == 0)
+        try awaitState(daemon, second, .active)
         shell.kill(SIGTERM)
     }
 
