@@ -69,7 +69,7 @@ extension Patient {
         if manifests.isEmpty, findings.isEmpty {
             return [
                 .warning(
-                    code, "no app is installed",
+                    code, "no app has a manifest",
                     "put a manifest into \(directories.first ?? "/etc/greenroom/apps"); see "
                         + "greenroom.app(5)")
             ]

@@ -16,7 +16,8 @@ enum Report {
 
     static func apps(
         _ own: [Control.AppSummary], ofSystem: [Control.AppSummary] = [],
-        _ appearance: Appearance = .plain, ofOthers: Bool = false, folder: String? = nil
+        _ appearance: Appearance = .plain, ofOthers: Bool = false, folder: String? = nil,
+        desktopCount: Int = 0
     ) -> String {
         let apps =
             own.filter { app in
@@ -28,8 +29,10 @@ enum Report {
             return ofOthers
                 ? "No app is installed that runs as you. Only root and members of the ObserveGroups= "
                     + "of greenroom.conf see those of other users.\n"
-                : "No apps are installed. Manifests go to "
-                    + (folder ?? "/etc/greenroom/apps").harmless + ".\n"
+                : (desktopCount > 0
+                    ? "No app has a manifest; \"greenroomctl list --desktop\" shows those of desktop "
+                        + "entries. " : "No apps are installed. ")
+                    + "Manifests go to " + (folder ?? "/etc/greenroom/apps").harmless + ".\n"
         }
         let hasBoth = !ofSystem.isEmpty
         var table = Table(

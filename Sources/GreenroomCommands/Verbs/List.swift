@@ -37,7 +37,8 @@ struct List: Verb {
             console.write(
                 Report.apps(
                     apps, ofSystem: client.systemsApps(besides: apps), appearance,
-                    ofOthers: ofOthers, folder: folder))
+                    ofOthers: ofOthers && installed.isEmpty, folder: folder,
+                    desktopCount: installed.count { $0.desktop?.isShown == true }))
         }
         return 0
     }

@@ -90,6 +90,10 @@ import VarlinkTestSupport
         #expect(text.contains("\u{1B}[32mactive\u{1B}[0m"))
         #expect(text.contains("\\x1b[31mred"))
         #expect(!Report.apps([app]).contains("\u{1B}"))
+        #expect(
+            Report.apps([], folder: "/a", desktopCount: 2)
+                == "No app has a manifest; \"greenroomctl list --desktop\" shows those of desktop "
+                + "entries. Manifests go to /a.\n")
     }
 
     @Test func `a table is complete and without colours in a pipe`() throws {
