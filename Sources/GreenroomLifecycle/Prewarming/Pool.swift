@@ -45,6 +45,13 @@ extension Lifecycle {
         }
     }
 
+    /// How many paused instances of the app are kept for the environments of launches before the
+    /// latest, beside the manifest's number.
+    public func spareCount(of app: AppIdentifier) -> Int {
+        guard let entry = directory[app] else { return 0 }
+        return entry.pool.count { self[$0].record.environmentKey != entry.poolKey }
+    }
+
     /// Ends the instances that are paused with former environments, of every app: another one is to
     /// be prewarmed, and they leave it no room.
     mutating func endSpares() {

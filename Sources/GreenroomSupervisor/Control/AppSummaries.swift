@@ -20,7 +20,9 @@ struct AppSummaries {
                 identifier: app.identifier.rawValue, name: app.name,
                 isEligible: objections.objection(to: app) == nil,
                 prewarmedCount: records.count { $0.state == .prewarmed },
-                prewarmTarget: app.description.prewarmCount, runningCount: running.count,
+                prewarmTarget: app.description.prewarmCount
+                    + core.lifecycle.spareCount(of: app.identifier),
+                runningCount: running.count,
                 state: Control.ExecutionState(
                     running.max { $0.state.prominence < $1.state.prominence }?.state
                         ?? (records.contains { $0.state == .prewarmed } ? .prewarmed : .notRunning))

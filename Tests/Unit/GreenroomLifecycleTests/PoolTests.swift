@@ -320,6 +320,7 @@ import Testing
         let cold = stage.core.nextInstance
         stage.launch(key: EnvironmentKey(9))
         #expect(stage.state(spare) == .prewarmed)
+        #expect(stage.core.spareCount(of: Stage.app) == 1)
         stage.send(.spawned(cold))
         #expect(stage.has(.kill(spare)))
         #expect(stage.prewarms.count == 1)
