@@ -22,7 +22,8 @@ struct Explanations {
         let paused = lifecycle.instances(of: app.identifier).filter { $0.state == .prewarmed }
         let record = lifecycle.app(app.identifier)
         explanation.prewarmedCount = paused.count
-        explanation.prewarmTarget = app.description.prewarmCount
+        explanation.prewarmTarget =
+            app.description.prewarmCount + lifecycle.spareCount(of: app.identifier)
         explanation.prewarmByteCount = record.flatMap {
             $0.measuredByteCount > 0 ? $0.measuredByteCount : nil
         }
@@ -42,6 +43,15 @@ struct Explanations {
             explanation.startedAnewCount = Int(count)
         }
         return explanation
+    }
+
+    /// The code of the reason that a plan which could have the app has not.
+    nonisolated static let notPlanned = "not_planned"
+
+    /// Whether past launches decide whether the app is kept warm now.
+    func isPlannable(_ app: InstalledApp) -> Bool {
+        app.description.prewarmOccasion == .auto
+            && core.lifecycle.plannable.contains { $0.app == app.identifier }
     }
 
     /// Reasons that lie in the app's program and manifest.
@@ -64,8 +74,10 @@ struct Explanations {
         {
             reasons.append(
                 .init(
-                    code: "not_planned",
-                    text: "by its user's past launches it is not worth its memory now"))
+                    code: Self.notPlanned,
+                    text: isPlannable(app)
+                        ? "by its user's past launches it is not worth its memory now"
+                        : "its user has no login session, so nothing is kept warm for the user"))
         }
         return reasons
     }

@@ -59,8 +59,8 @@ struct HistoryCalls {
     func explain(
         _ explanation: Control.Explanation, isPlannable: Bool, _ connection: ControlConnection
     ) {
+        var explanation = explanation
         func reply(_ rank: Control.PlannedApp? = nil) {
-            var explanation = explanation
             explanation.rank = rank
             connection.reply(ControlReply.explained(explanation))
         }
@@ -69,6 +69,7 @@ struct HistoryCalls {
         do throws(ControlError) {
             try history.rank(explanation.app, for: peer.user, of: visibleUser(peer)) { answer in
                 guard case .success(.ranked(let report)) = answer else { return reply() }
+                explanation.specify(by: report.apps.first)
                 reply(report.apps.first)
             }
         } catch { reply() }
@@ -99,5 +100,26 @@ struct HistoryCalls {
     private static func unavailable(_ error: HistoryError) -> ControlError {
         .refused(
             code: "no_history", reason: "the history cannot be used: \(error.reason)")
+    }
+}
+
+extension Control.Explanation {
+    /// Says why no plan has the app as exactly as its rank tells; nil is the rank of an app that its
+    /// user has not launched.
+    fileprivate mutating func specify(by rank: Control.PlannedApp?) {
+        guard let index = reasons.firstIndex(where: { $0.code == Explanations.notPlanned }) else {
+            return
+        }
+        guard let rank else {
+            reasons[index].text =
+                "no launch by its user is on record; launches decide whether it is kept warm"
+            return
+        }
+        switch rank.verdict.known {
+        case .keep?, .prepare?:
+            reasons[index].text =
+                "by its user's past launches it is worth its memory, and the next plan has it"
+        case .noRoom?, .notWorthIt?, nil: break
+        }
     }
 }

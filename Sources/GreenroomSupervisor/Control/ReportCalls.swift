@@ -40,8 +40,7 @@ struct ReportCalls {
     ) throws(ControlError) -> (Control.Explanation, isPlannable: Bool) {
         let installed = try authorization.find(app, .observe, connection.peer)
         return (
-            explanations.explanation(of: installed),
-            installed.description.prewarmOccasion == .auto
+            explanations.explanation(of: installed), explanations.isPlannable(installed)
         )
     }
 

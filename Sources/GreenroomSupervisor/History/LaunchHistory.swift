@@ -23,6 +23,7 @@ final class LaunchHistory {
     private var droppedCount = 0
     private var writing: EventSource?
     private var writingIsUrgent = false
+    private var ranks = KnownRanks()
     /// The queries of each user that are not answered.
     private var queryCounts: [UInt32: Int] = [:]
 
@@ -163,7 +164,9 @@ final class LaunchHistory {
                 log.say(
                     .warning,
                     "history: \(error.reason); \(batch.count) launches and ends are not kept")
-            case .success: if !batch.launches.isEmpty { planning.review() }
+            case .success:
+                ranks = KnownRanks()
+                if !batch.launches.isEmpty { planning.review() }
             }
             if droppedCount > 0 {
                 log.say(
@@ -205,6 +208,9 @@ final class LaunchHistory {
 
     /// Makes a plan and has it explained. It changes nothing.
     ///
+    /// An answer about one app is given again for a while, as long as nothing has changed that it
+    /// depends on: then `onDone` is called at once.
+    ///
     /// - Parameters:
     ///   - app: only this app; nil means every app of the user.
     ///   - user: whose apps the one who asks may see; nil means everybody's.
@@ -212,12 +218,20 @@ final class LaunchHistory {
         _ app: String?, for asking: UInt32, of user: UInt32?,
         then onDone: @escaping (HistoryProcess.Answer) -> Void
     ) throws(ControlError) {
-        try ask(.rank(planning.request, app: app, user: user), for: asking) { [planning] answer in
-            guard user != nil, case .success(.ranked(var report)) = answer else {
-                return onDone(answer)
-            }
+        try admit(asking)
+        let request = planning.request
+        let question = app.map { KnownRanks.Question(app: $0, user: user) }
+        // What waits to be written would change the answer.
+        if let question, batch.count == 0,
+            let report = ranks.answer(to: question, request, at: planning.now)
+        {
+            return onDone(.success(.ranked(report)))
+        }
+        try ask(.rank(request, app: app, user: user), for: asking) { [unowned self] answer in
+            guard case .success(.ranked(var report)) = answer else { return onDone(answer) }
             // What the budget lacks is what paused instances of others hold.
-            report.byteBudget = planning.wholeByteBudget
+            if user != nil { report.byteBudget = planning.wholeByteBudget }
+            if let question { ranks.learn(report, question, request, at: planning.now) }
             onDone(.success(.ranked(report)))
         }
     }
@@ -227,25 +241,28 @@ final class LaunchHistory {
         then onDone: @escaping (HistoryProcess.Answer) -> Void
     ) throws(ControlError) {
         try ask(.forget(app: app, user: user), for: asking) { [unowned self] answer in
+            ranks = KnownRanks()
             if case .success = answer { planning.review() }
             onDone(answer)
         }
     }
 
-    /// - Parameter call: made only if the user may ask, because a plan's looks at every app.
-    private func ask(
-        _ call: @autoclosure () -> HistoryCall, for user: UInt32,
-        then onDone: @escaping (HistoryProcess.Answer) -> Void
-    ) throws(ControlError) {
-        let count = queryCounts[user, default: 0]
-        guard count < Self.queriesPerUser else {
+    private func admit(_ user: UInt32) throws(ControlError) {
+        guard queryCounts[user, default: 0] < Self.queriesPerUser else {
             throw .limitExceeded(
                 what: "calls of one user for the history", limit: Self.queriesPerUser)
         }
-        queryCounts[user] = count + 1
+    }
+
+    private func ask(
+        _ call: HistoryCall, for user: UInt32,
+        then onDone: @escaping (HistoryProcess.Answer) -> Void
+    ) throws(ControlError) {
+        try admit(user)
+        queryCounts[user, default: 0] += 1
         // What has just happened belongs to the answer.
         write()
-        process.ask(call()) { [unowned self] answer in
+        process.ask(call) { [unowned self] answer in
             let rest = queryCounts[user, default: 1] - 1
             queryCounts[user] = rest > 0 ? rest : nil
             onDone(answer)

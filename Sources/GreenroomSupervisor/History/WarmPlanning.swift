@@ -86,6 +86,8 @@ final class WarmPlanning {
     /// The budget of all paused instances together.
     var wholeByteBudget: UInt64 { core.lifecycle.policy.prewarmByteBudget }
 
+    var now: Instant { core.now }
+
     /// What a plan is made from now.
     var request: PlanRequest {
         let apps = core.lifecycle.plannable

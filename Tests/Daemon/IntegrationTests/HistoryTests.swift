@@ -83,7 +83,8 @@ import Varlink
     @Test func `what is launched is kept warm, by the next daemon as well`() throws {
         let daemon = try Self.planned()
         let client = try daemon.client()
-        #expect(try client.explain(Self.app).reasons.map(\.code) == ["not_planned"])
+        let reason = try #require(try client.explain(Self.app).reasons.first)
+        #expect(reason.code == "not_planned" && reason.text.hasPrefix("no launch by its user"))
         let (first, _, _) = try client.run(Self.app)
         #expect(first.kind == .cold)
         // The launch is written, and the plan follows.
@@ -141,6 +142,31 @@ import Varlink
             try client.call(.plan(app: "no.such"))
         }
         guard case .noSuchApp? = error else { throw TestError("\(String(describing: error))") }
+    }
+
+    @Test func `who asks for a rank again gets it without another process`() throws {
+        let daemon = try Self.planned()
+        let client = try daemon.client()
+        _ = try client.run(Self.app)
+        _ = try Self.history(client)
+        try daemon.awaitPaused(Self.app)
+        func helpers() -> [Int32] {
+            Processes.mentioning(Self.file(daemon)).filter {
+                Processes.description(of: $0).contains("greenroom-history")
+            }
+        }
+        func awaitNone() throws {
+            try Processes.wait("greenroom-history does not end") { helpers().isEmpty }
+        }
+        try awaitNone()
+        let rank = try #require(try client.explain(Self.app).rank)
+        #expect(!helpers().isEmpty)
+        try awaitNone()
+        #expect(try client.explain(Self.app).rank == rank)
+        #expect(helpers().isEmpty)
+        // A launch changes the rank.
+        _ = try client.run(Self.app)
+        #expect(try client.explain(Self.app).rank != rank)
     }
 
     @Test func `a plan does not tell a user what others keep paused`() throws {
