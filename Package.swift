@@ -245,7 +245,7 @@ let package = Package(
             dependencies: [
                 "CTestSupport", "DaemonTestSupport", "DesktopEntry", "GreenroomControl",
                 "GreenroomLinux", "TestSupport", "Varlink", "VarlinkTestSupport",
-                "greenroom-foreground",
+                "greenroom-bus", "greenroom-foreground",
             ] + daemon, path: "Tests/Daemon/IntegrationTests"),
         .testTarget(
             name: "RecoveryTests",

@@ -38,11 +38,13 @@ enum gr_message_type {
                     // gr_anew_reason
     GR_PONG = 3,    // cookie of the ping
     GR_ERROR = 4,   // status: errno; cookie of the message at fault
+    GR_WANTS_NAME = 5, // one string: a name on the session's message bus that it is about to own
     // From the daemon to the process.
     GR_GO = 16,
     GR_PING = 17,
     GR_QUIT = 18,
     GR_INHERIT = 19, // before a GO: a struct gr_inherited in place of strings
+    GR_NAME_IS_WATCHED = 20, // answers WANTS_NAME: the process may have the name
 };
 
 enum gr_pause_reason {

@@ -1,6 +1,7 @@
 /// The other ways to a display or to a message bus, each of which ends a prewarm.
 
 #include "connections.h"
+#include "names.h"
 #include "withhold.h"
 
 #include <dlfcn.h>
@@ -13,13 +14,11 @@ static bool contains(const void *bytes, size_t size, const char *text, size_t le
 #define CONTAINS(text) contains(bytes, size, text, sizeof(text) - 1)
 
 /// Messages to a bus are sent with send(2) and sendmsg(2) by libdbus, GLib, sd-bus and what is built
-/// on them. Whoever owns a name is found by others, who then wait for a window that is not shown; and
-/// a program that finds its name taken tells its owner to come forward. So it ends before it asks. A
-/// name is not needed for an icon in a panel or for a notification, which would be seen at once. The
-/// name of a call is a string with its length before it and a NUL behind it.
+/// on them. For names see names.c. A name is not needed for an icon in a panel or for a notification,
+/// which would be seen at once. The name of a call is a string with its length before it and a NUL
+/// behind it.
 static void check_bytes(const void *bytes, size_t size) {
     if (!bytes) return;
-    if (CONTAINS("RequestName")) withhold_fail(WITHHOLD_OWNS_NAME);
     if (CONTAINS("\x1a\0\0\0RegisterStatusNotifierItem") || CONTAINS("\xf\0\0\0AddNotification")
         || (CONTAINS("\6\0\0\0Notify\0") && CONTAINS("org.freedesktop.Notifications")))
         withhold_fail(WITHHOLD_IS_NOTICED);
@@ -40,15 +39,20 @@ EXPORT int connect(int descriptor, const struct sockaddr *address, socklen_t siz
 
 EXPORT ssize_t send(int descriptor, const void *bytes, size_t size, int flags) {
     REAL(send);
-    if (withhold_is_on()) check_bytes(bytes, size);
+    if (withhold_is_on()) {
+        check_bytes(bytes, size);
+        names_check(descriptor, &(struct iovec){(void *)bytes, size}, 1);
+    }
     return real(descriptor, bytes, size, flags);
 }
 
 EXPORT ssize_t sendmsg(int descriptor, const struct msghdr *message, int flags) {
     REAL(sendmsg);
-    if (message && withhold_is_on())
+    if (message && withhold_is_on()) {
         for (size_t i = 0; i < message->msg_iovlen; i++)
             check_bytes(message->msg_iov[i].iov_base, message->msg_iov[i].iov_len);
+        names_check(descriptor, message->msg_iov, message->msg_iovlen);
+    }
     return real(descriptor, message, flags);
 }
 

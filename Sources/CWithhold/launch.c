@@ -4,6 +4,7 @@
 #include "../CPrewarm/pause.h"
 #include "../CPrewarm/system.h"
 #include "connections.h"
+#include "names.h"
 #include "withhold.h"
 
 #include <pthread.h>
@@ -76,7 +77,7 @@ static void *wait_for_launch(void *nothing) {
             has_server = true;
         }
         await_rest();
-    } while (!windows_are_held() || (windows_need_server() && !has_server));
+    } while (!windows_are_held() || (windows_need_server() && !has_server) || !names_close());
     connections_check();
     struct launch launch = pause_until_launch(GR_PAUSED_BY_CALL, withhold_argument_count());
     // A daemon of an earlier version does not know that the program has read its words already.

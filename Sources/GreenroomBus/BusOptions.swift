@@ -1,4 +1,15 @@
-/// The command line, which `greenroomctl dbus-service` writes into service files.
+/// The command line: what `greenroomctl dbus-service` writes into service files, or the daemon's
+/// order to watch names.
+public enum BusCommand: Hashable, Sendable {
+    case serve(BusOptions)
+    case watch
+
+    public init(_ arguments: [String]) throws(BusOptions.UsageError) {
+        self = arguments == ["--watch"] ? .watch : .serve(try BusOptions(arguments))
+    }
+}
+
+/// The app that is served.
 public struct BusOptions: Hashable, Sendable {
     /// The app, whose identifier is the name on the bus.
     public var app: String

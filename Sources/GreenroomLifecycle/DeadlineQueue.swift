@@ -12,6 +12,8 @@ enum DeadlineKey: Hashable, Sendable {
     case step(InstanceIdentifier)
     /// When a launch waits no longer for this prewarm.
     case claim(InstanceIdentifier)
+    /// When a held instance is thawed for a moment, or frozen again.
+    case air(InstanceIdentifier)
     /// The end of the quiet time, after which the pressure falls.
     case quiet
     /// When the machine is inspected again, or prewarming may begin.

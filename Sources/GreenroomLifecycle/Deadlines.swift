@@ -8,6 +8,7 @@ extension Lifecycle {
             case .start(let app): startDue(app)
             case .step(let id): stepDeadlineReached(id)
             case .claim(let id): claimTimedOut(id)
+            case .air(let id): airingDue(id)
             case .quiet: becameQuiet()
             case .conditions: machineChanged()
             // Every event ends with refilling.

@@ -67,6 +67,12 @@ public enum Event: Hashable, Sendable {
     /// Before its pause point the instance was about to do this, and was stopped before it took
     /// effect.
     case misfired(InstanceIdentifier, Misfire)
+    /// The instance, which is to be held at its first window, is about to own a name on a message
+    /// bus. From now on the calls of it are reported.
+    case nameWatched(InstanceIdentifier)
+    /// Somebody has called the instance by such a name: to start it or to bring it to the front, or
+    /// with a question that it answers by itself.
+    case called(InstanceIdentifier, isLaunch: Bool)
     case memoryMeasured(InstanceIdentifier, byteCount: UInt64)
     case pressureChanged(MemoryPressure)
     /// `Lifecycle.nextDeadline` is reached.
@@ -182,6 +188,8 @@ extension Lifecycle {
         case .reconciled(let id, let finding): reconciled(id, finding)
         case .becameStale(let id): becameStale(id)
         case .misfired(let id, let misfire): misfired(id, misfire)
+        case .nameWatched(let id): nameWatched(id)
+        case .called(let id, let isLaunch): called(id, isLaunch: isLaunch)
         case .memoryMeasured(let id, let byteCount): memoryMeasured(id, byteCount: byteCount)
         case .pressureChanged(let pressure): pressureChanged(pressure)
         case .deadlineReached: deadlineReached()
@@ -239,13 +247,13 @@ enum RefillEffort: Sendable {
 extension Event {
     var refillEffort: RefillEffort {
         switch self {
-        case .requested(_, .launch), .requested(_, .trigger): .none
+        case .requested(_, .launch), .requested(_, .trigger), .called: .none
         case .started, .spawned: .little
         case .requested, .policyChanged, .appInstalled, .appRemoved, .loggedIn,
             .requestAbandoned, .spawnFailed, .paused, .channelLost, .becameReady, .frozen,
             .freezeFailed, .exited,
             .emptied, .librariesLearned, .librariesRecalled, .timesRecalled, .reconciled,
-            .becameStale, .misfired, .memoryMeasured,
+            .becameStale, .misfired, .nameWatched, .memoryMeasured,
             .pressureChanged,
             .deadlineReached,
             .restored, .shutdownRequested, .connectionArrived,

@@ -22,6 +22,21 @@ import Glibc
 
     deinit { _ = unsafe sd_bus_flush_close_unref(bus) }
 
+    /// Where the bus is, for a further connection (sd_bus_get_address(3)).
+    public func address() throws(SystemdError) -> String {
+        var text: UnsafePointer<CChar>?
+        try check("sd_bus_get_address", unsafe sd_bus_get_address(bus, &text))
+        return unsafe text.map { unsafe String(cString: $0) } ?? ""
+    }
+
+    /// Whether somebody owns the name (sd_bus_get_name_creds(3)).
+    public func hasOwner(_ name: String) throws(SystemdError) -> Bool {
+        let result = unsafe sd_bus_get_name_creds(bus, name, 0, nil)
+        if result == -ENXIO { return false }
+        try check("sd_bus_get_name_creds", result)
+        return true
+    }
+
     /// Takes a name (sd_bus_request_name(3)). Returns false if another process owns it.
     public func request(_ name: String) throws(SystemdError) -> Bool {
         let result = unsafe sd_bus_request_name(bus, name, 0)
@@ -113,7 +128,7 @@ private enum SystemdClock {
 @safe public final class BusCall {
     private let message: OpaquePointer
 
-    fileprivate init(owning message: OpaquePointer) { unsafe self.message = message }
+    init(owning message: OpaquePointer) { unsafe self.message = message }
     deinit { _ = unsafe sd_bus_message_unref(message) }
 
     public var path: String { unsafe Self.text(sd_bus_message_get_path(message)) }

@@ -1,14 +1,19 @@
 import Glibc
 import GreenroomBus
 
-/// Serves one app's name on the message bus, which starts it.
+/// Serves one app's name on the message bus, which starts it; or watches names for the daemon.
 @main struct Program {
     static func main() {
         do {
-            let options = try BusOptions(Array(CommandLine.arguments.dropFirst()))
-            guard try ApplicationService(options).run() else {
-                complain("\(options.app) has not taken its name on the message bus\n")
-                exit(1)
+            switch try BusCommand(Array(CommandLine.arguments.dropFirst())) {
+            case .serve(let options):
+                guard try ApplicationService(options).run() else {
+                    complain("\(options.app) has not taken its name on the message bus\n")
+                    exit(1)
+                }
+            case .watch:
+                var watch = NameWatch(on: STDIN_FILENO)
+                try watch.run()
             }
         } catch let error as BusOptions.UsageError {
             complain("\(error.message)\n\(BusOptions.usage)")

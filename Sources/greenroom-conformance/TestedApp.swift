@@ -243,6 +243,7 @@ final class TestedApp {
         case .started(let cookie)?, .startedAnew(let cookie, _)?: "STARTED of \(cookie)"
         case .pong(let cookie)?: "PONG of \(cookie)"
         case .error(let code, let cookie)?: "ERROR \(SystemError.name(of: code)) of \(cookie)"
+        case .wantsName(let name)?: "the wish for the name \(name)"
         case .report(.acknowledged(let cookie, _))?: "the acknowledgement of \(cookie)"
         case .report(let report)?: "\(report)"
         }

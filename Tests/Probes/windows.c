@@ -13,9 +13,11 @@
 ///   says               says that it has started (the Startup Notification Protocol)
 ///   names, item, notifies, tray, forks, socket, raw, grabs, button, touch, selects, root, ends, waits
 ///                      what ends a prewarm
+///   owns NAME          owns a name on the bus of the session, and answers each call with nothing
 ///   listens            asks a bus for notifications of others, which is no hindrance
 ///   later NAME         shows a window when the first of all has appeared
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -309,8 +311,112 @@ static void grab_touch(void) {
     if (grab) grab(display, 1, root, 0, &mask, 1, &modifiers);
 }
 
+/// A client of D-Bus in its own right (D-Bus Specification). The thread answers calls.
+static size_t put_field(char *to, size_t at, int code, char type, const char *text) {
+    at = (at + 7) & ~(size_t)7;
+    char head[4] = {(char)code, 1, type, 0};
+    uint32_t length = (uint32_t)strlen(text);
+    memcpy(to + at, head, 4);
+    memcpy(to + at + 4, &length, 4);
+    memcpy(to + at + 8, text, length + 1);
+    return at + 8 + length + 1;
+}
+
+static void call_bus(int bus, const char *member, const char *name) {
+    char bytes[1024] = {'l', 1, 0, 1};
+    static uint32_t serial;
+    uint32_t size = 0, length = (uint32_t)(name ? strlen(name) : 0);
+    size_t at = 16;
+    at = put_field(bytes, at, 1, 'o', "/org/freedesktop/DBus");
+    at = put_field(bytes, at, 6, 's', "org.freedesktop.DBus");
+    at = put_field(bytes, at, 2, 's', "org.freedesktop.DBus");
+    at = put_field(bytes, at, 3, 's', member);
+    if (name) {
+        at = (at + 7) & ~(size_t)7;
+        memcpy(bytes + at, "\x8\1g\0\2su", 8);
+        at += 8;
+    }
+    size = (uint32_t)(at - 16);
+    memcpy(bytes + 12, &size, 4);
+    at = (at + 7) & ~(size_t)7;
+    size_t body = at;
+    if (name) {
+        memcpy(bytes + at, &length, 4);
+        memcpy(bytes + at + 4, name, length + 1);
+        at = (at + 4 + length + 1 + 3) & ~(size_t)3;
+        at += 4;
+    }
+    size = (uint32_t)(at - body);
+    serial++;
+    memcpy(bytes + 4, &size, 4);
+    memcpy(bytes + 8, &serial, 4);
+    if (send(bus, bytes, at, 0) != (ssize_t)at) exit(10);
+}
+
+/// Returns the serial of a call that waits for an answer, or 0 for another message. `sender` gets whom to answer.
+static uint32_t read_message(int bus, char *sender) {
+    static char bytes[1 << 16];
+    uint32_t body, fields, serial;
+    read_all(bus, bytes, 16);
+    memcpy(&body, bytes + 4, 4);
+    memcpy(&serial, bytes + 8, 4);
+    memcpy(&fields, bytes + 12, 4);
+    size_t rest = ((fields + 7) & ~(size_t)7) + body;
+    if (rest > sizeof bytes - 16) exit(10);
+    read_all(bus, bytes + 16, rest);
+    if (bytes[1] != 1) return 0;
+    /* The field of the sender: its code, and a string's signature. */
+    char *field = memmem(bytes + 16, fields, "\7\1s", 4);
+    if (!field) return 0;
+    snprintf(sender, 64, "%s", field + 8);
+    return serial;
+}
+
+static void *serve_bus(void *number) {
+    int bus = (int)(intptr_t)number;
+    for (;;) {
+        char bytes[256] = {'l', 2, 1, 1}, sender[64];
+        uint32_t serial = read_message(bus, sender);
+        if (!serial) continue;
+        size_t at = put_field(bytes, 16, 6, 's', sender);
+        at = (at + 7) & ~(size_t)7;
+        memcpy(bytes + at, "\5\1u\0", 4);
+        memcpy(bytes + at + 4, &serial, 4);
+        at += 8;
+        uint32_t size = (uint32_t)(at - 16);
+        memcpy(bytes + 8, &serial, 4);
+        memcpy(bytes + 12, &size, 4);
+        at = (at + 7) & ~(size_t)7;
+        if (send(bus, bytes, at, 0) != (ssize_t)at) exit(10);
+    }
+    return NULL;
+}
+
+static void own(const char *name) {
+    const char *path = getenv("DBUS_SESSION_BUS_ADDRESS");
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    char hello[64], user[16], answer;
+    if (!path || strncmp(path, "unix:path=", 10)) exit(10);
+    snprintf(address.sun_path, sizeof address.sun_path, "%.*s", (int)strcspn(path + 10, ",;"), path + 10);
+    int bus = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (connect(bus, (struct sockaddr *)&address, sizeof address) != 0) exit(10);
+    snprintf(user, sizeof user, "%u", getuid());
+    size_t size = (size_t)snprintf(hello, sizeof hello, "%cAUTH EXTERNAL ", 0);
+    for (char *digit = user; *digit; digit++) size += (size_t)snprintf(hello + size, 3, "%02x", *digit);
+    size += (size_t)snprintf(hello + size, 3, "\r\n");
+    if (send(bus, hello, size, 0) != (ssize_t)size) exit(10);
+    do read_all(bus, &answer, 1);
+    while (answer != '\n');
+    if (send(bus, "BEGIN\r\n", 7, 0) != 7) exit(10);
+    call_bus(bus, "Hello", NULL);
+    call_bus(bus, "RequestName", name);
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, serve_bus, (void *)(intptr_t)bus) != 0) exit(10);
+}
+
 static void act(const char *word, const char *name) {
     Window made;
+    if (!strcmp(word, "owns")) own(name);
     if (!strcmp(word, "xlib")) XMapWindow(display, window(name));
     if (!strcmp(word, "raised")) XMapRaised(display, window(name));
     if (!strcmp(word, "xcb") || !strcmp(word, "checked") || strstr(word, "request"))

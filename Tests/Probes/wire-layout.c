@@ -31,10 +31,12 @@ int main(void) {
     VALUE(GR_STARTED);
     VALUE(GR_PONG);
     VALUE(GR_ERROR);
+    VALUE(GR_WANTS_NAME);
     VALUE(GR_GO);
     VALUE(GR_PING);
     VALUE(GR_QUIT);
     VALUE(GR_INHERIT);
+    VALUE(GR_NAME_IS_WATCHED);
     printf("size inherited %zu\n", sizeof(struct gr_inherited));
     VALUE(GR_PAUSED_AT_MAIN);
     VALUE(GR_PAUSED_BY_CALL);

@@ -110,6 +110,8 @@ private struct Pause {
         case .go(let go): return (go, incoming.descriptors)
         case .ping(let cookie): channel.send(.pong(cookie: cookie))
         case .quit: exit(0)
+        // Only a program that is held at its first window asks for names.
+        case .nameIsWatched: break
         case .event(let event):
             // The daemon sends events only to an app that has been launched.
             refuse(event.cookie ?? 0, incoming.descriptors)

@@ -70,6 +70,7 @@ extension Application {
                 case .event(let event): return (event, incoming.descriptors)
                 case .ping(let cookie): channel.send(.pong(cookie: cookie))
                 case .quit: end()
+                case .nameIsWatched: break
                 case .go(let go):
                     for descriptor in incoming.descriptors { close(descriptor) }
                     channel.send(.error(errno: EPROTO, cookie: go.cookie))

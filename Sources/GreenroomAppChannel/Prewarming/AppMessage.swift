@@ -13,6 +13,9 @@ public enum AppMessage: Equatable, Sendable {
     /// The message with that cookie was refused (`EPROTO`, `ENOMEM`: the process goes on waiting),
     /// or applying it failed (any other errno: the channel closes next, and main has not run).
     case error(errno: Int32, cookie: UInt64)
+    /// The process, which is to be held at its first window, is about to own this name on the message
+    /// bus of its session, and waits for ``DaemonMessage/nameIsWatched``.
+    case wantsName(String)
     /// A report of an app that is made with an SDK.
     case report(AppReport)
 
@@ -52,7 +55,9 @@ public enum AppMessage: Equatable, Sendable {
 public enum WithholdingFailure: Int32, Sendable, CaseIterable {
     /// `EPROTONOSUPPORT`: it uses its display in a way in which its windows cannot be withheld.
     case otherDisplay = 93
-    /// `EADDRINUSE`: it was about to own a name on a message bus.
+    /// `EEXIST`: another process of it runs, and owns its name on a message bus.
+    case nameTaken = 17
+    /// `EADDRINUSE`: it was about to own a name on a message bus that nobody can watch.
     case ownsName = 98
     /// `EALREADY`: it was about to show an icon in a panel, or a notification.
     case showsNotice = 114
@@ -88,6 +93,10 @@ extension AppMessage {
             self = .report(try AppReport(AppFrame(header, in: datagram)))
             return
         }
+        if type == .wantsName {
+            self = .wantsName(try Self.name(header, in: datagram))
+            return
+        }
         var unused = header
         unused.type = 0
         unused.cookie = 0
@@ -111,12 +120,35 @@ extension AppMessage {
         case .error:
             message = .error(errno: header.status, cookie: header.cookie)
             unused.status = 0
-        case .go, .ping, .quit, .inherit: throw .unknownType(header.type)
+        case .go, .ping, .quit, .inherit, .nameIsWatched, .wantsName:
+            throw .unknownType(header.type)
         }
         guard unused == Header() else { throw .unusedFieldSet(type: header.type) }
         let extra = datagram.byteCount - WireFormat.headerByteCount
         guard extra == 0 else { throw .wrongLength(announced: 0, received: extra) }
         self = message
+    }
+
+    /// A name has at most this many bytes (D-Bus Specification, "Valid Names").
+    public static let nameLimit = 255
+
+    private static func name(_ header: Header, in datagram: RawSpan) throws(WireError) -> String {
+        let start = WireFormat.headerByteCount
+        let count = datagram.byteCount - start
+        guard header.stringByteCount == UInt32(count) else {
+            throw .wrongLength(announced: Int(header.stringByteCount), received: count)
+        }
+        guard count <= nameLimit + 1 else { throw .tooManyStringBytes(count) }
+        let expected = Header(
+            type: header.type, argumentCount: 1, stringByteCount: UInt32(count))
+        guard header == expected else { throw .unusedFieldSet(type: header.type) }
+        let bytes = (start..<datagram.byteCount).map {
+            unsafe datagram.unsafeLoad(fromByteOffset: $0, as: UInt8.self)
+        }
+        guard bytes.count > 1, bytes.last == 0, !bytes.dropLast().contains(0) else {
+            throw .malformedStrings
+        }
+        return String(decoding: bytes.dropLast(), as: UTF8.self)
     }
 
     /// A reason that this side does not know counts as a failure of the hook: the process has
@@ -156,6 +188,12 @@ extension AppMessage {
             header.type = WireFormat.MessageType.error.rawValue
             header.status = errno
             header.cookie = cookie
+        case .wantsName(let name):
+            let strings = try StringList([name])
+            header.type = WireFormat.MessageType.wantsName.rawValue
+            header.argumentCount = 1
+            header.stringByteCount = UInt32(strings.bytes.count)
+            return header.datagram(reserving: strings.bytes.count) + strings.bytes
         case .report(let report): return try report.encoded()
         }
         return header.datagram()

@@ -6,6 +6,8 @@ public enum DaemonMessage: Equatable, Sendable {
     case ping(cookie: UInt64)
     /// Exit without running main.
     case quit
+    /// The name that the process wants is watched: it may have it.
+    case nameIsWatched
     /// An event for an app that is made with an SDK.
     case event(AppEvent)
 
@@ -27,6 +29,9 @@ public enum DaemonMessage: Equatable, Sendable {
                     .datagram())
         case .quit:
             Encoded(datagram: Header(type: WireFormat.MessageType.quit.rawValue).datagram())
+        case .nameIsWatched:
+            Encoded(
+                datagram: Header(type: WireFormat.MessageType.nameIsWatched.rawValue).datagram())
         case .event(let event): Encoded(datagram: try event.encoded())
         }
     }

@@ -25,7 +25,9 @@ extension DaemonMessage {
             return
         case .ping: self = .ping(cookie: header.cookie)
         case .quit: self = .quit
-        case .paused, .started, .pong, .error, .inherit: throw .unknownType(header.type)
+        case .nameIsWatched: self = .nameIsWatched
+        case .paused, .started, .pong, .error, .inherit, .wantsName:
+            throw .unknownType(header.type)
         }
         var unused = header
         unused.type = 0

@@ -48,10 +48,12 @@ public enum WireFormat {
         case started = 2
         case pong = 3
         case error = 4
+        case wantsName = 5
         case go = 16
         case ping = 17
         case quit = 18
         case inherit = 19
+        case nameIsWatched = 20
     }
 
     /// A flag of GO: the strings are in the descriptor with the role `-3`.

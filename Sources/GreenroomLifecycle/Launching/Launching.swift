@@ -146,7 +146,7 @@ extension Lifecycle {
         }
     }
 
-    private mutating func tellToGo(_ id: InstanceIdentifier, _ pending: PendingLaunch) {
+    mutating func tellToGo(_ id: InstanceIdentifier, _ pending: PendingLaunch) {
         var pending = pending
         pending.goAttempts += 1
         update(id) {

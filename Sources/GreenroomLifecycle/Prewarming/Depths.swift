@@ -7,7 +7,7 @@
 //   the same in a second environment, or in the app's own
 //                             → the app pauses before main
 //   any of this on the way to the app's first window; or the program cannot be held there, because
-//   it owns a name on a bus, shows something in another way, or cannot be frozen; or it ends while
+//   it owns a name on a bus that nobody can watch (`HeldNames`), shows something in another way, or cannot be frozen; or it ends while
 //   it is held, or does not start when it is launched
 //                             → the same, but the app still goes as far as `libraries`
 //   `anewLimit` launches in a row were started anew, or launches are done no sooner
@@ -53,7 +53,7 @@ public enum DepthFault: UInt8, CaseIterable, Sendable {
     case startsThreads = 6
     /// Launches were done no sooner than from main, or than without the learned imports.
     case savesNothing = 7
-    /// It was about to own a name on a message bus.
+    /// It was about to own a name on a message bus that nobody can watch.
     case ownsName = 8
     /// It uses its display in a way in which its windows cannot be withheld.
     case otherDisplay = 9
@@ -65,6 +65,8 @@ public enum DepthFault: UInt8, CaseIterable, Sendable {
     case endedHeld = 12
     /// It was held and launched, and did not show its window in time.
     case noWindow = 13
+    /// Another process of it runs, and owns its name on a message bus.
+    case nameTaken = 14
 }
 
 /// Why a paused process executed the launch's words instead of going on. Raw values are kept in the

@@ -86,6 +86,7 @@ extension Lifecycle {
                 return misfiredBeyondMain(record, .startsPrograms, program)
             case .changesProcess: return misfiredBeyondMain(record, .changesProcess, nil)
             case .ownsName: return misfiredBeyondMain(record, .ownsName, nil)
+            case .nameTaken: return misfiredBeyondMain(record, .nameTaken, nil)
             case .otherDisplay: return misfiredBeyondMain(record, .otherDisplay, nil)
             case .showsNotice: return misfiredBeyondMain(record, .showsNotice, nil)
             case .secureExecution: break

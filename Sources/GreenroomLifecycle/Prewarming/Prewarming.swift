@@ -83,6 +83,7 @@ extension Lifecycle {
             update(id) { $0.otherThreads = .frozen }
             effects.append(.freezePaused(id))
         }
+        if stayed, self[id].isCalled { return launchCalled(id) }
         // A client waits for the latest environment.
         let isLatest = self[id].record.environmentKey == self[app].poolKey
         let waiters = isLatest ? self[app].prewarmWaiters : []
@@ -95,9 +96,16 @@ extension Lifecycle {
 
     /// The freezer has stopped the threads of a paused instance, or could not.
     mutating func threadsWereFrozen(_ id: InstanceIdentifier, _ areFrozen: Bool) {
-        guard let record = table[id]?.record, record.otherThreads == .frozen else { return }
+        guard let instance = table[id], instance.record.otherThreads == .frozen,
+            !instance.isAiring
+        else { return }
+        let record = instance.record
         if !areFrozen { update(id) { $0.otherThreads = .running } }
-        report(.pausedWithThreads(id, record.app, areFrozen: areFrozen))
+        if !areFrozen || !instance.wasFrozen {
+            report(.pausedWithThreads(id, record.app, areFrozen: areFrozen))
+        }
+        self[id].wasFrozen = areFrozen
+        if areFrozen, record.depth == .window { wasFrozenHeld(id) }
         // A program in its main loop goes on to work, and nobody would see why.
         guard !areFrozen, record.depth == .window else { return }
         if record.generation == self[record.app].description?.generation {

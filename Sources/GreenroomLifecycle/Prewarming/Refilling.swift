@@ -190,6 +190,7 @@ extension Lifecycle {
         let key = self[app].poolKey!
         let depth = depth(of: app, key)
         let deadline = now.advanced(by: policy.pauseDeadline)
+        if depth == .window { endNameHolders(of: app) }
         let id = create(app, key: key, state: .prewarming, deadline: deadline) {
             $0.byteCount = byteCount
             $0.depth = depth

@@ -48,6 +48,11 @@ extension Lifecycle {
     /// number, from boot, from login, while the plan has the app, or once a client has asked for
     /// them.
     func keptCount(of identifier: AppIdentifier) -> Int {
+        let wanted = wantedCount(of: identifier)
+        return wanted > 1 && holdsName(identifier) ? 1 : wanted
+    }
+
+    private func wantedCount(of identifier: AppIdentifier) -> Int {
         guard let app = directory[identifier], let description = app.description,
             app.isEligible
         else { return 0 }

@@ -92,6 +92,13 @@ struct Instance: Hashable, Sendable {
     /// supervisor counted have lower numbers.
     var firstBackgroundTask = UInt64.max
 
+    /// Somebody has called it by its name on the bus, and waits until it can be launched.
+    var isCalled = false
+    /// It is held, and thawed for a moment.
+    var isAiring = false
+    /// It was frozen at its pause before.
+    var wasFrozen = false
+
     var isUndecided: Bool { record.isUndecided }
 }
 

@@ -57,6 +57,9 @@ public struct InstanceRecord: Hashable, Sendable {
     public var depth = PrewarmDepth.main
     /// Set if its launch was started anew.
     public var anewReason: AnewReason?
+    /// It has wanted a name on the session's message bus, which is watched while it is held
+    /// (`HeldNames`).
+    public var wantsName = false
 
     public init(
         instance: InstanceIdentifier, app: AppIdentifier, generation: UInt64,
@@ -99,10 +102,12 @@ public enum Misfire: Hashable, Sendable {
     /// The app's own program loads no preload library (AT_SECURE in getauxval(3)), so it would run
     /// instead of pausing.
     case secureExecution
-    /// An instance that was to be held at its first window was about to own a name on a bus, uses
-    /// its display in a way in which its windows cannot be withheld, or was about to show an icon
-    /// in a panel or a notification.
+    /// An instance that was to be held at its first window was about to own a name on a bus that
+    /// nobody can watch, or that another process of the program owns; uses its display in a way in
+    /// which its windows cannot be withheld; or was about to show an icon in a panel or a
+    /// notification.
     case ownsName
+    case nameTaken
     case otherDisplay
     case showsNotice
 
@@ -118,7 +123,7 @@ public enum Misfire: Hashable, Sendable {
         case .startsPrograms: .startsPrograms
         case .changesProcess: .changesProcess
         case .secureExecution: .secureExecution
-        case .ownsName, .otherDisplay, .showsNotice: nil
+        case .ownsName, .nameTaken, .otherDisplay, .showsNotice: nil
         }
     }
 }

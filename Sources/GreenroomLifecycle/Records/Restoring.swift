@@ -62,6 +62,8 @@ extension Lifecycle {
                 if record.otherThreads == .frozen { effects.append(.thaw(id)) }
             case .launching, .inactive, .active, .background: effects.append(.thaw(id))
             case .terminating: endAgain(record)
+            case .prewarming where record.wantsName, .prewarmed where record.wantsName:
+                end(id, .stale, gently: false)
             case .prewarmed where record.otherThreads == .frozen:
                 effects.append(.freezePaused(id))
             case .prewarming, .prewarmed, .notRunning: break

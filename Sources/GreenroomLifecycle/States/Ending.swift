@@ -213,6 +213,7 @@ extension Lifecycle {
         report(.exited(record))
         effects.append(.release(id, record.app))
         ended.append(id, of: user(of: record.app))
+        nameMayBeFree(record)
         supervise(record)
         availabilityChanged(of: record.app, because: record.endReason)
         forgetOldEnds()

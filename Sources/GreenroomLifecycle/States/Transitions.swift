@@ -137,6 +137,7 @@ extension Lifecycle {
         removeFromIndices(old)
         reviewSocket(of: old.app)
         self[id].isAwaitingConnections = false
+        if old.state == .prewarmed { endAiring(id) }
         update(id) { [now] in
             $0.state = state
             $0.since = now

@@ -21,6 +21,7 @@ final class ChannelEvents {
     private let reporter: Reporter
     private let readiness: ReadinessListener?
     private let inspector: PausedInspector
+    private let watches: BusWatches
     /// Paused instances of a former supervisor that have not been asked yet whether they are still
     /// paused.
     var unasked: [InstanceIdentifier] = []
@@ -38,7 +39,8 @@ final class ChannelEvents {
         core: Core, catalog: AppCatalog, instances: InstanceTable, spawner: CurrentSpawner,
         contexts: LaunchContexts, launcher: Launcher, ends: MemoryEnds,
         deliveries: MetricDeliveries, reports: ApplicationReports,
-        readiness: ReadinessListener?, inspector: PausedInspector, reporter: Reporter
+        readiness: ReadinessListener?, inspector: PausedInspector, watches: BusWatches,
+        reporter: Reporter
     ) {
         self.core = core
         self.catalog = catalog
@@ -52,6 +54,7 @@ final class ChannelEvents {
         self.reporter = reporter
         self.readiness = readiness
         self.inspector = inspector
+        self.watches = watches
     }
 
     /// Watches the app channel until the app has started.
@@ -118,7 +121,7 @@ final class ChannelEvents {
     private static func isTakenOnceRecorded(_ message: AppMessage) -> Bool {
         switch message {
         case .started, .startedAnew, .report: true
-        case .paused, .pong, .error: false
+        case .paused, .pong, .error, .wantsName: false
         }
     }
 
@@ -140,6 +143,11 @@ final class ChannelEvents {
             }
         case .pong(let cookie):
             if instance.takePong(cookie) { isStillPaused(instance) }
+        case .wantsName(let name):
+            guard core.lifecycle.instance(instance.identifier)?.state == .prewarming,
+                depth(of: instance) == .window
+            else { return lost(instance) }
+            watches.watch(name, for: instance.identifier)
         case .started: started(instance, anew: nil)
         case .startedAnew(_, let reason):
             started(instance, anew: GreenroomLifecycle.AnewReason(reason))
@@ -274,6 +282,7 @@ final class ChannelEvents {
         core.handle(.started(instance.identifier, anew: reason))
         launcher.awaitReadiness(of: instance)
         inspector.forget(instance.identifier)
+        watches.end(instance.identifier)
         // An SDK app keeps its channel for the life-cycle events; the shim has closed its end.
         if catalog[instance.app]?.kind != .applicationKit {
             instance.closeChannel()

@@ -43,6 +43,6 @@ struct ConversationRooms {
             contexts: launching.contexts, launcher: launching.launcher,
             ends: memory.reclaimer.ends, deliveries: measuring.deliveries,
             reports: reports, readiness: launching.readiness, inspector: launching.inspector,
-            reporter: shared.reporter)
+            watches: launching.watches, reporter: shared.reporter)
     }
 }

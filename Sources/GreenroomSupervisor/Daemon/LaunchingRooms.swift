@@ -17,6 +17,7 @@ struct LaunchingRooms {
     let contexts: LaunchContexts
     let launcher: Launcher
     let launches: ReasonedLaunches
+    let watches: BusWatches
 
     init(_ shared: SharedRooms, _ measuring: MeasuringRooms, _ prepared: borrowing Prepared) throws
     {
@@ -64,6 +65,10 @@ struct LaunchingRooms {
             contexts: contexts, orders: orders, appLaunches: appLaunches, handover: handover,
             inspector: inspector, sockets: sockets, readiness: readiness,
             reporter: shared.reporter)
+        watches = BusWatches(
+            core: core, catalog: catalog, instances: instances, orders: orders,
+            spawner: shared.spawner, log: shared.log,
+            disposer: prepared.disposal.disposer, program: options.busPath)
         launches = ReasonedLaunches(
             core: core, catalog: catalog, contexts: contexts, requests: shared.requests)
     }

@@ -23,6 +23,8 @@ public struct Options: Sendable, Equatable {
     public var spawnerPath: String
     /// The program that keeps the history; it lies beside greenroomd.
     public var historyPath: String
+    /// The program that watches names on a message bus; it lies there, too.
+    public var busPath: String
     public var shimPath: String
     /// The folder of the files that run in interpreters.
     public var runtimesPath: String
@@ -87,6 +89,7 @@ public struct Options: Sendable, Equatable {
             isConfigurationRequired: false,
             spawnerPath: directory + "/greenroom-spawner",
             historyPath: directory + "/greenroom-history",
+            busPath: directory + "/greenroom-bus",
             shimPath: directory + "/libgreenroom-prewarm.so",
             runtimesPath: directory + "/runtimes")
         if let end = options.read(arguments) { return end }
@@ -176,6 +179,7 @@ public struct Options: Sendable, Equatable {
         options.configurationFile = resolve(configurationFile)
         options.spawnerPath = resolve(spawnerPath)
         options.historyPath = resolve(historyPath)
+        options.busPath = resolve(busPath)
         options.shimPath = resolve(shimPath)
         options.runtimesPath = resolve(runtimesPath)
         options.machineRoot = resolve(machineRoot)

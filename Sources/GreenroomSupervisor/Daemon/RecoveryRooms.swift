@@ -21,7 +21,8 @@ struct RecoveryRooms {
         let ends = InstanceEnds(
             core: core, channels: channels, memoryEnds: memory.reclaimer.ends)
         let ownProcesses = OwnProcesses(
-            temporaryFolders: shared.temporaryFolders, learning: learning)
+            temporaryFolders: shared.temporaryFolders, learning: learning,
+            watches: launching.watches)
         let events = SpawnerEvents(
             core: core, spawner: spawner, freezer: memory.freezer, launcher: launcher,
             channels: channels, arrivals: arrivals, ends: ends, ownProcesses: ownProcesses,

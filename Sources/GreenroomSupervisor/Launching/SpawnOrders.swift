@@ -150,6 +150,22 @@ final class SpawnOrders {
         return specification
     }
 
+    /// The order for a process that watches the names of an instance on the bus of its environment.
+    /// It ends when nobody has the other end of the socket any more.
+    func watch(
+        _ number: SpawnNumber, _ app: InstalledApp, _ key: EnvironmentKey, program: String,
+        socket: FileDescriptor
+    ) throws(Failure) -> SpawnSpecification {
+        let environment = try environment(of: app, key)
+        var specification = try specification(
+            number, app, StringBlock([program, "--watch"]), StringBlock(environment),
+            takesOutput: true)
+        specification.path = program
+        specification.descriptors = [.init(socket, at: 0)]
+        specification.oomScoreAdjustment = Instance.oomScoreAdjustment(for: .prewarmed)
+        return specification
+    }
+
     /// The environment of a process that nobody has launched.
     private func environment(
         of app: InstalledApp, _ key: EnvironmentKey

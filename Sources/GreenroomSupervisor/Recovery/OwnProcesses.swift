@@ -6,11 +6,13 @@ internal import Systemd
 struct OwnProcesses {
     let temporaryFolders: TemporaryFolders
     let learning: ImportLearning
+    let watches: BusWatches
 
     /// - Returns: false if the message is about none of them.
     func received(_ message: SpawnerMessage) -> Bool {
         switch message.subject {
         case .cleaning(let number): temporaryFolders.received(message, about: number)
+        case .watch(let instance): watches.received(message, about: instance)
         case .inspection(let number): learning.received(message, about: .inspection(number))
         case .instance, nil: return false
         }

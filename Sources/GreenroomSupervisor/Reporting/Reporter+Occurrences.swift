@@ -241,7 +241,7 @@ extension Reporter {
             case .secureExecution:
                 "\(app) loads no preload library (AT_SECURE, getauxval(3)) and would run at each prewarm, "
                     + "which was stopped"
-            case .ownsName, .otherDisplay, .showsNotice:
+            case .ownsName, .nameTaken, .otherDisplay, .showsNotice:
                 "\(app) cannot be held at its first window"
             }
         log.line(

@@ -8,10 +8,11 @@ enum RecordCoding {
     static let capacity = 512
     /// The version of an instance's record as written below. Older versions are read from
     /// `oldestVersion` on.
-    static let version: UInt8 = 7
+    static let version: UInt8 = 8
     /// Version 2 has no background time; version 3 does not say whether the control socket is kept
     /// from the instance; version 4 does not say what its other threads do; version 5 has no depth;
-    /// version 6 does not say whom shells have shown it to.
+    /// version 6 does not say whom shells have shown it to; version 7 does not know of names on a
+    /// bus.
     static let oldestVersion: UInt8 = 2
     /// The version of an app's record. Version 1 has no supervision, version 2 no sessions, version
     /// 3 has its crashes in full, version 4 has no misfire, version 5 no depth.
@@ -52,6 +53,7 @@ extension InstanceRecord {
         writer.put(depth.rawValue)
         writer.put(optional: anewReason?.rawValue)
         writer.put(optional: shellUser.map(UInt64.init))
+        writer.put((wantsName ? 1 : 0) as UInt8)
     }
 
     init?(from reader: inout RecordReader) {
@@ -110,6 +112,7 @@ extension InstanceRecord {
         if version > 6 {
             shellUser = reader.optional { $0.word().map { UInt32(truncatingIfNeeded: $0) } }
         }
+        if version > 7 { wantsName = reader.byte().map { $0 != 0 } ?? false }
         guard !reader.failed else { return nil }
     }
 }

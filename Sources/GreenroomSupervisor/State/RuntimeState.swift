@@ -74,7 +74,7 @@ internal import Synchronization
         digest = KeyedDigest(secret: secret)
         let counted = unsafe mapping.load(fromByteOffset: 8, as: UInt64.self)
         // A greater number is damage, and to count on from it would meet other numbers.
-        if counted >= SpawnNumber.firstCleaning {
+        if counted >= SpawnNumber.firstWatch {
             contents.damagedCount += 1
             unsafe mapping.storeBytes(of: 0, toByteOffset: 8, as: UInt64.self)
         } else {
@@ -87,7 +87,7 @@ internal import Synchronization
             }
             var reader = unsafe RecordReader(bytes)
             guard let record = InstanceRecord(from: &reader),
-                1..<SpawnNumber.firstCleaning ~= record.instance.rawValue,
+                1..<SpawnNumber.firstWatch ~= record.instance.rawValue,
                 instanceSlots[record.instance] == nil
             else {
                 contents.damagedCount += 1

@@ -45,6 +45,7 @@ extension Misfire {
     init(_ failure: WithholdingFailure) {
         switch failure {
         case .otherDisplay: self = .otherDisplay
+        case .nameTaken: self = .nameTaken
         case .ownsName: self = .ownsName
         case .showsNotice: self = .showsNotice
         }
@@ -69,6 +70,7 @@ extension DepthFault {
         case .showsNotice: "depth_shows_notice"
         case .endedHeld: "depth_ended_held"
         case .noWindow: "depth_no_window"
+        case .nameTaken: "depth_name_taken"
         }
     }
 
@@ -90,7 +92,8 @@ extension DepthFault {
         case .startsAnew, .changesProcess, .startsThreads, .savesNothing:
             "it could not be held at its first window"
         case .ownsName:
-            "it takes a name on a message bus before it has a window, by which others would reach it"
+            "it takes a name on a message bus before it has a window, by which others would reach it, "
+                + "and nobody can watch that name"
         case .otherDisplay:
             "it shows something without libX11, libxcb and libwayland or other than as a window, or "
                 + "takes the keyboard, the pointer or a selection, which cannot be withheld"
@@ -98,6 +101,7 @@ extension DepthFault {
         case .showsNotice: "it shows an icon in a panel or a notification before it is launched"
         case .endedHeld: "it ended while its window was held"
         case .noWindow: "its window did not appear in the time that a launch has to begin"
+        case .nameTaken: "it runs already, and owns its name on the message bus"
         }
     }
 
@@ -111,7 +115,7 @@ extension DepthFault {
         case .changesProcess: "its interpreter changes its process when it boots"
         case .startsThreads: "its interpreter starts threads when it boots"
         case .savesNothing: "its launches were done no sooner"
-        case .ownsName, .otherDisplay, .notFrozen, .showsNotice, .endedHeld, .noWindow:
+        case .ownsName, .otherDisplay, .notFrozen, .showsNotice, .endedHeld, .noWindow, .nameTaken:
             wordsOfWindow
         }
     }
@@ -129,7 +133,7 @@ extension DepthFault {
         case .startsThreads: "a library that it opens after main starts threads when it is opened"
         case .savesNothing:
             "its launches were done no sooner with the libraries open that it opens after main"
-        case .ownsName, .otherDisplay, .notFrozen, .showsNotice, .endedHeld, .noWindow:
+        case .ownsName, .otherDisplay, .notFrozen, .showsNotice, .endedHeld, .noWindow, .nameTaken:
             wordsOfWindow
         }
     }

@@ -55,6 +55,8 @@ import GreenroomLinux
             switch message {
             case .ping(let cookie): send(.pong(cookie: cookie))
             case .quit: return
+            // Only for a program that is held at its first window.
+            case .nameIsWatched: break
             case .go(let go):
                 send(.started(cookie: go.cookie))
                 if let launch { begin(launch) }

@@ -136,6 +136,7 @@ struct Simulation: Sendable {
             perform(effect)
         }
         try checker.checkStates(event, core, world)
+        try checker.checkNames(after: event)
         try checker.checkStep(event, nextDeadline: core.nextDeadline, at: now)
         for group in ["seat0", "seat1"] {
             for id in core.foreground(of: group) { try checker.checkHolder(id, of: group) }

@@ -11,6 +11,8 @@ public struct Tally: Sendable {
     public internal(set) var windowPrewarms = 0
     /// Launches that were measured to tell what a depth saves.
     public internal(set) var timings = 0
+    /// Held programs that were launched because somebody called them by a name on a bus.
+    public internal(set) var calledLaunches = 0
     public private(set) var coldReasons: [ColdReason: Int] = [:]
     public private(set) var exits: [ExitReason: Int] = [:]
     public internal(set) var restarts = 0
@@ -41,6 +43,7 @@ public struct Tally: Sendable {
         libraryPrewarms += other.libraryPrewarms
         windowPrewarms += other.windowPrewarms
         timings += other.timings
+        calledLaunches += other.calledLaunches
         restarts += other.restarts
         appRestarts += other.appRestarts
         failures += other.failures

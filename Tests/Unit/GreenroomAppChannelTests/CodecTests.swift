@@ -9,6 +9,7 @@ import Testing
         .started(cookie: 0), .started(cookie: .max), .pong(cookie: 5),
         .startedAnew(cookie: 3, .options), .startedAnew(cookie: .max, .failed),
         .error(errno: 71, cookie: 9), .error(errno: -1, cookie: 0),
+        .wantsName("org.example.Named"), .wantsName(String(repeating: "a", count: 255)),
     ]
 
     static func launches() throws -> [GoMessage] {

@@ -36,6 +36,121 @@ import Testing
         #expect(stage.core.instance(second)?.depth == .main)
     }
 
+    /// A held instance whose name is watched.
+    private func named(_ change: (inout AppDescription) -> Void = { _ in }) -> Stage {
+        var stage = Stage(
+            .prewarmed {
+                $0.depth = .window
+                change(&$0)
+            })
+        stage.send(.nameWatched(first))
+        stage.send(.paused(first, byteCount: 1, hasOtherThreads: true))
+        stage.send(.frozen(first))
+        return stage
+    }
+
+    @Test func `is launched by a call of its name, as if a client had launched it`() throws {
+        var stage = named()
+        stage.send(.called(first, isLaunch: true))
+        let thaw = try #require(stage.effects.firstIndex(of: .thaw(first)))
+        let go = stage.effects.firstIndex {
+            if case .go(first, .automatic, _) = $0 { true } else { false }
+        }
+        #expect(try thaw < #require(go))
+        stage.send(.started(first))
+        #expect(stage.core.instance(first)?.launchKind == .prewarmed)
+        // What is called now, the program sees itself.
+        stage.send(.called(first, isLaunch: true))
+        #expect(!stage.effects.contains(.thaw(first)))
+    }
+
+    @Test func `that was called on its way is launched as soon as it is there`() {
+        var stage = Stage(.prewarmed { $0.depth = .window })
+        stage.send(.nameWatched(first))
+        stage.send(.called(first, isLaunch: true))
+        #expect(stage.core.instance(first)?.state == .prewarming)
+        stage.send(.paused(first, byteCount: 1, hasOtherThreads: true))
+        #expect(stage.core.instance(first)?.phase == .toldToGo)
+    }
+
+    @Test func `answers a question in the moment for which it is thawed`() {
+        var stage = named()
+        stage.send(.called(first, isLaunch: false))
+        #expect(stage.has(.thaw(first)))
+        stage.send(.called(first, isLaunch: false))
+        #expect(!stage.has(.thaw(first)))
+        let effects = stage.wait(.milliseconds(200))
+        #expect(effects.contains(.freezePaused(first)))
+        #expect(stage.core.instance(first)?.state == .prewarmed)
+    }
+
+    @Test func `without a name is not launched by a call`() {
+        var stage = held()
+        stage.send(.frozen(first))
+        stage.send(.called(first, isLaunch: true))
+        #expect(stage.core.instance(first)?.state == .prewarmed)
+    }
+
+    @Test func `ends with the watch of its name, and waits before the next`() {
+        var stage = named()
+        stage.send(.becameStale(first))
+        #expect(stage.core.instance(first)?.state == .terminating)
+        #expect(stage.core.demotion(of: Stage.app) == nil)
+        #expect(stage.core.instance(second) == nil)
+    }
+
+    /// Nobody has watched in the meantime.
+    @Test func `ends with the supervisor, if it has a name`() throws {
+        let stage = named()
+        var core = Lifecycle(
+            restoring: Array(stage.saved.values), apps: Array(stage.savedApps.values),
+            nextInstance: InstanceIdentifier(2), policy: Policy(), seed: 1, at: stage.now)
+        _ = core.handle(
+            .appInstalled(try #require(stage.core.description(of: Stage.app))), at: stage.now)
+        let effects = core.handle(.restored, at: stage.now)
+        #expect(effects.contains(.kill(first)))
+        #expect(core.instance(first)?.state == .terminating)
+    }
+
+    @Test func `is the only one of an app that owns a name`() {
+        let stage = named { $0.prewarmCount = 3 }
+        let named = stage.core.instances(of: Stage.app).filter {
+            $0.state.isPrewarm && $0.wantsName
+        }
+        #expect(named.count <= 1)
+    }
+
+    @Test func `is prepared again when an instance that has the name has ended`() throws {
+        var stage = Stage(
+            .prewarmed {
+                $0.depth = .window
+                $0.isSingleInstance = false
+            })
+        stage.send(.misfired(first, .nameTaken))
+        #expect(stage.core.demotion(of: Stage.app)?.fault == .nameTaken)
+        stage.die(first, .signaled(9, coreDumped: false))
+        stage.send(.paused(second, byteCount: 1))
+        stage.launch()
+        stage.send(.started(second))
+        stage.die(second, .exited(0))
+        #expect(stage.core.demotion(of: Stage.app) == nil)
+        #expect(
+            stage.core.instances(of: Stage.app).contains {
+                $0.state == .prewarming && $0.depth == .window
+            })
+    }
+
+    @Test func `is aired once a minute, and no other app is`() {
+        var stage = named()
+        #expect(!stage.wait(.seconds(40)).contains(.thaw(first)))
+        #expect(stage.wait(.seconds(40)).contains(.thaw(first)))
+        #expect(stage.wait(.milliseconds(200)).contains(.freezePaused(first)))
+        stage.send(.frozen(first))
+        stage.launch()
+        stage.send(.started(first))
+        #expect(!stage.wait(.seconds(200)).contains(.freezePaused(first)))
+    }
+
     @Test(arguments: [Misfire.ownsName, .otherDisplay, .showsNotice, .startsPrograms(nil)])
     func `is not prepared again for a program that cannot be held`(_ misfire: Misfire) throws {
         var stage = Stage(.prewarmed { $0.depth = .window })

@@ -36,6 +36,7 @@ import Testing
         #expect(campaign.tally.libraryPrewarms > 0)
         #expect(campaign.tally.windowPrewarms > 0)
         #expect(campaign.tally.timings > 0)
+        #expect(campaign.tally.calledLaunches > 0)
         #expect(campaign.tally.restarts > 0)
         #expect(campaign.tally.appRestarts > 0)
         #expect(campaign.tally.failures > 0)

@@ -5,10 +5,11 @@ import Testing
 
 /// Numbers that another program knows as a number only, and what they stand for.
 @Suite struct `A number that travels` {
-    @Test func `to the spawner tells an instance from a process that empties a folder`() {
+    @Test func `to the spawner tells an instance from other processes`() {
         let known: [(UInt64, SpawnNumber)] = [
             (1, .instance(InstanceIdentifier(1))),
-            (1 << 61 - 1, .instance(InstanceIdentifier(1 << 61 - 1))),
+            (1 << 60 - 1, .instance(InstanceIdentifier(1 << 60 - 1))),
+            (1 << 60 + 1, .watch(InstanceIdentifier(1))),
             (1 << 61, .cleaning(0)), (1 << 61 + 7, .cleaning(7)),
         ]
         for (number, subject) in known {

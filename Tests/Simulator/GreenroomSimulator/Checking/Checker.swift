@@ -54,6 +54,8 @@ struct Checker: Sendable {
     var frontsMayDiffer = false
     /// The instances that the event being handled has sent to the background.
     var displaced: Set<InstanceIdentifier> = []
+    /// Held programs that somebody has called on their way to the pause, to start them.
+    var called: Set<InstanceIdentifier> = []
     /// When each instance acknowledged willTerminate.
     var agreedAt: [InstanceIdentifier: Instant] = [:]
     /// The instances whose end this event began, and those that it sent a signal.
@@ -145,6 +147,7 @@ struct Checker: Sendable {
         owed = [:]
         launchedBy = [:]
         reports = [:]
+        called = []
         isShuttingDown = false
         isAsleep = false
         isRestoring = true

@@ -57,7 +57,7 @@ extension Checker {
         case .paused: [.pausedElsewhere, .startsThreads]
         case .deadlineReached: [.timedOut, .noWindow]
         case .misfired:
-            [.startsPrograms, .changesProcess, .ownsName, .otherDisplay, .showsNotice]
+            [.startsPrograms, .changesProcess, .ownsName, .nameTaken, .otherDisplay, .showsNotice]
         case .started: [.startsAnew]
         case .becameReady: [.savesNothing]
         case .freezeFailed: [.notFrozen]

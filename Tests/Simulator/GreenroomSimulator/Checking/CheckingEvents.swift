@@ -27,6 +27,7 @@ extension Checker {
             if case .signaled(9, _) = status { notePoolTaken(id, now) }
             noteExit(id, status, now)
         case .channelLost(let id): notePoolTaken(id, now)
+        case .called(let id, isLaunch: true): noteCall(id)
         case .shutdownRequested: isShuttingDown = true
         case .shutdownCancelled:
             isShuttingDown = false
@@ -54,7 +55,8 @@ extension Checker {
             .triggersForgiven:
             break
         case .spawned, .spawnFailed, .paused, .becameReady, .frozen, .freezeFailed,
-            .emptied, .becameStale, .misfired, .memoryMeasured, .connectionArrived,
+            .emptied, .becameStale, .misfired, .nameWatched, .called, .memoryMeasured,
+            .connectionArrived,
             .stateFound, .stateLost, .stateReported:
             break
         case .restored: isRestoring = false

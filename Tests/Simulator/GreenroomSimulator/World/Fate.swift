@@ -13,6 +13,11 @@ struct Fate: Sendable {
     /// What it does instead of pausing, if its pause misfires beyond main.
     var deepMisfire: Misfire
     var windowMisfire: Misfire
+    /// A program that is held wants a name on a bus; when somebody calls it by that, and whether to
+    /// start it; and when the watch of the name ends.
+    var wantsName: Bool
+    var calls: [(delay: Duration, isLaunch: Bool)]
+    var watchEnd: Duration?
     /// It starts a thread when the libraries are opened that it opens after main.
     var hasLibraryThread: Bool
     /// How many libraries it opens after main.
@@ -101,8 +106,15 @@ struct Fate: Sendable {
         libraryCount = deep.below(4)
         deepMisfire = deep.percent(50) ? .startsPrograms(nil) : .changesProcess
         windowMisfire =
-            [.startsPrograms(nil), .ownsName, .otherDisplay, .showsNotice][
-                Int(instance.rawValue % 4)]
+            [.startsPrograms(nil), .ownsName, .nameTaken, .otherDisplay, .showsNotice][
+                Int(instance.rawValue % 5)]
+        var names = Dice(seed: seed, thing: instance.rawValue &+ 1 << 42)
+        wantsName = names.percent(50)
+        calls = []
+        for _ in 0..<names.below(4) {
+            calls.append((names.milliseconds(2...5000), names.percent(30)))
+        }
+        watchEnd = names.percent(10) ? names.milliseconds(2...5000) : nil
         anew = deep.percent(40) ? AnewReason.allCases[deep.below(AnewReason.allCases.count)] : nil
         switch deep.below(40) {
         case 0: deepPause = .never

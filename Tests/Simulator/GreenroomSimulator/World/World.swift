@@ -82,6 +82,7 @@ struct World: Sendable {
             agenda.add(.freezeFailed(id), at: now)
         } else {
             processes[id]!.isFrozen = true
+            agenda.add(.frozen(id), at: now.advanced(by: .milliseconds(1)))
         }
     }
 
@@ -186,7 +187,8 @@ struct World: Sendable {
                 return nil
             }
         case .frozen(let id): guard processes[id]?.isFrozen == true else { return nil }
-        case .freezeFailed(let id), .channelLost(let id), .misfired(let id, _):
+        case .freezeFailed(let id), .channelLost(let id), .misfired(let id, _),
+            .nameWatched(let id), .called(let id, _), .becameStale(let id):
             guard processes[id]?.isAlive == true else { return nil }
         case .runCompleted(let id, _, _):
             guard processes[id]?.isAlive == true, processes[id]?.isFrozen == false else {
@@ -218,6 +220,7 @@ struct World: Sendable {
             expectReadiness(id, at: now)
             return .spawned(id)
         }
+        if process.depth == .window, process.fate.wantsName { ownName(id, process.fate, at: now) }
         switch process.depth == .main ? process.fate.pause : process.fate.deepPause {
         case .after(let delay):
             agenda.add(process.pause(of: id), at: now.advanced(by: delay))
@@ -230,6 +233,14 @@ struct World: Sendable {
             agenda.add(.exited(id, .signaled(9, coreDumped: false)), at: then)
         }
         return .spawned(id)
+    }
+
+    private mutating func ownName(_ id: InstanceIdentifier, _ fate: Fate, at now: Instant) {
+        agenda.add(.nameWatched(id), at: now.advanced(by: .milliseconds(1)))
+        for call in fate.calls {
+            agenda.add(.called(id, isLaunch: call.isLaunch), at: now.advanced(by: call.delay))
+        }
+        if let end = fate.watchEnd { agenda.add(.becameStale(id), at: now.advanced(by: end)) }
     }
 
     private mutating func expectReadiness(_ id: InstanceIdentifier, at now: Instant) {

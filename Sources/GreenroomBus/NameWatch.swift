@@ -1,0 +1,104 @@
+internal import Glibc
+internal import GreenroomLinux
+internal import Systemd
+
+/// Watches the names of one held program, for greenroomd, which has started this process with a
+/// socket of packets. A packet from the daemon is a name. The answer, when calls of the name are
+/// seen, is `watched NAME`; or `taken NAME` if somebody owns it already, or `unwatchable NAME`. From
+/// then on each call of a name is a packet, too: `launch` or `question`. The process ends with the
+/// daemon's end of the socket, and with the bus, and the program with it.
+///
+/// It only listens, so it holds up no call, and nothing of what is said reaches the daemon but one
+/// of two words.
+public struct NameWatch {
+    private let socket: UnixSocket
+    private var bus: ServiceBus?
+    private var monitors: [BusMonitor] = []
+
+    /// A name has at most this many bytes (D-Bus Specification, "Valid Names").
+    private static let nameLimit = 255
+
+    public init(on descriptor: CInt) { socket = UnixSocket(FileDescriptor(owning: descriptor)) }
+
+    public mutating func run() throws {
+        while true {
+            // Before waiting: calls may have been read together with an answer of the bus.
+            for monitor in monitors { try report(monitor) }
+            var entries = [PollEntry(socket.descriptor.rawValue, POLLIN)]
+            entries += monitors.map { PollEntry($0.descriptor, POLLIN) }
+            try PollEntry.wait(&entries, milliseconds: -1)
+            guard entries[0].isReady else { continue }
+            guard let name = try name() else { return }
+            let answer = watch(name)
+            try send("\(answer) \(name)")
+        }
+    }
+
+    /// Nil at the end.
+    private func name() throws -> String? {
+        var bytes = [UInt8](repeating: 0, count: Self.nameLimit)
+        let message = try unsafe bytes.withUnsafeMutableBytes {
+            try unsafe socket.receive(into: $0)
+        }
+        guard let count = message?.byteCount, count > 0 else { return nil }
+        return String(decoding: bytes.prefix(count), as: UTF8.self)
+    }
+
+    /// The owner is asked for when calls are seen already, so one that comes in between is not missed.
+    private mutating func watch(_ name: String) -> String {
+        // Everything else would be another rule.
+        guard name.utf8.allSatisfy(Self.isOfName) else { return "unwatchable" }
+        do {
+            let bus = try self.bus ?? ServiceBus()
+            self.bus = bus
+            monitors.append(try BusMonitor(of: name, at: try bus.address()))
+            return try bus.hasOwner(name) ? "taken" : "watched"
+        } catch { return "unwatchable" }
+    }
+
+    private static func isOfName(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"),
+            UInt8(ascii: "-"):
+            true
+        case _: false
+        }
+    }
+
+    private func report(_ monitor: BusMonitor) throws {
+        var (asks, starts) = (false, false)
+        while let call = try monitor.next() {
+            asks = true
+            starts =
+                starts || CalledMethod(interface: call.interface, member: call.member).starts
+        }
+        if asks { try send(starts ? "launch" : "question") }
+    }
+
+    private func send(_ text: String) throws {
+        guard try socket.send(Array(text.utf8)) != nil else {
+            throw SystemError(code: EAGAIN, call: "sendmsg")
+        }
+    }
+}
+
+/// Whether a call starts a program or brings it to the front, or is a question that programs answer
+/// without a window.
+struct CalledMethod: Hashable {
+    let interface: String
+    let member: String
+
+    /// A call that is in no list is one: it may want to see the program, which waits for nothing else.
+    var starts: Bool {
+        if Self.questioning.contains(where: interface.hasPrefix) { return false }
+        // GApplication's actions: to describe one is a question, to activate one is a wish.
+        if interface == "org.gtk.Actions" { return member == "Activate" }
+        return true
+    }
+
+    /// What every bus and desktop asks: who is there, what there is, and what its menus are.
+    private static let questioning = [
+        "org.freedesktop.DBus.", "org.gtk.Menus", "com.canonical.dbusmenu", "org.a11y.",
+    ]
+}

@@ -1,0 +1,119 @@
+// Held programs that own names on a message bus, and held programs that are thawed for a moment.
+// Others find such a name and call it; the window that they wait for is not shown. So each name is
+// watched from before the program has it (`Event.nameWatched`):
+//
+//   a call of the name that starts the program or brings it to the front
+//       on its way to the pause  → launched as soon as it pauses
+//       held                     → launched at once, on the daemon's own account
+//   another call                 → thawed for `airTime`, in which it answers
+//   the watch ends               → it ends (`becameStale`), because calls could be missed
+//   the supervisor is another    → it ends: nobody has watched in the meantime
+//   the name has an owner        → it ends before it asks for it (`DepthFault.nameTaken`), and the
+//                                  app goes only as far as `libraries` until an instance has ended
+//
+// One process can own a name, so such an app has one held instance.
+//
+// Airing: every held program is thawed for `airTime` after each `airInterval`, so that it takes
+// what its display and its bus have sent. Nothing of it is shown.
+
+extension Lifecycle {
+    /// A program in its main loop takes some milliseconds for what has arrived.
+    static let airTime = Duration.milliseconds(200)
+    /// A Wayland compositor drops a client after some hundred events that it has not taken.
+    static let airInterval = Duration.seconds(60)
+
+    // MARK: Names
+
+    /// From now on calls of a name that the instance is about to own are reported.
+    mutating func nameWatched(_ id: InstanceIdentifier) {
+        guard let record = table[id]?.record, record.state == .prewarming,
+            record.depth == .window, !record.wantsName
+        else { return }
+        update(id) { $0.wantsName = true }
+    }
+
+    /// Somebody calls the instance by its name on the bus.
+    mutating func called(_ id: InstanceIdentifier, isLaunch: Bool) {
+        guard let record = table[id]?.record, record.wantsName else { return }
+        switch record.state {
+        case .prewarming: if isLaunch { self[id].isCalled = true }
+        case .prewarmed: if isLaunch { launchCalled(id) } else { air(id) }
+        // It runs, and answers its calls itself; or it ends.
+        case .launching, .inactive, .active, .background, .suspended, .terminating, .notRunning:
+            break
+        }
+    }
+
+    /// Launches the instance that owns the name that was called. No other one can serve the call.
+    mutating func launchCalled(_ id: InstanceIdentifier) {
+        let record = self[id].record
+        guard !isShuttingDown, let description = directory[record.app]?.description,
+            description.generation == record.generation
+        else { return discardStale(id) }
+        self[record.app].lastLaunched = now
+        self[record.app].hintedUntil = nil
+        schedule.lastUse = now
+        forgetForceQuit(of: record.app)
+        beginAnew(record.app)
+        clearStart(record.app)
+        let launch = LaunchRequest(
+            app: record.app, launchIdentifier: LaunchIdentifier("greenroom-call-\(id)"),
+            environmentKey: record.environmentKey, inBackground: false)
+        tellToGo(id, PendingLaunch(request: .automatic, launch: launch, waiters: []))
+    }
+
+    /// Whether an instance that is held, or on its way there, wants a name.
+    func holdsName(_ app: AppIdentifier) -> Bool {
+        guard let entry = directory[app] else { return false }
+        return (entry.pool + entry.filling).contains { self[$0].record.wantsName }
+    }
+
+    /// Another instance is about to be prewarmed. It could not have the name.
+    mutating func endNameHolders(of app: AppIdentifier) {
+        guard let entry = directory[app] else { return }
+        for id in entry.pool + entry.filling where self[id].record.wantsName {
+            end(id, .poolTrimmed, gently: false)
+        }
+    }
+
+    /// A launched instance of the app has ended, and may have left the name.
+    mutating func nameMayBeFree(_ record: InstanceRecord) {
+        guard record.launchedAt != nil, demotion(of: record.app)?.fault == .nameTaken,
+            let entry = directory[record.app]
+        else { return }
+        updateApp(record.app) { $0.depth.demotion = nil }
+        for id in entry.pool + entry.filling where self[id].record.depth != .window {
+            end(id, .poolTrimmed, gently: false)
+        }
+        wantRefill(of: record.app)
+    }
+
+    // MARK: Airing
+
+    mutating func air(_ id: InstanceIdentifier) {
+        guard let instance = table[id], instance.record.state == .prewarmed,
+            instance.record.otherThreads == .frozen, !instance.isAiring
+        else { return }
+        self[id].isAiring = true
+        effects.append(.thaw(id))
+        deadlines.set(.air(id), at: now.advanced(by: Self.airTime))
+    }
+
+    mutating func airingDue(_ id: InstanceIdentifier) {
+        guard let instance = table[id], instance.record.state == .prewarmed else { return }
+        guard instance.isAiring else { return air(id) }
+        self[id].isAiring = false
+        effects.append(.freezePaused(id))
+    }
+
+    /// The held instance has been frozen, for the first time or after it was aired.
+    mutating func wasFrozenHeld(_ id: InstanceIdentifier) {
+        deadlines.set(.air(id), at: now.advanced(by: jitter.spread(Self.airInterval)))
+    }
+
+    /// The instance is not held any more.
+    mutating func endAiring(_ id: InstanceIdentifier) {
+        self[id].isAiring = false
+        deadlines.remove(.air(id))
+    }
+}

@@ -1,0 +1,107 @@
+internal import Glibc
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import Systemd
+
+/// The process that watches the names of one instance on its session's message bus
+/// (`greenroom-bus --watch`), as the app's user and with the instance's environment. It is told
+/// names, and reports in words, each a packet.
+@LoopActor
+final class BusWatch: InstancePart {
+    /// What the process says of a name, or of a call of any of them.
+    enum Report: Equatable {
+        case watched(String)
+        case taken(String)
+        case unwatchable(String)
+        case question
+        case launch
+        /// The process has ended, or says something else.
+        case lost
+    }
+
+    /// More names than any program has; thunar has three.
+    static let nameLimit = 8
+    /// In bytes: a word, a space and a name. A longer packet is cut off and says nothing.
+    private static let reportLimit = 300
+    /// At most this many reports are read in a row, so that a process that sends more does not
+    /// delay everybody else.
+    private static let drainLimit = 64
+    private static let buffer = UnsafeMutableRawBufferPointer.allocate(
+        byteCount: reportLimit, alignment: 16)
+
+    private var socket: UnixSocket?
+    private var source: EventSource?
+    /// The end of the process, until it is there and has its own.
+    private(set) var other: UnixSocket?
+    private(set) var wanted: [String] = []
+
+    init() {}
+
+    isolated deinit { end() }
+
+    /// Calls back with each report until the watch ends.
+    ///
+    /// - Parameter disposer: closes the socket: the app's user may send descriptors with a report.
+    func begin(_ disposer: Disposer, _ heard: @escaping (Report) -> Void) throws {
+        let (own, other) = try UnixSocket.pair(.seqpacket)
+        let socket = UnixSocket(own.descriptor.given(to: disposer.stranger(.max), .queue))
+        self.socket = socket
+        self.other = other
+        source = try LoopActor.io(socket.descriptor.rawValue, .readable) { [unowned self] _ in
+            for report in read() { heard(report) }
+        }
+    }
+
+    /// Has the name watched, too. Returns false if the process cannot be told.
+    func watch(_ name: String) -> Bool {
+        guard wanted.count < Self.nameLimit, let socket else { return false }
+        wanted.append(name)
+        let sent = try? socket.send(Array(name.utf8))
+        return sent == name.utf8.count
+    }
+
+    /// The process has its own end. The socket ends with it from now on.
+    func wasSpawned() { other = nil }
+
+    /// Ends the watch, and with it the process.
+    func end() {
+        source = nil
+        socket = nil
+        other = nil
+    }
+
+    private func read() -> [Report] {
+        var all: [Report] = []
+        for _ in 0..<Self.drainLimit {
+            guard let socket else { break }
+            let report: Report
+            do throws(SystemError) {
+                guard let (count, hasDescriptors) = unsafe try socket.peek(into: Self.buffer)
+                else { break }
+                guard count > 0, !hasDescriptors else { return all + [.lost] }
+                let bytes = unsafe Array(Self.buffer.prefix(min(count, Self.buffer.count)))
+                report = Report(bytes)
+                try socket.discard()
+            } catch { return all + [.lost] }
+            // Who is called a hundred times is thawed once.
+            if all.last != report { all.append(report) }
+        }
+        return all
+    }
+}
+
+extension BusWatch.Report {
+    init(_ bytes: [UInt8]) {
+        let parts = bytes.split(separator: UInt8(ascii: " "), maxSplits: 1)
+            .map { String(decoding: $0, as: UTF8.self) }
+        self =
+            switch (parts.first, parts.count) {
+            case ("watched", 2): .watched(parts[1])
+            case ("taken", 2): .taken(parts[1])
+            case ("unwatchable", 2): .unwatchable(parts[1])
+            case ("question", 1): .question
+            case ("launch", 1): .launch
+            case _: .lost
+            }
+    }
+}

@@ -1,0 +1,116 @@
+internal import GreenroomAppChannel
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import GreenroomSpawner
+internal import Systemd
+
+/// Has the names watched that programs want which are to be held at their first window. A program
+/// waits with its name until that is watched, so no call of it is missed. The supervisor itself
+/// speaks to no bus: each such instance has a process for it (`BusWatch`).
+@LoopActor
+final class BusWatches {
+    private let core: Core
+    private let catalog: AppCatalog
+    private let instances: InstanceTable
+    private let orders: SpawnOrders
+    private let spawner: CurrentSpawner
+    private let log: Log
+    private let disposer: Disposer
+    private let program: String
+
+    init(
+        core: Core, catalog: AppCatalog, instances: InstanceTable, orders: SpawnOrders,
+        spawner: CurrentSpawner, log: Log, disposer: Disposer, program: String
+    ) {
+        self.core = core
+        self.catalog = catalog
+        self.instances = instances
+        self.orders = orders
+        self.spawner = spawner
+        self.log = log
+        self.disposer = disposer
+        self.program = program
+    }
+
+    /// The instance waits until the name is watched. If it cannot be, the core ends the instance.
+    func watch(_ name: String, for identifier: InstanceIdentifier) {
+        guard let watch = begun(for: identifier), watch.watch(name)
+        else { return core.handle(.misfired(identifier, .ownsName)) }
+    }
+
+    /// The instance is not held any more.
+    func end(_ identifier: InstanceIdentifier) {
+        instances.known(BusWatch.self, of: identifier)?.end()
+    }
+
+    private func begun(for identifier: InstanceIdentifier) -> BusWatch? {
+        if let watch = instances.known(BusWatch.self, of: identifier) { return watch }
+        guard let watch = instances.part(BusWatch.self, of: identifier),
+            let record = core.lifecycle.instance(identifier), let app = catalog[record.app]
+        else { return nil }
+        do {
+            try watch.begin(disposer) { [unowned self] in heard($0, of: identifier) }
+            guard let other = watch.other else { return nil }
+            let order = try orders.watch(
+                .watch(identifier), app, record.environmentKey, program: program,
+                socket: other.descriptor)
+            guard order.isWithinLimits, spawner.send(order) else { return nil }
+            return watch
+        } catch {
+            log.say(
+                .warning, "watching the names of \(record.app) on the message bus: \(error)",
+                of: record.app.rawValue)
+            return nil
+        }
+    }
+
+    private func heard(_ report: BusWatch.Report, of identifier: InstanceIdentifier) {
+        switch report {
+        case .watched(let name): allow(name, to: identifier)
+        case .taken: core.handle(.misfired(identifier, .nameTaken))
+        case .unwatchable: core.handle(.misfired(identifier, .ownsName))
+        case .question: core.handle(.called(identifier, isLaunch: false))
+        case .launch: core.handle(.called(identifier, isLaunch: true))
+        case .lost: lost(identifier)
+        }
+    }
+
+    /// The core records it before the instance can have the name.
+    private func allow(_ name: String, to identifier: InstanceIdentifier) {
+        guard let instance = instances[identifier],
+            instances.known(BusWatch.self, of: identifier)?.wanted.contains(name) == true,
+            core.lifecycle.instance(identifier)?.state == .prewarming
+        else { return }
+        core.handle(.nameWatched(identifier))
+        guard let message = try? DaemonMessage.nameIsWatched.encoded(),
+            (try? instance.channel?.send(message.datagram)) != nil
+        else { return core.handle(.channelLost(identifier)) }
+    }
+
+    private func lost(_ identifier: InstanceIdentifier) {
+        end(identifier)
+        guard let record = core.lifecycle.instance(identifier), record.state.isPrewarm else {
+            return
+        }
+        log.say(
+            .warning, "nobody watches the names of \(record.app) any more: it is not held",
+            of: record.app.rawValue)
+        core.handle(.becameStale(identifier))
+    }
+
+    /// The spawner reports on the process of this instance.
+    func received(_ message: SpawnerMessage, about identifier: InstanceIdentifier) {
+        let number = SpawnNumber.watch(identifier).rawValue
+        switch message {
+        case .spawned: instances.known(BusWatch.self, of: identifier)?.wasSpawned()
+        case .spawnFailed:
+            spawner.send(.release(instance: number))
+            if instances.known(BusWatch.self, of: identifier) != nil { lost(identifier) }
+        // Its socket tells of its end.
+        case .emptied: spawner.send(.release(instance: number))
+        case .welcome, .instance, .exited, .failed, .kept, .ending, .stopped, .unguarded,
+            .misfired, .cannotGuard, .executedSecurely, .listening, .cannotListen:
+            break
+        }
+    }
+}

@@ -1,0 +1,189 @@
+import CTestSupport
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import TestSupport
+import Testing
+
+/// Programs that are held at their first window and own a name on the message bus of their session.
+@Suite struct HeldNameTests {
+    private static let app = "org.example.windows"
+    private static let name = "org.example.Named"
+
+    private final class Bench {
+        let bus: UserBus
+        let screen: Screen
+        let watch: WindowWatch
+        let daemon: TestDaemon
+
+        init(_ words: String, exec: String? = nil, lines: [String] = []) throws {
+            bus = try UserBus()
+            screen = try Screen()
+            watch = try screen.watch()
+            var app = TestApp(
+                HeldNameTests.app, exec: (try exec ?? Screen.probe()) + " " + words,
+                prewarm: 1, depth: "window")
+            app.lines =
+                [
+                    "Environment=DISPLAY=\(screen.display)", "User=\(windowUser)",
+                    "Environment=DBUS_SESSION_BUS_ADDRESS=\(bus.address)",
+                ] + lines
+            daemon = try TestDaemon(app)
+        }
+
+        func client() throws -> TestClient {
+            let descriptor = cts_connect_as(daemon.socketPath, windowUser, windowUser, -1)
+            guard descriptor >= 0 else { throw TestError("connecting: errno \(-descriptor)") }
+            return TestClient(owning: descriptor)
+        }
+
+        @discardableResult
+        func awaitHeld(after other: UInt64? = nil) throws -> Control.InstanceStatus {
+            try daemon.await("a held window") { client in
+                try client.paused(HeldNameTests.app).first {
+                    $0.depth == .known(.window) && $0.areThreadsFrozen == true
+                        && $0.instance != other
+                }
+            }
+        }
+
+        func awaitReason(_ code: String) throws {
+            _ = try daemon.await(code) { client in
+                try client.explain(HeldNameTests.app).reasons.first { $0.code == code }
+            }
+        }
+
+        /// A program of the user that nobody has started through the daemon.
+        func start(_ program: String, _ words: [String]) throws -> ChildProcess {
+            var request = ChildRequest(
+                program, arguments: [program] + words,
+                environment: [
+                    "PATH=/usr/bin:/bin", "DISPLAY=\(screen.display)",
+                    "DBUS_SESSION_BUS_ADDRESS=\(bus.address)",
+                ])
+            request.user = windowUser
+            return try ChildProcess(request)
+        }
+    }
+
+    private func requireFreezer() throws {
+        try requireOrSkip(getuid() == 0 && Cgroups.mount != nil, "instances have no cgroups here")
+    }
+
+    @Test(arguments: [
+        "org.freedesktop.Application.Activate", "org.gtk.Application.CommandLine",
+        "org.gtk.Actions.Activate", "org.kde.KDBusService.CommandLine", "org.example.Own.Show",
+    ])
+    func `a call that starts the program shows its window`(method: String) throws {
+        try requireFreezer()
+        let bench = try Bench("owns \(Self.name) xlib one")
+        let held = try bench.awaitHeld()
+        #expect(try bench.screen.windows() == [])
+        #expect(try bench.bus.call(Self.name, method))
+        #expect(try bench.watch.next() == "one")
+        let status = try #require(
+            try bench.client().instances(of: Self.app).first { $0.instance == held.instance })
+        #expect(status.kind == .prewarmed)
+        // The program sees by itself what comes from now on.
+        try bench.daemon.await("the end of the watch") { _ in
+            bench.bus.watches().isEmpty ? true : nil
+        }
+    }
+
+    @Test(arguments: ["org.freedesktop.DBus.Peer.Ping", "org.gtk.Actions.DescribeAll"])
+    func `a question is answered, and nothing is shown`(method: String) throws {
+        try requireFreezer()
+        let bench = try Bench("owns \(Self.name) xlib one")
+        let held = try bench.awaitHeld()
+        for _ in 0..<3 { #expect(try bench.bus.call(Self.name, method)) }
+        #expect(try bench.awaitHeld().instance == held.instance)
+        #expect(try bench.screen.windows() == [])
+        #expect(try bench.client().launch(Self.app).kind == .prewarmed)
+        #expect(try bench.watch.next() == "one")
+    }
+
+    @Test func `a program whose name another process owns is not held until that has ended`()
+        throws
+    {
+        try requireFreezer()
+        let bench = try Bench("owns \(Self.name) xlib one")
+        let held = try bench.awaitHeld()
+        let client = try bench.client()
+        // The launched one has the name now, and the next one cannot.
+        #expect(try client.launch(Self.app).kind == .prewarmed)
+        #expect(try bench.watch.next() == "one")
+        try bench.awaitReason("depth_name_taken")
+        #expect(try bench.daemon.awaitPaused(Self.app).first?.depth == .known(.main))
+        #expect(try bench.screen.windows() == ["one"])
+        _ = try client.change(.terminate, held.instance)
+        _ = try client.wait(held.instance)
+        try bench.awaitHeld(after: held.instance)
+    }
+
+    @Test func `the end of the watch ends the held program, which shows nothing`() throws {
+        try requireFreezer()
+        let bench = try Bench("owns \(Self.name) xlib one")
+        let held = try bench.awaitHeld()
+        let watch = try #require(bench.bus.watches().first)
+        kill(watch, SIGKILL)
+        _ = try bench.client().wait(held.instance)
+        #expect(try bench.screen.windows() == [])
+        #expect(try !bench.bus.call(Self.name, "org.freedesktop.Application.Activate"))
+    }
+
+    @Test func `the end of the bus ends the held program, which shows nothing`() throws {
+        try requireFreezer()
+        let bench = try Bench("owns \(Self.name) xlib one")
+        let held = try bench.awaitHeld()
+        bench.bus.end()
+        _ = try bench.client().wait(held.instance)
+        #expect(try bench.screen.windows() == [])
+    }
+
+    @Test func `the end of the daemon ends the held program and its watch, and another is held`()
+        throws
+    {
+        try requireFreezer()
+        let bench = try Bench("owns \(Self.name) xlib one")
+        let held = try bench.awaitHeld()
+        let watch = try #require(bench.bus.watches().first)
+        try bench.daemon.kill()
+        try Processes.awaitEnd(of: watch)
+        try bench.daemon.start()
+        try bench.awaitHeld(after: held.instance)
+        #expect(try bench.screen.windows() == [])
+        #expect(try bench.bus.call(Self.name, "org.freedesktop.Application.Activate"))
+        #expect(try bench.watch.next() == "one")
+    }
+
+    /// A second start of the program, by somebody who does not know the daemon, gives the file to the
+    /// held one, which would swallow it.
+    @Test func `a direct start of a real program shows the held window with its file`() throws {
+        try requireFreezer()
+        let program = findProgram("mousepad")
+        try requireOrSkip(program != nil, "no mousepad")
+        let home = try TemporaryDirectory()
+        chmod(home.path, 0o777)
+        let lines = ["HOME", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"].map {
+            "Environment=\($0)=\(home.path)"
+        }
+        let bench = try Bench(
+            "", exec: program,
+            lines: lines + ["Environment=NO_AT_BRIDGE=1", "Environment=GSETTINGS_BACKEND=memory"])
+        let held = try bench.awaitHeld()
+        #expect(try bench.screen.windows() == [])
+        let file = try home.write("text", to: "seen.txt")
+        let second = try bench.start(program!, [file])
+        #expect(try second.waitForExit() == .status(0))
+        var title = try bench.watch.next()
+        while !title.contains("seen.txt"), !title.contains("Mousepad") {
+            title = try bench.watch.next()
+        }
+        let status = try #require(
+            try bench.client().instances(of: Self.app).first { $0.instance == held.instance })
+        #expect(status.kind == .prewarmed)
+        try bench.daemon.await("the file's window") { _ in
+            try bench.screen.windows().contains { $0.contains("seen.txt") } ? true : nil
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import DaemonTestSupport
+import Glibc
+import TestSupport
+import Testing
+
+/// A message bus of `windowUser`'s session (dbus-daemon(1)), and calls by gdbus(1) as that user.
+final class UserBus {
+    private let directory: TemporaryDirectory
+    private let process: ChildProcess
+
+    var address: String { "unix:path=\(directory.path)/bus" }
+
+    init() throws {
+        let program = findProgram("dbus-daemon")
+        try requireOrSkip(program != nil, "no dbus-daemon: apt-get install dbus")
+        directory = try TemporaryDirectory()
+        chown(directory.path, uid_t(windowUser), gid_t(windowUser))
+        let configuration = try directory.write(
+            """
+            <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+             "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+            <busconfig>
+              <type>session</type>
+              <listen>unix:path=\(directory.path)/bus</listen>
+              <policy context="default">
+                <allow send_destination="*"/><allow receive_sender="*"/><allow own="*"/>
+              </policy>
+            </busconfig>
+            """, to: "bus.conf")
+        chmod(configuration, 0o644)
+        let pipe = try Pipe()
+        var request = ChildRequest(
+            program!,
+            arguments: [
+                program!, "--config-file=\(configuration)", "--nofork", "--nopidfile",
+                "--print-address=3",
+            ])
+        request.user = windowUser
+        request.descriptors[3] = pipe.writeEnd
+        process = try ChildProcess(request)
+        pipe.closeWriteEnd()
+        // The bus listens when it has printed its address.
+        guard !(try readLine(pipe.readEnd)).isEmpty else { throw TestError("no message bus") }
+    }
+
+    deinit { end() }
+
+    func end() {
+        process.kill(SIGKILL)
+        _ = try? process.waitForExit()
+    }
+
+    /// The processes that watch names on this bus.
+    func watches() -> [Int32] {
+        Processes.mentioning(address).filter {
+            Processes.description(of: $0).contains("greenroom-bus")
+        }
+    }
+
+    /// Returns whether the call was answered.
+    func call(_ name: String, _ method: String, _ arguments: String...) throws -> Bool {
+        let program = findProgram("gdbus")
+        try requireOrSkip(program != nil, "no gdbus: apt-get install libglib2.0-bin")
+        var request = ChildRequest(
+            program!,
+            arguments: [
+                program!, "call", "--address", address, "--dest", name, "--object-path", "/",
+                "--method", method,
+            ] + arguments)
+        request.user = windowUser
+        return try run(request).exit == .status(0)
+    }
+}

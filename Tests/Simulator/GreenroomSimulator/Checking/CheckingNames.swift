@@ -1,0 +1,30 @@
+import GreenroomLifecycle
+
+/// Names on a bus that held programs own.
+extension Checker {
+    /// A call that starts a program is never left to one that shows nothing, and a name is never
+    /// owned by a held program that a former supervisor had watched.
+    mutating func checkNames(after event: Event) throws(Violation) {
+        switch event {
+        case .called(let id, isLaunch: true):
+            guard let record = saved[id], record.wantsName else { return }
+            try require(record.state != .prewarmed, "\(id) was called and shows nothing")
+            if record.progress == .toldToGo { tally.calledLaunches += 1 }
+        case .paused(let id, _, _, _):
+            guard called.contains(id), let record = saved[id] else { return }
+            try require(record.state != .prewarmed, "\(id) was called on its way and shows nothing")
+            if record.progress == .toldToGo { tally.calledLaunches += 1 }
+        case .restored:
+            let unwatched = saved.values.first { $0.state.isPrewarm && $0.wantsName }
+            try require(unwatched == nil, "nobody watches the names of \(unwatched!.instance)")
+        case _: break
+        }
+    }
+
+    /// Notes a call before the core handles it.
+    mutating func noteCall(_ id: InstanceIdentifier) {
+        if let record = saved[id], record.wantsName, record.state == .prewarming {
+            called.insert(id)
+        }
+    }
+}
