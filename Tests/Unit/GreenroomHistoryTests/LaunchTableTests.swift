@@ -136,9 +136,9 @@ import Testing
         let table = try LaunchTable(path: file)
         var pause = batch.pauses[0]
         pause.depth = nil
-        #expect(try table.pauses(.init(), user: nil).pauses == [pause])
+        #expect(try table.pauses(.init(), user: nil).records == [pause])
         try table.append(batch, now: Self.now)
-        #expect(try table.pauses(.init(), user: nil).pauses.first == batch.pauses[0])
+        #expect(try table.pauses(.init(), user: nil).records.first == batch.pauses[0])
     }
 
     @Test func `of the first version is read, and gets what it lacks`() throws {

@@ -97,7 +97,9 @@ struct Ground {
                 log: log, stateDirectory: folder.path + "/state"),
             contexts: contexts(Requests(core: core, instances: instances), sockets),
             learner: LibraryLearner(
-                core: core, catalog: catalog, instances: instances, calls: try DetachedCalls()))
+                core: core, catalog: catalog, instances: instances, calls: try DetachedCalls(),
+                files: LearnedFiles(stateDirectory: folder.path + "/state")),
+            lists: ImportLists())
     }
 
     /// Connects a spawner that carries nothing out.
