@@ -145,10 +145,10 @@ extension AppMessage {
         let bytes = (start..<datagram.byteCount).map {
             unsafe datagram.unsafeLoad(fromByteOffset: $0, as: UInt8.self)
         }
-        guard bytes.count > 1, bytes.last == 0, !bytes.dropLast().contains(0) else {
-            throw .malformedStrings
-        }
-        return String(decoding: bytes.dropLast(), as: UTF8.self)
+        guard bytes.count > 1, bytes.last == 0, !bytes.dropLast().contains(0),
+            let name = String(validating: bytes.dropLast(), as: UTF8.self)
+        else { throw .malformedStrings }
+        return name
     }
 
     /// A reason that this side does not know counts as a failure of the hook: the process has

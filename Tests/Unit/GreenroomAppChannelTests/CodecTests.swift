@@ -41,7 +41,9 @@ import Testing
     @Test(arguments: appMessages)
     func `the daemon reads every message as an app wrote it`(message: AppMessage) throws {
         #expect(try AppMessage(decoding: message.encoded()) == message)
-        #expect(try message.encoded().count == WireFormat.headerByteCount)
+        var count = WireFormat.headerByteCount
+        if case .wantsName(let name) = message { count += name.utf8.count + 1 }
+        #expect(try message.encoded().count == count)
     }
 
     @Test func `an app reads every message as the daemon wrote it`() throws {

@@ -26,8 +26,9 @@ import Varlink
         for reason in IneligibilityReason.allCases { #expect(page.contains(reason.code)) }
     }
 
-    /// Codes that no client gets, because they refuse a request of the daemon itself.
-    private static let innerCodes: Set = ["not_triggered"]
+    /// Codes that no client gets, because they refuse a request of the daemon itself, or of an app on
+    /// its channel.
+    private static let innerCodes: Set = ["not_triggered", "scheduled_work_off", "undeclared_task"]
 
     @Test func `the page names every code that a client can receive`() throws {
         let page = try ManualPage("greenroom-protocol.7").text
