@@ -63,6 +63,14 @@ extension Lifecycle {
         return nil
     }
 
+    /// Whether nothing keeps the launch from being served at once by a new instance.
+    func isFree(_ launch: LaunchRequest) -> Bool {
+        blocked[launch.app] == nil && conflicting[launch.app] == nil
+            && directory[launch.app]?.description?.dependencies.value == nil
+            && !awaitsFormerEnd(launch) && instanceToJoin(launch) == nil
+            && directory[launch.app].map { launchRefusal($0.record) == nil } == true
+    }
+
     /// Every launch comes here. It is served now, or once no other app blocks it.
     mutating func admit(_ pending: PendingLaunch) {
         let app = pending.launch.app
@@ -184,7 +192,7 @@ extension Lifecycle {
 
     private mutating func assign(_ pending: PendingLaunch, to id: InstanceIdentifier) {
         update(id) { [now] in
-            $0.isAutomatic = pending.request == .automatic
+            $0.isAutomatic = pending.request == .automatic && !pending.isCall
             $0.launchIdentifier = pending.launch.launchIdentifier
             $0.inBackground = pending.launch.inBackground
             $0.isAttached = pending.launch.isAttached

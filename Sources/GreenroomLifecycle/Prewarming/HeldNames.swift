@@ -4,7 +4,8 @@
 //
 //   a call of the name that starts the program or brings it to the front
 //       on its way to the pause  → launched as soon as it pauses
-//       held                     → launched at once, on the daemon's own account
+//       held                     → launched at once, on the daemon's own account, unless another app or
+//                                  another instance of it is in the way: then it ends
 //   another call                 → thawed for `airTime`, in which it answers
 //   the watch ends               → it ends (`becameStale`), because calls could be missed
 //   the supervisor is another    → it ends: nobody has watched in the meantime
@@ -59,7 +60,12 @@ extension Lifecycle {
         let launch = LaunchRequest(
             app: record.app, launchIdentifier: LaunchIdentifier("greenroom-call-\(id)"),
             environmentKey: record.environmentKey, inBackground: false)
-        tellToGo(id, PendingLaunch(request: .automatic, launch: launch, waiters: []))
+        // What another app, or another instance of it, is in the way of is left to a launch: this
+        // instance ends, and the caller hears so.
+        guard isFree(launch) else { return end(id, .poolTrimmed, gently: false) }
+        var pending = PendingLaunch(request: .automatic, launch: launch, waiters: [])
+        pending.isCall = true
+        tellToGo(id, pending)
     }
 
     /// Whether an instance that is held, or on its way there, wants a name.

@@ -79,11 +79,11 @@ extension Lifecycle {
         // Whoever waits for a prewarm waits for the next one.
         if claim != nil, !stayed { return wantRefill(of: app) }
         if claim != nil { effects.append(.applyPriority(id, .prewarmed)) }
+        if stayed, self[id].isCalled { return launchCalled(id) }
         if stayed, hasOtherThreads {
             update(id) { $0.otherThreads = .frozen }
             effects.append(.freezePaused(id))
         }
-        if stayed, self[id].isCalled { return launchCalled(id) }
         // A client waits for the latest environment.
         let isLatest = self[id].record.environmentKey == self[app].poolKey
         let waiters = isLatest ? self[app].prewarmWaiters : []

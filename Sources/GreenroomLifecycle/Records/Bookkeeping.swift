@@ -26,6 +26,9 @@ struct PendingLaunch: Hashable, Sendable {
     /// The daemon wants the app itself to run, and tries again if the launch is refused. An app
     /// that requires it, or whose task is due, asks again by itself if it still does.
     var isTriedAgain = false
+    /// Somebody has called the held instance by its name (`HeldNames`). No client waits, and yet the
+    /// daemon has not started the app by itself.
+    var isCall = false
 }
 
 /// A further launch that an instance served after its first.

@@ -295,15 +295,22 @@ struct Simulation: Sendable {
     ) throws(Violation) {
         let known = before.instances.filter { $0.shellUser == nil }.map(\.instance)
         let shown = Set(before.instances.filter { $0.shellUser != nil }.map(\.instance))
-        let paused = Set(before.instances.filter { $0.state == .prewarmed }.map(\.instance))
+        let former = before
         var before = before
         for event in unheard { _ = before.handle(event, at: now) }
         for old in known.compactMap({ before.instance($0) })
         where old.state != .launching || old.launchedAt != nil {
-            // Which paused instances make room is decided by when apps were launched, and by which
-            // environments, of which there is no record.
-            if old.state == .terminating, paused.contains(old.instance) { continue }
+            // What the former supervisor heard last may have told it that a depth saves nothing.
+            // The next one does not know what the launch was asked to do, and cannot compare it.
+            if before.demotion(of: old.app) != former.demotion(of: old.app) { continue }
             guard let new = core.instance(old.instance) else { continue }
+            // Nobody has watched its name in the meantime.
+            if old.state.isPrewarm, old.wantsName {
+                try checker.require(
+                    new.state == .terminating || new.state == .notRunning,
+                    "nobody watches the name of \(old.instance)")
+                continue
+            }
             try checker.require(
                 old.state == new.state, "\(old.instance) was \(old.state), now \(new.state)")
             try checker.require(

@@ -53,7 +53,9 @@ import Testing
         var verbs: [(name: String, help: String)] = []
         for verb in Greenroomctl.configuration.subcommands
         where verb.configuration.shouldDisplay {
-            verbs.append((verb._commandName, Greenroomctl.helpMessage(for: verb, columns: 80)))
+            let own = verb.configuration.subcommands.filter { $0.configuration.shouldDisplay }
+            let texts = ([verb] + own).map { Greenroomctl.helpMessage(for: $0, columns: 80) }
+            verbs.append((verb._commandName, texts.joined(separator: "\n")))
         }
         return verbs
     }

@@ -56,6 +56,8 @@ struct Checker: Sendable {
     var displaced: Set<InstanceIdentifier> = []
     /// Held programs that somebody has called on their way to the pause, to start them.
     var called: Set<InstanceIdentifier> = []
+    /// Since when each held program that is aired runs.
+    var aired: [InstanceIdentifier: Instant] = [:]
     /// When each instance acknowledged willTerminate.
     var agreedAt: [InstanceIdentifier: Instant] = [:]
     /// The instances whose end this event began, and those that it sent a signal.
@@ -148,6 +150,7 @@ struct Checker: Sendable {
         launchedBy = [:]
         reports = [:]
         called = []
+        aired = [:]
         isShuttingDown = false
         isAsleep = false
         isRestoring = true

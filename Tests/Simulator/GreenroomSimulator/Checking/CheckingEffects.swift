@@ -49,15 +49,20 @@ extension Checker {
             try require(
                 saved[id]?.progress == .toldToGo, "awaits \(id), which was not told to go")
         case .freeze(let id):
-            // The instance's end may have been ordered in the same event.
+            // The instance's end, or its return, may have been ordered in the same event. A record
+            // that says that it runs has it thawed by the next supervisor.
             let state = saved[id]?.state
-            try require(state == .suspended || state == .terminating, "froze \(id) before saving")
+            let isIntended =
+                state == .suspended || state == .terminating || states[id] == .suspended
+            try require(isIntended, "froze \(id) before saving")
         case .freezePaused(let id):
             let state = saved[id]?.state
             try require(
                 state == .prewarmed || state == .terminating, "froze \(id), which is not paused")
+            aired[id] = nil
         case .thaw(let id):
             try require(saved[id]?.state != .suspended, "thawed \(id), saved as suspended")
+            noteThaw(id, now)
         case .terminate(let id), .kill(let id):
             if case .terminate = effect { try checkOwnEnd(id, now) }
             signalled.insert(id)

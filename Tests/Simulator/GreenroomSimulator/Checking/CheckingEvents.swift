@@ -207,6 +207,7 @@ extension Checker {
         }
         if isRestoring { return }
         try checkTime(at: now)
+        try checkAiring(at: now)
         try require(prewarmedBytes <= policy.prewarmByteBudget, "prewarmed memory over budget")
         try require(
             endedCount <= max(1, policy.rememberedExits), "more ends remembered than allowed")

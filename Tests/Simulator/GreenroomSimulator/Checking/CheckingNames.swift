@@ -21,6 +21,21 @@ extension Checker {
         }
     }
 
+    /// A held program that goes on being held is thawed only for a moment.
+    mutating func noteThaw(_ id: InstanceIdentifier, _ now: Instant) {
+        guard let record = saved[id], record.state == .prewarmed, record.depth == .window else {
+            return
+        }
+        aired[id] = now
+    }
+
+    func checkAiring(at now: Instant) throws(Violation) {
+        for (id, since) in aired where saved[id]?.state == .prewarmed {
+            try require(
+                now <= since.advanced(by: .milliseconds(200)), "\(id) is aired for too long")
+        }
+    }
+
     /// Notes a call before the core handles it.
     mutating func noteCall(_ id: InstanceIdentifier) {
         if let record = saved[id], record.wantsName, record.state == .prewarming {

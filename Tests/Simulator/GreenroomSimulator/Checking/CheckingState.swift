@@ -110,12 +110,13 @@ extension Checker {
         }
     }
 
-    /// The threads of a paused instance are frozen, if they can be.
+    /// The threads of a paused instance are frozen, if they can be and it is not aired.
     private func checkStill(_ core: Lifecycle, _ world: World) throws(Violation) {
         for (id, process) in world.processes
         where process.isAlive && !process.isLost && process.hasOtherThreads {
             guard let record = core.instance(id), record.state == .prewarmed else { continue }
             if case .fails = process.fate.freeze { continue }
+            if aired[id] != nil { continue }
             try require(process.isFrozen, "\(id) is paused and its threads run")
         }
     }
