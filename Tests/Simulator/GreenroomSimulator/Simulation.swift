@@ -298,11 +298,19 @@ struct Simulation: Sendable {
         let former = before
         var before = before
         for event in unheard { _ = before.handle(event, at: now) }
+        let beginsOthers = before.instances.contains { former.instance($0.instance) == nil }
         for old in known.compactMap({ before.instance($0) })
         where old.state != .launching || old.launchedAt != nil {
             // What the former supervisor heard last may have told it that a depth saves nothing.
             // The next one does not know what the launch was asked to do, and cannot compare it.
             if before.demotion(of: old.app) != former.demotion(of: old.app) { continue }
+            // A client's launch that waited for what was heard begins now, and takes the place of a
+            // paused instance. The next supervisor does not know that client.
+            if old.state == .terminating, beginsOthers,
+                former.instance(old.instance)?.state.isPrewarm == true
+            {
+                continue
+            }
             guard let new = core.instance(old.instance) else { continue }
             // Nobody has watched its name in the meantime.
             if old.state.isPrewarm, old.wantsName {
