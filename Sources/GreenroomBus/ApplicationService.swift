@@ -71,15 +71,15 @@ public struct ApplicationService {
     /// - Returns: false if all of the processes have ended first, or take too long.
     private func awaitOwner(_ processes: [ProcessDescriptor]) throws(SystemdError) -> Bool {
         try bus.watchOwner(of: app)
-        let end = ContinuousClock.now.advanced(by: .milliseconds(Self.startPatience))
+        let end = MonotonicClock.nanoseconds + UInt64(Self.startPatience) * 1_000_000
         var processes = processes
         while try !bus.isOwned(app) {
-            let left = ContinuousClock.now.duration(to: end) / .milliseconds(1)
-            guard !processes.isEmpty, left > 0 else { return false }
+            let now = MonotonicClock.nanoseconds
+            guard !processes.isEmpty, now < end else { return false }
             var entries = processes.map { PollEntry($0.descriptor.rawValue, POLLIN) }
             entries.append(PollEntry(bus.descriptor, POLLIN))
             do throws(SystemError) {
-                try PollEntry.wait(&entries, milliseconds: CInt(left.rounded(.up)))
+                try PollEntry.wait(&entries, milliseconds: CInt((end - now) / 1_000_000) + 1)
             } catch { return true }
             let ended = Set(entries.dropLast().filter(\.isReady).map(\.descriptor))
             processes.removeAll { ended.contains($0.descriptor.rawValue) }

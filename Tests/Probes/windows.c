@@ -399,7 +399,7 @@ static void own(const char *name) {
     if (!path || strncmp(path, "unix:path=", 10)) exit(10);
     snprintf(address.sun_path, sizeof address.sun_path, "%.*s", (int)strcspn(path + 10, ",;"), path + 10);
     int bus = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (connect(bus, (struct sockaddr *)&address, sizeof address) != 0) exit(10);
+    if (bus < 0 || connect(bus, (struct sockaddr *)&address, sizeof address) != 0) exit(10);
     snprintf(user, sizeof user, "%u", getuid());
     size_t size = (size_t)snprintf(hello, sizeof hello, "%cAUTH EXTERNAL ", 0);
     for (char *digit = user; *digit; digit++) size += (size_t)snprintf(hello + size, 3, "%02x", *digit);

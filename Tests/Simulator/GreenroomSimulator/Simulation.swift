@@ -293,12 +293,14 @@ struct Simulation: Sendable {
     private func compare(
         with before: Lifecycle, afterHearing unheard: [Event]
     ) throws(Violation) {
-        let known = before.instances.filter { $0.shellUser == nil }.map(\.instance)
-        let shown = Set(before.instances.filter { $0.shellUser != nil }.map(\.instance))
         let former = before
         var before = before
         for event in unheard { _ = before.handle(event, at: now) }
+        // Some of them became ready only now.
+        let shown = Set(
+            (former.instances + before.instances).filter { $0.shellUser != nil }.map(\.instance))
         let beginsOthers = before.instances.contains { former.instance($0.instance) == nil }
+        let known = former.instances.map(\.instance).filter { !shown.contains($0) }
         for old in known.compactMap({ before.instance($0) })
         where old.state != .launching || old.launchedAt != nil {
             // What the former supervisor heard last may have told it that a depth saves nothing.

@@ -120,6 +120,8 @@ struct Fate: Sendable {
         case 0: deepPause = .never
         case 1: deepPause = .exits(pauseDelay)
         case 2: deepPause = .misfires(pauseDelay)
+        // There are many reasons why a window cannot be held, and each is to happen.
+        case 3...6 where wantsName: deepPause = .misfires(pauseDelay)
         case _: deepPause = .after(pauseDelay)
         }
     }
