@@ -120,23 +120,26 @@ final class Instance {
     }
 
     /// Removes the cgroup of an instance that no spawner knows, once it is empty.
-    func removeCgroup() {
+    ///
+    /// - Parameter current: the directory of the present spawner, which goes on using it. It may be
+    ///   that of the former one.
+    func removeCgroup(besides current: String?) {
         guard let cgroupName, let cgroupParent else { return }
         // A cgroup that cannot be removed (the app made one below it) does no harm.
         _ = try? cgroupParent.removeChild(cgroupName)
-        removeIfAbandoned(cgroupParent)
+        removeIfAbandoned(cgroupParent, besides: current)
     }
 
     /// Removes the directory of a spawner that ran without systemd, which is named after that
     /// spawner. The kernel refuses while another instance is in it. systemd removes its own.
-    private func removeIfAbandoned(_ parent: Cgroup) {
+    private func removeIfAbandoned(_ parent: Cgroup, besides current: String?) {
         guard let path = unsafe realpath("/proc/self/fd/\(parent.directory.rawValue)", nil) else {
             return
         }
         defer { unsafe free(path) }
         let text = unsafe String(cString: path)
         guard text.split(separator: "/").last?.hasPrefix("greenroom-") == true,
-            !text.hasSuffix(".service")
+            !text.hasSuffix(".service"), text != current
         else { return }
         _ = unsafe rmdir(path)
     }
