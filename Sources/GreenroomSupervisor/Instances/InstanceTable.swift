@@ -165,7 +165,9 @@ final class InstanceTable {
         parts[identifier] = nil
         if let instance = table.removeValue(forKey: identifier) {
             // Nobody else removes an orphan's cgroup.
-            if instance.orphan != nil { instance.removeCgroup(besides: cgroupsPath) }
+            if instance.orphan != nil {
+                instance.removeCgroup(besides: spawner.isThere ? cgroupsPath : nil)
+            }
             instance.closeChannel()
         }
         spawner.send(.release(instance: identifier.rawValue))
