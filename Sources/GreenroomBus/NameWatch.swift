@@ -94,6 +94,10 @@ struct CalledMethod: Hashable {
         if Self.questioning.contains(where: interface.hasPrefix) { return false }
         // GApplication's actions: to describe one is a question, to activate one is a wish.
         if interface == "org.gtk.Actions" { return member == "Activate" }
+        // A shell asks at every key that is typed into its search; only a chosen result is a wish.
+        if interface.hasPrefix("org.gnome.Shell.SearchProvider") {
+            return member == "ActivateResult" || member == "LaunchSearch"
+        }
         return true
     }
 

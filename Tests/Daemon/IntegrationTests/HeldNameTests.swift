@@ -73,6 +73,7 @@ import Testing
     @Test(arguments: [
         "org.freedesktop.Application.Activate", "org.gtk.Application.CommandLine",
         "org.gtk.Actions.Activate", "org.kde.KDBusService.CommandLine", "org.example.Own.Show",
+        "org.gnome.Shell.SearchProvider2.ActivateResult",
     ])
     func `a call that starts the program shows its window`(method: String) throws {
         try requireFreezer()
@@ -90,7 +91,10 @@ import Testing
         }
     }
 
-    @Test(arguments: ["org.freedesktop.DBus.Peer.Ping", "org.gtk.Actions.DescribeAll"])
+    @Test(arguments: [
+        "org.freedesktop.DBus.Peer.Ping", "org.gtk.Actions.DescribeAll",
+        "org.gnome.Shell.SearchProvider2.GetInitialResultSet",
+    ])
     func `a question is answered, and nothing is shown`(method: String) throws {
         try requireFreezer()
         let bench = try Bench("owns \(Self.name) xlib one")
