@@ -220,12 +220,18 @@ struct DesktopRun: ParsableCommand {
         throw ExitCode(error.code == ENOENT ? 127 : 126)
     }
 
+    /// How long a daemon may take to answer, in milliseconds. Somebody waits for the app.
+    private static let patience: CInt = 2000
+
     /// Whether a daemon has the app.
     private var isKnown: Bool {
-        guard let client = try? ControlClient.usual(option: nil),
-            case .listed(let own)? = try? client.call(.list)
-        else { return false }
-        return (own + client.systemsApps(besides: own)).contains { $0.identifier == app }
+        guard let client = try? ControlClient.usual(option: nil) else { return false }
+        return [client, client.system].compactMap(\.self).contains { daemon in
+            guard let reply = try? daemon.call(.list, milliseconds: Self.patience),
+                case .listed(let apps) = reply
+            else { return false }
+            return apps.contains { $0.identifier == app }
+        }
     }
 
     /// Returns only if it failed. A program without a path is looked for in PATH (execvp(3)).

@@ -93,6 +93,14 @@ import Testing
         #expect(try bench.start("/a") == "open /a end\n")
     }
 
+    @Test func `an app whose daemon does not answer is started directly`() throws {
+        let bench = try Bench()
+        #expect(try bench.desktop("enable", Self.app).exit == .status(0))
+        kill(try bench.daemon.pid, SIGSTOP)
+        defer { if let pid = try? bench.daemon.pid { kill(pid, SIGCONT) } }
+        #expect(try bench.start("/a") == "open /a end\n")
+    }
+
     @Test func `GLib's launcher starts it`() throws {
         guard let gio = findProgram("gio") else {
             return try requireOrSkip(false, "there is no gio (libglib2.0-bin)")
