@@ -103,7 +103,8 @@ public struct AppDescription: Hashable, Sendable {
     public var launchScreen = LaunchScreenUse.none
     /// The user whose protected data the app uses.
     public var user: UInt32 = 0
-    /// The foreground group of its user's login session, if the app's own group is another one or none.
+    /// The foreground group of its user's login session, if the app's own group is another one or
+    /// none.
     public var userLoginGroup: String?
     /// Digests of the app's version, and of the version of the state that it saves (one-time setup,
     /// restoration).

@@ -11,8 +11,8 @@
 //   boot, login, if the app starts then; `resetFailed`         end this
 //
 // The user uses the app as long as another instance of it runs, so the force quit of one of several
-// instances does not count for the app. Nobody "uses" a service, so for apps that the daemon keeps running
-// or starts at boot it does not last unless their manifests say so (`ForceQuitLasts=`).
+// instances does not count for the app. Nobody "uses" a service, so for apps that the daemon keeps
+// running or starts at boot it does not last unless their manifests say so (`ForceQuitLasts=`).
 
 extension Lifecycle {
     /// Whether nothing but the user launches the app.

@@ -7,8 +7,8 @@
 //   the same in a second environment, or in the app's own
 //                             → the app pauses before main
 //   any of this on the way to the app's first window; or the program cannot be held there, because
-//   it owns a name on a bus that nobody can watch (`HeldNames`), shows something in another way, or cannot be frozen; or it ends while
-//   it is held, or does not start when it is launched
+//   it owns a name on a bus that nobody can watch (`HeldNames`), shows something in another way, or
+//   cannot be frozen; or it ends while it is held, or does not start when it is launched
 //                             → the same, but the app still goes as far as `libraries`
 //   `anewLimit` launches in a row were started anew, or launches are done no sooner
 //   (`DepthTimes`)            → the same, because the depth saves nothing. If the app's imports are
