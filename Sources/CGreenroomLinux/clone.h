@@ -3,7 +3,9 @@
 
 /* clone3(args, size) or clone(flags, stack, parent_tid). The child starts on another stack, so it
  * cannot return from a C function that made the call. libc's clone() would do more than the call (a
- * sanitizer's does so much that it fails with CLONE_VM). */
+ * sanitizer's does so much that it fails with CLONE_VM). Nothing is instrumented here: the waiter of
+ * spawn.c calls it beside our thread, and a sanitizer would mix up the call stacks of both. */
+__attribute__((disable_sanitizer_instrumentation, no_sanitize("coverage"), no_stack_protector))
 static inline long clone_call(long number, long first, long second, long third, int (*start)(void *),
                        void *argument) {
 #if defined(__x86_64__)
