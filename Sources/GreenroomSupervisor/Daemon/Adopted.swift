@@ -27,7 +27,7 @@ struct Adopted: ~Copyable {
 
     init(_ rooms: Rooms, _ prepared: consuming Prepared) throws {
         let shutdown = Shutdown(
-            core: rooms.shared.core, metrics: rooms.measuring.metrics,
+            core: rooms.shared.core, unwritten: rooms.unwritten,
             machine: rooms.machine.events, temporaryFolders: rooms.shared.temporaryFolders,
             reconnection: rooms.recovery.reconnection)
         Self.restore(rooms, prepared.inheritance)

@@ -47,7 +47,7 @@ final class Serving {
         // The start runs much code that is never needed again: half of what is resident.
         OwnMemory.dropText()
         defer {
-            rooms.measuring.metrics.write()
+            rooms.unwritten.write()
             rooms.history.history.end()
             shared.events.flush()
             // Before the lock is released: the next daemon to take it must find nobody at the

@@ -14,6 +14,7 @@ final class Rooms {
     let recovery: RecoveryRooms
     let control: ControlRooms
     let effects: Effects
+    let unwritten: Unwritten
 
     init(_ prepared: borrowing Prepared) throws {
         shared = try SharedRooms(prepared)
@@ -27,6 +28,8 @@ final class Rooms {
             shared, memory, launching, conversation, machine.learning, prepared)
         control = try ControlRooms(
             shared, memory, measuring, history, launching, conversation, machine, prepared)
+        unwritten = Unwritten(
+            metrics: measuring.metrics, learning: machine.learning, learner: launching.learner)
         effects = Effects(
             events: shared.events,
             records: RecordKeeping(records: shared.records, reporter: shared.reporter),

@@ -7,7 +7,7 @@ internal import Systemd
 @LoopActor
 final class Shutdown {
     private let core: Core
-    private let metrics: Metrics
+    private let unwritten: Unwritten
     private let machine: MachineEvents
     private let temporaryFolders: TemporaryFolders
     private let reconnection: Reconnection
@@ -15,11 +15,12 @@ final class Shutdown {
     private var deadline: EventSource?
 
     init(
-        core: Core, metrics: Metrics, machine: MachineEvents, temporaryFolders: TemporaryFolders,
+        core: Core, unwritten: Unwritten, machine: MachineEvents,
+        temporaryFolders: TemporaryFolders,
         reconnection: Reconnection
     ) {
         self.core = core
-        self.metrics = metrics
+        self.unwritten = unwritten
         self.machine = machine
         self.temporaryFolders = temporaryFolders
         self.reconnection = reconnection
@@ -27,7 +28,7 @@ final class Shutdown {
 
     func begin() {
         Notify.stopping(status: "stopping")
-        metrics.write()
+        unwritten.write()
         if reconnection.isManaged { return LoopActor.shared.loop.exit(0) }
         // If asked a second time, ends now: apps that have not ended are killed.
         guard !hasBegun else { return endSpawner(graceMilliseconds: 0) }

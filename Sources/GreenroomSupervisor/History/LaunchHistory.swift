@@ -130,7 +130,7 @@ final class LaunchHistory {
             if writing == nil || writingIsUrgent != isUrgent {
                 writing = try LoopActor.timer(
                     accuracy: isUrgent ? Self.planningAccuracy : Self.accuracy,
-                    priority: LoopPriority.writingMetrics
+                    priority: LoopPriority.idle
                 ) { [unowned self] in write() }
                 writingIsUrgent = isUrgent
             }

@@ -130,7 +130,7 @@ final class WarmPlanning {
         do throws(SystemdError) {
             if timer == nil {
                 timer = try LoopActor.timer(
-                    accuracy: .seconds(1), priority: LoopPriority.writingMetrics
+                    accuracy: .seconds(1), priority: LoopPriority.idle
                 ) { [unowned self] in plan() }
             }
             try timer?.setDeadline(nanoseconds: next.nanoseconds)

@@ -28,6 +28,9 @@ final class ImportLearning {
     /// Makes apps again, when no effect is being performed.
     private lazy var reload = Turns { [unowned self] in installer.reloadInTurns() }
     private var numbers = FreshNumbers()
+    private lazy var writes = DelayedWrites<AppIdentifier>(
+        after: LearnedFiles.timesDelay, accuracy: .seconds(10)
+    ) { [unowned self] in lists.write($0) }
 
     init(
         core: Core, catalog: AppCatalog, lists: ImportLists, records: ImportRecords,
@@ -68,6 +71,7 @@ final class ImportLearning {
         case .depthTimed(let app):
             if let learning = learning(of: app), let times = core.lifecycle.depthTimes(of: app) {
                 lists.note(times, of: app, learning.basis)
+                writes.ask(app)
             }
         case .pressureChanged: lookForRest()
         case _: break
@@ -101,6 +105,9 @@ final class ImportLearning {
         ending = ending.filter { $0.value.app != app }
         reload.ask()
     }
+
+    /// Writes the times that are not written yet, now.
+    func write() { writes.writeAll() }
 
     // MARK: Inspections
 

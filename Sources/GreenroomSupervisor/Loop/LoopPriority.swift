@@ -25,6 +25,7 @@ enum LoopPriority {
     static let waitingDescriptors: Int64 = 20
     /// Paging out suspended apps.
     static let pagingOut: Int64 = 20
-    /// Writing metrics, when there is nothing else to do (SD_EVENT_PRIORITY_IDLE).
-    static let writingMetrics: Int64 = 100
+    /// What is done when there is nothing else to do, such as writing what was counted and learned
+    /// (SD_EVENT_PRIORITY_IDLE).
+    static let idle: Int64 = 100
 }

@@ -12,13 +12,12 @@ final class MetricBooks {
     /// Changes to books that are not in memory. Reading a book takes a tenth as long as a launch,
     /// and every launch is counted.
     private var changes: [MetricKey: Changes] = [:]
-    private var unwritten: Set<MetricKey> = []
     /// Books that could not be written; they are tried again with the next count.
     private var refused: Set<MetricKey> = []
-    private var writing: EventSource?
-    private lazy var goingOn = Rounds(priority: LoopPriority.writingMetrics) { [unowned self] in
-        writeSome()
-    }
+    /// The time before writing is longer than a burst of launches.
+    private lazy var writes = DelayedWrites<MetricKey>(
+        after: .seconds(1), accuracy: .milliseconds(250),
+        { [unowned self] in write($0) }, onEmpty: { [unowned self] in closeUnused() })
     /// The keys of apps that have instances. Other books are closed once they are written.
     private let inUse: () -> Set<MetricKey>
 
@@ -31,13 +30,6 @@ final class MetricBooks {
     /// At most this many changes wait for the book of an app that is launched over and over; then
     /// the book is opened.
     private static let changeLimit = 64
-    /// The time between a count and the beginning of writing. A killed daemon loses at most what
-    /// was counted in this time. The time is longer than a burst of launches, which creating files
-    /// would slow down.
-    private static let writeDelay: Duration = .seconds(1)
-    /// At most this many files are written in a row, for the same reason; then other work comes
-    /// first.
-    private static let writesInARow = 4
 
     init(log: Log, stateDirectory: String, inUse: @escaping () -> Set<MetricKey>) {
         self.log = log
@@ -62,10 +54,10 @@ final class MetricBooks {
         } else {
             postpone(change, key)
         }
-        unwritten.formUnion(refused)
+        let again = refused
         refused = []
-        unwritten.insert(key)
-        if writing?.isEnabled != true { beginWriting() }
+        for key in again { writes.ask(key) }
+        writes.ask(key)
     }
 
     private func postpone(_ change: @escaping (inout AppMetrics) -> Void, _ key: MetricKey) {
@@ -74,35 +66,12 @@ final class MetricBooks {
     }
 
     /// Writes what is not written yet, now.
-    func write() {
-        for key in unwritten { write(key) }
-        unwritten = []
-        closeUnused()
-    }
+    func write() { writes.writeAll() }
 
     /// Removes the files of apps that were last counted more than a month ago and are not installed
     /// any more.
     func prune(keeping isInstalled: (AppIdentifier) -> Bool) {
         files.prune(keeping: isInstalled)
-    }
-
-    private func beginWriting() {
-        do throws(SystemdError) {
-            if writing == nil {
-                writing = try LoopActor.timer(accuracy: .milliseconds(250)) { [unowned self] in
-                    writeSome()
-                }
-            }
-            try writing!.setDeadline(after: Self.writeDelay)
-        } catch { log.failed("arming the timer", error) }
-    }
-
-    private func writeSome() {
-        for _ in 0..<Self.writesInARow {
-            guard let key = unwritten.popFirst() else { return closeUnused() }
-            write(key)
-        }
-        do throws(SystemdError) { try goingOn.ask() } catch { log.failed("writing metrics", error) }
     }
 
     private func write(_ key: MetricKey) {
@@ -114,7 +83,7 @@ final class MetricBooks {
 
     private func closeUnused() {
         let used = inUse().union(refused)
-        for key in books.keys where !used.contains(key) && !unwritten.contains(key) {
+        for key in books.keys where !used.contains(key) && !writes.contains(key) {
             books[key] = nil
         }
     }

@@ -52,6 +52,9 @@ final class LibraryLearner {
     private var lists: [AppIdentifier: [LibraryList]] = [:]
     private static let listLimit = 3
     private let files: LearnedFiles
+    private lazy var writes = DelayedWrites<AppIdentifier>(
+        after: LearnedFiles.timesDelay, accuracy: .seconds(10)
+    ) { [unowned self] in keep($0) }
     /// The users of apps whose libraries are learned.
     private var users: [AppIdentifier: UInt32] = [:]
 
@@ -112,11 +115,15 @@ final class LibraryLearner {
         guard let lists = lists[app], !lists.isEmpty, let user = users[app] else { return }
         let times = core.lifecycle.depthTimes(of: app)?.lines ?? []
         files.write(lists.flatMap(\.lines) + times, .libraries, of: app, user)
+        writes.drop(app)
     }
+
+    /// Writes the times that are not written yet, now.
+    func write() { writes.writeAll() }
 
     func note(_ occurrence: Occurrence) {
         switch occurrence {
-        case .depthTimed(let app): keep(app)
+        case .depthTimed(let app): writes.ask(app)
         case .demoted(let instance, let app, _, .libraries, _, let isEverywhere):
             let key = core.lifecycle.instance(instance)?.environmentKey
             lists[app]?.removeAll { isEverywhere || $0.subject.environmentKey == key }

@@ -55,15 +55,23 @@ final class ImportLists {
         entry(app, basis)?.times
     }
 
+    /// Remembers the times. They change with every launch, so the caller decides when they are
+    /// written (``write(_:)``).
     func note(_ times: DepthTimes, of app: AppIdentifier, _ basis: UInt64) {
         var entry = entry(app, basis) ?? Entry(basis: basis)
         entry.times = times
-        put(entry, app)
+        entries[app] = entry
     }
 
     private func put(_ entry: Entry, _ app: AppIdentifier) {
         entries[app] = entry
-        guard let files, let user = users[app], entry.inspectionCount > 0 else { return }
+        write(app)
+    }
+
+    /// Writes the app's file.
+    func write(_ app: AppIdentifier) {
+        guard let files, let user = users[app], let entry = entries[app], entry.inspectionCount > 0
+        else { return }
         files.write(entry.lines, .imports, of: app, user)
     }
 

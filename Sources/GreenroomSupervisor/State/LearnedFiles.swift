@@ -58,6 +58,10 @@ struct LearnedFiles: Sendable {
         unsafe unlink(path(kind, of: app, user))
     }
 
+    /// A list that changed is written at once. The times of launches change with every launch, so
+    /// they are written this long after a change, and when the daemon ends.
+    static let timesDelay = Duration.seconds(60)
+
     // MARK: The secret of digests
 
     private var secretPath: String { directory + "/secret" }

@@ -40,6 +40,7 @@ private let app = AppIdentifier("org.example.app")
         _ = lists.add(["json", "csv"], of: app, 1)
         lists.inspected(app, 1, Self.found)
         lists.note(Self.times, of: app, 1)
+        lists.write(app)
     }
 
     private func recalled() -> ImportLists {
@@ -74,6 +75,19 @@ private let app = AppIdentifier("org.example.app")
         #expect(lists.learned(for: app, 1) == nil && !lists.wantsRecord(of: app, 1))
         lists.forget(app)
         #expect(recalled().wantsRecord(of: app, 1))
+    }
+
+    @Test func `of times alone is not written with each launch`() throws {
+        learn()
+        let lists = recalled()
+        let former = try text()
+        var times = Self.times
+        times.works[0].shallow = .milliseconds(70)
+        lists.note(times, of: app, 1)
+        #expect(try text() == former)
+        #expect(lists.times(of: app, 1) == times)
+        lists.write(app)
+        #expect(recalled().times(of: app, 1) == times)
     }
 
     @Test func `of imports is for the daemon alone`() throws {

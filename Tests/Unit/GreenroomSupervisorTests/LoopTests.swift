@@ -44,7 +44,7 @@ import Testing
         await #expect(processExitsWith: .exitCode(0)) {
             try onLoop {
                 var done: [String] = []
-                let rounds = Rounds(priority: LoopPriority.writingMetrics) {
+                let rounds = Rounds(priority: LoopPriority.idle) {
                     done.append("round")
                     LoopActor.shared.loop.exit(0)
                 }
@@ -73,6 +73,45 @@ import Testing
                 #expect(looks == 1)
                 #expect(LoopActor.shared.loop.run() == 0)
                 #expect(looks == 4)
+            }
+        }
+    }
+}
+
+@Suite struct `Files that are written later` {
+    @Test func `are written once each, after everything that is ready`() async {
+        await #expect(processExitsWith: .exitCode(0)) {
+            try onLoop {
+                var written: [Int] = []
+                var isDone = false
+                let writes = DelayedWrites<Int>(after: .milliseconds(1), accuracy: .zero) {
+                    written.append($0)
+                } onEmpty: {
+                    isDone = true
+                    LoopActor.shared.loop.exit(0)
+                }
+                for key in [1, 2, 3, 4, 5, 6, 1, 2, 3] { writes.ask(key) }
+                writes.drop(6)
+                #expect(written.isEmpty && writes.contains(5) && !writes.contains(6))
+                #expect(LoopActor.shared.loop.run() == 0)
+                #expect(written.sorted() == [1, 2, 3, 4, 5] && isDone)
+            }
+        }
+    }
+
+    @Test func `are written at the end, without waiting`() async {
+        await #expect(processExitsWith: .exitCode(0)) {
+            try onLoop {
+                var written: [Int] = []
+                let writes = DelayedWrites<Int>(after: .seconds(3600), accuracy: .seconds(1)) {
+                    written.append($0)
+                }
+                writes.ask(1)
+                writes.ask(2)
+                #expect(written.isEmpty)
+                writes.writeAll()
+                writes.writeAll()
+                #expect(written.sorted() == [1, 2])
             }
         }
     }
