@@ -23,8 +23,8 @@ struct DaemonDescription {
         var surroundings = surroundings
         surroundings.spawnerProcessId = spawner.process
         description.surroundings = surroundings
-        description.appDirectories = loader.directories
-        description.desktopDirectories = loader.desktop.paths
+        description.appDirectories = loader.places.directories
+        description.desktopDirectories = loader.places.desktop.paths
         // Only for clients that may administer the daemon: it is another user's environment.
         if authorization.mayDo(.administer, owner: nil, peer) {
             description.environment = loader.readingEnvironment

@@ -43,6 +43,12 @@ struct ApplicationReports {
         }
     }
 
+    /// The app could not do what it was sent with this cookie.
+    /// - Returns: whether it was something that the app may leave undone.
+    func refused(_ cookie: UInt64, by instance: InstanceIdentifier) -> Bool {
+        deliveries.acknowledged(cookie, handled: false, by: instance)
+    }
+
     private func acknowledged(_ cookie: UInt64, handled: Bool, by instance: Instance) {
         let identifier = instance.identifier
         switch AppCookie(cookie) {

@@ -8,6 +8,7 @@ struct ConversationRooms {
     let opening: URLOpening
     let appRequests: AppRequests
     let applications: ApplicationChannels
+    let prewarms: PrewarmReports
     let channels: ChannelEvents
 
     init(
@@ -38,11 +39,13 @@ struct ConversationRooms {
             core: core, states: states, metrics: measuring.metrics,
             deliveries: measuring.deliveries, traces: measuring.traces, work: work,
             appLaunches: launching.appLaunches, appRequests: appRequests)
-        channels = ChannelEvents(
+        prewarms = PrewarmReports(
             core: core, catalog: catalog, instances: instances, spawner: shared.spawner,
-            contexts: launching.contexts, launcher: launching.launcher,
-            ends: memory.reclaimer.ends, deliveries: measuring.deliveries,
-            reports: reports, readiness: launching.readiness, inspector: launching.inspector,
+            contexts: launching.contexts, inspector: launching.inspector,
             watches: launching.watches, reporter: shared.reporter)
+        channels = ChannelEvents(
+            core: core, catalog: catalog, instances: instances, prewarms: prewarms,
+            reports: reports, ready: launching.ready, ends: memory.reclaimer.ends,
+            reporter: shared.reporter)
     }
 }

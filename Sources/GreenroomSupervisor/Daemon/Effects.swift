@@ -11,14 +11,12 @@ final class Effects: EffectPerformer {
     private let occurrences: Occurrences
     private let reclaimer: Reclaimer
     private let sockets: ListeningSockets
-    private let applications: ApplicationChannels
-    private let states: KeptStates
-    private let work: BackgroundWork
+    private let conversation: ConversationRooms
 
     init(
         events: EventStream, records: RecordKeeping, processes: Processes, answers: Answers,
         occurrences: Occurrences, reclaimer: Reclaimer, sockets: ListeningSockets,
-        applications: ApplicationChannels, states: KeptStates, work: BackgroundWork
+        conversation: ConversationRooms
     ) {
         self.events = events
         self.records = records
@@ -27,13 +25,15 @@ final class Effects: EffectPerformer {
         self.occurrences = occurrences
         self.reclaimer = reclaimer
         self.sockets = sockets
-        self.applications = applications
-        self.states = states
-        self.work = work
+        self.conversation = conversation
     }
 
     func beganTurn() { events.beganTurn() }
     func endedTurn() { events.endedTurn() }
+
+    private var applications: ApplicationChannels { conversation.applications }
+    private var states: KeptStates { conversation.states }
+    private var work: BackgroundWork { conversation.work }
 
     func perform(_ effect: Effect) {
         switch effect {

@@ -16,6 +16,8 @@ struct LaunchingRooms {
     let orders: SpawnOrders
     let contexts: LaunchContexts
     let launcher: Launcher
+    let newInstances: NewInstances
+    let ready: ReadyConditions
     let launches: ReasonedLaunches
     let watches: BusWatches
 
@@ -57,14 +59,19 @@ struct LaunchingRooms {
             directory: options.runtimeDirectory + "/imports", log: shared.log,
             disposer: prepared.disposal.disposer)
         orders = SpawnOrders(
-            contexts: contexts, output: output, learner: learner, shimPath: options.shimPath,
+            contexts: contexts, output: output,
+            preparations: SpawnOrders.Preparations(
+                shimPath: options.shimPath, learner: learner, records: importRecords),
             containers: shared.containers, sockets: sockets, handover: handover,
-            appLaunches: appLaunches, records: importRecords, log: shared.log)
+            appLaunches: appLaunches, log: shared.log)
         launcher = Launcher(
-            core: core, catalog: catalog, instances: instances, spawner: shared.spawner,
-            contexts: contexts, orders: orders, appLaunches: appLaunches, handover: handover,
-            inspector: inspector, sockets: sockets, readiness: readiness,
+            core: core, catalog: catalog, instances: instances, contexts: contexts,
+            appLaunches: appLaunches, handover: handover, inspector: inspector,
             reporter: shared.reporter)
+        newInstances = NewInstances(
+            core: core, catalog: catalog, spawner: shared.spawner, contexts: contexts,
+            orders: orders, reporter: shared.reporter)
+        ready = ReadyConditions(catalog: catalog, sockets: sockets, readiness: readiness)
         watches = BusWatches(
             core: core, catalog: catalog, instances: instances, orders: orders,
             spawner: shared.spawner, log: shared.log,

@@ -25,10 +25,11 @@ struct MachineRooms {
                 runtimeDirectory: options.runtimeDirectory))
         paths = AppPaths(launches: launching.launches, log: log)
         loader = AppLoader(
-            directories: options.appDirectories,
-            systemDirectories: options.systemAppDirectories,
-            desktop: DesktopSource(
-                paths: options.desktopDirectories, makesApps: options.makesDesktopApps),
+            places: ManifestPlaces(
+                directories: options.appDirectories,
+                systemDirectories: options.systemAppDirectories,
+                desktop: DesktopSource(
+                    paths: options.desktopDirectories, makesApps: options.makesDesktopApps)),
             shimPath: options.shimPath, hooks: RuntimeHooks(folder: options.runtimesPath),
             lists: shared.importLists, daemonEnvironment: prepared.environment,
             containers: shared.containers, digest: shared.records.digest,

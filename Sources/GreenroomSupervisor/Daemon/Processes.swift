@@ -6,6 +6,7 @@ internal import Systemd
 struct Processes {
     let instances: InstanceTable
     let launcher: Launcher
+    let newInstances: NewInstances
     let learner: LibraryLearner
     let freezer: Freezer
     let priorities: PriorityWriter
@@ -16,7 +17,7 @@ struct Processes {
     func spawn(
         _ instance: InstanceIdentifier, of app: AppIdentifier, for purpose: SpawnPurpose
     ) {
-        launcher.spawn(instance, of: app, for: purpose)
+        newInstances.spawn(instance, of: app, for: purpose)
         pressure.instancesExist()
     }
 

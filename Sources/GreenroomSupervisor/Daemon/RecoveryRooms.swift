@@ -13,24 +13,27 @@ struct RecoveryRooms {
         _ prepared: borrowing Prepared
     ) {
         let (core, instances, spawner) = (shared.core, shared.instances, shared.spawner)
-        let (channels, launcher) = (conversation.channels, launching.launcher)
+        let (channels, prewarms) = (conversation.channels, conversation.prewarms)
         let arrivals = InstanceArrivals(
             core: core, catalog: shared.catalog, instances: instances, channels: channels,
-            launcher: launcher, appLaunches: launching.appLaunches, output: launching.output,
-            messenger: shared.messenger)
+            conversations: AdoptedConversations(
+                core: core, catalog: shared.catalog, instances: instances, channels: channels,
+                prewarms: prewarms, messenger: shared.messenger),
+            ready: launching.ready, appLaunches: launching.appLaunches, output: launching.output)
         let ends = InstanceEnds(
             core: core, channels: channels, memoryEnds: memory.reclaimer.ends)
         let ownProcesses = OwnProcesses(
             temporaryFolders: shared.temporaryFolders, learning: learning,
             watches: launching.watches)
         let events = SpawnerEvents(
-            core: core, spawner: spawner, freezer: memory.freezer, launcher: launcher,
-            channels: channels, arrivals: arrivals, ends: ends, ownProcesses: ownProcesses,
-            sockets: launching.sockets, degradations: shared.degradations)
+            core: core, spawner: spawner, freezer: memory.freezer,
+            newInstances: launching.newInstances, prewarms: prewarms, arrivals: arrivals,
+            ends: ends, ownProcesses: ownProcesses, sockets: launching.sockets,
+            degradations: shared.degradations)
         recovery = Recovery(
             core: core, instances: instances, spawner: spawner, freezer: memory.freezer,
-            launcher: launcher, channels: channels, arrivals: arrivals, ends: ends,
-            reporter: shared.reporter)
+            newInstances: launching.newInstances, prewarms: prewarms, arrivals: arrivals,
+            ends: ends, reporter: shared.reporter)
         // Whoever runs the spawner by now will run the next one.
         let source = SpawnerSource(
             prepared.options, mayStart: !prepared.inheritance.greeting.welcome.isManaged)

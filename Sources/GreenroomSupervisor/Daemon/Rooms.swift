@@ -35,7 +35,7 @@ final class Rooms {
             records: RecordKeeping(records: shared.records, reporter: shared.reporter),
             processes: Processes(
                 instances: shared.instances, launcher: launching.launcher,
-                learner: launching.learner,
+                newInstances: launching.newInstances, learner: launching.learner,
                 freezer: memory.freezer, priorities: memory.reclaimer.priorities,
                 pressure: memory.reclaimer.pressure, paths: machine.paths,
                 temporaryFolders: shared.temporaryFolders),
@@ -48,9 +48,7 @@ final class Rooms {
                 screens: measuring.screens,
                 metrics: measuring.metrics, traces: measuring.traces, learning: machine.learning,
                 learner: launching.learner),
-            reclaimer: memory.reclaimer, sockets: launching.sockets,
-            applications: conversation.applications, states: conversation.states,
-            work: conversation.work)
+            reclaimer: memory.reclaimer, sockets: launching.sockets, conversation: conversation)
     }
 }
 

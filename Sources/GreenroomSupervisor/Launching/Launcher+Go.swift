@@ -71,7 +71,7 @@ extension Launcher {
                 ? context.arguments
                 : words.map(ByteString.text) + context.arguments.dropFirst()
         }
-        // Those of a held program are those of the launch.
+        // A held program was started with the words of its launches.
         guard depth != .window,
             instance.argumentPrefix.count > app.wordsBeforePause.count
         else { return context.arguments }

@@ -6,7 +6,7 @@ internal import GreenroomLinux
 internal import GreenroomSpawner
 internal import Systemd
 
-/// Turns decisions into processes: asks the spawner for new instances and tells paused ones to go.
+/// Tells paused instances to go. (`NewInstances` asks the spawner for others.)
 ///
 /// The path of a prewarmed launch is `contexts` → (the core) → `go` → the app's STARTED: no file
 /// is opened, nothing is looked up that grows with the number of apps.
@@ -16,36 +16,25 @@ final class Launcher {
     let core: Core
     private let catalog: AppCatalog
     private let instances: InstanceTable
-    private let spawner: CurrentSpawner
-    private let orders: SpawnOrders
     private let appLaunches: AppLaunches
     private let handover: CredentialHandover
     private let inspector: PausedInspector
-    private let sockets: ListeningSockets
-    private let readiness: ReadinessListener?
     private let reporter: Reporter
 
     init(
-        core: Core, catalog: AppCatalog, instances: InstanceTable, spawner: CurrentSpawner,
-        contexts: LaunchContexts, orders: SpawnOrders, appLaunches: AppLaunches,
-        handover: CredentialHandover, inspector: PausedInspector, sockets: ListeningSockets,
-        readiness: ReadinessListener?, reporter: Reporter
+        core: Core, catalog: AppCatalog, instances: InstanceTable, contexts: LaunchContexts,
+        appLaunches: AppLaunches, handover: CredentialHandover, inspector: PausedInspector,
+        reporter: Reporter
     ) {
         self.core = core
         self.catalog = catalog
         self.instances = instances
-        self.spawner = spawner
         self.contexts = contexts
-        self.orders = orders
         self.appLaunches = appLaunches
         self.handover = handover
         self.inspector = inspector
-        self.sockets = sockets
-        self.readiness = readiness
         self.reporter = reporter
     }
-
-    // MARK: Going on
 
     /// Tells a paused instance to go. If it cannot be told, the core hears so and falls back.
     func go(
@@ -121,60 +110,5 @@ final class Launcher {
         instances.awaitStart(
             of: instance,
             closing: catalog[instance.app]?.channelNumber ?? SpawnSpecification.channelNumber)
-    }
-
-    // MARK: Spawn
-
-    func spawn(
-        _ instance: InstanceIdentifier, of identifier: AppIdentifier, for purpose: SpawnPurpose
-    ) {
-        guard let app = catalog[identifier] else {
-            return fail(instance, "finding the manifest", ENOENT)
-        }
-        do throws(SpawnOrders.Failure) {
-            switch purpose {
-            case .prewarm(let key, let depth):
-                send(try orders.prewarm(instance, app, key, depth))
-            case .launch(let request, let terms):
-                guard let context = contexts.contextToServe(request, of: app) else {
-                    return fail(instance, "finding the request", ECANCELED)
-                }
-                send(try orders.launch(instance, app, context, terms))
-            }
-        } catch {
-            fail(instance, error.stage, error.code)
-        }
-    }
-
-    func send(_ specification: SpawnSpecification) {
-        guard specification.isWithinLimits else {
-            return fail(InstanceIdentifier(specification.instance), "passing the arguments", E2BIG)
-        }
-        guard spawner.send(specification) else {
-            return fail(InstanceIdentifier(specification.instance), "reaching the spawner", EPIPE)
-        }
-    }
-
-    private func fail(_ instance: InstanceIdentifier, _ stage: String, _ code: CInt) {
-        failed(instance, SpawnFailure(stage: stage, errno: code))
-    }
-
-    /// The instance could not be spawned: the journal and the core are told.
-    func failed(_ instance: InstanceIdentifier, _ failure: SpawnFailure) {
-        reporter.spawnFailed(core.lifecycle.instance(instance), failure)
-        core.handle(.spawnFailed(instance, failure))
-    }
-
-    // MARK: Readiness
-
-    /// The instance runs. From now on the daemon looks for its ready condition, if nobody will
-    /// report it.
-    func awaitReadiness(of instance: Instance) {
-        guard let app = catalog[instance.app] else { return }
-        switch app.readyCondition {
-        case .listening: sockets.awaitListening(instance)
-        case .notify: readiness?.hearEarly(instance, of: app.account.user)
-        case .exec, .firstOutput, .finishedLaunching: break
-        }
     }
 }

@@ -21,31 +21,36 @@ final class SpawnOrders {
         }
     }
 
+    /// What an instance that is to be paused needs beyond others.
+    struct Preparations {
+        let shimPath: String
+        /// The libraries that it opens before its pause.
+        let learner: LibraryLearner
+        /// Where it says what it has imported.
+        let records: ImportRecords
+    }
+
     private let sockets: ListeningSockets
     private let handover: CredentialHandover
     private let appLaunches: AppLaunches
-    private let records: ImportRecords
     private let log: Log
     private let contexts: LaunchContexts
     private let output: AppOutput
-    private let learner: LibraryLearner
-    private let shimPath: String
+    private let preparations: Preparations
     private let containers: Containers
 
     init(
-        contexts: LaunchContexts, output: AppOutput, learner: LibraryLearner, shimPath: String,
+        contexts: LaunchContexts, output: AppOutput, preparations: Preparations,
         containers: Containers, sockets: ListeningSockets, handover: CredentialHandover,
-        appLaunches: AppLaunches, records: ImportRecords, log: Log
+        appLaunches: AppLaunches, log: Log
     ) {
         self.sockets = sockets
         self.handover = handover
         self.appLaunches = appLaunches
-        self.records = records
         self.log = log
         self.contexts = contexts
         self.output = output
-        self.learner = learner
-        self.shimPath = shimPath
+        self.preparations = preparations
         self.containers = containers
     }
 
@@ -63,7 +68,7 @@ final class SpawnOrders {
             guard let paused = PausedProgram(of: app, environment: environment) else {
                 throw Failure("finding the program's interpreter in PATH", ENOENT)
             }
-            var library = shimPath
+            var library = preparations.shimPath
             if depth == .window, let withholding = app.program.depth.withholding {
                 guard Self.namesDisplay(environment) else {
                     throw Failure("finding the display of the session", ENXIO)
@@ -91,14 +96,14 @@ final class SpawnOrders {
                 if let name = start.processName {
                     environment.append("\(PrewarmEnvironment.processNameName)=\(name)")
                 }
-                if let path = records.socketPath(for: app) {
+                if let path = preparations.records.socketPath(for: app) {
                     environment.append("\(RuntimeStart.recordName)=\(path)")
                 }
                 interpreter = (paused.namedPath, start.words)
                 // The interpreter itself, and nothing that it might run.
                 executions = 1
             } else if depth == .libraries {
-                let paths = learner.libraries(
+                let paths = preparations.learner.libraries(
                     for: LibraryLesson(
                         app: app.identifier, generation: app.description.generation,
                         environmentKey: key))

@@ -14,10 +14,7 @@ internal import Systemd
 /// are as they were.
 @LoopActor
 final class AppLoader {
-    let directories: [String]
-    /// Where the system's daemon has its apps; empty for that daemon itself.
-    let systemDirectories: [String]
-    let desktop: DesktopSource
+    let places: ManifestPlaces
     let shimPath: String
     private let hooks: RuntimeHooks
     private let lists: ImportLists
@@ -32,14 +29,12 @@ final class AppLoader {
     private var formerOccasion: AppManifest.Occasion?
 
     init(
-        directories: [String], systemDirectories: [String] = [], desktop: DesktopSource,
-        shimPath: String, hooks: RuntimeHooks, lists: ImportLists, daemonEnvironment: [String],
-        containers: Containers, digest: KeyedDigest, defaultOccasion: AppManifest.Occasion = .boot
+        places: ManifestPlaces, shimPath: String, hooks: RuntimeHooks, lists: ImportLists,
+        daemonEnvironment: [String], containers: Containers, digest: KeyedDigest,
+        defaultOccasion: AppManifest.Occasion = .boot
     ) {
         self.defaultOccasion = defaultOccasion
-        self.directories = directories
-        self.systemDirectories = systemDirectories
-        self.desktop = desktop
+        self.places = places
         self.shimPath = shimPath
         self.hooks = hooks
         self.lists = lists
@@ -68,7 +63,8 @@ final class AppLoader {
     /// Makes the lookups of one loading.
     func begin(_ log: Log) -> Lookups {
         let lookups = Lookups(
-            daemonEnvironment: daemonEnvironment, desktopPaths: desktop.paths, shimPath: shimPath,
+            daemonEnvironment: daemonEnvironment, desktopPaths: places.desktop.paths,
+            shimPath: shimPath,
             hooks: hooks, lists: lists, programs: programs, defaultOccasion: defaultOccasion)
         if let objection = lookups.shim.objection(at: shimPath, isOwnUser: getuid() != 0) {
             let whose = lookups.shim.obstacle == nil ? "other users' programs" : "programs"
@@ -110,7 +106,7 @@ final class AppLoader {
         _ mayBe: (Account) throws(ControlError) -> Bool
     ) throws(ControlError) -> (app: InstalledApp, program: ExecutableFacts?)? {
         guard name.isInstance, ManifestName.isValid(name.identifier) else { return nil }
-        let folders = AppFolders(directories)
+        let folders = AppFolders(places.directories)
         guard let file = folders.file(of: name), !file.isMasked else { return nil }
         let lookups = begin(log)
         var result = LoadResult()

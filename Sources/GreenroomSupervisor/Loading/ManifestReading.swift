@@ -75,7 +75,7 @@ final class ManifestReading {
     }
 
     private func readFolders() {
-        let folders = AppFolders(loader.directories)
+        let folders = AppFolders(loader.places.directories)
         for (path, reason) in folders.unreadable {
             log.say(.error, "\(path): \(reason)")
             result.faults.append(.init(file: path, line: 0, column: 0, message: reason))
@@ -134,8 +134,8 @@ final class ManifestReading {
 
     /// Notes the apps of the system's daemon whose names no app of this daemon has.
     private func rememberSystems() {
-        guard !loader.systemDirectories.isEmpty else { return }
-        let folders = AppFolders(loader.systemDirectories)
+        guard !loader.places.systemDirectories.isEmpty else { return }
+        let folders = AppFolders(loader.places.systemDirectories)
         let installed = Set((result.apps + result.unchanged).map(\.identifier.rawValue))
         for name in folders.names where !installed.contains(name.identifier) {
             guard result.absent[name.identifier] == nil, let file = folders.file(of: name),
@@ -192,7 +192,7 @@ final class ManifestReading {
 
     /// Apps that only a desktop entry makes.
     private func onlyEntries() -> [(AppManifest, AppFile)] {
-        guard loader.desktop.makesApps else { return [] }
+        guard loader.places.desktop.makesApps else { return [] }
         let taken = Set(names.map(\.identifier))
             .union(result.unchanged.map(\.identifier.rawValue))
             .union(manifests.map(\.0.identifier))

@@ -10,10 +10,10 @@ struct InstanceArrivals {
     let catalog: AppCatalog
     let instances: InstanceTable
     let channels: ChannelEvents
-    let launcher: Launcher
+    let conversations: AdoptedConversations
+    let ready: ReadyConditions
     let appLaunches: AppLaunches
     let output: AppOutput
-    let messenger: AppMessenger
 
     /// - Parameter score: the OOM score adjustment that the process was made with.
     func spawned(_ entry: TableEntry, scored score: Int?) {
@@ -22,7 +22,7 @@ struct InstanceArrivals {
         channels.listen(to: instance)
         appLaunches.send(to: instance)
         core.handle(.spawned(instance.identifier))
-        launcher.awaitReadiness(of: instance)
+        ready.look(at: instance)
     }
 
     /// Takes up what the former supervisor had with the instance.
@@ -30,7 +30,7 @@ struct InstanceArrivals {
         let identifier = instance.identifier
         // Its manifest may have changed since it was started.
         output.resume(instance, of: catalog[instance.app])
-        channels.listenForReadiness(of: instance)
+        ready.listen(to: instance)
         appLaunches.send(to: instance)
         core.handle(.spawned(identifier))
         if instance.channel == nil {
@@ -38,23 +38,8 @@ struct InstanceArrivals {
             // supervisor.
             core.handle(.reconciled(identifier, found: .noChannel(hasEnded: hasEnded)))
         }
-        listen(to: instance)
+        conversations.takeUp(instance)
         // READY=1, for example, may have been sent while nobody listened.
         core.handle(.reconciled(identifier, found: .unheard))
-    }
-
-    private func listen(to instance: Instance) {
-        let isApplication = catalog[instance.app]?.kind == .applicationKit
-        let record = core.lifecycle.instance(instance.identifier)
-        switch record?.state {
-        case .prewarmed: channels.watchPaused(instance)
-        case .prewarming: channels.resumeWatching(instance)
-        case .launching where record?.phase == .toldToGo: channels.resumeWatching(instance)
-        case .launching, .inactive, .active, .background, .suspended, .terminating, .notRunning,
-            nil:
-            guard isApplication else { return instance.closeChannel() }
-            channels.listen(to: instance)
-            if record?.launchedAt != nil { messenger.send(.askAgain, to: instance.identifier) }
-        }
     }
 }

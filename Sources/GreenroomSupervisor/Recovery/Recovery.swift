@@ -12,8 +12,8 @@ struct Recovery {
     let instances: InstanceTable
     let spawner: CurrentSpawner
     let freezer: Freezer
-    let launcher: Launcher
-    let channels: ChannelEvents
+    let newInstances: NewInstances
+    let prewarms: PrewarmReports
     let arrivals: InstanceArrivals
     let ends: InstanceEnds
     let reporter: Reporter
@@ -44,7 +44,7 @@ struct Recovery {
         let missing = orders.filter { !present.contains($0.instance) && isWanted($0) }
         compare(
             core.lifecycle.instances, with: table, awaiting: Set(missing.map(\.instance)))
-        for order in missing where isWanted(order) { launcher.send(order) }
+        for order in missing where isWanted(order) { newInstances.send(order) }
         spawner.send(.reconciled)
     }
 
@@ -91,7 +91,7 @@ struct Recovery {
                 news.append(entry)
             } else {
                 // The instance is not guarded any more, which the former spawner could not report.
-                if !entry.isGuarded { channels.unguarded(identifier) }
+                if !entry.isGuarded { prewarms.unguarded(identifier) }
                 reportEnd(entry)
             }
         }

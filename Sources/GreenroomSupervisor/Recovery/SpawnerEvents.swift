@@ -10,8 +10,8 @@ struct SpawnerEvents {
     let core: Core
     let spawner: CurrentSpawner
     let freezer: Freezer
-    let launcher: Launcher
-    let channels: ChannelEvents
+    let newInstances: NewInstances
+    let prewarms: PrewarmReports
     let arrivals: InstanceArrivals
     let ends: InstanceEnds
     let ownProcesses: OwnProcesses
@@ -24,14 +24,14 @@ struct SpawnerEvents {
         case .spawned(let entry):
             arrivals.spawned(entry, scored: spawner.answered?.oomScoreAdjustment)
         case .spawnFailed(let number, let error):
-            launcher.failed(
+            newInstances.failed(
                 InstanceIdentifier(number), SpawnFailure(stage: error.activity, errno: error.code))
         case .exited(let number, let status):
             ends.exited(InstanceIdentifier(number), ExitStatus(status))
         case .emptied(let number): core.handle(.emptied(InstanceIdentifier(number)))
         case .failed(let number, _): core.handle(.freezeFailed(InstanceIdentifier(number)))
         case .stopped(let number): freezer.wasStopped(InstanceIdentifier(number))
-        case .unguarded(let number): channels.unguarded(InstanceIdentifier(number))
+        case .unguarded(let number): prewarms.unguarded(InstanceIdentifier(number))
         case .misfired(let number, let program):
             core.handle(.misfired(InstanceIdentifier(number), .startsPrograms(program)))
         case .executedSecurely(let number):

@@ -57,7 +57,7 @@ struct Ground {
         mkdir("\(folder.path)/apps", 0o755)
         for (name, text) in manifests { try folder.write(text, to: "apps/\(name).app") }
         let loader = AppLoader(
-            directories: ["\(folder.path)/apps"], desktop: DesktopSource(),
+            places: ManifestPlaces(directories: ["\(folder.path)/apps"]),
             shimPath: "\(folder.path)/no-shim",
             hooks: RuntimeHooks(folder: "\(folder.path)/no-runtimes"), lists: ImportLists(),
             daemonEnvironment: ["PATH=/usr/bin:/bin"],
