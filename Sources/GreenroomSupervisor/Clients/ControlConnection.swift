@@ -56,13 +56,8 @@ final class ControlConnection {
     /// Bytes and descriptors that wait here and are charged to the user.
     private(set) var waitingByteCount = 0
     private(set) var waitingDescriptorCount = 0
-    /// Fires when descriptors have waited too long; made when some wait for the first time.
-    private var waitingLimit: EventSource?
-    private var isWaitingLimited = false
-    /// Descriptors that a client sent wait at most this long for the rest of their message and for
-    /// its turn. The client's own end of the connection may be among them: the connection would
-    /// then never end by itself.
-    nonisolated fileprivate static let waitingSeconds = 30
+    /// Made when descriptors wait for the first time.
+    private var waitingLimit: WaitingLimit?
 
     /// The buffer of all connections: only the one thread of the loop reads into it. 64 KiB hold a
     /// call with an ordinary environment; a longer call is read in several parts.
@@ -237,7 +232,7 @@ final class ControlConnection {
         guard budget.admits(isLong: isLong) else { return false }
         defer { if isLong { OwnMemory.giveBack() } }
         guard let call = codec.nextCall() else { return false }
-        isWaitingLimited = false
+        waitingLimit?.callWasTaken()
         let descriptors = Array(arrivedDescriptors.prefix(call.descriptorCount))
         arrivedDescriptors.removeFirst(descriptors.count)
         handler.called(self, call, descriptors)
@@ -252,26 +247,16 @@ final class ControlConnection {
     private func limitWaiting() {
         guard isOpen else { return }
         guard !arrivedDescriptors.isEmpty || readiness.leavesInputUnread else {
-            waitingLimit?.isEnabled = false
-            return isWaitingLimited = false
+            waitingLimit?.end()
+            return
         }
-        if isWaitingLimited { return }
-        do throws(SystemdError) {
-            if waitingLimit == nil {
-                waitingLimit = try LoopActor.timer(
-                    accuracy: .seconds(1), priority: LoopPriority.waitingDescriptors
-                ) { [unowned self] in waitedLong() }
-            }
-            try waitingLimit?.setDeadline(after: .seconds(Self.waitingSeconds))
-            isWaitingLimited = true
-        } catch {
-            close()
-        }
+        let limit = waitingLimit ?? WaitingLimit { [unowned self] in waitedLong() }
+        waitingLimit = limit
+        do throws(SystemdError) { try limit.begin() } catch { close() }
     }
 
     /// No call was taken since the time began.
     private func waitedLong() {
-        isWaitingLimited = false
         guard let socket, isOpen else { return }
         // The connection's turn comes soon.
         if readiness.awaitsTurn { return limitWaiting() }
@@ -279,25 +264,7 @@ final class ControlConnection {
         switch socket.queue {
         case .perhapsDescriptors: end(.waitedTooLong)
         case .bytes(isLast: false): limitWaiting()
-        case .bytes(isLast: true): isWaitingLimited = true
-        }
-    }
-
-    /// Ends the connection. A client that exceeded a limit gets an error; one that does not speak
-    /// Varlink would not understand an error.
-    private func end(_ violation: ProtocolViolation) {
-        switch violation {
-        case .messageTooLong(let limit):
-            end(.limitExceeded(what: "bytes in one message", limit: limit))
-        case .tooManyValues(let limit):
-            end(.limitExceeded(what: "values in one message", limit: limit))
-        case .tooManyNames(let limit):
-            end(.limitExceeded(what: "names in one message", limit: limit))
-        case .tooManyDescriptors(let limit):
-            end(.limitExceeded(what: "descriptors with one message", limit: limit))
-        case .malformedMessage, .notAnObject, .missingMember, .unexpectedMember,
-            .contradictoryFlags, .strayDescriptors, .unexpectedReply, .outputOverflow:
-            close()
+        case .bytes(isLast: true): waitingLimit?.holdOff()
         }
     }
 
@@ -342,16 +309,4 @@ final class ControlConnection {
             close()
         }
     }
-}
-
-extension ControlError {
-    /// Too many of the user's descriptors cannot be closed, because whoever serves their files does
-    /// not answer.
-    static let undisposable = limitExceeded(
-        what: "descriptors of one user that are open or cannot be closed "
-            + "(the server of a file does not answer)", limit: Disposer.Limit.waitingPerUser)
-
-    static let waitedTooLong = limitExceeded(
-        what: "seconds that descriptors wait for the rest of their message and for its turn",
-        limit: ControlConnection.waitingSeconds)
 }

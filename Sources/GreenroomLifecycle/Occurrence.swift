@@ -1,0 +1,56 @@
+/// What happened, for clients that watch, for the journal and for metrics.
+public enum Occurrence: Hashable, Sendable {
+    case stateChanged(
+        InstanceIdentifier, AppIdentifier, from: ExecutionState, to: ExecutionState,
+        inBackground: Bool)
+    case launched(RequestIdentifier, LaunchIdentifier, AppIdentifier, LaunchOutcome)
+    indirect case exited(InstanceRecord)
+    case reclaimed(
+        InstanceIdentifier, AppIdentifier, byteCount: UInt64, MemoryPressure, from: ExecutionState)
+    case pressureChanged(MemoryPressure)
+    /// The paused instance has threads besides the one that paused. They are frozen until its
+    /// launch, or run on because they cannot be frozen.
+    case pausedWithThreads(InstanceIdentifier, AppIdentifier, areFrozen: Bool)
+    /// The app is not prewarmed again before `retryAt`.
+    case prewarmFailed(AppIdentifier, ExitReason, retryAt: Instant)
+    /// The app is not prewarmed again.
+    case misfired(InstanceIdentifier, AppIdentifier, Misfire)
+    /// The app pauses before main from now on; everywhere, or in the instance's environment.
+    /// The program is the one that it was about to start, if that is known.
+    case demoted(
+        InstanceIdentifier, AppIdentifier, DepthFault, of: PrewarmDepth, program: String?,
+        isEverywhere: Bool)
+    /// The app is seen to open this many libraries after main, more than were known.
+    case librariesLearned(AppIdentifier, count: Int)
+    /// A launch was measured that tells what the app's depth saves.
+    case depthTimed(AppIdentifier)
+    /// The app is not prewarmed before `until`, and a client cannot launch it in the background.
+    case crashLooped(AppIdentifier, until: Instant)
+    case restartScheduled(AppIdentifier, at: Instant)
+    case failed(AppIdentifier, SupervisionFailure)
+    case sceneChanged(InstanceIdentifier, AppIdentifier, SceneIdentifier, ActivationState)
+    /// Half of the step's time is over.
+    case slowStep(InstanceIdentifier, AppIdentifier, LifecycleStep, SceneIdentifier)
+    /// All of the step's time is over, and the watchdog ends the app.
+    case missedStep(InstanceIdentifier, AppIdentifier, LifecycleStep, SceneIdentifier)
+    case stateKept(InstanceIdentifier, AppIdentifier, SceneIdentifier)
+    case stateRefused(InstanceIdentifier, AppIdentifier, SceneIdentifier, StateRefusal)
+    case stateDeleted(AppIdentifier, SceneIdentifier, StateDeletion)
+    /// The instance's launch screen is to be shown, for what this request brought; then, to be
+    /// taken away.
+    case launchScreenShown(InstanceIdentifier, AppIdentifier, RequestIdentifier)
+    case launchScreenDropped(InstanceIdentifier, AppIdentifier, LaunchScreenEnd)
+    /// The instance stalls within its own memory limit.
+    case instanceStalled(InstanceIdentifier, AppIdentifier, MemoryPressure)
+    case pagedOut(InstanceIdentifier, AppIdentifier, byteCount: UInt64)
+    /// The app's triggers launched it so often in a row that they are ignored from now on.
+    case triggersLeftAlone(AppIdentifier, launches: Int)
+    /// The instance is told that its background time is about to end.
+    case backgroundTimeExpiring(InstanceIdentifier, AppIdentifier)
+    case runBegan(InstanceIdentifier, AppIdentifier, String)
+    case runEnded(InstanceIdentifier, AppIdentifier, String, RunOutcome)
+}
+
+extension Lifecycle {
+    mutating func report(_ occurrence: Occurrence) { effects.append(.report(occurrence)) }
+}

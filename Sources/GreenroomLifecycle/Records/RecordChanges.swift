@@ -1,0 +1,118 @@
+// How records change. Every change of a record goes through `update`, so that it is saved and its
+// deadline counts. The indices say which instances of an app are in which state; `move` takes an
+// instance out of those of its former state and puts it into those of its new one.
+
+extension Lifecycle {
+    /// Makes a new instance in its first state.
+    mutating func create(
+        _ app: AppIdentifier, key: EnvironmentKey, state: ExecutionState, deadline: Instant,
+        _ configure: (inout InstanceRecord) -> Void
+    ) -> InstanceIdentifier {
+        let id = nextInstance
+        nextInstance = InstanceIdentifier(id.rawValue + 1)
+        let description = self[app].description!
+        var record = InstanceRecord(
+            instance: id, app: app, generation: description.generation, environmentKey: key,
+            state: state, since: now)
+        record.confinedUser = description.isKeptFromControl ? description.user : nil
+        configure(&record)
+        table[id] = Entry(Instance(record: record))
+        update(id) { $0.deadline = deadline }
+        addToIndices(record)
+        reviewSocket(of: app)
+        report(.stateChanged(id, app, from: .notRunning, to: state, inBackground: false))
+        return id
+    }
+
+    /// Changes a record. It is saved before the effects of this event, and its deadline is entered
+    /// into the queue. The state is changed only by `move`.
+    mutating func update(_ id: InstanceIdentifier, _ change: (inout InstanceRecord) -> Void) {
+        // Looked up once, because each launch comes here several times.
+        let place = table.index(forKey: id)!
+        let before = table.values[place].record.deadline
+        change(&table.values[place].record)
+        var after = table.values[place].record.deadline
+        if after != before || deadlines[.instance(id)] != after {
+            // A deadline that has come already still needs an event of its own, or the core could
+            // loop.
+            if let deadline = after, deadline <= now {
+                after = Instant(nanoseconds: now.nanoseconds + 1)
+                table.values[place].record.deadline = after
+            }
+            deadlines.set(.instance(id), at: after)
+        }
+        guard !table.values[place].isDirty else { return }
+        table.values[place].isDirty = true
+        dirtyInstances.append(id)
+    }
+
+    mutating func updateApp(_ app: AppIdentifier, _ change: (inout AppRecord) -> Void) {
+        guard directory[app] != nil else { return }
+        change(&self[app].record)
+        guard !self[app].isDirty, !self[app].isRemoved else { return }
+        self[app].isDirty = true
+        dirtyApps.append(app)
+    }
+
+    /// Changes the memory that an instance holds, and, for a prewarmed one, what counts against the
+    /// budget.
+    mutating func resize(_ id: InstanceIdentifier, to byteCount: UInt64) {
+        let record = self[id].record
+        let byteCount = min(byteCount, Self.byteCountLimit)
+        if record.state.isPrewarm {
+            prewarmedBytes = prewarmedBytes - record.byteCount + byteCount
+        }
+        update(id) { $0.byteCount = byteCount }
+    }
+
+    /// Puts an instance into the indices of its state.
+    mutating func addToIndices(_ record: InstanceRecord) {
+        let id = record.instance
+        self[record.app].members.insert(id)
+        if record.state != .notRunning { liveCount += 1 }
+        if record.isUndecided { launchGotUnderway() }
+        switch record.state {
+        case .prewarming:
+            self[record.app].filling.append(id)
+            filling.insert(id)
+            prewarmedBytes += record.byteCount
+        case .prewarmed:
+            self[record.app].pool.append(id)
+            prewarmedBytes += record.byteCount
+        case .launching, .inactive, .active, .background, .suspended:
+            if record.isAttached {
+                self[record.app].attached.insert(id)
+            } else {
+                self[record.app].running.insert(id)
+                takeFront(record)
+            }
+            if record.shellUser != nil { shown.insert(id) }
+        case .terminating:
+            if record.lastState?.isRunning == true { self[record.app].ending.insert(id) }
+        case .notRunning: break
+        }
+    }
+
+    /// Takes an instance out of the indices of its state.
+    mutating func removeFromIndices(_ record: InstanceRecord) {
+        let id = record.instance
+        if record.state != .notRunning { liveCount -= 1 }
+        if record.isUndecided { launchIsDecided() }
+        switch record.state {
+        case .prewarming:
+            self[record.app].filling.removeAll { $0 == id }
+            filling.remove(id)
+            prewarmedBytes -= record.byteCount
+        case .prewarmed:
+            self[record.app].pool.removeAll { $0 == id }
+            prewarmedBytes -= record.byteCount
+        case .launching, .inactive, .active, .background, .suspended:
+            self[record.app].attached.remove(id)
+            self[record.app].running.remove(id)
+            leaveFront(record)
+            shown.remove(id)
+        case .terminating: self[record.app].ending.remove(id)
+        case .notRunning: break
+        }
+    }
+}
