@@ -28,7 +28,9 @@ struct Prepared: ~Copyable {
     let disposal: Disposal
     let link: SpawnerLink
     let inheritance: Inheritance
+}
 
+extension Prepared {
     init(_ given: Options, _ environment: [String]) throws {
         let options = given.resolved(against: RuntimeDirectory.currentDirectory)
         let catalog = AppCatalog()
@@ -47,17 +49,10 @@ struct Prepared: ~Copyable {
             grace: configuration.policy.terminateGrace, log: log)
         let inheritance = try Inheritance(
             greeting, LearnedFiles(stateDirectory: options.stateDirectory), log: log)
-        self.options = options
-        self.environment = environment
-        self.catalog = catalog
-        self.log = log
-        self.configuration = configuration
-        self.configurationNote = configurationNote
-        self.lock = lock
-        self.socket = socket
-        self.disposal = disposal
-        self.link = link
-        self.inheritance = inheritance
+        self.init(
+            options: options, environment: environment, catalog: catalog, log: log,
+            configuration: configuration, configurationNote: configurationNote, lock: lock,
+            socket: socket, disposal: disposal, link: link, inheritance: inheritance)
     }
 
     private static func isManaged(_ environment: [String]) -> Bool {

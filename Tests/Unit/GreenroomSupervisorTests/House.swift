@@ -1,0 +1,91 @@
+import Glibc
+import GreenroomAppChannel
+import GreenroomLifecycle
+import GreenroomLinux
+import GreenroomManifest
+@testable import GreenroomSpawner
+@testable import GreenroomSupervisor
+import Systemd
+import TestSupport
+
+/// All rooms of a supervisor that has taken over what a former one left, beside a spawner that
+/// carries nothing out. A test says what the spawner and the apps say.
+@LoopActor
+final class House {
+    let rooms: Rooms
+    let spawner: IdleSpawner
+    let folder: TemporaryDirectory
+    private let adopted: Adopted
+
+    /// - Parameters:
+    ///   - manifests: the apps, each with its identifier.
+    ///   - records: of the instances of the former supervisor.
+    ///   - table: the instances that the spawner has.
+    init(
+        _ manifests: [String: String], records: [InstanceRecord] = [], table: [TableEntry] = []
+    ) throws {
+        folder = try TemporaryDirectory()
+        mkdir("\(folder.path)/apps", 0o755)
+        for (name, text) in manifests { try folder.write(text, to: "apps/\(name).app") }
+        let options = Options(
+            runtimeDirectory: "\(folder.path)/run", stateDirectory: "\(folder.path)/state",
+            cacheDirectory: "\(folder.path)/cache", appDirectories: ["\(folder.path)/apps"],
+            configurationFile: "\(folder.path)/greenroom.conf", isConfigurationRequired: false,
+            spawnerPath: "\(folder.path)/no-spawner", historyPath: "\(folder.path)/no-history",
+            busPath: "\(folder.path)/no-bus", shimPath: "\(folder.path)/no-shim",
+            runtimesPath: "\(folder.path)/no-runtimes")
+        let lock = try RuntimeDirectory.take(options.runtimeDirectory)
+        let memory = try SharedMemory.create(
+            byteCount: RuntimeState.byteCount + EventRing.byteCount, name: "test")
+        Self.keep(records, in: memory)
+        let (near, far) = try UnixSocket.pair(.seqpacket)
+        spawner = IdleSpawner(far)
+        let welcome = Welcome(
+            isManaged: false, degradation: "test", instanceCount: UInt32(table.count),
+            state: memory.descriptor)
+        let prepared = Prepared(
+            options: options, environment: ["PATH=/usr/bin:/bin"], catalog: AppCatalog(),
+            log: try Log(Journal(identifier: "test", fieldPrefix: "GREENROOM_")) { _ in nil },
+            configuration: DaemonConfiguration(), configurationNote: nil, lock: lock,
+            socket: try ControlSocket.open(in: options.runtimeDirectory),
+            disposal: try Disposal(), link: SpawnerLink(SpawnerConnection(near)),
+            inheritance: try Inheritance(
+                SpawnerLink.Greeting(welcome: welcome, instances: table)))
+        rooms = try Rooms(prepared)
+        adopted = try Adopted(rooms, prepared)
+    }
+
+    private static func keep(_ records: [InstanceRecord], in memory: SharedMemory) {
+        var contents = RuntimeState.Contents()
+        let state = RuntimeState(mapping: memory.baseAddress, contents: &contents)
+        for record in records { state.save(record) }
+    }
+
+    var core: Core { rooms.shared.core }
+
+    func phase(_ instance: UInt64) -> Phase? {
+        core.lifecycle.instance(InstanceIdentifier(instance))?.phase
+    }
+
+    func record(_ instance: UInt64) -> InstanceRecord? {
+        core.lifecycle.instance(InstanceIdentifier(instance))
+    }
+
+    /// Launches an app as its timer does, which waits for nothing.
+    func launch(_ app: String) { rooms.launching.launches.launchForTimer(AppIdentifier(app)) }
+
+    /// The spawner says something.
+    func hear(_ message: SpawnerMessage) { rooms.recovery.reconnection.received(message) }
+}
+
+/// A line of the spawner's table whose process is this one, and the app's end of its channel.
+func tableEntry(
+    _ instance: UInt64, of app: String, status: TerminationStatus? = nil
+) throws -> (TableEntry, UnixSocket) {
+    let (near, far) = try UnixSocket.pair(.seqpacket)
+    let entry = TableEntry(
+        instance: instance, app: app, pid: getpid(), status: status, isEmptied: false,
+        isGuarded: false, cgroupName: nil, process: try ProcessDescriptor(pid: getpid()),
+        channel: near)
+    return (entry, far)
+}
