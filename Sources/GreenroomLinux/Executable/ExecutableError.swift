@@ -2,8 +2,10 @@
 public enum ExecutableError: Error, Equatable, Sendable {
     /// No such file, or no directory of the search path has the name.
     case notFound(name: String, searchPath: String?)
-    /// A file exists, but it may not be executed, or it is a directory or a device.
+    /// A file exists, but it may not be executed.
     case notExecutable(path: String)
+    /// What exists is not a file: a directory, or a device or the like.
+    case notAFile(path: String, isDirectory: Bool)
     /// The file, or a folder on the way to it, is on a file system that a process of this user
     /// serves.
     case served(path: String, user: UInt32)
@@ -17,7 +19,7 @@ public enum ExecutableError: Error, Equatable, Sendable {
     public var code: String {
         switch self {
         case .notFound: "not_found"
-        case .notExecutable: "not_executable"
+        case .notExecutable, .notAFile: "not_executable"
         case .served: "served_by_user"
         case .interpreterNotFound: "interpreter_not_found"
         case .tooManyInterpreters: "too_many_interpreters"
@@ -34,6 +36,9 @@ extension ExecutableError: CustomStringConvertible {
         case .notFound(let name, nil): "\(name) does not exist; install it or correct the path"
         case .notExecutable(let path):
             "\(path) may not be executed; set its execute permission or name another file"
+        case .notAFile(let path, isDirectory: true): "\(path) is a directory; name a program"
+        case .notAFile(let path, isDirectory: false):
+            "\(path) is not a file but a device, a socket or a FIFO; name a program"
         case .served(let path, let user):
             PathOwners.Objection.served(path: path, user: user).description
         case .interpreterNotFound(let script, let interpreter):

@@ -52,28 +52,33 @@ public enum ExecutableInspection {
     public static func find(_ name: String, in searchPath: String) throws(ExecutableError) -> String
     {
         if name.contains("/") {
-            guard let isExecutable = try isExecutable(name) else {
+            guard let sight = try look(at: name) else {
                 throw .notFound(name: name, searchPath: nil)
             }
-            guard isExecutable else { throw .notExecutable(path: name) }
+            if let obstacle = sight.obstacle { throw obstacle }
             return name
         }
-        var unusable: String?
+        var unusable: ExecutableError?
         for directory in searchPath.split(separator: ":", omittingEmptySubsequences: false) {
             // An empty entry means the current directory, which an app of a daemon does not have.
             guard directory.hasPrefix("/"), !name.isEmpty else { continue }
             let candidate = "\(directory)/\(name)"
-            guard let isExecutable = (try? isExecutable(candidate)) ?? nil else { continue }
-            if isExecutable { return candidate }
-            unusable = unusable ?? candidate
+            guard let sight = (try? look(at: candidate)) ?? nil else { continue }
+            guard let obstacle = sight.obstacle else { return candidate }
+            unusable = unusable ?? obstacle
         }
-        if let unusable { throw .notExecutable(path: unusable) }
+        if let unusable { throw unusable }
         throw .notFound(name: name, searchPath: searchPath)
     }
 
-    /// Whether this is a regular file that somebody may execute; nil if nothing can be seen there.
-    /// The kernel checks the launching user's permission at exec.
-    private static func isExecutable(_ path: String) throws(ExecutableError) -> Bool? {
+    /// What is at a path. The obstacle is nil for a regular file that somebody may execute; the
+    /// kernel checks the launching user's permission at exec.
+    private struct Sight {
+        let obstacle: ExecutableError?
+    }
+
+    /// - Returns: nil if nothing can be seen there.
+    private static func look(at path: String) throws(ExecutableError) -> Sight? {
         var status = stat()
         do throws(PathOwners.Objection) {
             let file = try PathOwners.look(path)
@@ -82,7 +87,12 @@ public enum ExecutableInspection {
             if case .served(let path, let user) = error { throw .served(path: path, user: user) }
             return nil
         }
-        return status.st_mode & S_IFMT == S_IFREG && status.st_mode & 0o111 != 0
+        let type = status.st_mode & S_IFMT
+        guard type == S_IFREG else {
+            return Sight(obstacle: .notAFile(path: path, isDirectory: type == S_IFDIR))
+        }
+        return Sight(
+            obstacle: status.st_mode & 0o111 == 0 ? .notExecutable(path: path) : nil)
     }
 
     /// Whether this is the system's own `env`, which does what env(1) says. Another program of that

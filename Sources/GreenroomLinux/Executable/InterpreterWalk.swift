@@ -77,7 +77,8 @@ struct InterpreterWalk {
         } catch {
             switch error {
             case .notFound: throw .interpreterNotFound(script: script, interpreter: name)
-            case .notExecutable, .served, .interpreterNotFound, .tooManyInterpreters, .badFirstLine:
+            case .notExecutable, .notAFile, .served, .interpreterNotFound, .tooManyInterpreters,
+                .badFirstLine:
                 throw error
             }
         }

@@ -85,7 +85,7 @@ final class Lookups {
         } catch {
             let isMissing =
                 switch error {
-                case .notFound, .notExecutable: true
+                case .notFound, .notExecutable, .notAFile: true
                 case .served, .interpreterNotFound, .tooManyInterpreters, .badFirstLine: false
                 }
             throw LoadFailure(message: error.description, isMissingProgram: isMissing)

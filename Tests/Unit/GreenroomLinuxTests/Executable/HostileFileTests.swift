@@ -65,10 +65,10 @@ import Testing
         defer { withExtendedLifetime(directory) {} }
         let fifo = "\(directory.path)/fifo"
         #expect(mkfifo(fifo, 0o755) == 0)
-        #expect(throws: ExecutableError.notExecutable(path: fifo)) {
+        #expect(throws: ExecutableError.notAFile(path: fifo, isDirectory: false)) {
             try ExecutableInspection.inspect(path: fifo)
         }
-        #expect(throws: ExecutableError.notExecutable(path: "/dev/zero")) {
+        #expect(throws: ExecutableError.notAFile(path: "/dev/zero", isDirectory: false)) {
             try ExecutableInspection.inspect(path: "/dev/zero")
         }
     }

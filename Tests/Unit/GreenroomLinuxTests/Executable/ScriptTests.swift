@@ -115,7 +115,7 @@ import Testing
         #expect(throws: ExecutableError.notFound(name: "/no/such", searchPath: nil)) {
             try inspect("/no/such")
         }
-        #expect(throws: ExecutableError.notExecutable(path: directory.path)) {
+        #expect(throws: ExecutableError.notAFile(path: directory.path, isDirectory: true)) {
             try inspect(directory.path)
         }
         chmod(path, 0o644)
