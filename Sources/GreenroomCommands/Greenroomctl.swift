@@ -68,12 +68,12 @@ public struct Greenroomctl: ParsableCommand {
             Glibc.exit(plain.execute(StandardConsole()))
         }
         let words = arranged(Array(CommandLine.arguments.dropFirst()))
-        if let complaint = complaint(about: words) {
+        if let complaint = complaint(about: words) ?? versionComplaint(about: words) {
             StandardConsole().complain(complaint)
             Glibc.exit(ExitStatus.usage.rawValue)
         }
         do {
-            var verb = try parseAsRoot(words)
+            var verb = try parseAsRoot(CommandWords.own(words))
             try verb.run()
         } catch {
             end(error, hint(for: message(for: error), words))

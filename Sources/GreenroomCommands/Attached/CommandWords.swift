@@ -19,6 +19,15 @@ enum CommandWords {
         all.firstIndex(of: "--").map { all[($0 + 1)...] } ?? []
     }
 
+    /// The words for the parser, without those after "--" of a verb that passes these on to an app:
+    /// the parser's time grows with the square of their number.
+    static func own(_ words: [String]) -> [String] {
+        guard let verb = words.first, ["launch", "run"].contains(verb),
+            let end = words.firstIndex(of: "--")
+        else { return words }
+        return Array(words[..<end])
+    }
+
     /// The original bytes of words that the parser has taken from the command line, in order. They
     /// are found by their text, in which U+FFFD stands for bytes that are not UTF-8.
     ///

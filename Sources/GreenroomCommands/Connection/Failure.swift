@@ -27,6 +27,11 @@ extension Failure {
     static func refused(_ code: String, _ reason: String) -> Failure {
         .control(.refused(code: code, reason: reason))
     }
+
+    /// The app is not running, and whoever wanted to end it does not want to start it.
+    static func nothingToEnd(of app: String) -> Failure {
+        .refused("not_running", "\(app) is not running, so there is nothing to end")
+    }
 }
 
 extension Failure: CustomStringConvertible {

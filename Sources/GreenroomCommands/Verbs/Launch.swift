@@ -17,7 +17,7 @@ struct Launch: Verb {
     @Argument(help: "The app.", completion: Candidates.apps)
     var app: String
 
-    // The parser takes one list of words. Those after "--" are known by their number.
+    // The parser gets no words after "--" (`CommandWords.own`).
     @Argument(
         help: "Files and URLs to open; the program's arguments, after \"--\".",
         completion: .file())
@@ -59,12 +59,8 @@ struct Launch: Verb {
         call.action = action
         call.orientation = screen.orientation?.orientation
         call.sizeClass = screen.sizeClass?.sizeClass
-        let files = words.dropLast(CommandWords.behindTerminator.count)
         call.arguments =
-            CommandWords.originals(of: Array(files)).map(\.asFile)
-            + CommandWords.originals(
-                of: Array(words.dropFirst(files.count)),
-                among: Array(CommandWords.behindTerminator))
+            CommandWords.originals(of: words).map(\.asFile) + CommandWords.behindTerminator
         let (following, launched) = try FollowedLaunch.begin(client, call)
         if !wait || output.json {
             console.write(

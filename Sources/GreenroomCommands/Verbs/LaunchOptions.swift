@@ -11,6 +11,7 @@ struct LaunchOptions: ParsableArguments {
         help: ArgumentHelp("Set this variable; may be repeated.", valueName: "name=value"))
     var environment: [String] = []
 
+    // The parser gets no words after "--" (`CommandWords.own`).
     @Argument(
         parsing: .postTerminator, help: "The program's arguments, after \"--\".",
         completion: .file())
@@ -34,7 +35,7 @@ struct LaunchOptions: ParsableArguments {
         CommandWords.originals(of: environment, option: "--env")
     }
     var argumentBytes: [ByteString] {
-        CommandWords.originals(of: arguments, among: Array(CommandWords.behindTerminator))
+        arguments.map { .text($0) } + CommandWords.behindTerminator
     }
 
     func call(app: String) -> Control.LaunchCall {

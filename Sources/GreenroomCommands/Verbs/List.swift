@@ -1,11 +1,15 @@
 import ArgumentParser
 import Glibc
 import GreenroomControl
+import UnitFile
 
 struct List: Verb {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "Show the installed apps.")
+
+    @Argument(help: "The apps, or patterns. Default: all.", completion: Candidates.apps)
+    var apps: [String] = []
 
     @Flag(
         name: .shortAndLong,
@@ -22,6 +26,7 @@ struct List: Verb {
     func perform(_ client: ControlClient, _ console: any Console) throws(Failure) -> Int32 {
         let reply = try client.call(all ? .listAll : .list)
         guard case .listed(let installed) = reply else { return 1 }
+        if !apps.isEmpty { return show(installed, client, console) }
         let apps = installed.filter {
             desktop ? $0.desktop?.isShown == true : $0.desktop == nil || $0.manifestFile != nil
         }
@@ -41,5 +46,45 @@ struct List: Verb {
                     desktopCount: installed.count { $0.desktop?.isShown == true }))
         }
         return 0
+    }
+
+    /// Shows the apps that were named, also those of desktop entries.
+    private func show(
+        _ installed: [Control.AppSummary], _ client: ControlClient, _ console: any Console
+    ) -> Int32 {
+        let all = installed + client.systemsApps(besides: installed)
+        let identifiers = all.map(\.identifier)
+        var named: Set<String> = []
+        var code: Int32 = 0
+        for word in apps {
+            // A short name that several apps have shows all of them.
+            let meant =
+                AppPattern.isPattern(word)
+                ? identifiers.filter { AppPattern.matches(word, $0) }
+                : AppNames.identifiers(meantBy: word, among: identifiers)
+            named.formUnion(meant)
+            guard meant.isEmpty, !AppPattern.isPattern(word) else { continue }
+            let suggestion = Spelling.closest(to: word, among: identifiers)
+            let failure = Failure.control(.noSuchApp(word, suggestion: suggestion))
+            console.complain(failure.description)
+            code = exitCode(of: failure)
+        }
+        func chosen(_ apps: some Sequence<Control.AppSummary>) -> [Control.AppSummary] {
+            apps.filter {
+                named.contains($0.identifier) && (!desktop || $0.desktop?.isShown == true)
+            }
+        }
+        let (own, ofSystem) = (chosen(installed), chosen(all.dropFirst(installed.count)))
+        let appearance = display.appearance(on: console)
+        if output.json {
+            console.write(Report.json(ControlReply.listed(own)))
+        } else if own.isEmpty, ofSystem.isEmpty {
+            if code == 0 { console.line("No app matches.") }
+        } else if desktop {
+            console.write(Report.desktopApps(own, appearance))
+        } else {
+            console.write(Report.apps(own, ofSystem: ofSystem, appearance))
+        }
+        return code
     }
 }

@@ -26,7 +26,15 @@ extension TransitionVerb {
     func change(
         _ target: Control.Target, _ client: ControlClient, _ console: any Console
     ) throws(Failure) {
-        let reply = try client.call(.transition(Self.transition, target))
+        let reply: ControlReply
+        do throws(Failure) {
+            reply = try client.call(.transition(Self.transition, target))
+        } catch {
+            guard case .control(.notRunning(.app(let app))) = error,
+                [.terminate, .kill].contains(Self.transition)
+            else { throw error }
+            throw .nothingToEnd(of: app)
+        }
         guard case .changed(let changed) = reply else { return }
         if output.json {
             console.write(Report.json(reply))
@@ -144,7 +152,7 @@ struct Kill: TransitionVerb {
         return forEach(target.apps, client, console, where: { $0.runningCount > 0 }) {
             app throws(Failure) in
             let running = try client.running(app)
-            guard !running.isEmpty else { throw .control(.notRunning(.app(app))) }
+            guard !running.isEmpty else { throw .nothingToEnd(of: app) }
             for instance in running {
                 _ = try client.call(.signal(instance: instance.instance, signal: number))
             }

@@ -23,6 +23,66 @@ import VarlinkTestSupport
         #expect(try JSONValue(parsing: json)["apps"] != nil)
     }
 
+    @Test func `list shows the apps that are named, by a pattern, too`() throws {
+        let daemon = try FakeDaemon()
+        func apps(_ words: String...) throws -> [String] {
+            let output = try run(["list"] + words + ["--socket", daemon.server.path]).output
+            return output.split(separator: "\n").dropFirst().map {
+                String($0.prefix { $0 != " " })
+            }
+        }
+        #expect(try apps("ffmpeg") == ["org.ffmpeg.ffmpeg"])
+        #expect(try apps("*.passwd") == ["org.debian.passwd", "org.other.passwd"])
+        // A list is not ambiguous.
+        #expect(try apps("passwd") == ["org.debian.passwd", "org.other.passwd"])
+        #expect(
+            try run("list", "x*", on: daemon)
+                == Ran(output: "No app matches.\n", complaints: "", code: 0))
+        let ran = try run("list", "ffmpg", "org.other.passwd", on: daemon)
+        #expect(ran.code == 1 && ran.output.contains("org.other.passwd"))
+        #expect(
+            ran.complaints == "no app ffmpg is installed; did you mean org.ffmpeg.ffmpeg?\n")
+        let json = try JSONValue(parsing: try run("list", "ffmpeg", "--json", on: daemon).output)
+        guard case .array(let list)? = json["apps"] else { throw TestError("no list") }
+        #expect(list.map { $0["identifier"] } == [.string("org.ffmpeg.ffmpeg")])
+    }
+
+    @Test(arguments: ["terminate", "kill"])
+    func `a verb that ends an app does not tell how to start it`(verb: String) throws {
+        let daemon = try FakeDaemon { received, _ in
+            guard case .transition = received.call else { return nil }
+            return .fail(ControlError.notRunning(.app("org.ffmpeg.ffmpeg")))
+        }
+        #expect(
+            try run(verb, "ffmpeg", on: daemon)
+                == Ran(
+                    output: "",
+                    complaints: "org.ffmpeg.ffmpeg is not running, so there is nothing to end\n",
+                    code: 1))
+        #expect(
+            try run("suspend", "ffmpeg", on: daemon).complaints
+                == "org.ffmpeg.ffmpeg is not running; start it with "
+                + "\"greenroomctl launch org.ffmpeg.ffmpeg\"\n")
+    }
+
+    @Test func `an app that is asked for its version is not asked by an option of run`() {
+        let complaint = Greenroomctl.versionComplaint(about: ["run", "git", "--version"])
+        #expect(complaint?.hasSuffix(": greenroomctl run git -- --version") == true)
+        for words in [
+            ["run", "--version"], ["--version"], ["run", "git", "--", "--version"],
+            ["list", "x", "--version"],
+        ] {
+            #expect(Greenroomctl.versionComplaint(about: words) == nil)
+        }
+    }
+
+    @Test func `the parser gets no words that are for an app`() {
+        #expect(CommandWords.own(["run", "git", "--", "-x", "--", "y"]) == ["run", "git"])
+        #expect(CommandWords.own(["launch", "git", "file"]) == ["launch", "git", "file"])
+        #expect(
+            CommandWords.own(["measure", "git", "--", "-x"]) == ["measure", "git", "--", "-x"])
+    }
+
     @Test func `status shows the state of instances and how they ended`() {
         var running = Control.InstanceStatus(
             instance: 4, app: "org.ffmpeg.ffmpeg", state: .active, sinceTimestampUSec: 0)
@@ -319,7 +379,7 @@ import VarlinkTestSupport
         #expect(several.output == "instance 4: suspended\ninstance 4: suspended\n")
         #expect(
             several.complaints.hasPrefix("org.debian.passwd is not running") && several.code == 1)
-        // Of the apps that the pattern matches, one runs.
+        // One of the apps that the pattern matches runs.
         #expect(try run("stop", "org.*", on: daemon) == Ran(output: "instance 4: suspended\n"))
         #expect(try run("stop", "nothing*", on: daemon) == Ran(output: ""))
         #expect(
