@@ -46,31 +46,35 @@ struct Enable: FileChangingVerb {
     }
 }
 
-extension Enable {
-    func perform(_ manifests: InstalledManifests, _ console: any Console) throws(Failure) -> Int32 {
-        let code = try changeAll(manifests, console)
-        guard now else { return code }
-        for app in apps {
-            let name = try manifests.name(app).identifier
-            guard try manifests.needClient().running(name).isEmpty else { continue }
-            var call = Control.LaunchCall(repeatable: name, environment: [], arguments: [])
-            call.isBackground = true
-            _ = try FollowedLaunch.begin(manifests.needClient(), call)
-        }
-        return code
+extension Enable: StartChangingVerb {
+    func followNow(_ app: String, _ client: ControlClient) throws(Failure) {
+        guard try client.running(app).isEmpty else { return }
+        var call = Control.LaunchCall(repeatable: app, environment: [], arguments: [])
+        call.isBackground = true
+        _ = try FollowedLaunch.begin(client, call)
     }
 }
 
-extension Disable {
+extension Disable: StartChangingVerb {
+    func followNow(_ app: String, _ client: ControlClient) throws(Failure) {
+        for instance in try client.running(app) {
+            _ = try client.call(.transition(.terminate, .instance(instance.instance)))
+        }
+    }
+}
+
+/// A verb that changes whether apps start by themselves, and with `--now` does the same to what runs.
+protocol StartChangingVerb: FileChangingVerb {
+    var now: Bool { get }
+    func followNow(_ app: String, _ client: ControlClient) throws(Failure)
+}
+
+extension StartChangingVerb {
     func perform(_ manifests: InstalledManifests, _ console: any Console) throws(Failure) -> Int32 {
         let code = try changeAll(manifests, console)
         guard now else { return code }
         for app in apps {
-            let name = try manifests.name(app).identifier
-            for instance in try manifests.needClient().running(name) {
-                _ = try manifests.needClient().call(
-                    .transition(.terminate, .instance(instance.instance)))
-            }
+            try followNow(manifests.name(app).identifier, manifests.needClient())
         }
         return code
     }

@@ -117,11 +117,17 @@ enum Phrase {
     }
 }
 
-extension Control.Word<Control.LaunchKind> {
+/// A word of the interface for which there are words for people.
+protocol Worded {
+    var words: String { get }
+}
+
+extension Control.Word where Known: Worded {
+    /// The daemon may be newer and know further words, which are shown as they are.
     var words: String { known?.words ?? rawValue.harmless }
 }
 
-extension Control.LaunchKind {
+extension Control.LaunchKind: Worded {
     var words: String {
         switch self {
         case .cold, .prewarmed: rawValue
@@ -132,11 +138,7 @@ extension Control.LaunchKind {
     }
 }
 
-extension Control.Word<Control.AnewReason> {
-    var words: String { known?.words ?? rawValue.harmless }
-}
-
-extension Control.AnewReason {
+extension Control.AnewReason: Worded {
     var words: String {
         switch self {
         case .options: "other options"
@@ -150,11 +152,7 @@ extension Control.AnewReason {
     }
 }
 
-extension Control.Word<Control.ColdReason> {
-    var words: String { known?.words ?? rawValue.harmless }
-}
-
-extension Control.ColdReason {
+extension Control.ColdReason: Worded {
     var words: String {
         switch self {
         case .prewarmingDisabled: "prewarming is off"
@@ -171,19 +169,11 @@ extension Control.ColdReason {
     }
 }
 
-extension Control.Word<Control.ExitReason> {
-    var words: String { known?.words ?? rawValue.harmless }
-}
-
-extension Control.ExitReason {
+extension Control.ExitReason: Worded {
     var words: String { row.words }
 }
 
-extension Control.Word<Control.ActivationState> {
-    var words: String { known?.words ?? rawValue.harmless }
-}
-
-extension Control.ActivationState {
+extension Control.ActivationState: Worded {
     var words: String {
         switch self {
         case .unattached: "unattached"

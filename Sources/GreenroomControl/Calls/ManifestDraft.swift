@@ -33,7 +33,7 @@ extension Control.ManifestDraft {
         var drafts: [Self]?
         for member in call.parameters.members {
             guard member.name == "manifests" else { throw member.invalid }
-            let read = try member.objects { (object) throws(ServiceError) in try Self(object) }
+            let read = try member.objects(Self.init)
             guard 1...countLimit ~= read.count else { throw member.invalid }
             drafts = read
         }
@@ -54,9 +54,7 @@ extension Control.ManifestDraft: ParametersEncodable {
             switch member.name {
             case "name": name = try member.text()
             case "sources":
-                sources = try member.objects { (object) throws(ServiceError) in
-                    try Source(object)
-                }
+                sources = try member.objects(Source.init)
             case _: throw member.invalid
             }
         }

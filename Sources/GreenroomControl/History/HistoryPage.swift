@@ -33,9 +33,7 @@ extension Control.HistoryPage: ParametersEncodable {
         for member in object.members {
             switch member.name {
             case Record.pageMember:
-                records = try member.objects { (object) throws(ServiceError) in
-                    try Record(object)
-                }
+                records = try member.objects(Record.init)
             case "next": next = try member.optionalInteger()
             case _: break
             }

@@ -164,9 +164,7 @@ extension Control.LaunchHistogram: ParametersEncodable {
             switch member.name {
             case "metric": metric = try member.word()
             case "buckets":
-                buckets = try member.objects { (object) throws(ServiceError) in
-                    try Control.HistogramBucket(object)
-                }
+                buckets = try member.objects(Control.HistogramBucket.init)
             case _: break
             }
         }
@@ -232,21 +230,13 @@ extension Control.AppMetrics: ParametersEncodable {
             switch member.name {
             case "sinceTimestampUSec": sinceTimestampUSec = try member.integer()
             case "launches":
-                launches = try member.objects { (object) throws(ServiceError) in
-                    try Control.LaunchHistogram(object)
-                }
+                launches = try member.objects(Control.LaunchHistogram.init)
             case "hangs":
-                hangs = try member.objects { (object) throws(ServiceError) in
-                    try Control.HistogramBucket(object)
-                }
+                hangs = try member.objects(Control.HistogramBucket.init)
             case "exits":
-                exits = try member.objects { (object) throws(ServiceError) in
-                    try Control.ExitCount(object)
-                }
+                exits = try member.objects(Control.ExitCount.init)
             case "savings":
-                savings = try member.objects { (object) throws(ServiceError) in
-                    try Control.DepthSaving(object)
-                }
+                savings = try member.objects(Control.DepthSaving.init)
             case "foregroundUSec": foregroundUSec = try member.integer()
             case "backgroundUSec": backgroundUSec = try member.integer()
             case "peakByteCount": peakByteCount = try member.optionalInteger()
@@ -303,9 +293,7 @@ extension Control.MetricsReply: ParametersEncodable {
             case "current": current = try Control.AppMetrics(try member.object())
             case "undeliveredCount": undeliveredCount = try member.integer()
             case "diagnostics":
-                diagnostics = try member.objects { (object) throws(ServiceError) in
-                    try Control.Diagnostic(object)
-                }
+                diagnostics = try member.objects(Control.Diagnostic.init)
             case _: break
             }
         }

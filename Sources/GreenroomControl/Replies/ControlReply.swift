@@ -87,9 +87,7 @@ extension ControlReply: ParametersEncodable {
         case .status:
             let member = try Self.required("instances", parameters)
             self = .status(
-                try member.objects { (object) throws(ServiceError) in
-                    try Control.InstanceStatus(object)
-                })
+                try member.objects(Control.InstanceStatus.init))
         case .prewarm:
             self = .prewarmed(try Self.required("instances", parameters).integers())
         case .launch: self = .launched(try Control.Launched(parameters))

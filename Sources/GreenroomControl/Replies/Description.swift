@@ -104,9 +104,7 @@ extension Control.Description: ParametersEncodable {
             case "desktopDirectories": desktopDirectories = try member.optionalTexts() ?? []
             case "environment": environment = try member.optionalTexts() ?? []
             case "degraded":
-                degraded = try member.objects { (object) throws(ServiceError) in
-                    try Control.Note(object)
-                }
+                degraded = try member.objects(Control.Note.init)
             case "surroundings":
                 if member.value != .null {
                     surroundings = try Control.Surroundings(try member.object())
@@ -155,9 +153,7 @@ extension Control.ReloadReport: ParametersEncodable {
             switch member.name {
             case "loaded": loaded = try member.texts()
             case "failed":
-                failed = try member.objects { (object) throws(ServiceError) in
-                    try Control.ManifestFault(object)
-                }
+                failed = try member.objects(Control.ManifestFault.init)
             case _: break
             }
         }

@@ -45,9 +45,7 @@ extension Control.DesktopFacts: ParametersEncodable {
             case "icon": icon = try member.optionalText()
             case "startupWMClass": startupWMClass = try member.optionalText()
             case "actions":
-                actions = try member.objects { (object) throws(ServiceError) in
-                    try Action(object)
-                }
+                actions = try member.objects(Action.init)
             case _: break
             }
         }

@@ -150,9 +150,7 @@ extension Control.Explanation: ParametersEncodable {
             case "app": app = try member.text()
             case "eligible": isEligible = try member.bool()
             case "reasons":
-                reasons = try member.objects { (object) throws(ServiceError) in
-                    try Control.Note(object)
-                }
+                reasons = try member.objects(Control.Note.init)
             case "prewarmedCount": prewarmedCount = try member.integer()
             case "prewarmTarget": prewarmTarget = try member.integer()
             case "prewarmByteCount": prewarmByteCount = try member.optionalInteger()

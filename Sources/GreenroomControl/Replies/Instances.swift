@@ -175,18 +175,14 @@ extension Control.InstanceStatus: ParametersEncodable {
             case "exit": exit = try Control.ExitRecord(ifPresent: member)
             case "restartCount": restartCount = try member.optionalInteger()
             case "scenes" where member.value != .null:
-                scenes = try member.objects { (object) throws(ServiceError) in
-                    try Control.Scene(object)
-                }
+                scenes = try member.objects(Control.Scene.init)
             case "backgroundTasks": backgroundTasks = try member.optionalTexts()
             case "backgroundRemainingUSec":
                 backgroundRemainingUSec = try member.optionalInteger()
             case "threadsFrozen" where member.value != .null: areThreadsFrozen = try member.bool()
             case "depth": depth = try member.optionalWord()
             case "steps" where member.value != .null:
-                steps = try member.objects { (object) throws(ServiceError) in
-                    try Control.LaunchStep(object)
-                }
+                steps = try member.objects(Control.LaunchStep.init)
             case "launchScreen": launchScreen = try Control.LaunchScreen(ifPresent: member)
             case _: break
             }

@@ -135,9 +135,7 @@ extension Control.PlannedApp: ParametersEncodable {
             case "probability": probability = try member.number()
             case "usualProbability": usualProbability = try member.number()
             case "terms":
-                terms = try member.objects { (object) throws(ServiceError) in
-                    try Control.TermShare(object)
-                }
+                terms = try member.objects(Control.TermShare.init)
             case "savedUSec": savedUSec = try member.integer()
             case "valueUSec": valueUSec = try member.integer()
             case "byteCount": byteCount = try member.integer()
@@ -163,9 +161,7 @@ extension Control.PlanReport: ParametersEncodable {
             case "byteCount": byteCount = try member.integer()
             case "onBattery": isOnBattery = try member.bool()
             case "apps":
-                apps = try member.objects { (object) throws(ServiceError) in
-                    try Control.PlannedApp(object)
-                }
+                apps = try member.objects(Control.PlannedApp.init)
             case _: break
             }
         }
