@@ -16,8 +16,8 @@ void *symbol_find(const char *name);
 const struct link_map *symbols_last_object(void);
 
 /// Whether an object that was loaded after `last` uses a function or variable of the executable's
-/// own, or hides one of its own behind it. What libraries define that were loaded before, the
-/// executable only repeats: a copy of a variable, or another malloc(3).
+/// own, or hides one of its own behind it. This is not about what a library defines that was loaded
+/// before: the executable has a copy of such a variable, or replaces such a function, as malloc(3).
 bool symbols_reach_executable(const struct link_map *last);
 
 /// The path from which this object was loaded, as the dynamic linker spells it, or null.

@@ -296,7 +296,7 @@ SENDING_EVENTS(xcb_send_event_checked, nothing_checked)
 #define RAW 4 // XCB_REQUEST_RAW: the request brings its opcode itself
 #define CHECKED 1
 
-/// Of the extension for input devices (XI and XI2). In a raw request nobody knows its number.
+/// The extension for input devices (XI and XI2). Nobody knows its number in a raw request.
 static bool is_grab_of_device(const protocol_request *request) {
     enum { GRAB_DEVICE = 13, GRAB_DEVICE_KEY = 15, XI_GRAB_DEVICE = 51, XI_PASSIVE_GRAB = 54 };
     if (strcmp(request->extension->name, "XInputExtension") != 0) return false;

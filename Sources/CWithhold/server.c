@@ -14,7 +14,7 @@ bool is_own_connection(const xcb_connection_t *connection) {
     return connection && connection == atomic_load(&own);
 }
 
-/// Of xcb_setup_roots_iterator(3). A screen begins with its root window.
+/// What xcb_setup_roots_iterator(3) returns. A screen begins with its root window.
 typedef struct {
     uint32_t *screen;
     int left, index;
@@ -88,7 +88,7 @@ static struct address peer(int descriptor) {
     return address;
 }
 
-/// That of the first window. The own connection must lead there too.
+/// The display of the first window. The own connection must lead there too.
 static struct address first_server;
 
 bool is_own_server(int server) {

@@ -4,7 +4,7 @@
 
 #include "withhold.h"
 
-/// Of libwayland (wayland-util.h, wayland-client-core.h).
+/// From libwayland (wayland-util.h, wayland-client-core.h).
 struct wl_proxy;
 struct wl_display;
 

@@ -1,9 +1,9 @@
 /// The functions of libwayland by which a program sends its requests.
 ///
-/// Each of them ends in one, which takes a request's arguments as an array; the others take them as
-/// C does. Which of libwayland's functions call one another is its own affair, so all are here. They
-/// are declared here, so that the library needs no header of libwayland to be built, and libwayland
-/// need not be loaded.
+/// One of them takes a request's arguments as an array; the others take them as C does, and call that
+/// one in the end. Which function calls which is libwayland's own affair, so all of them are here.
+/// They are declared here, so that the library needs no header of libwayland to be built, and
+/// libwayland need not be loaded.
 
 #include "surfaces.h"
 
@@ -18,7 +18,7 @@ uint32_t wl_proxy_get_version(struct wl_proxy *);
 
 static struct wl_proxy *transmit(struct request request) {
     FUNCTION(LIBWAYLAND, wl_proxy_marshal_array_flags);
-    // Before version 1.20 there was none.
+    // libwayland has this function from version 1.20 on.
     if (!real) withhold_fail(WITHHOLD_OTHER_DISPLAY);
     if (!withhold_is_on())
         return real(request.proxy, request.opcode, request.interface, request.version,

@@ -3,13 +3,13 @@ internal import GreenroomLinux
 internal import Systemd
 
 /// Watches the names of one held program, for greenroomd, which has started this process with a
-/// socket of packets. A packet from the daemon is a name. The answer, when calls of the name are
-/// seen, is `watched NAME`; or `taken NAME` if somebody owns it already, or `unwatchable NAME`. From
-/// then on each call of a name is a packet, too: `launch` or `question`. The process ends with the
-/// daemon's end of the socket, and with the bus, and the program with it.
+/// socket of packets. A packet from the daemon is a name. The answer is `watched NAME` once calls of
+/// the name are seen, `taken NAME` if somebody owns the name already, or `unwatchable NAME`. After
+/// `watched`, each call of the name is a packet, too: `launch` or `question`. This process ends when
+/// the daemon closes its end of the socket, or when the bus ends.
 ///
-/// It only listens, so it holds up no call, and nothing of what is said reaches the daemon but one
-/// of two words.
+/// The process only listens, so it holds up no call. Of a call, the daemon hears only one of the two
+/// words.
 public struct NameWatch {
     private let socket: UnixSocket
     private var bus: ServiceBus?
@@ -46,7 +46,7 @@ public struct NameWatch {
 
     /// The owner is asked for when calls are seen already, so one that comes in between is not missed.
     private mutating func watch(_ name: String) -> String {
-        // Everything else would be another rule.
+        // Another character could change the rule by which the bus chooses what is heard here.
         guard name.utf8.allSatisfy(Self.isOfName) else { return "unwatchable" }
         do {
             let bus = try self.bus ?? ServiceBus()
@@ -89,7 +89,8 @@ struct CalledMethod: Hashable {
     let interface: String
     let member: String
 
-    /// A call that is in no list is one: it may want to see the program, which waits for nothing else.
+    /// A call of an unknown interface counts as one that starts the program: perhaps it wants to see
+    /// the program, which would otherwise stay held.
     var starts: Bool {
         if Self.questioning.contains(where: interface.hasPrefix) { return false }
         // GApplication's actions: to describe one is a question, to activate one is a wish.

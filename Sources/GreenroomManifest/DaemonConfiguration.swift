@@ -139,7 +139,8 @@ extension DaemonConfiguration {
         }
     }
 
-    /// Nobody profits from a longer one: an app that starts that long hinders nobody for a moment.
+    /// A delay above this limit would be of no use: an app that takes this long to start leaves the
+    /// processors idle in between.
     private func refillDelay(_ value: Value) throws(ValueError) -> Duration {
         let delay = try value.duration()
         guard delay <= .seconds(60) else {

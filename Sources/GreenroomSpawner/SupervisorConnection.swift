@@ -42,7 +42,7 @@ final class SupervisorConnection {
                 guard let next = try listener.accept() else { return }
                 socket = next
             } catch {
-                // Out of descriptors. Whoever waits is accepted when there is one. If the spawner
+                // No descriptor is free. The supervisor is accepted when one is. If the spawner
                 // ended because of this, every exit status would be lost.
                 isDeaf = true
                 return

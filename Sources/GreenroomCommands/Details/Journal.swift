@@ -43,7 +43,7 @@ enum Journal {
         }
         guard text.count < byteLimit, waitForInput(process.descriptor) else {
             _ = try? process.send(signal: SIGKILL)
-            // It may wait for a disk, and then does not even end now.
+            // The process may wait for a disk, and then does not even end now.
             if (try? process.descriptor.waitUntilReadable(milliseconds: killPatience)) == true {
                 _ = try? process.wait()
             }

@@ -26,12 +26,12 @@ public enum HistoryCall: Hashable, Sendable {
 /// Launches to be kept, and what has become known of launches that are kept already.
 public struct HistoryBatch: Hashable, Sendable {
     public var launches: [Control.LaunchRecord] = []
-    /// Each is about the launches of its instance that have not ended.
+    /// Each update is about those launches of its instance that have not ended.
     public var updates: [Control.LaunchRecord] = []
     /// Paused instances that were launched or have ended.
     public var pauses: [Control.PauseRecord] = []
-    /// The instances that exist when a daemon begins. The ends of others were seen by nobody. Nil
-    /// in later batches.
+    /// The instances that exist when a daemon begins; nil in later batches. Nobody has seen the end
+    /// of an instance that is missing here.
     public var living: [UInt64]?
     /// Launches are kept for this many days, and this many of each user.
     public var days: Int
@@ -165,16 +165,14 @@ extension HistoryBatch {
         func records(
             _ member: JSONObject.Member
         ) throws(ServiceError) -> [Control.LaunchRecord] {
-            try member.objects { (object) throws(ServiceError) in try Control.LaunchRecord(object) }
+            try member.objects(Control.LaunchRecord.init)
         }
         for member in object.members {
             switch member.name {
             case "launches": launches = try records(member)
             case "updates": updates = try records(member)
             case "pauses":
-                pauses = try member.objects { (object) throws(ServiceError) in
-                    try Control.PauseRecord(object)
-                }
+                pauses = try member.objects(Control.PauseRecord.init)
             case "living": living = try member.integers()
             case "days": days = try member.integer()
             case "launchesPerUser": launchesPerUser = try member.integer()

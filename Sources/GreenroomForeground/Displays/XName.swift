@@ -22,7 +22,7 @@ struct XName: Hashable, Sendable {
     var socketPath: String { "/tmp/.X11-unix/X\(number)" }
 }
 
-/// What shows an X server that a client may connect: an entry of a file of xauth(1).
+/// Proof for an X server that a client may connect: an entry of a file of xauth(1).
 struct XAuthority: Hashable, Sendable {
     var name: [UInt8] = []
     var data: [UInt8] = []

@@ -4,7 +4,7 @@ internal import GreenroomLinux
 internal import Systemd
 internal import Varlink
 
-/// Who answers which calls.
+/// The parts that answer calls, each those of its subject.
 @LoopActor
 struct CallHandlers {
     let reports: ReportCalls

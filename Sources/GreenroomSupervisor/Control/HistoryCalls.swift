@@ -75,7 +75,7 @@ struct HistoryCalls {
         } catch { reply() }
     }
 
-    /// Whose apps the client may see; nil means everybody's.
+    /// The user whose apps the client may see; nil means every user's.
     private func visibleUser(_ peer: Peer) -> UInt32? {
         switch authorization.audience(of: peer) {
         case .all: nil

@@ -96,7 +96,7 @@ internal import Varlink
         switch phase {
         case .none: start()
         case .running: send(job)
-        // It is sent when the process runs, or when another can be started.
+        // The batch is sent when the process runs, or when another can be started.
         case .starting, .ending: break
         }
     }
@@ -215,7 +215,7 @@ internal import Varlink
     }
 
     private func timePassed() {
-        // It was idle for a while.
+        // The process was idle for a while.
         guard current != nil else { return leave() }
         switch phase {
         case .starting(let spawn, _):

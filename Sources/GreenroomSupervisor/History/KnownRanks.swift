@@ -6,7 +6,7 @@ internal import GreenroomLifecycle
 struct KnownRanks {
     struct Question: Hashable {
         var app: String
-        /// Whose apps the one who asks may see; nil means everybody's.
+        /// The user whose apps the client may see; nil means every user's.
         var user: UInt32?
     }
 

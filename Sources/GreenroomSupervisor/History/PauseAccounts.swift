@@ -54,7 +54,7 @@ final class PauseAccounts {
     ) {
         guard let account = instances.part(Account.self, of: instance) else { return }
         let paused = WallClock.microseconds(at: time)
-        // Whose app it is, is looked up at the end: when a daemon begins, no app is known yet.
+        // The app's user is looked up at the end: when a daemon begins, no app is known yet.
         var pause = Control.PauseRecord(
             app: app.rawValue, userId: .max, instance: instance.rawValue,
             pausedTimestampUSec: paused, untilTimestampUSec: paused,

@@ -45,8 +45,8 @@ final class EventStream {
     }
     private var isInTurn = false
 
-    /// At most this many events in one round. Each costs a few microseconds, and as much again for
-    /// each watcher, so a number of tellings ends a round, too.
+    /// A round ends after this many events, or after this many tellings: an event costs a few
+    /// microseconds, and as much again for each watcher that is told.
     private static let eventsPerRound = 64
     private static let tellingsPerRound = 512
     /// At most this many past events, which have to be read again, for one watcher; and at most

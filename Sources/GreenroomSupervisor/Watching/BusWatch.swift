@@ -83,7 +83,7 @@ final class BusWatch: InstancePart {
                 report = Report(bytes)
                 try socket.discard()
             } catch { return all + [.lost] }
-            // Who is called a hundred times is thawed once.
+            // A program that is called a hundred times is thawed once.
             if all.last != report { all.append(report) }
         }
         return all

@@ -106,7 +106,7 @@ final class BusWatches {
         case .spawnFailed:
             spawner.send(.release(instance: number))
             if instances.known(BusWatch.self, of: identifier) != nil { lost(identifier) }
-        // Its socket tells of its end.
+        // The watching process's socket tells of its end.
         case .emptied: spawner.send(.release(instance: number))
         case .welcome, .instance, .exited, .failed, .kept, .ending, .stopped, .unguarded,
             .misfired, .cannotGuard, .executedSecurely, .listening, .cannotListen:

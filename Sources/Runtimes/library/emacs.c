@@ -63,8 +63,8 @@ static value bytes_of(environment *env, const char *strings, size_t size) {
     return result;
 }
 
-/// How many bytes the strings have that lie in memory one after the other, from the first one on.
-/// The launch's strings lie so. Variables that this process has set itself lie elsewhere.
+/// The size of the first strings that follow one another in memory, in bytes. The launch's strings
+/// do. Variables that this process has set itself lie elsewhere.
 static size_t byte_count(char **strings) {
     size_t size = 0;
     for (char **string = strings; *string && *string == *strings + size; string++)

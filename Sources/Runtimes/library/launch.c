@@ -44,7 +44,7 @@ static const char *interpreter(void) {
     static char path[4096];
     const char *name = (const char *)getauxval(AT_EXECFN);
     if (name && name[0] == '/') {
-        // It may be that of a script's process, which has executed its interpreter since.
+        // The path may be a script's, whose process has executed its interpreter since.
         struct stat named, running;
         if (stat(name, &named) == 0 && stat("/proc/self/exe", &running) == 0
             && named.st_ino == running.st_ino && named.st_dev == running.st_dev)

@@ -58,7 +58,7 @@ import Testing
         try watcher.next { $0.kind == .backgroundTimeExpiring && $0.instance == kit.instance }
         try watcher.awaitState(.suspended, of: kit.instance)
         #expect(kit.said.suffix(4) == ["expired one", "end one", "expired two", "end two"])
-        // Resumed, it has time again.
+        // In the foreground, the app has unlimited time again.
         try kit.change(.foreground)
         try kit.tell("begin three", "begin three valid")
     }

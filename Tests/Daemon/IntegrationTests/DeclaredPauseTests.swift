@@ -48,7 +48,8 @@ import Testing
         let daemon = try TestDaemon(
             TestApp(Self.app, exec: program, prewarm: 1, prewarmLines: ["Depth=declared"]))
         try daemon.awaitPaused(Self.app)
-        // That of the paused instance: with another one, the launch would be cold.
+        // The launch brings the environment of the paused instance. With another one, it would be
+        // cold.
         let pid = try #require(try daemon.client().paused(Self.app).first?.processId)
         let variables =
             try readFile("/proc/\(pid)/environ").split(separator: 0).map {

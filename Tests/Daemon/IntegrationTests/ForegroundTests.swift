@@ -10,7 +10,7 @@ import Testing
 /// the reporter that comes with Greenroom, on an X server and on a Wayland compositor.
 @Suite(.serialized) struct ForegroundTests {
     private static let (one, two) = ("org.example.one", "org.example.two")
-    /// Of a desktop app, as a desktop entry makes it.
+    /// The lines of a desktop app's manifest, as a desktop entry makes it.
     private static let desktop = ["ForegroundGroup=none", "SuspendInBackground=no"]
 
     private static func app(_ name: String, _ exec: String, _ lines: [String] = []) -> TestApp {

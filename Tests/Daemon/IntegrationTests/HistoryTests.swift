@@ -184,7 +184,7 @@ import Varlink
             return plan.byteBudget
         }
         let stranger = TestClient(owning: descriptor)
-        // That of the daemon's user is smaller by the bytes of the paused instance.
+        // The budget of the daemon's user is smaller by the bytes of the paused instance.
         #expect(try budget(client) < budget(stranger))
     }
 

@@ -89,7 +89,7 @@ import Testing
         }
         let hasCgroups = try daemon.client().describe().degraded.isEmpty
         let cgroups = { hasCgroups ? KernelObjects.directoryCount(below: base ?? "") : 0 }
-        // That of the first use is removed when the spawner has nothing else to do.
+        // The cgroup of the first use is removed when the spawner has nothing else to do.
         let quiet = ContinuousClock.now.advanced(by: .milliseconds(Processes.deadline))
         while cgroups() != (hasCgroups ? 4 : 0), ContinuousClock.now < quiet { sched_yield() }
         #expect(cgroups() == (hasCgroups ? 4 : 0))

@@ -24,7 +24,8 @@ import Testing
             environment: try environment(daemon) + ["GREENROOM_SOCKET=\(daemon.socketPath)"])
     }
 
-    /// That of the session, which the paused instance has: with another the launch would be cold.
+    /// The session's environment, which the paused instance has. With another one, the launch would
+    /// be cold.
     private static func environment(_ daemon: TestDaemon) throws -> [String] {
         guard let pid = (try? daemon.client().paused(warm))?.first?.processId else { return [] }
         return try readFile("/proc/\(pid)/environ").split(separator: 0).map {

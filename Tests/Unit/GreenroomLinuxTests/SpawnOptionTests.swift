@@ -47,7 +47,7 @@ import Testing
             run.lines.map { $0.trimmedEnd } == [
                 "Uid: 1234 1234 1234 1234", "Gid: 2345 2345 2345 2345", "Groups: 7 2345 70000",
             ])
-        // It stays so: a child that shares our memory may be left that we do not know of.
+        // This process stays undumpable: a child that shares its memory may be left unnoticed.
         #expect(gr_dumpable() == 0)
     }
 

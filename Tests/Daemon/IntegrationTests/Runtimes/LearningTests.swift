@@ -114,7 +114,8 @@ import Testing
         try Self.launch(bench)
         try Self.awaitList(bench)
         let path = bench.folder.path + "/lib/site-packages"
-        // Of another length: Python itself takes bytecode for current that is as old and as long.
+        // The new text has another length: Python takes bytecode for current if it is as old and
+        // as long as its source.
         _ = try bench.folder.write("raise ZeroDivisionError\n", to: "lib/site-packages/.new")
         #expect(rename(path + "/.new", path + "/g_inner.py") == 0)
         #expect(try Self.launch(bench).text == "")

@@ -17,7 +17,7 @@ extension Checker {
             let moved = touched.filter { saved[$0]?.state.isPrewarm == false }
             try require(moved.isEmpty, "the end of a shell has changed \(moved)")
         case .foregroundReported(_, let report?): try checkReport(report, core)
-        // Of these, only a client's own wish may send what is in front of the user away.
+        // Only a client's own wish among these may send away what the user has in front.
         case .becameReady, .started, .spawned, .acknowledged, .requested(_, .launch),
             .requested(_, .transition(_, .foreground)), .deadlineReached:
             // What is only being launched into the background was not in front.
