@@ -5,7 +5,8 @@ internal import Systemd
 @LoopActor
 final class Effects: EffectPerformer {
     private let events: EventStream
-    private let records: RecordKeeping
+    private let records: Records
+    private let reporter: Reporter
     private let processes: Processes
     private let answers: Answers
     private let occurrences: Occurrences
@@ -14,12 +15,14 @@ final class Effects: EffectPerformer {
     private let conversation: ConversationRooms
 
     init(
-        events: EventStream, records: RecordKeeping, processes: Processes, answers: Answers,
+        events: EventStream, records: Records, reporter: Reporter, processes: Processes,
+        answers: Answers,
         occurrences: Occurrences, reclaimer: Reclaimer, sockets: ListeningSockets,
         conversation: ConversationRooms
     ) {
         self.events = events
         self.records = records
+        self.reporter = reporter
         self.processes = processes
         self.answers = answers
         self.occurrences = occurrences
@@ -37,9 +40,11 @@ final class Effects: EffectPerformer {
 
     func perform(_ effect: Effect) {
         switch effect {
-        case .save(let record): records.save(record)
+        case .save(let record):
+            if !records.save(record) { reporter.runtimeStateIsFullOfInstances() }
         case .erase(let instance): records.erase(instance)
-        case .saveApp(let record): records.save(record)
+        case .saveApp(let record):
+            if !records.save(record) { reporter.runtimeStateIsFull(record.app) }
         case .eraseApp(let app): records.erase(app)
         case .spawn(let instance, let app, let purpose):
             processes.spawn(instance, of: app, for: purpose)

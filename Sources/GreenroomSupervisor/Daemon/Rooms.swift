@@ -32,7 +32,7 @@ final class Rooms {
             metrics: measuring.metrics, learning: machine.learning, learner: launching.learner)
         effects = Effects(
             events: shared.events,
-            records: RecordKeeping(records: shared.records, reporter: shared.reporter),
+            records: shared.records, reporter: shared.reporter,
             processes: Processes(
                 instances: shared.instances, launcher: launching.launcher,
                 newInstances: launching.newInstances, learner: launching.learner,
