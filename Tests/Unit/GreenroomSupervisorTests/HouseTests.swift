@@ -14,7 +14,7 @@ private func record(
     _ number: UInt64, _ state: ExecutionState, _ progress: LaunchProgress = .none
 ) -> InstanceRecord {
     var record = InstanceRecord(
-        instance: InstanceIdentifier(number), app: AppIdentifier("a"), generation: 1,
+        instance: InstanceIdentifier(number), app: AppIdentifier("a.b"), generation: 1,
         environmentKey: EnvironmentKey(0), state: state, since: Instant(nanoseconds: 1))
     record.progress = progress
     if progress != .none { record.launchKind = .prewarmed }
@@ -47,10 +47,10 @@ extension [SpawnerRequest] {
     {
         await #expect(processExitsWith: .exitCode(0)) {
             try onLoop {
-                let (known, _) = try tableEntry(1, of: "a")
-                let (unknown, _) = try tableEntry(2, of: "a")
+                let (known, _) = try tableEntry(1, of: "a.b")
+                let (unknown, _) = try tableEntry(2, of: "a.b")
                 let house = try House(
-                    ["a": manifest], records: [record(1, .background, running)],
+                    ["a.b": manifest], records: [record(1, .background, running)],
                     table: [known, unknown])
                 let requests = try house.spawner.requests()
                 #expect(requests.killed == [2] && requests.released == [2])
@@ -68,12 +68,12 @@ extension [SpawnerRequest] {
         await #expect(processExitsWith: .exitCode(0)) {
             try onLoop {
                 let house = try House(
-                    ["a": manifest],
+                    ["a.b": manifest],
                     records: [record(7, .background, running), record(8, .launching)])
                 #expect(house.phase(7) == nil || house.phase(7) == .ended)
                 #expect(house.phase(8) == nil || house.phase(8) == .ended)
                 #expect(try house.spawner.requests().killed == [])
-                house.launch("a")
+                house.launch("a.b")
                 #expect(try house.spawner.requests().spawned.map(\.instance) == [9])
             }
         }
@@ -82,9 +82,9 @@ extension [SpawnerRequest] {
     @Test func `learns of an end that was reported while nobody listened`() async {
         await #expect(processExitsWith: .exitCode(0)) {
             try onLoop {
-                let (entry, _) = try tableEntry(1, of: "a", status: .exited(3))
+                let (entry, _) = try tableEntry(1, of: "a.b", status: .exited(3))
                 let house = try House(
-                    ["a": manifest], records: [record(1, .background, running)], table: [entry])
+                    ["a.b": manifest], records: [record(1, .background, running)], table: [entry])
                 #expect(house.record(1)?.exitStatus == .exited(3))
                 #expect(house.phase(1) == .emptying)
                 house.hear(.emptied(instance: 1))
@@ -98,10 +98,10 @@ extension [SpawnerRequest] {
     @Test func `hears that an instance has started that was told to go`() async {
         await #expect(processExitsWith: .exitCode(0)) {
             try onLoop {
-                let (entry, channel) = try tableEntry(1, of: "a")
+                let (entry, channel) = try tableEntry(1, of: "a.b")
                 try say(.started(cookie: 0), on: channel)
                 let house = try House(
-                    ["a": manifest], records: [record(1, .launching, .toldToGo)], table: [entry])
+                    ["a.b": manifest], records: [record(1, .launching, .toldToGo)], table: [entry])
                 // It ends before the loop has seen the message.
                 house.hear(.exited(instance: 1, .exited(0)))
                 #expect(house.record(1)?.launchedAt != nil)
@@ -116,15 +116,15 @@ extension [SpawnerRequest] {
     @Test func `is ordered from the spawner, runs, ends and is released`() async {
         await #expect(processExitsWith: .exitCode(0)) {
             try onLoop {
-                let house = try House(["a": manifest])
+                let house = try House(["a.b": manifest])
                 _ = try house.spawner.requests()
-                house.launch("a")
+                house.launch("a.b")
                 let order = try #require(try house.spawner.requests().spawned.first)
-                #expect(order.app == "a" && order.path == "/bin/sleep")
+                #expect(order.app == "a.b" && order.path == "/bin/sleep")
                 #expect(order.arguments.strings == ["/bin/sleep", "9"])
                 let instance = order.instance
                 #expect(house.phase(instance) == .ordered)
-                house.hear(.spawned(try tableEntry(instance, of: "a").0))
+                house.hear(.spawned(try tableEntry(instance, of: "a.b").0))
                 #expect(house.record(instance)?.launchedAt != nil)
                 house.hear(.exited(instance: instance, .exited(0)))
                 house.hear(.emptied(instance: instance))
@@ -137,8 +137,8 @@ extension [SpawnerRequest] {
     @Test func `that the spawner cannot start fails, and leaves nothing behind`() async {
         await #expect(processExitsWith: .exitCode(0)) {
             try onLoop {
-                let house = try House(["a": manifest])
-                house.launch("a")
+                let house = try House(["a.b": manifest])
+                house.launch("a.b")
                 let order = try #require(try house.spawner.requests().spawned.first)
                 house.hear(
                     .spawnFailed(
@@ -154,10 +154,55 @@ extension [SpawnerRequest] {
     @Test func `fails at once if there is no spawner`() async {
         await #expect(processExitsWith: .exitCode(0)) {
             try onLoop {
-                let house = try House(["a": manifest])
+                let house = try House(["a.b": manifest])
                 house.rooms.shared.spawner.useNone()
-                house.launch("a")
+                house.launch("a.b")
                 #expect(house.rooms.shared.requests.count == 0)
+            }
+        }
+    }
+}
+
+/// What a client gets that sends these calls and waits until nothing more happens.
+@LoopActor
+private func replies(_ house: House, to calls: [String]) throws -> [String] {
+    let (near, far) = try UnixSocket.pair(.stream)
+    let connection = try ControlConnection(
+        identifier: 1, socket: near, peer: try Peer(near),
+        user: ControlUser(try Disposer().stranger(getuid())), turns: try ControlTurns(),
+        handler: house.rooms.control.handler)
+    defer { withExtendedLifetime(connection) {} }
+    let bytes = Array(calls.map { $0 + "\0" }.joined().utf8)
+    #expect(write(far.descriptor.rawValue, bytes, bytes.count) == bytes.count)
+    let end = try LoopActor.deferred(priority: LoopPriority.idle) {
+        LoopActor.shared.loop.exit(0)
+    }
+    defer { withExtendedLifetime(end) {} }
+    #expect(LoopActor.shared.loop.run() == 0)
+    var answer = [UInt8](repeating: 0, count: 1 << 16)
+    let count = read(far.descriptor.rawValue, &answer, answer.count)
+    return answer.prefix(max(0, count)).split(separator: 0).map {
+        String(decoding: $0, as: UTF8.self)
+    }
+}
+
+// The room `Control`, likewise: bytes of a client in, bytes for it out.
+@Suite struct `Calls of a client` {
+    @Test func `are answered in their order, each by the room that it is about`() async {
+        await #expect(processExitsWith: .exitCode(0)) {
+            try onLoop {
+                let house = try House(["a.b": manifest])
+                let calls = ["List", "Launch", "Status", "Nothing"].map { name in
+                    let parameters = name == "Launch" ? #"{"app":"a.c"}"# : "{}"
+                    return
+                        #"{"method":"io.greenroom.Control.\#(name)","parameters":\#(parameters)}"#
+                }
+                let replies = try replies(house, to: calls)
+                #expect(replies.count == 4)
+                #expect(replies[0].contains(#""identifier":"a.b""#))
+                #expect(replies[1].contains("io.greenroom.Control.NoSuchApp"))
+                #expect(replies[2].contains(#""instances":[]"#))
+                #expect(replies[3].contains("org.varlink.service.MethodNotFound"))
             }
         }
     }
