@@ -132,6 +132,23 @@ import VarlinkTestSupport
         #expect(paths.withLock { $0 } == ["/"])
     }
 
+    /// The argument parser would take many minutes for these.
+    @Test(arguments: ["launch ffmpeg", "run ffmpeg --env=A=b"])
+    func `the arguments of an app are passed on unread`(words: String) throws {
+        let daemon = try FakeDaemon()
+        _ = PythonClient.shell(
+            """
+            \(Self.program) \(words) --socket \(daemon.server.path) -- --version $(seq 40000) \
+            </dev/null >/dev/null
+            """)
+        let launches = daemon.received.compactMap { received in
+            if case .launch(let launch) = received.call { launch } else { nil }
+        }
+        #expect(launches.first?.arguments.count == 40_001)
+        #expect(launches.first?.arguments.prefix(2) == ["--version", "1"])
+        #expect(launches.first?.arguments.last == "40000")
+    }
+
     /// Byte by byte, apart from the random name of the launch.
     @Test func `both clients send the same messages and descriptors for the same caller`() throws {
         let script = packageRoot + "/Tests/Probes/recorded-daemon.py"
