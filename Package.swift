@@ -33,7 +33,7 @@ let package = Package(
             name: "greenroom-spawner", dependencies: ["GreenroomSpawner", "GreenroomLinux"]),
         .executableTarget(name: "greenroomctl", dependencies: ["GreenroomCommands"]),
         .executableTarget(name: "greenroom-bus", dependencies: ["GreenroomBus"]),
-        .executableTarget(name: "greenroom-foreground", dependencies: ["GreenroomForeground"]),
+        .executableTarget(name: "greenroom-foreground", dependencies: ["GreenroomSession"]),
         .executableTarget(name: "greenroom-history", dependencies: ["GreenroomHistory"]),
         .executableTarget(
             name: "greenroom-conformance", dependencies: ["GreenroomAppChannel", "GreenroomLinux"]),
@@ -60,8 +60,8 @@ let package = Package(
             dependencies: ["GreenroomControl", "GreenroomLinux", "Systemd", "Varlink"]),
         // The only one that speaks to displays.
         .target(
-            name: "GreenroomForeground",
-            dependencies: ["GreenroomControl", "GreenroomLinux", "Systemd", "Varlink"]),
+            name: "GreenroomSession",
+            dependencies: ["GreenroomControl", "GreenroomLinux", "Systemd", "UnitFile", "Varlink"]),
         // The only user of SQLite.
         .target(
             name: "GreenroomHistory",

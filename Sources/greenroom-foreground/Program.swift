@@ -1,18 +1,18 @@
 import Glibc
-import GreenroomForeground
+import GreenroomSession
 
 /// Reports the foreground of a display to greenroomd.
 @main struct Program {
     static func main() {
         let arguments = Array(CommandLine.arguments.dropFirst())
         if arguments == ["--help"] {
-            write(ReporterOptions.usage, to: STDOUT_FILENO)
+            write(SessionOptions.usage(of: .foreground), to: STDOUT_FILENO)
             exit(0)
         }
         do {
-            try ForegroundReporter(ReporterOptions(arguments)).run()
-        } catch let error as ReporterOptions.UsageError {
-            let usage = ReporterOptions.usage
+            try ForegroundReporter(SessionOptions(arguments, of: .foreground)).run()
+        } catch let error as SessionOptions.UsageError {
+            let usage = SessionOptions.usage(of: .foreground)
             write("greenroom-foreground: \(error.message)\n\(usage)", to: STDERR_FILENO)
             exit(64)
         } catch {

@@ -7,22 +7,17 @@ public struct ForegroundReporter {
     private let display: any Display
     private let daemons: [DaemonReports]
 
-    /// Why there is nothing to report.
-    public struct Unusable: Error, CustomStringConvertible {
-        public let description: String
-    }
-
     /// Connects to the display that the environment names: Wayland's if its compositor tells the
     /// focus, else X's. With `--bus`, to the message bus instead.
-    public init(_ options: ReporterOptions) throws(Unusable) {
+    public init(_ options: SessionOptions) throws(UnusableSession) {
         display = try Self.display(options)
         daemons = options.sockets.map(DaemonReports.init)
     }
 
-    private static func display(_ options: ReporterOptions) throws(Unusable) -> any Display {
+    private static func display(_ options: SessionOptions) throws(UnusableSession) -> any Display {
         if options.isOnBus {
             do throws(DisplayFailure) { return try BusDisplay() } catch {
-                throw Unusable(description: "\(error)")
+                throw UnusableSession(error)
             }
         }
         var reasons: [String] = []
@@ -33,21 +28,19 @@ public struct ForegroundReporter {
         }
         do throws(DisplayFailure) {
             if let text = options.xDisplay {
-                guard let name = XName(text) else {
-                    throw .unusable("DISPLAY=\(text) is not a display of this machine")
-                }
-                let authority = options.authorityPath.map { XAuthority(path: $0, display: name) }
-                return try XDisplay(name, authority ?? XAuthority(file: [], display: name))
+                let (name, authority) = try XName.find(
+                    text, authorityPath: options.authorityPath)
+                return try XDisplay(name, authority)
             }
         } catch {
             reasons.append("\(error)")
         }
         if reasons.isEmpty { reasons = ["neither WAYLAND_DISPLAY nor DISPLAY is set"] }
-        throw Unusable(description: reasons.joined(separator: "; "))
+        throw UnusableSession(reasons.joined(separator: "; "))
     }
 
     /// Returns when the display has ended.
-    public func run() throws(Unusable) {
+    public func run() throws(UnusableSession) {
         do throws(DisplayFailure) {
             var front = try display.front()
             for daemon in daemons { daemon.report(front) }
@@ -66,7 +59,7 @@ public struct ForegroundReporter {
                 for daemon in daemons where isDue(daemon, ready) { daemon.repeatReport(front) }
             }
         } catch {
-            guard case .ended = error else { throw Unusable(description: "\(error)") }
+            guard case .ended = error else { throw UnusableSession(error) }
         }
     }
 

@@ -21,12 +21,15 @@ final class DisplayStream {
 
     var descriptor: CInt { socket.descriptor.rawValue }
 
-    func send(_ bytes: [UInt8]) throws(DisplayFailure) {
+    /// - Parameter descriptors: go with the first byte.
+    func send(_ bytes: [UInt8], descriptors: [CInt] = []) throws(DisplayFailure) {
         var rest = bytes[...]
+        var descriptors = descriptors
         while !rest.isEmpty {
             do throws(SystemError) {
-                if let count = try socket.send(Array(rest)) {
+                if let count = try socket.send(Array(rest), descriptors: descriptors) {
                     rest.removeFirst(count)
+                    descriptors = []
                 } else {
                     _ = try PollEntry.wait(
                         for: descriptor, POLLOUT, milliseconds: Self.patience)

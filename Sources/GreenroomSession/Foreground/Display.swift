@@ -14,18 +14,3 @@ protocol Display: AnyObject {
     /// Reads what has come, and returns what has the foreground now; nil if no window has it.
     func front() throws(DisplayFailure) -> Front?
 }
-
-/// Why a display cannot be watched.
-enum DisplayFailure: Error, CustomStringConvertible {
-    /// There is none, or it does not tell the focus.
-    case unusable(String)
-    /// It ended: the session is over.
-    case ended
-
-    var description: String {
-        switch self {
-        case .unusable(let reason): reason
-        case .ended: "the display server has ended"
-        }
-    }
-}

@@ -1,7 +1,9 @@
 internal import Glibc
 
-/// The command line and the environment.
-public struct ReporterOptions: Hashable, Sendable {
+/// The command line and the environment of a program of a desktop session.
+public struct SessionOptions: Hashable, Sendable {
+    public enum Program: Sendable { case foreground, launchScreen }
+
     /// The daemons' sockets: the user's and the system's, unless others are named.
     public var sockets: [String] = []
     /// Whether others say on the message bus what has the foreground.
@@ -14,21 +16,34 @@ public struct ReporterOptions: Hashable, Sendable {
         public let message: String
     }
 
-    public static let usage = """
-        usage: greenroom-foreground [--bus] [--socket PATH]...
-        Tells greenroomd which app has the foreground of the display that WAYLAND_DISPLAY or DISPLAY
-        names, until the display ends; with --bus, which app the callers of io.greenroom.Foreground on the
-        session's message bus say has it, until the last of them leaves the bus. PATH is a daemon's control socket; without one, yours and the
-        system's are told.
+    public static func usage(of program: Program) -> String {
+        switch program {
+        case .foreground:
+            """
+            usage: greenroom-foreground [--bus] [--socket PATH]...
+            Tells greenroomd which app has the foreground of the display that WAYLAND_DISPLAY or DISPLAY
+            names, until the display ends; with --bus, which app the callers of io.greenroom.Foreground on the
+            session's message bus say has it, until the last of them leaves the bus. PATH is a daemon's control socket; without one, yours and the
+            system's are told.
 
-        """
+            """
+        case .launchScreen:
+            """
+            usage: greenroom-launchscreen [--socket PATH]...
+            Shows the launch screens of apps on the display that WAYLAND_DISPLAY or DISPLAY names, until the
+            display ends. PATH is a daemon's control socket; without one, yours and the system's are heard.
+
+            """
+        }
+    }
 
     public init(
-        _ arguments: [String], environment: (String) -> String? = Self.variable
+        _ arguments: [String], of program: Program,
+        environment: (String) -> String? = Self.variable
     ) throws(UsageError) {
         var rest = arguments[...]
         while let word = rest.popFirst() {
-            if word == "--bus" {
+            if word == "--bus", program == .foreground {
                 isOnBus = true
                 continue
             }

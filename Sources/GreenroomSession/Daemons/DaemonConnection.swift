@@ -1,0 +1,150 @@
+internal import Glibc
+internal import GreenroomControl
+internal import GreenroomLinux
+internal import Varlink
+
+/// A connection to one greenroomd that stays open. A daemon that ends is looked for again for a
+/// while.
+final class DaemonConnection {
+    enum Failure: Error {
+        /// There never was a daemon.
+        case absent
+        case lost
+        case refused
+    }
+
+    /// How often a daemon that has ended is looked for, and the first pause, which doubles: half a
+    /// minute altogether. Afterwards it is looked for when something happens on the display.
+    private static let attemptLimit = 8
+    private static let firstPause: UInt64 = 125_000_000
+    /// In milliseconds. A daemon that does not answer in this time is left alone until something
+    /// happens on the display.
+    private static let patience: CInt = 5000
+    private static let bufferByteCount = 16 << 10
+
+    private let path: String
+    private var socket: UnixSocket?
+    private var connection = ClientConnection()
+    private var attemptCount = 0
+    /// It was connected once, so it is expected to come back.
+    private var wasThere = false
+    /// When the daemon is to be looked for again (CLOCK_MONOTONIC); nil if it is not.
+    private(set) var retryAt: UInt64?
+
+    init(path: String) { self.path = path }
+
+    /// The connection's, which becomes readable when the daemon ends; nil if there is none.
+    var descriptor: CInt? { socket?.descriptor.rawValue }
+
+    func close() {
+        socket = nil
+        connection = ClientConnection()
+    }
+
+    // MARK: Looking for it again
+
+    /// It is looked for at once.
+    func clearRetry() { retryAt = nil }
+
+    /// It is there, or something has happened on the display.
+    func resetAttempts() {
+        attemptCount = 0
+        retryAt = nil
+    }
+
+    /// A machine may have only one of the two daemons. One that is upgraded has no socket for a
+    /// moment.
+    func retry(after failure: Failure) {
+        guard case .lost = failure, attemptCount < Self.attemptLimit else { return }
+        retryAt = MonotonicClock.nanoseconds + Self.firstPause << UInt64(attemptCount)
+        attemptCount += 1
+    }
+
+    // MARK: Calls
+
+    /// Waits for the first reply. With a call that takes several, `nextReply` has the others.
+    func call(_ call: ControlCall) throws(Failure) -> ControlReply {
+        let socket = try connected()
+        connection.call(call.method, call, wantsMore: call.wantsMore)
+        do {
+            try send(over: socket)
+            while true {
+                if let reply = try takeReply(to: call) { return reply }
+                try awaitEvents(POLLIN, of: socket)
+                _ = try receive(from: socket)
+            }
+        } catch let failure as Failure {
+            throw failure
+        } catch {
+            throw .lost
+        }
+    }
+
+    /// The next reply that has come already.
+    func nextReply(to call: ControlCall) throws(Failure) -> ControlReply? {
+        guard let socket else { throw .lost }
+        do {
+            while true {
+                if let reply = try takeReply(to: call) { return reply }
+                guard try receive(from: socket) else { return nil }
+            }
+        } catch let failure as Failure {
+            throw failure
+        } catch {
+            throw .lost
+        }
+    }
+
+    private func takeReply(to call: ControlCall) throws -> ControlReply? {
+        if let reply = connection.nextReply() {
+            guard reply.error == nil else { throw Failure.refused }
+            return try ControlReply(reply.parameters, to: call)
+        }
+        if connection.violation != nil { throw Failure.lost }
+        return nil
+    }
+
+    private func connected() throws(Failure) -> UnixSocket {
+        if let socket { return socket }
+        do throws(SystemError) {
+            let new = try UnixSocket.connect(to: path, .stream)
+            socket = new
+            wasThere = true
+            return new
+        } catch {
+            throw !wasThere && error.code == ENOENT ? .absent : .lost
+        }
+    }
+
+    private func send(over socket: UnixSocket) throws {
+        while true {
+            let sent = try connection.withOutput { span, _ in
+                try unsafe span.withUnsafeBytes { try unsafe socket.send($0) }
+            }
+            switch sent {
+            case .some(let count?): connection.sent(byteCount: count)
+            case .some(nil): try awaitEvents(POLLOUT, of: socket)
+            case nil: return
+            }
+        }
+    }
+
+    /// - Returns: false if nothing has come.
+    private func receive(from socket: UnixSocket) throws -> Bool {
+        var buffer = [UInt8](repeating: 0, count: Self.bufferByteCount)
+        let message = try unsafe buffer.withUnsafeMutableBytes {
+            try unsafe socket.receive(into: $0)
+        }
+        guard let message else { return false }
+        guard message.byteCount > 0 else { throw Failure.lost }
+        connection.receive(buffer.span.extracting(..<message.byteCount))
+        return true
+    }
+
+    private func awaitEvents(_ events: CInt, of socket: UnixSocket) throws {
+        guard
+            try PollEntry.wait(
+                for: socket.descriptor.rawValue, events, milliseconds: Self.patience)
+        else { throw Failure.lost }
+    }
+}

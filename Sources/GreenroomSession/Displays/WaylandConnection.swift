@@ -1,0 +1,131 @@
+internal import Glibc
+
+/// A client of a Wayland compositor in Wayland's own wire format, so that no library is needed.
+final class WaylandConnection {
+    struct Message {
+        var object: UInt32
+        var opcode: UInt32
+        var arguments: [UInt8]
+    }
+
+    private static let display: UInt32 = 1
+    private static let registry: UInt32 = 2
+    /// Numbers that the compositor gives begin here.
+    static let firstOfServer: UInt32 = 0xff00_0000
+
+    private let path: String
+    private let stream: DisplayStream
+    private var lastIdentifier = registry
+    /// Of objects that are gone. The compositor wants numbers without gaps.
+    private var freeIdentifiers: [UInt32] = []
+    /// The first global of each interface.
+    private var globals: [String: UInt32] = [:]
+    /// What came before an answer.
+    private var messages: [Message] = []
+    private var awaited: UInt32?
+
+    var descriptor: CInt { stream.descriptor }
+
+    init(path: String) throws(DisplayFailure) {
+        self.path = path
+        stream = try DisplayStream(path: path)
+        try send(Self.display, 1) { $0.put(Self.registry) }
+        try synchronize()
+    }
+
+    func newIdentifier() -> UInt32 {
+        if let free = freeIdentifiers.popLast() { return free }
+        lastIdentifier += 1
+        return lastIdentifier
+    }
+
+    /// An object for a global of the compositor, in the first version of its interface.
+    func bind(_ interface: String) throws(DisplayFailure) -> UInt32 {
+        guard let name = globals[interface] else {
+            throw .unusable("the compositor at \(path) has no \(interface)")
+        }
+        let object = newIdentifier()
+        try send(Self.registry, 0) {
+            $0.put(name)
+            $0.put(text: interface)
+            $0.put(UInt32(1))
+            $0.put(object)
+        }
+        return object
+    }
+
+    // MARK: Messages
+
+    func send(
+        _ object: UInt32, _ opcode: UInt32, descriptors: [CInt] = [],
+        _ put: (inout [UInt8]) -> Void = { _ in }
+    ) throws(DisplayFailure) {
+        var arguments: [UInt8] = []
+        put(&arguments)
+        var message: [UInt8] = []
+        message.put(object)
+        message.put(UInt32(8 + arguments.count) << 16 | opcode)
+        try stream.send(message + arguments, descriptors: descriptors)
+    }
+
+    /// Waits until the compositor has done what it was asked (`wl_display.sync`).
+    func synchronize() throws(DisplayFailure) {
+        let callback = newIdentifier()
+        awaited = callback
+        try send(Self.display, 0) { $0.put(callback) }
+        while awaited != nil {
+            if let message = try readMessage() { messages.append(message) }
+        }
+    }
+
+    /// The next message that has come already.
+    func next() throws(DisplayFailure) -> Message? {
+        if !messages.isEmpty { return messages.removeFirst() }
+        while try stream.peek(1) != nil {
+            if let message = try readMessage() { return message }
+        }
+        return nil
+    }
+
+    /// Nil if the message is for this object.
+    private func readMessage() throws(DisplayFailure) -> Message? {
+        let head = try stream.take(8)
+        let size = Int(head.word(at: 4) >> 16)
+        guard size >= 8 else { throw .ended }
+        let arguments = try stream.take(size - 8)
+        let message = Message(
+            object: head.word(at: 0), opcode: head.word(at: 4) & 0xffff, arguments: arguments)
+        switch (message.object, message.opcode) {
+        // wl_display.error
+        case (Self.display, 0):
+            throw .unusable("the compositor at \(path) refuses: \(arguments.text(at: 8))")
+        // wl_display.delete_id
+        case (Self.display, 1): freeIdentifiers.append(arguments.word(at: 0))
+        // wl_registry.global
+        case (Self.registry, 0):
+            let interface = arguments.text(at: 4)
+            if globals[interface] == nil { globals[interface] = arguments.word(at: 0) }
+        case (Self.registry, _): break
+        // wl_callback.done
+        case (awaited, 0): awaited = nil
+        case _: return message
+        }
+        return nil
+    }
+}
+
+extension [UInt8] {
+    /// A string with its length and its NUL, as in Wayland's messages.
+    mutating func put(text: String) {
+        put(UInt32(text.utf8.count + 1))
+        self += Array(text.utf8)
+        append(0)
+        pad()
+    }
+
+    func text(at offset: Int) -> String {
+        let length = Int(word(at: offset))
+        guard length > 0, offset + 4 + length <= count else { return "" }
+        return String(decoding: self[(offset + 4)..<(offset + 3 + length)], as: UTF8.self)
+    }
+}

@@ -1,0 +1,243 @@
+internal import Glibc
+
+/// A client of an X server in X's own protocol (X Window System Protocol, X Version 11), so that no
+/// library of X is needed.
+final class XConnection {
+    enum Atom {
+        static let atom: UInt32 = 4
+        static let cardinal: UInt32 = 6
+        static let string: UInt32 = 31
+        static let window: UInt32 = 33
+    }
+    /// Kinds of events.
+    enum Event {
+        static let expose: UInt8 = 12
+        static let mapNotify: UInt8 = 19
+        static let propertyNotify: UInt8 = 28
+        static let generic: UInt8 = 35
+
+        static func kind(_ packet: [UInt8]) -> UInt8 { packet[0] & 127 }
+    }
+    enum EventMask {
+        static let buttonPress: UInt32 = 1 << 2
+        static let exposure: UInt32 = 1 << 15
+        static let substructureNotify: UInt32 = 1 << 19
+        static let propertyChange: UInt32 = 1 << 22
+    }
+
+    let screen: XScreen
+    private let stream: DisplayStream
+    private var sequence: UInt16 = 0
+    /// Events that came before an answer.
+    private var events: [[UInt8]] = []
+
+    var descriptor: CInt { stream.descriptor }
+
+    init(_ name: XName, _ authority: XAuthority) throws(DisplayFailure) {
+        stream = try DisplayStream(path: name.socketPath)
+        screen = try Self.connect(stream, name, authority)
+    }
+
+    // MARK: Requests
+
+    static func request(_ opcode: UInt8, _ detail: UInt8 = 0, words: Int) -> [UInt8] {
+        var bytes = [opcode, detail]
+        bytes.put(UInt16(words))
+        return bytes
+    }
+
+    func send(_ request: [UInt8]) throws(DisplayFailure) {
+        sequence &+= 1
+        try stream.send(request)
+    }
+
+    /// Nil if the server answers with an error: a window may be gone by now.
+    func reply(to request: [UInt8]) throws(DisplayFailure) -> [UInt8]? {
+        try send(request)
+        while true {
+            let packet = try packet()
+            switch packet[0] {
+            case 1 where packet.half(at: 2) == sequence: return packet
+            case 0 where packet.half(at: 2) == sequence: return nil
+            case 0, 1: break
+            case _: events.append(packet)
+            }
+        }
+    }
+
+    /// Empty if there is none, or if the window is gone.
+    ///
+    /// - Parameter wordLimit: as many words as a host name has at most, unless something longer is
+    ///   expected.
+    func property(
+        _ property: UInt32, of window: UInt32, type: UInt32, wordLimit: UInt32 = 64
+    ) throws(DisplayFailure) -> [UInt8] {
+        var request = Self.request(20, words: 6)
+        request.put(window)
+        request.put(property)
+        request.put(type)
+        request.put(UInt32(0))
+        request.put(wordLimit)
+        guard let reply = try reply(to: request), reply.word(at: 8) == type else { return [] }
+        let byteCount = Int(reply.word(at: 16)) * Int(reply[1]) / 8
+        return Array(reply.dropFirst(32).prefix(byteCount))
+    }
+
+    func atom(_ name: String) throws(DisplayFailure) -> UInt32 {
+        try reply(to: Self.request(16, named: name))?.word(at: 8) ?? 0
+    }
+
+    /// The extension's opcode; nil if the server does not have it.
+    func `extension`(_ name: String) throws(DisplayFailure) -> UInt8? {
+        guard let found = try reply(to: Self.request(98, named: name)), found[8] == 1 else {
+            return nil
+        }
+        return found[9]
+    }
+
+    private static func request(_ opcode: UInt8, named name: String) -> [UInt8] {
+        let bytes = Array(name.utf8)
+        var request = request(opcode, words: 2 + (bytes.count + 3) / 4)
+        request.put(UInt16(bytes.count))
+        request.put(UInt16(0))
+        request += bytes
+        request.pad()
+        return request
+    }
+
+    /// Has the server send this client the root window's events of these kinds.
+    func selectRootEvents(_ mask: UInt32) throws(DisplayFailure) {
+        var request = Self.request(2, words: 4)
+        request.put(screen.root)
+        // Which values follow: the event mask.
+        request.put(UInt32(1 << 11))
+        request.put(mask)
+        try send(request)
+    }
+
+    // MARK: Packets
+
+    /// The next event that has come already.
+    func nextEvent() throws(DisplayFailure) -> [UInt8]? {
+        if !events.isEmpty { return events.removeFirst() }
+        while try stream.peek(1) != nil {
+            let packet = try packet()
+            // 0 is an error of a request that nobody has waited for: its window was gone.
+            if packet[0] > 1 { return packet }
+        }
+        return nil
+    }
+
+    /// A reply, an error or an event.
+    private func packet() throws(DisplayFailure) -> [UInt8] {
+        var packet = try stream.take(32)
+        if packet[0] == 1 || Event.kind(packet) == Event.generic {
+            packet += try stream.take(Int(packet.word(at: 4)) * 4)
+        }
+        return packet
+    }
+
+    // MARK: The connection
+
+    private static func connect(
+        _ stream: DisplayStream, _ name: XName, _ authority: XAuthority
+    ) throws(DisplayFailure) -> XScreen {
+        var hello: [UInt8] = [UInt8(ascii: "l"), 0]
+        hello.put(UInt16(11))
+        hello.put(UInt16(0))
+        hello.put(UInt16(authority.name.count))
+        hello.put(UInt16(authority.data.count))
+        hello.put(UInt16(0))
+        hello += authority.name
+        hello.pad()
+        hello += authority.data
+        hello.pad()
+        try stream.send(hello)
+        let head = try stream.take(8)
+        let setup = try stream.take(Int(head.half(at: 6)) * 4)
+        guard head[0] == 1 else {
+            let reason = String(decoding: setup.prefix(Int(head[1])), as: UTF8.self)
+            throw .unusable(
+                "the X server at \(name.socketPath) refuses: "
+                    + reason.filter { !$0.isNewline && $0.isASCII })
+        }
+        guard let screen = XScreen(setup, number: name.screen) else {
+            throw .unusable("the X server at \(name.socketPath) has no screen \(name.screen)")
+        }
+        return screen
+    }
+}
+
+/// What an X server says of a screen when a client connects.
+struct XScreen {
+    let root: UInt32
+    let width: Int
+    let height: Int
+    /// Bits of the root window's pixels.
+    let depth: UInt8
+    /// The first of the identifiers that this client may give to what it makes.
+    let firstIdentifier: UInt32
+    /// Whether a pixel of the root window has four bytes: blue, green, red and one without meaning.
+    private(set) var hasPlainPixels = false
+
+    /// Where the fixed part of the server's description ends, and what each part after it takes.
+    private enum Size {
+        static let setup = 32
+        static let format = 8
+        static let screen = 40
+        static let depth = 8
+        static let visual = 24
+    }
+
+    init?(_ setup: [UInt8], number: Int) {
+        guard setup.count > Size.setup, number >= 0, number < setup[20] else { return nil }
+        let formats = Size.setup + (Int(setup.half(at: 16)) + 3) / 4 * 4
+        var offset = formats + Int(setup[21]) * Size.format
+        for _ in 0..<number {
+            guard let end = Self.end(ofScreenAt: offset, setup) else { return nil }
+            offset = end
+        }
+        guard let end = Self.end(ofScreenAt: offset, setup) else { return nil }
+        root = setup.word(at: offset)
+        (width, height) = (Int(setup.half(at: offset + 20)), Int(setup.half(at: offset + 22)))
+        depth = setup[offset + 38]
+        firstIdentifier = setup.word(at: 4)
+        // The order of a pixel's bytes: the least significant one first.
+        guard setup[22] == 0 else { return }
+        for at in stride(from: formats, to: offset, by: Size.format)
+        where at + 1 < setup.count && setup[at] == depth {
+            hasPlainPixels = setup[at + 1] == 32
+        }
+        hasPlainPixels =
+            hasPlainPixels
+            && Self.masks(ofVisual: setup.word(at: offset + 32), in: offset..<end, setup)
+                == [0xff0000, 0xff00, 0xff]
+    }
+
+    private static func end(ofScreenAt start: Int, _ setup: [UInt8]) -> Int? {
+        guard start + Size.screen <= setup.count else { return nil }
+        var offset = start + Size.screen
+        for _ in 0..<setup[start + Size.screen - 1] {
+            offset += Size.depth + Int(setup.half(at: offset + 2)) * Size.visual
+        }
+        return offset
+    }
+
+    /// Of red, green and blue.
+    private static func masks(
+        ofVisual visual: UInt32, in screen: Range<Int>, _ setup: [UInt8]
+    ) -> [UInt32] {
+        var offset = screen.lowerBound + Size.screen
+        while offset < screen.upperBound {
+            let count = Int(setup.half(at: offset + 2))
+            offset += Size.depth
+            for _ in 0..<count {
+                if setup.word(at: offset) == visual {
+                    return [8, 12, 16].map { setup.word(at: offset + $0) }
+                }
+                offset += Size.visual
+            }
+        }
+        return []
+    }
+}

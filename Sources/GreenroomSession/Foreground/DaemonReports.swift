@@ -1,0 +1,77 @@
+internal import GreenroomControl
+
+/// What is reported to one greenroomd, on a connection that stays open: its end would withdraw the
+/// report. A daemon that restarts is told again.
+final class DaemonReports {
+    private let daemon: DaemonConnection
+    /// Identifiers of windows that are not the app's own, as the daemon's list of apps has them.
+    private var names: [String: String?] = [:]
+
+    init(path: String) { daemon = DaemonConnection(path: path) }
+
+    var descriptor: CInt? { daemon.descriptor }
+    var retryAt: UInt64? { daemon.retryAt }
+
+    /// Tells the daemon.
+    func report(_ front: Front?) {
+        daemon.resetAttempts()
+        tell(front)
+    }
+
+    /// The daemon has ended, or its time to be looked for has come.
+    func repeatReport(_ front: Front?) {
+        daemon.clearRetry()
+        close()
+        tell(front)
+    }
+
+    private func tell(_ front: Front?) {
+        do throws(DaemonConnection.Failure) {
+            switch front {
+            case .process(let process): _ = try daemon.call(.reportForeground(.process(process)))
+            case .app(let name): try report(appOfWindow: name)
+            case nil: _ = try daemon.call(.reportForeground(nil))
+            }
+            daemon.resetAttempts()
+        } catch {
+            close()
+            daemon.retry(after: error)
+        }
+    }
+
+    private func close() {
+        daemon.close()
+        names = [:]
+    }
+
+    // MARK: Apps of windows
+
+    private func report(appOfWindow name: String) throws(DaemonConnection.Failure) {
+        if names[name] == nil { names[name] = .some(try app(ofWindow: name)) }
+        guard let app = names[name] ?? nil else {
+            _ = try daemon.call(.reportForeground(nil))
+            return
+        }
+        do throws(DaemonConnection.Failure) {
+            _ = try daemon.call(.reportForeground(.app(app)))
+        } catch {
+            // It is not installed any more, or another user's.
+            guard case .refused = error else { throw error }
+            names[name] = nil
+            _ = try daemon.call(.reportForeground(nil))
+        }
+    }
+
+    /// A window's identifier should be its desktop entry's name, and so the app's. Some programs
+    /// write it in other letters, or only its last part.
+    private func app(ofWindow name: String) throws(DaemonConnection.Failure) -> String? {
+        guard !name.isEmpty, case .listed(let apps) = try daemon.call(.list) else { return nil }
+        let all = apps.map(\.identifier)
+        if all.contains(name) { return name }
+        let lower = name.lowercased()
+        let alike = all.filter { $0.lowercased() == lower }
+        if let app = alike.first { return app }
+        let short = all.filter { $0.lowercased().hasSuffix("." + lower) }
+        return short.count == 1 ? short[0] : nil
+    }
+}
