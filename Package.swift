@@ -15,6 +15,7 @@ let package = Package(
         .executable(name: "greenroomctl", targets: ["greenroomctl"]),
         .executable(name: "greenroom-bus", targets: ["greenroom-bus"]),
         .executable(name: "greenroom-foreground", targets: ["greenroom-foreground"]),
+        .executable(name: "greenroom-launchscreen", targets: ["greenroom-launchscreen"]),
         .executable(name: "greenroom-history", targets: ["greenroom-history"]),
         .executable(name: "greenroom-conformance", targets: ["greenroom-conformance"]),
         .executable(name: "greenroom-simulate", targets: ["greenroom-simulate"]),
@@ -34,6 +35,7 @@ let package = Package(
         .executableTarget(name: "greenroomctl", dependencies: ["GreenroomCommands"]),
         .executableTarget(name: "greenroom-bus", dependencies: ["GreenroomBus"]),
         .executableTarget(name: "greenroom-foreground", dependencies: ["GreenroomSession"]),
+        .executableTarget(name: "greenroom-launchscreen", dependencies: ["GreenroomSession"]),
         .executableTarget(name: "greenroom-history", dependencies: ["GreenroomHistory"]),
         .executableTarget(
             name: "greenroom-conformance", dependencies: ["GreenroomAppChannel", "GreenroomLinux"]),
@@ -245,7 +247,7 @@ let package = Package(
             dependencies: [
                 "CTestSupport", "DaemonTestSupport", "DesktopEntry", "GreenroomControl",
                 "GreenroomLinux", "TestSupport", "Varlink", "VarlinkTestSupport",
-                "greenroom-bus", "greenroom-foreground",
+                "greenroom-bus", "greenroom-foreground", "greenroom-launchscreen",
             ] + daemon, path: "Tests/Daemon/IntegrationTests"),
         .testTarget(
             name: "RecoveryTests",

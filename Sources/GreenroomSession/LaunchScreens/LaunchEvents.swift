@@ -1,0 +1,92 @@
+internal import Glibc
+internal import GreenroomControl
+internal import GreenroomLinux
+
+/// What one greenroomd says of launch screens.
+final class LaunchEvents {
+    private static let watch = ControlCall.watch()
+
+    private let daemon: DaemonConnection
+    private let number: Int
+
+    /// - Parameter number: the daemon's, in the launches that this one tells of.
+    init(path: String, number: Int) {
+        daemon = DaemonConnection(path: path)
+        self.number = number
+        connect()
+    }
+
+    var descriptor: CInt? { daemon.descriptor }
+    var retryAt: UInt64? { daemon.retryAt }
+
+    /// Something has happened on the display, so the daemon may be there again.
+    func lookAgain() {
+        guard daemon.descriptor == nil, daemon.retryAt == nil else { return }
+        daemon.resetAttempts()
+        connect()
+    }
+
+    /// The time to look for the daemon has come.
+    func retry() {
+        daemon.clearRetry()
+        connect()
+    }
+
+    private func connect() {
+        do throws(DaemonConnection.Failure) {
+            _ = try daemon.call(Self.watch)
+            daemon.resetAttempts()
+        } catch {
+            daemon.close()
+            daemon.retry(after: error)
+        }
+    }
+
+    /// What has come.
+    func next() -> [LaunchScreenTurn.Event] {
+        var events: [LaunchScreenTurn.Event] = []
+        do throws(DaemonConnection.Failure) {
+            while let reply = try daemon.nextReply(to: Self.watch) {
+                guard case .watched(let event?) = reply else { continue }
+                if let meant = turnEvent(event) { events.append(meant) }
+            }
+        } catch {
+            daemon.close()
+            daemon.retry(after: error)
+            events.append(.daemonLost(number))
+        }
+        return events
+    }
+
+    private func turnEvent(_ event: Control.Event) -> LaunchScreenTurn.Event? {
+        guard let instance = event.instance else { return nil }
+        let end = LaunchScreenTurn.Event.launchEnded(daemon: number, instance: instance)
+        switch event.kind.known {
+        case .launchScreenShown?:
+            guard let screen = event.launchScreen else { return nil }
+            return .requested(
+                ScreenedLaunch(
+                    daemon: number, instance: instance, file: screen.file,
+                    requestedAt: Self.monotonic(screen.shownTimestampUSec)))
+        // A program counts as active as soon as it runs, which is long before its window.
+        case .launchScreenDropped?: return event.step == "active" ? nil : end
+        case .stateChanged?:
+            switch event.to?.known {
+            case .background?, .suspended?, .terminating?, .notRunning?: return end
+            case _: return nil
+            }
+        case _: return nil
+        }
+    }
+
+    /// The time of an event, which was just now (CLOCK_REALTIME in microseconds), on the monotonic
+    /// clock.
+    private static func monotonic(_ timestamp: Int64) -> UInt64 {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_REALTIME, &time)
+        let now = Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
+        let ago = UInt64(min(max(0, now - timestamp), 60_000_000)) * 1000
+        let monotonic = MonotonicClock.nanoseconds
+        return monotonic > ago ? monotonic - ago : 0
+    }
+}

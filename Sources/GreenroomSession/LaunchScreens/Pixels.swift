@@ -1,0 +1,132 @@
+/// A rectangle of pixels.
+struct Pixels: Hashable, Sendable {
+    var width: Int
+    var height: Int
+    /// 0xAARRGGBB, row by row; not multiplied by the alpha.
+    var values: [UInt32]
+
+    init(width: Int, height: Int, _ value: UInt32) {
+        (self.width, self.height) = (width, height)
+        values = Array(repeating: value, count: width * height)
+    }
+
+    /// Lays `other` over these pixels. What does not fit is cut off.
+    mutating func draw(_ other: Pixels, x: Int, y: Int) {
+        for row in max(0, -y)..<max(max(0, -y), min(other.height, height - y)) {
+            for column in max(0, -x)..<max(max(0, -x), min(other.width, width - x)) {
+                let at = (y + row) * width + x + column
+                values[at] = Self.blend(other.values[row * other.width + column], over: values[at])
+            }
+        }
+    }
+
+    private static func blend(_ upper: UInt32, over lower: UInt32) -> UInt32 {
+        let alpha = upper >> 24
+        if alpha == 255 { return upper }
+        if alpha == 0 { return lower }
+        var result: UInt32 = 0xff00_0000
+        for shift: UInt32 in [0, 8, 16] {
+            let (a, b) = (upper >> shift & 255, lower >> shift & 255)
+            result |= ((a * alpha + b * (255 - alpha) + 127) / 255) << shift
+        }
+        return result
+    }
+
+    // MARK: Portable Arbitrary Map
+
+    /// In pixels, for each side.
+    static let iconSideLimit = 1024
+    /// The pixels of the largest icon, and its header.
+    static let fileByteLimit = iconSideLimit * iconSideLimit * 4 + headerByteLimit
+    /// Has some lines.
+    private static let headerByteLimit = 4096
+
+    /// A picture in the PAM format (pam(5) of Netpbm), in colour with or without transparency: the
+    /// least that has both, and every converter writes it.
+    init(portableMap bytes: [UInt8]) throws(ScreenDescription.Fault) {
+        func fault(_ text: String) -> ScreenDescription.Fault {
+            .init(
+                description: "\(text); make the icon by "
+                    + "\"ffmpeg -i ICON -pix_fmt rgba ICON.pam\"")
+        }
+        var rest = bytes[...]
+        guard rest.starts(with: Array("P7\n".utf8)) else { throw fault("not a PAM picture") }
+        rest.removeFirst(3)
+        var numbers: [String: Int] = [:]
+        while true {
+            guard let end = rest.prefix(Self.headerByteLimit).firstIndex(of: UInt8(ascii: "\n"))
+            else { throw fault("the header does not end") }
+            let line = String(decoding: rest[..<end], as: UTF8.self)
+            rest = rest[(end + 1)...]
+            guard end < Self.headerByteLimit else { throw fault("the header does not end") }
+            if line == "ENDHDR" { break }
+            let words = line.split(separator: " ")
+            if words.count == 2, let number = Int(words[1]) { numbers[String(words[0])] = number }
+        }
+        guard let width = numbers["WIDTH"], let height = numbers["HEIGHT"],
+            (1...Self.iconSideLimit).contains(width), (1...Self.iconSideLimit).contains(height)
+        else { throw fault("the sides are not 1 to \(Self.iconSideLimit) pixels") }
+        guard let depth = numbers["DEPTH"], [3, 4].contains(depth), numbers["MAXVAL"] == 255 else {
+            throw fault("not in colour, with 8 bits for each")
+        }
+        guard rest.count >= width * height * depth else { throw fault("there are too few pixels") }
+        (self.width, self.height) = (width, height)
+        values = []
+        values.reserveCapacity(width * height)
+        var at = rest.startIndex
+        for _ in 0..<width * height {
+            let color =
+                UInt32(rest[at]) << 16 | UInt32(rest[at + 1]) << 8 | UInt32(rest[at + 2])
+            values.append((depth == 4 ? UInt32(rest[at + 3]) : 255) << 24 | color)
+            at += depth
+        }
+    }
+}
+
+extension Pixels {
+    /// A line of text in the built-in font, each dot of which has `scale` pixels on a side.
+    init(text: String, color: UInt32, scale: Int) {
+        var columns: [UInt8] = []
+        for character in text.unicodeScalars { columns += DotFont.columns(of: character) + [0] }
+        self.init(
+            width: max(1, columns.count * scale), height: DotFont.height * scale, color & 0xff_ffff)
+        for (x, column) in columns.enumerated() {
+            for y in 0..<DotFont.height where column >> UInt8(y) & 1 == 1 {
+                for row in 0..<scale {
+                    let start = (y * scale + row) * width + x * scale
+                    for at in start..<start + scale { values[at] = 0xff00_0000 | color }
+                }
+            }
+        }
+    }
+}
+
+extension ScreenDescription {
+    private static let textScale = 3
+    /// Between the icon and the name.
+    private static let gap = 24
+
+    /// The icon above the name on the colour, as large as both need.
+    var content: Pixels {
+        let text = name.isEmpty ? nil : Pixels(text: name, color: textColor, scale: Self.textScale)
+        let parts = [icon, text].compactMap(\.self)
+        let height = parts.map(\.height).reduce(0, +) + Self.gap * max(0, parts.count - 1)
+        var result = Pixels(
+            width: max(1, parts.map(\.width).max() ?? 1), height: max(1, height),
+            0xff00_0000 | color)
+        var y = 0
+        for part in parts {
+            result.draw(part, x: (result.width - part.width) / 2, y: y)
+            y += part.height + Self.gap
+        }
+        return result
+    }
+
+    /// The whole screen.
+    func picture(width: Int, height: Int) -> Pixels {
+        var result = Pixels(width: width, height: height, 0xff00_0000 | color)
+        let content = content
+        result.draw(content, x: (width - content.width) / 2, y: (height - content.height) / 2)
+        return result
+    }
+}
