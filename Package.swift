@@ -200,6 +200,8 @@ let package = Package(
             name: "GreenroomLinuxTests",
             dependencies: ["GreenroomLinux", "CGreenroomLinux", "TestSupport", "CTestSupport"]),
         .testTarget(
+            name: "GreenroomSessionTests", dependencies: ["GreenroomSession", "TestSupport"]),
+        .testTarget(
             name: "PrewarmShimTests",
             dependencies: ["GreenroomAppChannel", "TestSupport", "CTestSupport"]),
         .testTarget(

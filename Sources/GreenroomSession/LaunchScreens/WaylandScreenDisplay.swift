@@ -125,17 +125,17 @@ final class WaylandScreenDisplay: ScreenDisplay {
 
     private func buffer(of picture: Pixels) throws(DisplayFailure) -> UInt32 {
         let (byteCount, stride) = (picture.values.count * 4, picture.width * 4)
-        let file: FileDescriptor
+        let shared: SharedMemory
         do throws(SystemError) {
-            file = unsafe try picture.values.span.bytes.withUnsafeBytes {
-                bytes throws(SystemError) in
-                unsafe try SealedFile.create(bytes, name: "launch-screen")
-            }
+            shared = try SharedMemory.create(byteCount: byteCount, name: "launch-screen")
         } catch {
             throw .unusable("\(error)")
         }
+        unsafe picture.values.span.bytes.withUnsafeBytes {
+            unsafe shared.baseAddress.copyMemory(from: $0.baseAddress!, byteCount: byteCount)
+        }
         let (pool, buffer) = (connection.newIdentifier(), connection.newIdentifier())
-        try connection.send(memory, Request.createPool, descriptors: [file.rawValue]) {
+        try connection.send(memory, Request.createPool, descriptors: [shared.descriptor.rawValue]) {
             $0.put(pool)
             $0.put(UInt32(byteCount))
         }

@@ -6,6 +6,8 @@
 final class XScreenDisplay: ScreenDisplay {
     /// A list of more windows is read so far.
     private static let windowLimit: UInt32 = 16 << 10
+    /// The predefined atom WM_NAME.
+    private static let windowName: UInt32 = 39
     /// In bytes. The longest request that every server takes is 262,140 bytes.
     private static let rowsByteLimit = 256_000
 
@@ -129,6 +131,14 @@ final class XScreenDisplay: ScreenDisplay {
             type.put(word)
         }
         try connection.send(type)
+        let title = Array("Launch screen".utf8)
+        var name = XConnection.request(18, words: 6 + (title.count + 3) / 4)
+        for word in [window, Self.windowName, XConnection.Atom.string, 8, UInt32(title.count)] {
+            name.put(word)
+        }
+        name += title
+        name.pad()
+        try connection.send(name)
         var context = XConnection.request(55, words: 4)
         for word in [graphicsContext, window, 0] { context.put(word) }
         try connection.send(context)
