@@ -111,12 +111,12 @@ release: setup $(SHIM) $(WITHHOLD) $(RUN) $(RUNTIMES_PRODUCTS)
 	    [ ! $(LINK)/$${program##*/}.order -nt $$program ] || rm -f $$program; done
 	@mkdir -p $(STATIC_CXX)
 	@ln -sf "$$($(CLANG) -print-file-name=libstdc++.a)" $(STATIC_CXX)/
-	@$(call link_dynamically,greenroomd greenroom-bus greenroom-foreground greenroom-history greenroom-conformance)
+	@$(call link_dynamically,greenroomd greenroom-bus greenroom-foreground greenroom-launchscreen greenroom-history greenroom-conformance)
 	@for product in greenroom-spawner greenroomctl; do \
 	    $(SWIFT) build $(call RELEASE,$$product) --scratch-path $(STATIC) \
 	        -Xswiftc -static-executable --product $$product 2>&1 | sed -E "$$STATIC_NOISE"; done
 	@mkdir -p $(PRODUCT)
-	@install -s -m 755 $(PROGRAMS) $(RUN) $(addprefix $(DAEMON)/release/greenroom-,bus foreground history conformance) $(PRODUCT)/
+	@install -s -m 755 $(PROGRAMS) $(RUN) $(addprefix $(DAEMON)/release/greenroom-,bus foreground launchscreen history conformance) $(PRODUCT)/
 	@install -m 644 $(SHIM) $(WITHHOLD) $(PRODUCT)/
 	@$(call runtimes_install,$(PRODUCT))
 # Where what runs has changed much; x86-64, needs leave to trace (ptrace).
@@ -224,7 +224,7 @@ UNITS := greenroomd.service greenroomd.socket greenroom-apps.service greenroom-s
 # Only of the system's daemon.
 METRICS_UNITS := greenroom-metrics.socket greenroom-metrics@.service
 # Only of users' sessions.
-SESSION_UNITS := greenroom-foreground.service
+SESSION_UNITS := greenroom-foreground.service greenroom-launchscreen.service
 BUS_SERVICE := io.greenroom.Foreground.service
 VERSION := $(shell sed -n 's/^#define GREENROOM_VERSION "\(.*\)"/\1/p' \
     Sources/CGreenroomLinux/include/version.h)
@@ -237,7 +237,7 @@ units:
 install: $(if $(wildcard $(PRODUCT)/greenroom-run),,samples) units
 	@install -D -m 755 -t $(DESTDIR)$(BINDIR) $(PRODUCT)/greenroomctl $(PRODUCT)/greenroom-run
 	@install -D -m 755 -t $(DESTDIR)$(LIBEXECDIR) $(PRODUCT)/greenroomd $(PRODUCT)/greenroom-spawner \
-	    $(addprefix $(PRODUCT)/greenroom-,bus foreground history conformance)
+	    $(addprefix $(PRODUCT)/greenroom-,bus foreground launchscreen history conformance)
 	@install -m 644 -t $(DESTDIR)$(LIBEXECDIR) $(PRODUCT)/libgreenroom-prewarm.so \
 	    $(PRODUCT)/libgreenroom-withhold.so
 	@cd $(PRODUCT) && find runtimes -type f ! -name '*.pyc' \

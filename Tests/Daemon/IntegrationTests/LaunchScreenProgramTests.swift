@@ -1,6 +1,7 @@
 import DaemonTestSupport
 import Glibc
 import GreenroomControl
+import GreenroomLinux
 import TestSupport
 import Testing
 

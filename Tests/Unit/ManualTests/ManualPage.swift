@@ -24,7 +24,7 @@ struct ManualPage {
     static let all = [
         "greenroomctl.1", "greenroom.app.5", "greenroom.conf.5", "greenroom-protocol.7",
         "greenroomd.8", "greenroom-spawner.8", "greenroom-app.3",
-        "greenroom-foreground.1",
+        "greenroom-foreground.1", "greenroom-launchscreen.1",
     ]
 
     init(_ name: String) throws {
