@@ -10,7 +10,6 @@ as nobody if this runs as root, whose programs are not held.
 
 import argparse
 import os
-import select
 import statistics
 import subprocess
 import sys
@@ -23,79 +22,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "Support/Python"))
 import shutil  # noqa: E402
 
 from greenroomd import Daemon  # noqa: E402
+from screens import NOBODY, Compositor, XServer, as_user  # noqa: E402
 
 # Programs that own no name on the bus.
 PROGRAMS = {"x11": ["xcalc", "kcalc", "galculator", "gnome-calculator"],
             "wayland": ["kcalc", "galculator", "gnome-calculator"]}
-PATIENCE_SECONDS = 30
-PROBES = Path(__file__).resolve().parents[1] / "Probes"
-NOBODY = 65534
-
-
-def as_user(command):
-    return ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *command] if os.getuid() == 0 else command
-
-
-class Screen:
-    """Whatever shows windows, and a client of it that prints the name of each one that appears."""
-
-    def start_watch(self, folder, source, libraries):
-        probe = f"{folder}/{source}-probe"
-        subprocess.run(["clang", "-D_GNU_SOURCE", PROBES / f"{source}.c", "-o", probe, *libraries], check=True)
-        self.watch = subprocess.Popen([probe, "watch"], stdout=subprocess.PIPE, env=self.variables)
-        while self.line() != b"watching":
-            pass
-
-    def line(self):
-        """The name of the next window that appears, without a buffer that select could not see into."""
-        text = b""
-        while not text.endswith(b"\n"):
-            if not select.select([self.watch.stdout], [], [], PATIENCE_SECONDS)[0]:
-                raise SystemExit("no window appeared")
-            byte = os.read(self.watch.stdout.fileno(), 1)
-            if not byte:
-                raise SystemExit("nobody tells which windows appear")
-            text += byte
-        return text[:-1]
-
-    def close(self):
-        for process in (self.watch, self.server):
-            process.kill()
-            process.wait()
-
-
-class XServer(Screen):
-    kind, program = "x11", "Xvfb"
-
-    def __init__(self, folder):
-        read, write = os.pipe()
-        self.server = subprocess.Popen(
-            ["Xvfb", "-displayfd", str(write), "-screen", "0", "1280x1024x24", "-nolisten", "tcp", "-noreset"],
-            pass_fds=(write,), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        os.close(write)
-        with os.fdopen(read) as number:
-            self.variables = {"DISPLAY": ":" + number.readline().strip()}
-        self.start_watch(folder, "windows", ["-l:libX11.so.6", "-l:libxcb.so.1"])
-
-
-class Compositor(Screen):
-    kind, program = "wayland", "sway"
-
-    def __init__(self, folder):
-        config = Path(folder) / "sway.conf"
-        config.touch(mode=0o644)
-        self.server = subprocess.Popen(
-            as_user(["sway", "--config", str(config)]), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            env={"PATH": "/usr/bin:/bin", "HOME": folder, "XDG_RUNTIME_DIR": folder, "WLR_BACKENDS": "headless",
-                 "WLR_RENDERER": "pixman", "WLR_LIBINPUT_NO_DEVICES": "1"})
-        self.variables = {"WAYLAND_DISPLAY": "wayland-1", "XDG_RUNTIME_DIR": folder, "QT_QPA_PLATFORM": "wayland",
-                          "GDK_BACKEND": "wayland"}
-        end = time.monotonic() + PATIENCE_SECONDS
-        while not (Path(folder) / "wayland-1").exists():
-            if time.monotonic() > end or self.server.poll() is not None:
-                raise SystemExit("sway did not start")
-            time.sleep(0.02)
-        self.start_watch(folder, "toplevels", ["-l:libwayland-client.so.0"])
 
 
 def variables(screen, folder):

@@ -1,0 +1,95 @@
+"""Servers of windows of a test's own: an X server without a window manager, and a Wayland compositor without an output
+device. Each tells which windows appear, which are there, and how the screen looks."""
+import os
+import select
+import subprocess
+import time
+from pathlib import Path
+
+PATIENCE_SECONDS = 30
+PROBES = Path(__file__).resolve().parents[2] / "Probes"
+NOBODY = 65534  # as whom desktop programs run where this is root
+
+
+def as_user(command):
+    return ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *command] if os.getuid() == 0 else command
+
+
+class Screen:
+    """Whatever shows windows, and a client of it that prints the name of each one that appears."""
+
+    def start_watch(self, folder, source, libraries):
+        probe = f"{folder}/{source}-probe"
+        subprocess.run(["clang", "-D_GNU_SOURCE", PROBES / f"{source}.c", "-o", probe, *libraries], check=True)
+        self.probe = probe
+        self.watch = subprocess.Popen([probe, "watch"], stdout=subprocess.PIPE, env=self.variables)
+        while self.line() != b"watching":
+            pass
+
+    def line(self):
+        """The name of the next window that appears, without a buffer that select could not see into."""
+        text = b""
+        while not text.endswith(b"\n"):
+            if not select.select([self.watch.stdout], [], [], PATIENCE_SECONDS)[0]:
+                raise SystemExit("no window appeared")
+            byte = os.read(self.watch.stdout.fileno(), 1)
+            if not byte:
+                raise SystemExit("nobody tells which windows appear")
+            text += byte
+        return text[:-1]
+
+    def windows(self):
+        """The names of the windows that are there."""
+        done = subprocess.run([self.probe, "asks"], env=self.variables, capture_output=True, check=True)
+        return done.stdout.decode(errors="replace").splitlines()
+
+    def close(self):
+        for process in (self.watch, self.server):
+            process.kill()
+            process.wait()
+
+
+class XServer(Screen):
+    kind, program = "x11", "Xvfb"
+
+    def __init__(self, folder):
+        read, write = os.pipe()
+        self.server = subprocess.Popen(
+            ["Xvfb", "-displayfd", str(write), "-screen", "0", "1280x1024x24", "-nolisten", "tcp", "-noreset",
+             "-fbdir", str(folder)],
+            pass_fds=(write,), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        os.close(write)
+        with os.fdopen(read) as number:
+            self.variables = {"DISPLAY": ":" + number.readline().strip()}
+        self.start_watch(folder, "windows", ["-l:libX11.so.6", "-l:libxcb.so.1"])
+        self.memory = Path(folder) / "Xvfb_screen0"
+
+    def picture(self):
+        """What is on the screen, in bytes to be compared."""
+        return self.memory.read_bytes()
+
+
+class Compositor(Screen):
+    kind, program = "wayland", "sway"
+
+    def __init__(self, folder):
+        config = Path(folder) / "sway.conf"
+        config.touch(mode=0o644)
+        self.server = subprocess.Popen(
+            as_user(["sway", "--config", str(config)]), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            env={"PATH": "/usr/bin:/bin", "HOME": folder, "XDG_RUNTIME_DIR": folder, "WLR_BACKENDS": "headless",
+                 "WLR_RENDERER": "pixman", "WLR_LIBINPUT_NO_DEVICES": "1"})
+        self.variables = {"WAYLAND_DISPLAY": "wayland-1", "XDG_RUNTIME_DIR": folder, "QT_QPA_PLATFORM": "wayland",
+                          "GDK_BACKEND": "wayland"}
+        end = time.monotonic() + PATIENCE_SECONDS
+        while not (Path(folder) / "wayland-1").exists():
+            if time.monotonic() > end or self.server.poll() is not None:
+                raise SystemExit("sway did not start")
+            time.sleep(0.02)
+        self.start_watch(folder, "toplevels", ["-l:libwayland-client.so.0"])
+
+    def picture(self):
+        """What is on the screen, in bytes to be compared (grim(1))."""
+        done = subprocess.run(["grim", "-t", "ppm", "-"], env={"PATH": "/usr/bin:/bin", **self.variables},
+                              capture_output=True, check=True)
+        return done.stdout
