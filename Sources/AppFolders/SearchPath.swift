@@ -6,7 +6,7 @@
 /// `greenroom/user-apps` those of every user's own daemon, as systemd has `system` and `user`: an app
 /// belongs to one kind of daemon, or each user's would start the system's services again.
 public enum SearchPath {
-    private static let vendor = ["/usr/local/lib", "/usr/local/share", "/usr/lib", "/usr/share"]
+    static let vendor = ["/usr/local/lib", "/usr/local/share", "/usr/lib", "/usr/share"]
     public static let system = (["/etc", "/run"] + vendor).map { $0 + "/greenroom/apps" }
 
     public static func user(_ environment: [String: String]) -> [String] {

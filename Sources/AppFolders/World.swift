@@ -12,6 +12,7 @@ public final class World {
     public var entries: [String: DesktopFolders.Entry] { desktop.entries }
     public let desktop: DesktopFolders
     private let owners: PathOwners
+    public let profiles: Profiles
     private let searchPath: String
     private var accounts: [String: Account?] = [:]
     private var texts: [Specifier: String?] = [:]
@@ -20,13 +21,16 @@ public final class World {
     ///   - environment: the daemon's environment. Apps of its user may use its XDG variables.
     ///   - user: the daemon's user; nil means this process's user.
     ///   - desktopPaths: the folders of desktop entries, in order of precedence.
+    ///   - profilePaths: the same of profiles.
     public init(
-        environment: [String: String], user: UInt32? = nil, desktopPaths: [String]
+        environment: [String: String], user: UInt32? = nil, desktopPaths: [String],
+        profilePaths: [String] = []
     ) {
         self.environment = environment
         self.user = user ?? getuid()
         desktop = DesktopFolders(desktopPaths, user: user)
         owners = PathOwners(user: user)
+        profiles = ProfileFolders(profilePaths, user: user).profiles
         searchPath = environment["PATH"] ?? ExecutableInspection.defaultSearchPath
     }
 
@@ -47,6 +51,7 @@ public final class World {
         context.hasDesktopEntry = { [desktop] in desktop.entries[$0] != nil }
         context.checkLaunchScreen = { [owners] in LaunchScreenFile.look($0, owners) }
         context.knowsTimeZone = LocalZone.isKnown
+        context.profiles = profiles
         return context
     }
 

@@ -9,12 +9,14 @@ extension World {
     convenience init(of daemon: Control.Description?, user: UInt32?) {
         guard let daemon, !daemon.environment.isEmpty else {
             let variables = Caller.variables.merging(["PATH": Self.serviceSearchPath]) { $1 }
-            self.init(environment: variables, desktopPaths: SearchPath.desktop(Caller.variables))
+            self.init(
+                environment: variables, desktopPaths: SearchPath.desktop(Caller.variables),
+                profilePaths: SearchPath.profiles(Caller.variables, isRoot: getuid() == 0))
             return
         }
         self.init(
             environment: SearchPath.variables(of: daemon.environment), user: user ?? getuid(),
-            desktopPaths: daemon.desktopDirectories)
+            desktopPaths: daemon.desktopDirectories, profilePaths: daemon.profileDirectories)
     }
 
     /// The PATH that systemd gives to services (systemd.exec(5), "Environment variables in spawned

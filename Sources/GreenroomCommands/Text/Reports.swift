@@ -45,7 +45,7 @@ enum Report {
             table.add(
                 [
                     app.identifier, app.name ?? "", refusal ?? app.state.words,
-                    refusal == nil ? pool : "-", app.depth?.rawValue ?? "-",
+                    refusal == nil ? pool : "-", depth(of: app),
                     app.savedUSec.map { Phrase.duration(uSec: $0) } ?? "-",
                     String(app.runningCount),
                 ] + (hasBoth ? [index < apps.count - ofSystem.count ? "yours" : "system's"] : []),
@@ -58,6 +58,11 @@ enum Report {
             + apps.map { app in
                 app.refusal.map { "\(app.identifier.harmless): \($0.text.harmless)\n" } ?? ""
             }.joined()
+    }
+
+    private static func depth(of app: Control.AppSummary) -> String {
+        guard let depth = app.depth else { return "-" }
+        return depth.rawValue + (app.profile == nil ? "" : ", by profile")
     }
 
     /// Why an app is not installed, in a word.

@@ -217,7 +217,9 @@ extension Control {
           # How far it is prewarmed; absent for an app that is not, or that pauses by itself.
           depth: ?PrewarmDepth,
           # What a launch from the pool saves: the time that preparing its latest instance took.
-          savedUSec: ?int
+          savedUSec: ?int,
+          # The file of the profile that chooses the depth; without one, the manifest does.
+          profile: ?string
         )
 
         type InstanceStatus (
@@ -406,6 +408,8 @@ extension Control {
           appDirectories: ?[]string,
           # The directories of desktop entries, in order of precedence.
           desktopDirectories: ?[]string,
+          # Folders of profiles of desktop programs, in order of precedence.
+          profileDirectories: ?[]string,
           # The variables of its environment that matter to manifests, as NAME=VALUE.
           environment: ?[]string
         )

@@ -14,6 +14,8 @@ extension Control {
         public var appDirectories: [String] = []
         /// The directories of desktop entries, in order of precedence.
         public var desktopDirectories: [String] = []
+        /// Folders of profiles of desktop programs, in order of precedence.
+        public var profileDirectories: [String] = []
         /// The variables of its environment that matter to manifests, as `NAME=VALUE`.
         public var environment: [String] = []
         public init(
@@ -90,6 +92,9 @@ extension Control.Description: ParametersEncodable {
         if !desktopDirectories.isEmpty {
             writer.member("desktopDirectories", desktopDirectories)
         }
+        if !profileDirectories.isEmpty {
+            writer.member("profileDirectories", profileDirectories)
+        }
         if !environment.isEmpty { writer.member("environment", environment) }
     }
 
@@ -102,6 +107,7 @@ extension Control.Description: ParametersEncodable {
             case "features": features = try member.texts()
             case "appDirectories": appDirectories = try member.optionalTexts() ?? []
             case "desktopDirectories": desktopDirectories = try member.optionalTexts() ?? []
+            case "profileDirectories": profileDirectories = try member.optionalTexts() ?? []
             case "environment": environment = try member.optionalTexts() ?? []
             case "degraded":
                 degraded = try member.objects(Control.Note.init)

@@ -83,6 +83,8 @@ extension Control {
         public var depth: Word<PrewarmDepth>?
         /// What a launch from the pool saves: the time that preparing its latest instance took.
         public var savedUSec: Int64?
+        /// The file of the profile that chooses the depth; nil if none does.
+        public var profile: String?
 
         public init(
             identifier: String, name: String? = nil, isEligible: Bool = true,
@@ -205,6 +207,7 @@ extension Control.AppSummary: ParametersEncodable {
         writer.member("refusal", ifPresent: refusal)
         writer.member("depth", ifPresent: depth)
         writer.member("savedUSec", ifPresent: savedUSec)
+        writer.member("profile", ifPresent: profile)
     }
 
     init(_ object: JSONObject) throws(ServiceError) {
@@ -226,6 +229,7 @@ extension Control.AppSummary: ParametersEncodable {
                 refusal = try Control.Note(try member.object())
             case "depth": depth = try member.optionalWord()
             case "savedUSec": savedUSec = try member.optionalInteger()
+            case "profile": profile = try member.optionalText()
             case _: break
             }
         }

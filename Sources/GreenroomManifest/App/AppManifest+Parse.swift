@@ -55,6 +55,21 @@ extension AppManifest {
         )
     }
 
+    /// Warns if a program is to be held at its first window of which it is known that it should not.
+    private static func warnOfWindow(
+        _ reader: inout SectionReader, _ command: [String], _ identifier: String,
+        _ profiles: Profiles
+    ) {
+        guard let assignment = reader.unit.assignments("Prewarm", "Depth").last,
+            let profile = profiles.forbidding(
+                command, paths: command.first.map { [$0] } ?? [], app: identifier)
+        else { return }
+        reader.warning(
+            assignment.position,
+            "Depth=window is not for this program: \(profile.reason ?? "") (\(profile.file)); leave "
+                + "Depth= out")
+    }
+
     static func read(
         _ reader: inout SectionReader, _ manifestName: ManifestName, _ context: ManifestContext
     ) -> AppManifest? {
@@ -86,6 +101,7 @@ extension AppManifest {
         }
         guard let identifier, let command else { return nil }
         warnOfGroups(&reader, user, app, sandbox)
+        if prewarm.depth == .window { warnOfWindow(&reader, command, identifier, context.profiles) }
         return AppManifest(
             file: reader.unit.file, identifierPosition: identifierPosition,
             identifier: identifier, name: name ?? identifier, command: command, user: user,

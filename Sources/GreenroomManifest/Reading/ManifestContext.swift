@@ -26,6 +26,8 @@ public struct ManifestContext {
     public var knowsTimeZone: ((String) -> Bool)?
     /// `When=` of an app whose manifest has neither `When=` nor `Count=`.
     public var defaultOccasion = AppManifest.Occasion.boot
+    /// What is known of desktop programs.
+    public var profiles = Profiles()
 
     public init() {}
 }

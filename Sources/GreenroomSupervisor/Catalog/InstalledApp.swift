@@ -46,6 +46,8 @@ final class InstalledApp {
         var opensLibraries = false
         /// The library that withholds the program's windows, if it is held at the first of them.
         var withholding: String?
+        /// The file of the profile by which it is held there; nil if its manifest asks for it.
+        var profile: String?
         /// The daemon's files that run in the interpreter, or in the program.
         let files: [InspectedFile]
         /// For a script, the words of its process up to the script.

@@ -31,6 +31,7 @@ struct AppSummaries {
             summary.manifestFile = app.isDesktopOnly ? nil : app.manifestPath
             summary.desktop = app.desktop?.facts
             summary.depth = depths.depth(of: app)
+            summary.profile = app.program.depth.profile
             if summary.depth != nil {
                 summary.savedUSec = core.lifecycle.prewarmTime(of: app.identifier)?.microseconds
             }

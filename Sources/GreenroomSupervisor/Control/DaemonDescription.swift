@@ -25,6 +25,7 @@ struct DaemonDescription {
         description.surroundings = surroundings
         description.appDirectories = loader.places.directories
         description.desktopDirectories = loader.places.desktop.paths
+        description.profileDirectories = loader.places.profileDirectories
         // Only for clients that may administer the daemon: it is another user's environment.
         if authorization.mayDo(.administer, owner: nil, peer) {
             description.environment = loader.readingEnvironment

@@ -89,6 +89,13 @@ struct Explanations {
         if let objection = app.program.depth.objection {
             reasons.append(.init(code: objection.code, text: objection.text))
         }
+        if let profile = app.program.depth.profile {
+            reasons.append(
+                .init(
+                    code: "profile",
+                    text: "its depth is chosen by the profile \(profile); Depth= in its manifest "
+                        + "overrides that"))
+        }
         if let learning = app.program.depth.learning {
             let abandonment = importLists.abandonment(of: app.identifier, learning.basis)
             let notes = [learning.learned?.note, abandonment?.note].compactMap(\.self)

@@ -28,6 +28,7 @@ struct MachineRooms {
             places: ManifestPlaces(
                 directories: options.appDirectories,
                 systemDirectories: options.systemAppDirectories,
+                profileDirectories: options.profileDirectories,
                 desktop: DesktopSource(
                     paths: options.desktopDirectories, makesApps: options.makesDesktopApps)),
             shimPath: options.shimPath, hooks: RuntimeHooks(folder: options.runtimesPath),

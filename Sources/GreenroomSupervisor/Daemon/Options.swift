@@ -17,6 +17,8 @@ public struct Options: Sendable, Equatable {
     /// manifest adds to.
     public var desktopDirectories: [String] = []
     public var makesDesktopApps = false
+    /// Folders of profiles of desktop programs, in order of precedence.
+    public var profileDirectories: [String] = []
     public var configurationFile: String
     /// True if the file was named, so that its absence is an error.
     public var isConfigurationRequired: Bool
@@ -60,6 +62,10 @@ public struct Options: Sendable, Equatable {
           --desktop DIR            read desktop entries from DIR; may be repeated. Default, unless
                                    --apps is given: XDG_DATA_HOME and XDG_DATA_DIRS; as root they
                                    only complete manifests without Exec=
+          --profiles DIR           read profiles of desktop programs from DIR; may be repeated, the
+                                   first wins. Default, unless --apps is given: the folders
+                                   greenroom/profiles in $XDG_CONFIG_HOME (not as root), /etc,
+                                   /usr/local/lib, /usr/local/share, /usr/lib and /usr/share
           --config FILE            read FILE instead of greenroom.conf
           --spawner FILE           the greenroom-spawner to start where systemd does not
           --shim FILE              the preload shim, libgreenroom-prewarm.so
@@ -115,7 +121,7 @@ public struct Options: Sendable, Equatable {
             case "--help", "-h": return .print(Self.help)
             case "--version": return .print("greenroomd " + Self.version)
             case "--runtime-directory", "--state-directory", "--cache-directory", "--apps",
-                "--desktop", "--config", "--spawner", "--shim", "--runtimes",
+                "--desktop", "--profiles", "--config", "--spawner", "--shim", "--runtimes",
                 "--machine-root":
                 guard let value = inline ?? remaining.popFirst(), !value.isEmpty else {
                     return .usage("greenroomd: \(name) needs a value; see greenroomd --help")
@@ -141,6 +147,9 @@ public struct Options: Sendable, Equatable {
         if desktopDirectories.isEmpty, appDirectories.isEmpty {
             desktopDirectories = SearchPath.desktop(environment)
         }
+        if profileDirectories.isEmpty, appDirectories.isEmpty {
+            profileDirectories = SearchPath.profiles(environment, isRoot: isRoot)
+        }
         if appDirectories.isEmpty {
             appDirectories = SearchPath.paths(environment, isRoot: isRoot)
             systemAppDirectories = isRoot ? [] : SearchPath.system
@@ -154,6 +163,7 @@ public struct Options: Sendable, Equatable {
         case "--cache-directory": cacheDirectory = value
         case "--apps": appDirectories.append(value)
         case "--desktop": desktopDirectories.append(value)
+        case "--profiles": profileDirectories.append(value)
         case "--config":
             configurationFile = value
             isConfigurationRequired = true
@@ -176,6 +186,7 @@ public struct Options: Sendable, Equatable {
         options.cacheDirectory = resolve(cacheDirectory)
         options.appDirectories = appDirectories.map(resolve)
         options.desktopDirectories = desktopDirectories.map(resolve)
+        options.profileDirectories = profileDirectories.map(resolve)
         options.configurationFile = resolve(configurationFile)
         options.spawnerPath = resolve(spawnerPath)
         options.historyPath = resolve(historyPath)

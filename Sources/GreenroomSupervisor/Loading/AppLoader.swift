@@ -5,6 +5,7 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import GreenroomManifest
 internal import Systemd
+internal import UnitFile
 
 /// Makes installed apps out of manifests: everything that could block later (users, groups, paths,
 /// the program itself) is resolved here, once, when manifests are loaded.
@@ -18,6 +19,7 @@ final class AppLoader {
     let shimPath: String
     private let hooks: RuntimeHooks
     private let lists: ImportLists
+    private var profiles: ProfileFolders?
     private let daemonEnvironment: [String]
     private let containers: Containers
     private let digest: KeyedDigest
@@ -62,16 +64,27 @@ final class AppLoader {
 
     /// Makes the lookups of one loading.
     func begin(_ log: Log) -> Lookups {
+        let profiles = ProfileFolders(places.profileDirectories, former: profiles)
+        if profiles.digest != self.profiles?.digest { say(profiles, log) }
+        self.profiles = profiles
         let lookups = Lookups(
             daemonEnvironment: daemonEnvironment, desktopPaths: places.desktop.paths,
-            shimPath: shimPath,
-            hooks: hooks, lists: lists, programs: programs, defaultOccasion: defaultOccasion)
+            shimPath: shimPath, hooks: hooks, lists: lists, profiles: profiles,
+            programs: programs, defaultOccasion: defaultOccasion)
         if let objection = lookups.shim.objection(at: shimPath, isOwnUser: getuid() != 0) {
             let whose = lookups.shim.obstacle == nil ? "other users' programs" : "programs"
             log.sayOnce("\(whose) launch cold: \(objection)")
         }
         programs = lookups.programs
         return lookups
+    }
+
+    /// A profile with a mistake does not count; no app is refused because of it.
+    private func say(_ profiles: ProfileFolders, _ log: Log) {
+        for (path, objection) in profiles.refused {
+            log.say(.warning, "\(path): not read: \(objection)")
+        }
+        for diagnostic in profiles.diagnostics { log.say(.warning, diagnostic.description) }
     }
 
     func maker(_ lookups: Lookups) -> AppMaker {

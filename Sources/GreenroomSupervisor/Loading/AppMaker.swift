@@ -168,6 +168,8 @@ struct AppMaker {
             result.depth = InstalledApp.Depth(
                 of: manifest, command, facts, environment.strings, lookups.hooks,
                 lookups.withholding,
+                lookups.profiles.allowing(
+                    command, paths: [facts.path, facts.executable], app: manifest.identifier),
                 hasFilters: sandbox.confinement?.filters.isEmpty == false,
                 hasOwnMounts: sandbox.confinement?.hasOwnMounts == true,
                 isOwnUser: !identity.changesUser && getuid() != 0,

@@ -4,11 +4,13 @@ internal import GreenroomManifest
 /// Chooses how far an app is prewarmed: after its interpreter's boot, if its program is a known
 /// interpreter or a script of one, and nothing speaks against it; else before main, with the
 /// libraries that a program opens after main if it is no interpreter. At its first window it is held
-/// only if its manifest asks for that.
+/// only if its manifest asks for that, or if its manifest leaves the choice to the daemon and a profile
+/// says that it may be.
 extension InstalledApp.Depth {
     /// - Parameters:
     ///   - command: the words of the app's program.
     ///   - environment: the environment of instances whose caller brings none.
+    ///   - profile: by which it may be held at its first window.
     ///   - hasFilters: whether the app's system calls are filtered. What an interpreter calls when
     ///     it goes on, or starts anew, is not known.
     ///   - isOwnUser: whether instances run as the daemon's own user, who is not root.
@@ -16,22 +18,29 @@ extension InstalledApp.Depth {
     init(
         of manifest: AppManifest, _ command: [String], _ facts: ExecutableFacts,
         _ environment: [String], _ hooks: RuntimeHooks, _ withholding: WithholdingLibrary,
-        hasFilters: Bool, hasOwnMounts: Bool, isOwnUser: Bool, isRoot: Bool
+        _ profile: Profile?, hasFilters: Bool, hasOwnMounts: Bool, isOwnUser: Bool, isRoot: Bool
     ) {
         self = .main
         guard manifest.kind != .applicationKit else { return }
-        switch manifest.prewarm.depth {
-        case .none, .main, .declared, .applicationMain: return
-        case .libraries:
-            self = Self.libraries(facts)
-            return
-        case .window:
+        func holdAtWindow() {
             if isRoot {
                 self = Self.without(.windowOfRoot, Self.libraries(facts))
                 return
             }
             let isConfined = hasFilters || hasOwnMounts
             self = Self.window(manifest, facts, withholding, isConfined: isConfined, isOwnUser)
+        }
+        switch manifest.prewarm.depth {
+        case .none, .main, .declared, .applicationMain: return
+        case .libraries:
+            self = Self.libraries(facts)
+            return
+        case .window:
+            holdAtWindow()
+            return
+        case .auto where profile != nil:
+            holdAtWindow()
+            self.profile = profile?.file
             return
         case .runtime, .auto: break
         }

@@ -12,6 +12,8 @@ final class Lookups {
     let hooks: RuntimeHooks
     let withholding: WithholdingLibrary
     let lists: ImportLists
+    var profiles: Profiles { profileFolders.profiles }
+    private let profileFolders: ProfileFolders
     let defaultOccasion: AppManifest.Occasion
     let filters = CompiledFilters()
     /// Desktop entries by identifier.
@@ -34,8 +36,8 @@ final class Lookups {
     ///   inspected again.
     init(
         daemonEnvironment: [String], desktopPaths: [String], shimPath: String,
-        hooks: RuntimeHooks, lists: ImportLists, programs: [ProgramName: ExecutableFacts],
-        defaultOccasion: AppManifest.Occasion
+        hooks: RuntimeHooks, lists: ImportLists, profiles: ProfileFolders,
+        programs: [ProgramName: ExecutableFacts], defaultOccasion: AppManifest.Occasion
     ) {
         self.defaultOccasion = defaultOccasion
         self.daemonEnvironment = daemonEnvironment
@@ -45,6 +47,7 @@ final class Lookups {
         self.hooks = hooks
         withholding = WithholdingLibrary(beside: shimPath)
         self.lists = lists
+        profileFolders = profiles
         self.programs = Self.unchanged(programs)
     }
 
@@ -54,6 +57,7 @@ final class Lookups {
         let look = context.checkLaunchScreen
         context.checkLaunchScreen = { look?($0)?.forLoading }
         context.defaultOccasion = defaultOccasion
+        context.profiles = profiles
         return context
     }
 
@@ -181,7 +185,7 @@ final class Lookups {
     // MARK: The world
 
     /// A digest of what manifests name but no manifest's file shows: accounts, sessions, the shim,
-    /// the terminal.
+    /// the terminal, the profiles.
     func digestOfWorld(_ apps: [InstalledApp]) -> Int {
         let files = ["/etc/passwd", "/etc/group"].map { "\(FileIdentity(path: $0), default: "-")" }
         let sessions = Set(apps.map(\.account.user)).sorted().map { user in
@@ -189,7 +193,8 @@ final class Lookups {
         }
         let needsTerminal = apps.contains { $0.desktop?.facts.isTerminal == true }
         let terminal = needsTerminal ? terminal ?? [] : []
-        return [files, sessions, ["\(shim)"], hooks.fingerprint, terminal].hashValue
+        let profiles = ["\(profileFolders.digest)"]
+        return [files, sessions, ["\(shim)"], hooks.fingerprint, terminal, profiles].hashValue
     }
 }
 

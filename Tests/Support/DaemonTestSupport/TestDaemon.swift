@@ -32,6 +32,8 @@ public final class TestDaemon {
         public var desktopFolder = false
         /// More folders of desktop entries, after that one.
         public var otherDesktopFolders: [String] = []
+        /// Profiles of desktop programs, by file name, in the folder `profiles`.
+        public var profiles: [String: String] = [:]
         /// Whether a daemon with that folder knows a display.
         public var hasDisplay = true
         /// The machine's own load, memory and batteries instead of none: `machine/proc` and
@@ -74,6 +76,10 @@ public final class TestDaemon {
         for path in [runtimeDirectory, appDirectory] { mkdir(path, 0o755) }
         if options.desktopFolder { mkdir(directory.path + "/applications", 0o755) }
         if options.vendorFolder { mkdir(directory.path + "/vendor", 0o755) }
+        if !options.profiles.isEmpty { mkdir(directory.path + "/profiles", 0o755) }
+        for (name, text) in options.profiles {
+            try directory.write(text, to: "profiles/" + name)
+        }
         if let user = options.user {
             for path in [directory.path, runtimeDirectory] {
                 chown(path, uid_t(user), gid_t(user))
@@ -110,9 +116,11 @@ public final class TestDaemon {
         }
     }
 
-    private var desktopFolders: [String] {
-        (options.desktopFolder ? [directory.path + "/applications"] : [])
-            + options.otherDesktopFolders
+    private var folderOptions: [String] {
+        let own = options.desktopFolder ? [directory.path + "/applications"] : []
+        var words = (own + options.otherDesktopFolders).flatMap { ["--desktop", $0] }
+        if !options.profiles.isEmpty { words += ["--profiles", directory.path + "/profiles"] }
+        return words
     }
 
     /// Starts the daemon, the first time or again, and waits until it is ready.
@@ -132,7 +140,7 @@ public final class TestDaemon {
                 try options.shim ?? prewarmShim(),
             ] + (options.runtimes.map { ["--runtimes", $0] } ?? [])
                 + (options.ownMachine ? [] : ["--machine-root", machineDirectory])
-                + desktopFolders.flatMap { ["--desktop", $0] }
+                + folderOptions
                 + (options.vendorFolder ? ["--apps", directory.path + "/vendor"] : []),
             environment: [
                 "PATH=\(options.searchPath)", "NOTIFY_SOCKET=\(address)",

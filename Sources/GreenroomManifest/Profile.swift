@@ -1,0 +1,121 @@
+public import UnitFile
+
+/// What is known of a desktop program: whether it may be held at its first window although no
+/// manifest asks for that. Each program that may was tried, because only a trial shows what a
+/// program does before it has a window.
+public struct Profile: Hashable, Sendable {
+    /// The suffix of a profile's file name.
+    public static let fileSuffix = ".conf"
+
+    public var file: String
+    /// The file's name without suffix: for a program that may be held, the identifier of its app.
+    public var identifier: String
+    /// `Program=`: absolute paths, or for programs that are never held also bare names.
+    public var programs: [String]
+    /// `Window=`
+    public var window: Window
+    /// `Reason=`: why the programs are not held, for people.
+    public var reason: String?
+    /// `Tested=`: the versions with which the program was tried.
+    public var tested: String?
+
+    public enum Window: String, CaseIterable, Sendable {
+        case yes
+        /// Not by this profile; it replaces one of the same name in a later folder.
+        case no
+        /// Not by any profile, and a manifest that asks for it gets a warning.
+        case never
+    }
+
+    /// Limits on what the daemon keeps.
+    public enum Limit {
+        public static let programs = 256
+        public static let fileBytes = 64 << 10
+    }
+
+    /// Reads a profile. Returns none if there is any error.
+    public static func parse(
+        _ bytes: [UInt8], file: String
+    ) -> (profile: Profile?, diagnostics: [Diagnostic]) {
+        var reader = SectionReader(bytes, file: file)
+        let section = "Profile"
+        let window = reader.last(section, "Window") { value throws(ValueError) in
+            try value.choice(Window.self)
+        }
+        let programs = reader.list(section, "Program", atMost: Limit.programs) {
+            word throws(ValueError) in
+            guard window == .never || word.text.hasPrefix("/") else {
+                throw ValueError(
+                    message: "“\(word.text)” is no absolute path; a program that may be held is "
+                        + "named by its path")
+            }
+            return word.text
+        }
+        let reason = reader.last(section, "Reason") { $0.text }
+        let tested = reader.last(section, "Tested") { $0.text }
+        reader.reportUnknown()
+        if window == nil {
+            reader.error(reader.position(of: section), "there is no Window= in [\(section)]")
+        }
+        if programs.isEmpty, window != .no {
+            reader.error(reader.position(of: section), "there is no Program= in [\(section)]")
+        }
+        if window == .never, reason == nil {
+            reader.error(reader.position(of: section), "Window=never needs a Reason=")
+        }
+        guard !reader.hasErrors, let window else { return (nil, reader.sortedDiagnostics()) }
+        let name = file.split(separator: "/").last ?? ""
+        return (
+            Profile(
+                file: file, identifier: String(name.dropLast(fileSuffix.count)),
+                programs: programs, window: window, reason: reason, tested: tested),
+            reader.sortedDiagnostics()
+        )
+    }
+
+    /// Whether the profile is about a command.
+    ///
+    /// A program that may be held was tried as its desktop entry starts it, without arguments. With
+    /// others, an app of another identifier is perhaps another application (`--preferences`).
+    ///
+    /// - Parameter paths: the program's paths: the one that is executed, and the file that it is.
+    func covers(_ command: [String], paths: [String], app: String) -> Bool {
+        switch window {
+        case .yes, .no:
+            programs.contains(where: paths.contains) && (app == identifier || command.count == 1)
+        case .never:
+            programs.contains { isNamed($0, paths, app) }
+        }
+    }
+
+    /// Whether a word of `Program=` means the program or its app. It is only a warning that depends
+    /// on it, so `firefox` also is org.mozilla.firefox.
+    private func isNamed(_ word: String, _ paths: [String], _ app: String) -> Bool {
+        if paths.contains(word) || app == word { return true }
+        func last(_ text: String, _ separator: Character) -> Substring {
+            text.split(separator: separator).last ?? ""
+        }
+        return paths.contains { last($0, "/") == word } || last(app, ".").lowercased() == word
+    }
+}
+
+/// The profiles that count, in the order of their names.
+public struct Profiles: Hashable, Sendable {
+    public var all: [Profile]
+
+    public init(_ all: [Profile] = []) { self.all = all }
+
+    /// The profile by which the command may be held at its first window; nil if there is none.
+    public func allowing(_ command: [String], paths: [String], app: String) -> Profile? {
+        guard forbidding(command, paths: paths, app: app) == nil else { return nil }
+        let about = all.filter { $0.window != .never && $0.covers(command, paths: paths, app: app) }
+        // The one with the app's own name says more than one that is only about its program.
+        let best = about.first { $0.identifier == app } ?? about.first
+        return best.flatMap { $0.window == .yes ? $0 : nil }
+    }
+
+    /// The profile by which the command is never held, unless its manifest insists.
+    public func forbidding(_ command: [String], paths: [String], app: String) -> Profile? {
+        all.first { $0.window == .never && $0.covers(command, paths: paths, app: app) }
+    }
+}

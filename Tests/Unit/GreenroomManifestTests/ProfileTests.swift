@@ -1,0 +1,82 @@
+import GreenroomManifest
+import Testing
+import UnitFile
+
+@Suite struct ProfileTests {
+    private func profile(_ text: String, _ name: String = "org.example.Editor") -> Profile? {
+        Profile.parse(Array(("[Profile]\n" + text).utf8), file: "/profiles/\(name).conf").profile
+    }
+
+    private func complaints(_ text: String) -> [String] {
+        Profile.parse(Array(text.utf8), file: "a.conf").diagnostics.map(\.description)
+    }
+
+    @Test func `a profile without Window=, a program or a path is refused with what is missing`() {
+        #expect(complaints("[Profile]\nProgram=/bin/a\n").contains { $0.contains("no Window=") })
+        #expect(complaints("[Profile]\nWindow=yes\n").contains { $0.contains("no Program=") })
+        #expect(
+            complaints("[Profile]\nWindow=yes\nProgram=editor\n").contains {
+                $0.contains("“editor” is no absolute path")
+            })
+        #expect(
+            complaints("[Profile]\nWindow=never\nProgram=editor\n").contains {
+                $0.contains("needs a Reason=")
+            })
+        #expect(complaints("[Profile]\nWindow=no\n") == [])
+    }
+
+    @Test func `a program may be held without arguments, or as the app of the profile's name`() {
+        let profiles = Profiles([profile("Window=yes\nProgram=/usr/bin/editor")!])
+        func isAllowed(_ command: [String], _ path: String, _ app: String) -> Bool {
+            profiles.allowing(command, paths: [path], app: app) != nil
+        }
+        #expect(isAllowed(["editor"], "/usr/bin/editor", "my.editor"))
+        #expect(isAllowed(["editor", "--new"], "/usr/bin/editor", "org.example.Editor"))
+        #expect(!isAllowed(["editor", "--preferences"], "/usr/bin/editor", "org.example.Settings"))
+        // Another program of that name, and one that a launcher of containers starts.
+        #expect(!isAllowed(["editor"], "/home/a/bin/editor", "org.example.Editor"))
+        #expect(!isAllowed(["flatpak", "run"], "/usr/bin/flatpak", "org.example.Editor"))
+    }
+
+    @Test func `a profile that forbids a program overrules those that allow it`() {
+        let never = profile("Window=never\nReason=it sings\nProgram=editor", "never-a")!
+        let profiles = Profiles([profile("Window=yes\nProgram=/usr/bin/editor")!, never])
+        #expect(
+            profiles.allowing(["editor"], paths: ["/usr/bin/editor"], app: "org.example.Editor")
+                == nil)
+        for (path, app) in [("/opt/editor", "a.b"), ("/usr/bin/flatpak", "org.example.Editor")] {
+            #expect(profiles.forbidding([path], paths: [path], app: app) == never)
+        }
+        #expect(profiles.forbidding(["vi"], paths: ["/usr/bin/vi"], app: "org.example.Vi") == nil)
+    }
+
+    @Test func `a profile of the app's name counts before one that is about its program`() {
+        let other = profile("Window=yes\nProgram=/usr/bin/editor", "a")!
+        let own = profile("Window=no\nProgram=/usr/bin/editor")!
+        let profiles = Profiles([other, own])
+        #expect(
+            profiles.allowing(["editor"], paths: ["/usr/bin/editor"], app: "org.example.Editor")
+                == nil)
+        #expect(
+            profiles.allowing(["editor"], paths: ["/usr/bin/editor"], app: "my.editor") == other)
+    }
+
+    @Test func `a manifest that asks for the windows of such a program gets a warning`() {
+        let never = profile("Window=never\nReason=it sings\nProgram=editor", "never-a")!
+        var context = ManifestContext()
+        context.profiles = Profiles([never])
+        func warnings(_ depth: String) -> [String] {
+            let text = "[App]\nExec=/usr/bin/editor\n[Prewarm]\nDepth=\(depth)\n"
+            return AppManifest.parse(
+                [ManifestSource(Array(text.utf8), file: "a.app")],
+                name: ManifestName(file: "a.app"), context
+            ).diagnostics.map(\.description)
+        }
+        #expect(
+            warnings("window") == [
+                "a.app:4:1: warning: Depth=window is not for this program: it sings "
+                    + "(/profiles/never-a.conf); leave Depth= out"
+            ])
+        #expect(warnings("auto") == [])
+    }
+}
