@@ -270,6 +270,7 @@ install: $(if $(wildcard $(PRODUCT)/greenroom-run),,samples) units
 	    install -D -m 644 -t $(DESTDIR)$(DOCDIR)/apps $$app; \
 	    sed -i 's|/usr/local/lib/greenroom/|$(LIBEXECDIR)/|' \
 	        $(DESTDIR)$(DOCDIR)/apps/$$(basename $$app); done
+	@install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/greenroom/profiles config/profiles/*.conf
 	@[ ! -e config/greenroom.conf ] || [ -e $(DESTDIR)$(SYSCONFDIR)/greenroom/greenroom.conf ] \
 	    || install -m 644 -t $(DESTDIR)$(SYSCONFDIR)/greenroom config/greenroom.conf
 
@@ -302,7 +303,8 @@ uninstall:
 	    $(addprefix $(DESTDIR)$(PREFIX)/lib/pkgconfig/greenroom-,prewarm.pc app.pc) \
 	    $(DESTDIR)$(PYTHONDIR)/greenroom_app.py
 	@rm -f $(DESTDIR)$(BINDIR)/greenroomctl $(DESTDIR)$(BINDIR)/greenroom-run
-	@rm -rf $(DESTDIR)$(LIBEXECDIR) $(DESTDIR)$(DOCDIR)
+	@rm -rf $(DESTDIR)$(LIBEXECDIR) $(DESTDIR)$(DOCDIR) $(DESTDIR)$(PREFIX)/share/greenroom/profiles
+	@rmdir $(DESTDIR)$(PREFIX)/share/greenroom 2>/dev/null || true
 	@rm -f $(addprefix $(DESTDIR)$(PREFIX)/lib/systemd/system/,$(METRICS_UNITS)) \
 	    $(addprefix $(DESTDIR)$(PREFIX)/lib/systemd/user/,$(SESSION_UNITS)) \
 	    $(DESTDIR)$(PREFIX)/share/dbus-1/services/$(BUS_SERVICE)

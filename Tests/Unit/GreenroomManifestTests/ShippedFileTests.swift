@@ -47,6 +47,34 @@ import UnitFile
         #expect(try #require(manifest).identifier + ".app" == name)
     }
 
+    @Test(arguments: names(in: configuration + "/profiles"))
+    func `a shipped profile parses, and says what it was tried with or why it forbids`(
+        name: String
+    ) throws {
+        let path = Self.configuration + "/profiles/" + name
+        let (read, diagnostics) = Profile.parse(Self.bytes(of: path), file: path)
+        #expect(diagnostics.map(\.description) == [])
+        let profile = try #require(read)
+        switch profile.window {
+        case .yes: #expect(profile.tested != nil && profile.programs.count == 1)
+        case .never: #expect(name.hasPrefix("never-"))
+        case .no: Issue.record("a profile that says nothing")
+        }
+    }
+
+    @Test func `no program may be held by one shipped profile and never by another`() throws {
+        let profiles = Profiles(
+            Self.names(in: Self.configuration + "/profiles").compactMap {
+                let path = Self.configuration + "/profiles/" + $0
+                return Profile.parse(Self.bytes(of: path), file: path).profile
+            })
+        for profile in profiles.all where profile.window == .yes {
+            let program = try #require(profile.programs.first)
+            #expect(
+                profiles.allowing([program], paths: [program], app: profile.identifier) == profile)
+        }
+    }
+
     @Test func `the shipped configuration parses and changes no default`() {
         let path = Self.configuration + "/greenroom.conf"
         let (configuration, diagnostics) = DaemonConfiguration.parse(
