@@ -22,6 +22,7 @@ final class InstalledManifests {
         self.path = path
         var paths = SearchPath.paths(Caller.variables, isRoot: getuid() == 0)
         var found: Control.Description?
+        var profilePaths = SearchPath.profiles(Caller.variables, isRoot: getuid() == 0)
         do throws(Failure) {
             let client = try ControlClient(path: path)
             // The daemon names the folders into which this process writes.
@@ -30,6 +31,7 @@ final class InstalledManifests {
             }
             if case .described(let daemon) = try client.call(.describe) {
                 if !daemon.appDirectories.isEmpty { paths = daemon.appDirectories }
+                profilePaths = daemon.profileDirectories
                 found = daemon
             }
             self.client = client
@@ -40,6 +42,7 @@ final class InstalledManifests {
         }
         folders = AppFolders(paths, user: client?.serverUser)
         world = World(of: found, user: client?.serverUser)
+        profileFolder = profilePaths.first
     }
 
     /// The daemon, for a verb that cannot do without.
@@ -56,6 +59,7 @@ final class InstalledManifests {
         path = SocketPath.system
         self.folders = AppFolders(folders)
         world = World(of: nil, user: nil)
+        profileFolder = nil
     }
 
     /// The folder in which changes are made. It has the highest precedence.
@@ -127,6 +131,14 @@ final class InstalledManifests {
     ) -> (manifest: AppManifest?, diagnostics: [Diagnostic]) {
         AppManifest.parse(sources, name: name, world.context)
     }
+
+    /// Desktop entries by identifier.
+    var entries: [String: DesktopFolders.Entry] { world.entries }
+    var profiles: Profiles { world.profiles }
+    /// The folder of profiles with the highest precedence; nil if the daemon reads none.
+    let profileFolder: String?
+
+    func account(_ user: String) throws(SystemError) -> Account? { try world.account(user) }
 
     var checks: ManifestChecks { ManifestChecks(client: client, world: world, folders: folders) }
 

@@ -11,14 +11,15 @@ struct Measure: ManifestVerb {
         commandName: "measure",
         abstract: "Measure what prewarming saves for an app, at each depth.",
         usage: """
-            greenroomctl measure <app> [--rounds <number>] [--yes] [--apply] [--json] \
+            greenroomctl measure <app> [--windows] [--rounds <number>] [--yes] [--apply] [--json] \
             [-- <argument>...]
             """,
         discussion: """
             Starts the app's program directly, by the daemon without prewarming, and prewarmed to each \
             depth, with and without what launches teach, in turns. Prints the times to the first output and to the end, the memory of a paused \
             instance, and a verdict. The launches are made by a daemon of their own, so the apps that run \
-            are left alone. For programs that end by themselves.
+            are left alone. For programs that end by themselves; with --windows, for desktop programs, which \
+            are launched on a screen, a message bus and a home of their own.
             """)
 
     @Argument(help: "The app.", completion: Candidates.apps)
@@ -28,6 +29,10 @@ struct Measure: ManifestVerb {
         parsing: .postTerminator,
         help: "What the program is called with, after \"--\". Without it, you are asked first.")
     var arguments: [String] = []
+
+    @Flag(
+        help: "Measure the time to the first window, and whether it may be made before the launch.")
+    var windows = false
 
     @Option(
         help: ArgumentHelp(
@@ -45,13 +50,17 @@ struct Measure: ManifestVerb {
     @OptionGroup var daemon: DaemonOptions
 
     func validate() throws {
+        if windows, !arguments.isEmpty {
+            throw ValidationError("A window is held without arguments; leave them out.")
+        }
         guard 3...1000 ~= rounds else { throw ValidationError("--rounds takes 3 to 1000.") }
     }
 
     func perform(_ manifests: InstalledManifests, _ console: any Console) throws(Failure) -> Int32 {
+        if windows { return try measureWindows(manifests, console) }
         let name = try manifests.name(app)
         let program = try MeasuredProgram(name, arguments, manifests)
-        guard yes || !arguments.isEmpty || Self.isAllowed(program, rounds, console) else {
+        guard yes || !arguments.isEmpty || Self.isAllowed(program.words, rounds * 5, console) else {
             return 1
         }
         let clock = try SampleClock()
@@ -74,21 +83,61 @@ struct Measure: ManifestVerb {
         _ program: MeasuredProgram, _ clock: SampleClock, _ console: any Console
     ) throws(Failure) -> [Contender] {
         var measurement = try Measurement(program, rounds: rounds, clock: clock)
-        // On a terminal, the line is written again and again; elsewhere nothing is shown.
-        let showsProgress = isatty(STDERR_FILENO) == 1 && !output.json
-        try measurement.run { round in
-            guard showsProgress else { return }
-            StandardConsole().explain("\r\u{1B}[Kround \(round) of \(rounds)")
-        }
-        if showsProgress { StandardConsole().explain("\r\u{1B}[K") }
+        try measurement.run(showRound)
+        endProgress()
         return measurement.contenders
+    }
+
+    private func measureWindows(
+        _ manifests: InstalledManifests, _ console: any Console
+    ) throws(Failure) -> Int32 {
+        let program = try WindowProgram(app, manifests)
+        guard yes || Self.isAllowed(program.command, rounds * 4, console) else { return 1 }
+        let clock = try SampleClock()
+        let report: WindowReport
+        do throws(Failure) {
+            report = try measure(program, clock)
+        } catch {
+            if let signal = clock.interruption { Ending.die(by: signal) }
+            throw error
+        }
+        console.write(
+            output.json ? Report.json(report) : report.text(display.appearance(on: console)))
+        if apply { try write(report.verdict, of: program, manifests, console) }
+        return 0
+    }
+
+    private func measure(
+        _ program: WindowProgram, _ clock: SampleClock
+    ) throws(Failure) -> WindowReport {
+        var measurement = try WindowMeasurement(program, rounds: rounds, clock: clock)
+        try measurement.run(showRound)
+        endProgress()
+        let verdict = WindowVerdict(
+            measurement.ways, measurement.effects, faults: measurement.faults,
+            path: program.command[0], forbidding: program.forbidding)
+        return WindowReport(
+            ways: measurement.ways, effects: measurement.effects, verdict: verdict, rounds: rounds,
+            words: program.command)
+    }
+
+    /// On a terminal, the line is written again and again; elsewhere nothing is shown.
+    private var showsProgress: Bool { isatty(STDERR_FILENO) == 1 && !output.json }
+
+    private func showRound(_ round: Int) {
+        guard showsProgress else { return }
+        StandardConsole().explain("\r\u{1B}[Kround \(round) of \(rounds)")
+    }
+
+    private func endProgress() {
+        if showsProgress { StandardConsole().explain("\r\u{1B}[K") }
     }
 
     /// Asks on the terminal. Without one, nothing is run of which the user did not say how.
     private static func isAllowed(
-        _ program: MeasuredProgram, _ rounds: Int, _ console: any Console
+        _ words: [String], _ count: Int, _ console: any Console
     ) -> Bool {
-        let command = program.words.map(\.harmless).joined(separator: " ")
+        let command = words.map(\.harmless).joined(separator: " ")
         guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else {
             console.complain(
                 "this would run \"\(command)\" several times, without further arguments; give its "
@@ -96,8 +145,39 @@ struct Measure: ManifestVerb {
             return false
         }
         StandardConsole().explain(
-            "Run \"\(command)\" about \(rounds * 5) times, without further arguments? [y/N] ")
+            "Run \"\(command)\" about \(count) times, without further arguments? [y/N] ")
         return ["y", "yes"].contains(readLine()?.lowercased() ?? "")
+    }
+
+    /// A manifest that chooses a depth overrides profiles, so it gets a drop-in.
+    private func write(
+        _ verdict: WindowVerdict, of program: WindowProgram, _ manifests: InstalledManifests,
+        _ console: any Console
+    ) throws(Failure) {
+        guard verdict.refusals.isEmpty else {
+            console.complain("nothing is written, because it is not to be held")
+            return
+        }
+        let path: String
+        let lines: [String]
+        if let name = program.name {
+            path = "\(manifests.own)/\(name.file).d/measured.conf"
+            lines = ["# greenroomctl measure --windows", "[Prewarm]", "Depth=window"]
+        } else {
+            guard let folder = manifests.profileFolder else {
+                throw .refused("no_profiles", "the daemon that answers reads no profiles")
+            }
+            path = "\(folder)/\(program.identifier)\(Profile.fileSuffix)"
+            lines = ["# greenroomctl measure --windows"] + verdict.lines
+        }
+        try InstalledManifests.change { () throws(SystemError) in
+            try AppFolderChange.makeFolder(path.directory)
+            try AppFolderChange.write(Array((lines.joined(separator: "\n") + "\n").utf8), to: path)
+        }
+        var changes = FileChanges()
+        changes.add(.written, path)
+        manifests.reload(console)
+        if !output.json { changes.report(console, json: false) }
     }
 
     private func write(

@@ -63,7 +63,7 @@ struct MeasureReport {
     }
 
     /// In hundredths.
-    private static func ratio(_ time: UInt64?, _ base: UInt64?) -> String {
+    static func ratio(_ time: UInt64?, _ base: UInt64?) -> String {
         guard let time, let base, base > 0 else { return "-" }
         let hundredths = (time * 100 + base / 2) / base
         let rest = hundredths % 100

@@ -64,7 +64,7 @@ final class PrivateDaemon {
     }
 
     /// A folder that only this user can enter.
-    private static func makeFolder() throws(Failure) -> String {
+    static func makeFolder() throws(Failure) -> String {
         let parent = Caller.variables["TMPDIR"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "/tmp"
         var template = Array("\(parent)/greenroom-measure-XXXXXX".utf8CString)
         let isMade = unsafe template.withUnsafeMutableBufferPointer {

@@ -1,0 +1,266 @@
+import AppFolders
+import Glibc
+import GreenroomControl
+import GreenroomLinux
+import GreenroomManifest
+import UnitFile
+
+/// Launches a desktop program again and again in several ways, in turns, on a screen and a message bus
+/// of its own, with a home of its own; and looks at what it does before its window, and at the window.
+struct WindowMeasurement {
+    /// A way to launch the program.
+    struct Way {
+        let depth: AppManifest.Depth
+        var app: String { "measure." + depth.rawValue }
+        /// From the request to the first change on the screen, in nanoseconds.
+        var times: [UInt64] = []
+        var byteCount: UInt64?
+        /// Why the daemon does not prewarm the program in this way.
+        var objection: String?
+    }
+
+    private(set) var ways = [AppManifest.Depth.none, .main, .libraries, .window].map {
+        Way(depth: $0)
+    }
+    /// What the held program has done before its window.
+    private(set) var effects = SideEffects()
+    /// What speaks against holding it, beside the objection of the way itself.
+    private(set) var faults: [String] = []
+
+    private let program: WindowProgram
+    private let rounds: Int
+    private let clock: SampleClock
+    private let ground: WindowGround
+    private let daemon: PrivateDaemon
+    private let client: ControlClient
+
+    init(_ program: WindowProgram, rounds: Int, clock: SampleClock) throws(Failure) {
+        self.program = program
+        self.rounds = rounds
+        self.clock = clock
+        let ground = try WindowGround(for: program)
+        self.ground = ground
+        daemon = try PrivateDaemon(
+            ways.map { ($0.app, Self.manifest(program, $0.depth, ground.variables)) })
+        client = try ControlClient(path: daemon.socket)
+    }
+
+    private static func manifest(
+        _ program: WindowProgram, _ depth: AppManifest.Depth, _ variables: [String]
+    ) -> String {
+        let lines =
+            ["[App]", "Exec=" + program.command.map(UnitFile.quoted).joined(separator: " ")]
+            + (program.account.user == getuid() ? [] : ["User=\(program.account.user)"])
+            // The last of a name counts, so no variable of the app leads out of the ground.
+            + (program.variables + variables).map { "Environment=" + UnitFile.quoted($0) }
+            + ["[Prewarm]", "Depth=\(depth.rawValue)", "When=never", "Count=1"]
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    // MARK: Rounds
+
+    mutating func run(_ progress: (Int) -> Void) throws(Failure) {
+        // What a first start leaves in the home is not the held program's doing.
+        _ = try launch(0)
+        try learnLibraries()
+        let expected = try picture(of: 0)
+        try look(expected)
+        for round in 1...rounds {
+            for step in ways.indices {
+                let index = (step + round) % ways.count
+                guard ways[index].objection == nil else { continue }
+                if let time = try launch(index) { ways[index].times.append(time) }
+            }
+            progress(round)
+        }
+    }
+
+    /// The daemon learns libraries from a launch; it looks last six seconds after that.
+    private mutating func learnLibraries() throws(Failure) {
+        guard let index = ways.firstIndex(where: { $0.depth == .libraries }) else { return }
+        guard try prepare(index) != nil, let launched = try show(index) else { return }
+        let note = try awaitNote(ways[index].app, Self.lessonPatience) {
+            $0.code == "libraries" ? $0 : nil
+        }
+        if note == nil {
+            ways[index].objection =
+                "it was not seen to open libraries after main that may be opened before"
+        }
+        try end(launched.instance)
+    }
+
+    /// Holds the program once, and looks at everything.
+    private mutating func look(_ expected: [UInt8]) throws(Failure) {
+        let index = ways.count - 1
+        let before = try ground.state()
+        guard let held = try prepare(index) else { return }
+        effects = try ground.effects(since: before, of: held.processId)
+        if ground.screen.differs(from: ground.empty) {
+            faults.append("something was on the screen while it was held")
+        }
+        guard let launched = try show(index) else {
+            faults.append("its window was not seen after the launch")
+            return
+        }
+        if try !awaitPicture(expected) {
+            faults.append("its window does not look as after a cold launch")
+        }
+        // Its next instance, which is prepared while this one is used.
+        if try prepare(index) != nil, try !awaitPicture(expected) {
+            faults.append("the next one, prepared beside it, changes what is on the screen")
+        }
+        try end(launched.instance)
+        try endAll(index)
+    }
+
+    /// - Returns: the time until the screen has changed; nil if it has not, or if no instance could be
+    ///   prepared.
+    private mutating func launch(_ index: Int) throws(Failure) -> UInt64? {
+        guard try prepare(index) != nil else { return nil }
+        guard let launched = try show(index) else { return nil }
+        try end(launched.instance)
+        return launched.time
+    }
+
+    private mutating func picture(of index: Int) throws(Failure) -> [UInt8] {
+        guard try prepare(index) != nil, let launched = try show(index) else {
+            throw WindowProgram.refusal("no window was seen of \(program.command[0])")
+        }
+        let picture = try settledPicture()
+        try end(launched.instance)
+        return picture
+    }
+
+    // MARK: Steps
+
+    private static let windowPatience: UInt64 = 30_000_000_000
+    private static let lessonPatience: UInt64 = 10_000_000_000
+    /// A cursor blinks in less.
+    private static let quietTime: UInt64 = 1_500_000_000
+
+    /// Has an instance paused at the way's depth.
+    /// - Returns: it; for the way without prewarming, an empty value; nil if the daemon refuses.
+    private mutating func prepare(_ index: Int) throws(Failure) -> Control.InstanceStatus? {
+        let way = ways[index]
+        guard way.depth != .none else {
+            return .init(instance: 0, app: way.app, state: .notRunning, sinceTimestampUSec: 0)
+        }
+        guard way.objection == nil else { return nil }
+        if case .status(let instances) = try client.call(.status(.app(way.app))),
+            instances.allSatisfy({ $0.state != .prewarmed })
+        {
+            _ = try client.call(.prewarm(app: way.app, count: 1))
+        }
+        clock.begin()
+        while clock.elapsed < Self.windowPatience {
+            if way.depth == .window, let note = try objection(to: way.app) {
+                ways[index].objection = note
+                return nil
+            }
+            if case .status(let instances) = try client.call(.status(.app(way.app))),
+                let paused = instances.first(where: { $0.state == .prewarmed }),
+                way.depth != .window || paused.areThreadsFrozen == true
+            {
+                ways[index].byteCount = paused.byteCount ?? ways[index].byteCount
+                return paused
+            }
+            try clock.pause(milliseconds: 20)
+        }
+        ways[index].objection = "no instance was paused in time"
+        return nil
+    }
+
+    /// Why the app is not held at its window.
+    private func objection(to app: String) throws(Failure) -> String? {
+        guard case .explained(let explanation) = try client.call(.explain(app: app)) else {
+            return nil
+        }
+        if !explanation.isEligible { return explanation.reasons.first?.text }
+        // While an instance of it runs, another cannot have its name.
+        return explanation.reasons.first {
+            ($0.code.hasPrefix("depth_") && $0.code != "depth_name_taken")
+                || $0.code.hasPrefix("window_") || $0.code == "no_withholding"
+        }?.text
+    }
+
+    /// Launches, and waits until something is on the screen.
+    private func show(_ index: Int) throws(Failure) -> (instance: UInt64, time: UInt64)? {
+        clock.begin()
+        guard
+            case .launched(let launched) = try client.call(
+                .launch(Control.LaunchCall(app: ways[index].app)))
+        else { return nil }
+        while !ground.screen.differs(from: ground.empty) {
+            guard clock.elapsed < Self.windowPatience else { return nil }
+            try clock.pause(milliseconds: 1)
+        }
+        return (launched.instance, clock.elapsed)
+    }
+
+    /// Kills it, and waits until nothing is on the screen.
+    private func end(_ instance: UInt64) throws(Failure) {
+        _ = try? client.call(.transition(.kill, .instance(instance)))
+        clock.begin()
+        while ground.screen.differs(from: ground.empty), clock.elapsed < Self.windowPatience {
+            try clock.pause(milliseconds: 5)
+        }
+    }
+
+    /// Ends what is paused of the app.
+    private func endAll(_ index: Int) throws(Failure) {
+        guard case .status(let instances) = try client.call(.status(.app(ways[index].app))) else {
+            return
+        }
+        for instance in instances where instance.state != .notRunning {
+            _ = try? client.call(.transition(.kill, .instance(instance.instance)))
+        }
+    }
+
+    private func awaitNote(
+        _ app: String, _ patience: UInt64, _ find: (Control.Note) -> Control.Note?
+    ) throws(Failure) -> Control.Note? {
+        clock.begin()
+        while clock.elapsed < patience {
+            guard case .explained(let explanation) = try client.call(.explain(app: app)) else {
+                return nil
+            }
+            if let note = explanation.reasons.lazy.compactMap(find).first { return note }
+            try clock.pause(milliseconds: 50)
+        }
+        return nil
+    }
+
+    // MARK: Pictures
+
+    /// The picture when nothing but a cursor changes any more.
+    private func settledPicture() throws(Failure) -> [UInt8] {
+        var last = ground.screen.picture()
+        clock.begin()
+        var since = clock.elapsed
+        while clock.elapsed - since < Self.quietTime, clock.elapsed < Self.windowPatience {
+            try clock.pause(milliseconds: 50)
+            if ground.screen.differs(from: last) || !ground.screen.differs(from: ground.empty) {
+                since = clock.elapsed
+                last = ground.screen.picture()
+            }
+        }
+        return last
+    }
+
+    /// Whether the screen comes to look like that, and stays so.
+    private func awaitPicture(_ expected: [UInt8]) throws(Failure) -> Bool {
+        clock.begin()
+        var since: UInt64?
+        while clock.elapsed < 2 * Self.quietTime + (since ?? Self.quietTime) {
+            if ground.screen.differs(from: expected) {
+                since = nil
+            } else if let start = since {
+                if clock.elapsed - start >= Self.quietTime { return true }
+            } else {
+                since = clock.elapsed
+            }
+            try clock.pause(milliseconds: 50)
+        }
+        return false
+    }
+}
