@@ -197,6 +197,7 @@ demo-systemd: setup release
 bench: setup-demo samples $(BENCH_PROGRAMS)
 	@$(AS_USER) Tests/Benchmarks/bench.py --product $(PRODUCT) --programs $(BENCH)
 	@$(AS_USER) Tests/Benchmarks/caller.py --product $(PRODUCT) --programs $(BENCH)
+	@$(AS_USER) Tests/Benchmarks/rest.py --product $(PRODUCT) --programs $(BENCH)
 	@$(AS_USER) Tests/Benchmarks/underway.py --product $(PRODUCT) --programs $(BENCH)
 	@$(AS_USER) Tests/Benchmarks/runtimes.py --product $(PRODUCT)
 	@$(AS_USER) Tests/Benchmarks/protocol.py --product $(PRODUCT) --programs $(BENCH)

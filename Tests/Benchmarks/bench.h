@@ -43,6 +43,14 @@ static inline int check(int result, const char *what) {
     return result;
 }
 
+// Before each sample, if BENCH_REST_MSEC is set: what a launch takes that follows nothing.
+static inline void rest(void) {
+    const char *text = getenv("BENCH_REST_MSEC");
+    if (!text) return;
+    struct timespec time = {.tv_sec = atol(text) / 1000, .tv_nsec = atol(text) % 1000 * 1000000};
+    nanosleep(&time, NULL);
+}
+
 // Waits until `fd` can be read or is at its end.
 static inline void await_readable(int fd, const char *what) {
     struct pollfd p = {.fd = fd, .events = POLLIN};

@@ -75,6 +75,7 @@ static void start(int fd, unsigned count, const char *before, const char *reques
             read_answer(fd);
             demand("");
         }
+        rest();
         int output[2];
         check(pipe2(output, O_CLOEXEC), "pipe2");
         int fds[] = {null, output[1], null, directory};

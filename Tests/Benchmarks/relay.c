@@ -284,6 +284,7 @@ int main(int argc, char **argv) {
     for (unsigned i = 0; i < count; i++) {
         await_readable(ends[0], "the server");
         if (recv(ends[0], answer, 5, MSG_WAITALL) != 5) complain("relay", "the server ended");
+        rest();
         uint64_t start = now_ns();
         send_with_descriptors(ends[0], request, sizeof request, fds, DESCRIPTORS);
         if (recv(ends[0], answer, sizeof answer, MSG_WAITALL) != sizeof answer)
