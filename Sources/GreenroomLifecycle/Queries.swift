@@ -24,6 +24,12 @@ extension Lifecycle {
         (directory[app]?.members.sorted() ?? []).compactMap { table[$0]?.record }
     }
 
+    /// The states of one app's instances, in no order. Makes no copies of the records, of which there
+    /// may be many: ends are remembered.
+    public func states(of app: AppIdentifier) -> [ExecutionState] {
+        (directory[app]?.members ?? []).compactMap { table[$0]?.record.state }
+    }
+
     /// What is saved of every app, by identifier, without apps that are gone.
     public var apps: [AppRecord] {
         directory.values.filter { !$0.isRemoved }.map(\.record).sorted { $0.app < $1.app }

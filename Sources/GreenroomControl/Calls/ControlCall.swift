@@ -6,6 +6,8 @@ public enum ControlCall: Hashable, Sendable {
     case list
     /// The same, and the apps that are not installed because they were refused or masked.
     case listAll
+    /// Those of ``list`` that a short name, or the name of a link, may mean.
+    case listCalled(String)
     /// All instances, those of one app, or one.
     case status(Control.Target?)
     /// `count` is 1 or more.
@@ -111,11 +113,18 @@ extension ControlCall {
 
     private static func list(_ call: Call) throws(ServiceError) -> Self {
         var isAll = false
+        var name: String?
         for member in call.parameters.members {
-            guard member.name == "all" else { throw member.invalid }
-            isAll = try member.optionalBool()
+            switch member.name {
+            case "all": isAll = try member.optionalBool()
+            case "called": name = try member.optionalText()
+            case _: throw member.invalid
+            }
         }
-        return isAll ? .listAll : .list
+        guard let name else { return isAll ? .listAll : .list }
+        // Apps that are not installed are not called.
+        guard !isAll else { throw .invalidParameter("called") }
+        return .listCalled(name)
     }
 
     private static func target(_ call: Call) throws(ServiceError) -> Control.Target? {
@@ -235,7 +244,7 @@ extension ControlCall: ParametersEncodable {
     private var methodName: String {
         switch self {
         case .describe: "Describe"
-        case .list, .listAll: "List"
+        case .list, .listAll, .listCalled: "List"
         case .status: "Status"
         case .prewarm: "Prewarm"
         case .launch: "Launch"
@@ -265,6 +274,7 @@ extension ControlCall: ParametersEncodable {
         switch self {
         case .describe, .list, .reload, .status(nil): break
         case .listAll: writer.member("all", true)
+        case .listCalled(let name): writer.member("called", name)
         case .verify(let drafts): writer.member("manifests", objects: drafts)
         case .status(let target?), .transition(_, let target):
             switch target {

@@ -415,8 +415,10 @@ extension Control {
         )
 
         # Returns the installed apps, sorted by identifier; with all, also those that are not
-        # installed because their manifest was refused or is masked.
-        method List(all: ?bool) -> (apps: []AppSummary)
+        # installed because their manifest was refused or is masked; with called, of the installed
+        # apps only those whose identifier, its last component, file name of the program, or name
+        # this is.
+        method List(all: ?bool, called: ?string) -> (apps: []AppSummary)
 
         # Returns all instances, those of one app, or one. Ended instances are remembered for a
         # while.

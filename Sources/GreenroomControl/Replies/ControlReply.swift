@@ -79,7 +79,7 @@ extension ControlReply: ParametersEncodable {
     public init(_ parameters: JSONObject, to call: ControlCall) throws(ServiceError) {
         switch call {
         case .describe: self = .described(try Control.Description(parameters))
-        case .list, .listAll:
+        case .list, .listAll, .listCalled:
             self = .listed(
                 try Self.required("apps", parameters).objects { (object) throws(ServiceError) in
                     try Control.AppSummary(object)

@@ -13,19 +13,33 @@ struct AppSummaries {
 
     /// The apps that the client may observe, by identifier.
     func summaries(for peer: Peer) -> [Control.AppSummary] {
-        catalog.apps.filter { authorization.mayDo(.observe, owner: $0.account, peer) }.map { app in
-            let records = core.lifecycle.instances(of: app.identifier)
-            let running = records.filter(\.isLaunched)
+        summaries(of: catalog.apps, for: peer)
+    }
+
+    /// Those that the name of a link may mean.
+    func summaries(calledAs name: String, for peer: Peer) -> [Control.AppSummary] {
+        let called = catalog.apps.filter { app in
+            Control.AppSummary.isCalled(
+                name, identifier: app.identifier.rawValue, program: app.program.path,
+                name: app.name)
+        }
+        return summaries(of: called, for: peer)
+    }
+
+    private func summaries(of apps: [InstalledApp], for peer: Peer) -> [Control.AppSummary] {
+        apps.filter { authorization.mayDo(.observe, owner: $0.account, peer) }.map { app in
+            let states = core.lifecycle.states(of: app.identifier)
+            let running = states.filter(\.isLaunched)
             var summary = Control.AppSummary(
                 identifier: app.identifier.rawValue, name: app.name,
                 isEligible: objections.objection(to: app) == nil,
-                prewarmedCount: records.count { $0.state == .prewarmed },
+                prewarmedCount: states.count { $0 == .prewarmed },
                 prewarmTarget: app.description.prewarmCount
                     + core.lifecycle.spareCount(of: app.identifier),
                 runningCount: running.count,
                 state: Control.ExecutionState(
-                    running.max { $0.state.prominence < $1.state.prominence }?.state
-                        ?? (records.contains { $0.state == .prewarmed } ? .prewarmed : .notRunning))
+                    running.max { $0.prominence < $1.prominence }
+                        ?? (states.contains(.prewarmed) ? .prewarmed : .notRunning))
             )
             summary.program = app.program.path
             summary.manifestFile = app.isDesktopOnly ? nil : app.manifestPath

@@ -57,6 +57,7 @@ final class ControlHandler: ClientHandler {
             case .describe: calls.reports.describe(connection)
             case .list: calls.reports.list(connection)
             case .listAll: calls.reports.listAll(connection)
+            case .listCalled(let name): calls.reports.list(calledAs: name, connection)
             case .verify(let drafts): try calls.administration.verify(drafts, connection)
             case .status(let target): try calls.reports.status(of: target, connection)
             case .prewarm(let app, let count): try calls.launches.prewarm(app, count, connection)

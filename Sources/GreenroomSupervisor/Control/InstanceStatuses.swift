@@ -49,7 +49,7 @@ struct InstanceStatuses {
     /// one, measured now. The figure of its pause would say nothing about it.
     private func byteCount(of record: InstanceRecord, _ budget: inout Int) -> UInt64? {
         let count: UInt64
-        if record.isLaunched {
+        if record.state.isLaunched {
             guard budget > 0, let instance = instances[record.instance] else { return nil }
             budget -= 1
             count = instance.byteCount
@@ -107,10 +107,10 @@ extension OtherThreads {
     }
 }
 
-extension InstanceRecord {
+extension ExecutionState {
     /// Launched and not yet ended; also while it is being ended.
     var isLaunched: Bool {
-        switch state {
+        switch self {
         case .launching, .inactive, .active, .background, .suspended, .terminating: true
         case .notRunning, .prewarming, .prewarmed: false
         }

@@ -22,6 +22,12 @@ struct ReportCalls {
         connection.reply(ControlReply.listed(summaries.summaries(for: connection.peer)))
     }
 
+    func list(calledAs name: String, _ connection: ControlConnection) {
+        installer.forgetUnused()
+        connection.reply(
+            ControlReply.listed(summaries.summaries(calledAs: name, for: connection.peer)))
+    }
+
     func listAll(_ connection: ControlConnection) {
         installer.forgetUnused()
         connection.reply(ControlReply.listed(summaries.allSummaries(for: connection.peer)))

@@ -85,6 +85,24 @@ import Testing
         #expect(tool.output.contains("org.example.probe-tool, org.example.twice"))
     }
 
+    @Test func `the daemon lists the apps that the name of a link may mean`() throws {
+        func called(_ name: String) throws -> [String] {
+            guard case .listed(let apps) = try daemon.client().call(.listCalled(name)) else {
+                throw TestError("a reply")
+            }
+            return apps.map(\.identifier)
+        }
+        let probes = ["org.example.probe-tool"]
+        #expect(try called("org.example.probe-tool") == probes)
+        // The last component of one app, and the file name of another one's program.
+        #expect(try called("probe-tool") == ["com.example.twice", "org.example.other"] + probes)
+        #expect(try called("tool") == probes + ["org.example.twice"])
+        #expect(try called("nice-name") == ["org.example.other"])
+        for nothing in ["obe-tool", "", ".", "/", "org.example"] {
+            #expect(try called(nothing) == [])
+        }
+    }
+
     @Test(arguments: RunClient.allCases)
     func `a link with the name of no app or of several apps has its own error`(_ client: RunClient)
         throws

@@ -72,7 +72,7 @@ final class FakeDaemon: Sendable {
 
     private static func usual(_ call: ControlCall) -> TestServer.Answer {
         switch call {
-        case .list, .listAll: .reply([ControlReply.listed(apps)])
+        case .list, .listAll, .listCalled: .reply([ControlReply.listed(apps)])
         case .launch(let launch):
             if apps.contains(where: { $0.identifier == launch.app }) {
                 .reply([ControlReply.launched(launched)])

@@ -187,7 +187,8 @@ import VarlinkTestSupport
                 output.write("waiting\n")
                 return .hold
             case .signal: return .replyReleasing(ControlReply.done, held: ending)
-            case .describe, .list, .listAll, .verify, .status, .prewarm, .transition, .watch,
+            case .describe, .list, .listAll, .listCalled, .verify, .status, .prewarm,
+                .transition, .watch,
                 .reload, .explain,
                 .resetFailed, .application, .prepare, .debugPressure, .metrics, .task, .history,
                 .forgetHistory, .forgetImports, .plan, .pauseHistory, .reportForeground:
@@ -223,7 +224,8 @@ import VarlinkTestSupport
                 return .replyReleasing(
                     ControlReply.changed(.init(instance: 1, state: .background)),
                     held: ControlReply.launched(FakeDaemon.launched))
-            case .describe, .list, .listAll, .verify, .status, .prewarm, .wait, .signal, .watch,
+            case .describe, .list, .listAll, .listCalled, .verify, .status, .prewarm, .wait,
+                .signal, .watch,
                 .reload, .explain,
                 .resetFailed, .application, .prepare, .debugPressure, .metrics, .task, .history,
                 .forgetHistory, .forgetImports, .plan, .pauseHistory, .reportForeground:

@@ -55,8 +55,8 @@ import VarlinkTestSupport
                             ControlReply.watched(Samples.fullEvent),
                         ])
                     case .status: return .reply([ControlReply.status([Samples.fullInstance])])
-                    case .describe, .list, .listAll, .prewarm, .wait, .transition, .signal,
-                        .reload, .verify, .explain, .resetFailed, .application, .prepare,
+                    case .describe, .list, .listAll, .listCalled, .prewarm, .wait, .transition,
+                        .signal, .reload, .verify, .explain, .resetFailed, .application, .prepare,
                         .debugPressure,
                         .metrics, .task, .history, .forgetHistory,
                         .forgetImports, .plan, .pauseHistory, .reportForeground:

@@ -111,6 +111,7 @@ enum Samples {
             .launch(fullLaunch), .launch(byteLaunch), .wait(.instance(1 << 40)),
             .wait(.launch("abc")),
             .signal(instance: 3, signal: 15), .watch(), .watch(after: 3), .reload, .listAll,
+            .listCalled("b"),
             .verify([.init(name: "a.app", sources: [.init(file: "/a.app", text: "[App]\n")])]),
             .explain(app: "a.b"),
             .resetFailed(app: "a.b"), .forgetImports(app: "a.b"), .prepare(app: "a.b"),
