@@ -69,6 +69,9 @@ int access(const char *path, int mode) { return (int)CALL(faccessat, AT_FDCWD, p
 int stat(const char *path, struct stat *status) {
     return (int)CALL(newfstatat, AT_FDCWD, path, status, 0, 0, 0);
 }
+int lstat(const char *path, struct stat *status) {
+    return (int)CALL(newfstatat, AT_FDCWD, path, status, AT_SYMLINK_NOFOLLOW, 0, 0);
+}
 int fstat(int fd, struct stat *status) { return (int)CALL(fstat, fd, status, 0, 0, 0, 0); }
 ssize_t readlink(const char *path, char *target, size_t size) {
     return CALL(readlinkat, AT_FDCWD, path, target, size, 0, 0);

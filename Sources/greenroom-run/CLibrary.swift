@@ -15,4 +15,5 @@ func open(_ path: UnsafePointer<CChar>, _ flags: CInt) -> CInt { unsafe gr_run_o
 let S_IFMT: mode_t = 0o170000
 let S_IFIFO: mode_t = 0o010000
 let S_IFSOCK: mode_t = 0o140000
+let S_IFLNK: mode_t = 0o120000
 let SIG_DFL: (@convention(c) (CInt) -> Void)? = nil

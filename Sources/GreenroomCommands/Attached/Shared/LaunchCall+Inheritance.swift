@@ -50,9 +50,12 @@ extension Control.LaunchCall {
         for number in inheritance.otherDescriptors {
             otherDescriptors.append(.init(number: number, index: add(number)))
         }
-        // Through this link, this process can also open a directory that it may neither read nor
-        // enter again.
-        let directory = unsafe open("/proc/self/cwd", Self.pathOnly | O_DIRECTORY | O_CLOEXEC)
+        var directory = unsafe open(".", Self.pathOnly | O_DIRECTORY | O_CLOEXEC)
+        if directory < 0 {
+            // Through this link, which takes longer, this process can also open a directory that it
+            // may neither read nor enter again.
+            directory = unsafe open("/proc/self/cwd", Self.pathOnly | O_DIRECTORY | O_CLOEXEC)
+        }
         if directory >= 0 {
             workingDirectoryDescriptor = add(directory)
         } else {

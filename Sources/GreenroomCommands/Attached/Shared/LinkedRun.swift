@@ -30,6 +30,10 @@ struct LinkedRun: Equatable {
 
     /// Resolves the link with realpath(3).
     private static func isLinkToOurs(_ path: String) -> Bool {
+        var status = stat()
+        if unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT != S_IFLNK {
+            return AppNames.lastComponent(of: path, after: "/").map(ownNames.contains) ?? false
+        }
         guard let real = unsafe realpath(path, nil) else { return false }
         defer { unsafe free(real) }
         let name = AppNames.lastComponent(of: unsafe String(cString: real), after: "/")
