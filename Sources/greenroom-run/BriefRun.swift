@@ -27,81 +27,22 @@ struct BriefRun {
     /// Runs the app, and ends in the same way as the app.
     /// - Returns: the exit code.
     func perform() throws(HandOver) -> CInt {
-        let inheritance = Inheritance.own
-        guard inheritance.closedDescriptors.isEmpty else { throw HandOver() }
-        let target: Target
+        // A socket would take the number of a closed descriptor.
+        guard Inheritance.closedStandardDescriptors.isEmpty else { throw HandOver() }
         var run: AttachedRun
         switch meaning {
         case .run(let plain):
             guard plain.terminalUse != .always else { throw HandOver() }
             run = plain
-            target = try Self.target(meantBy: plain)
         case .link(let link):
             guard Caller.mayEnterDirectory else { throw HandOver() }
-            target = try Self.target(calledBy: link)
             run = AttachedRun(
-                app: target.app, environment: [], arguments: link.arguments, socket: nil)
+                app: link.name, environment: [], arguments: link.arguments, socket: nil)
         }
-        run.app = target.app
-        run.socket = target.socket
         guard run.terminalUse == .never || !TerminalUse.isInteractive else { throw HandOver() }
-        return try Self.launch(run, target.connection, inheritance)
-    }
-
-    // MARK: Which app, and of which daemon
-
-    private struct Target {
-        /// The full identifier.
-        let app: String
-        let connection: Connection
-        /// The socket to name to greenroomctl; nil if it finds this daemon by itself.
-        let socket: String?
-    }
-
-    private static func target(meantBy run: AttachedRun) throws(HandOver) -> Target {
-        let path = SocketPath.find(option: run.socket)
-        let connection = try Connection(path)
-        // If another daemon has the app, greenroomctl asks that one.
-        if run.app.utf8.contains(UInt8(ascii: ".")) {
-            return Target(app: run.app, connection: connection, socket: run.socket)
-        }
-        return try target(connection, path, isOnly: run.socket != nil) { apps in
-            AppNames.identifiers(meantBy: run.app, among: apps.map { $0.identifier })
-        }
-    }
-
-    private static func target(calledBy link: LinkedRun) throws(HandOver) -> Target {
-        let path = SocketPath.find(option: nil)
-        return try target(try Connection(path), path, isOnly: false) { apps in
-            let apps = AppNames.apps(called: link.name, among: apps)
-            let isOurs = apps.contains { $0.program.map(LinkedRun.isOurselves) == true }
-            return isOurs ? [] : apps.map { $0.identifier }
-        }
-    }
-
-    /// - Parameters:
-    ///   - isOnly: whether the daemon was named, so that no other is asked.
-    ///   - choose: the identifiers that are meant, of these apps.
-    private static func target(
-        _ connection: Connection, _ path: String, isOnly: Bool,
-        _ choose: ([Control.AppSummary]) -> [String]
-    ) throws(HandOver) -> Target {
-        let own = try connection.apps()
-        let second = isOnly ? nil : SocketPath.second(after: path)
-        // As greenroomctl does, this goes on without a system's daemon that does not answer.
-        let system = second.flatMap { try? Connection($0) }
-        let systems = AppNames.systemsApps((try? system?.apps()) ?? [], besides: own)
-        let meant = choose(own + systems)
-        guard meant.count == 1 else { throw HandOver() }
-        if let system, systems.contains(where: { $0.identifier == meant[0] }) {
-            return Target(app: meant[0], connection: system, socket: second)
-        }
-        return Target(app: meant[0], connection: connection, socket: isOnly ? path : nil)
-    }
-
-    private static func launch(
-        _ run: AttachedRun, _ connection: Connection, _ inheritance: Inheritance
-    ) throws(HandOver) -> CInt {
+        // The daemon works on the question while this process reads what it has inherited.
+        let question = try AppQuestion(asking: run.app, at: run.socket, isLink: isLink)
+        let inheritance = Inheritance.own
         var call = run.call(of: run.app)
         let descriptors: [CInt]
         do throws(InheritanceError) {
@@ -109,6 +50,19 @@ struct BriefRun {
         } catch {
             throw HandOver()
         }
+        let target = try question.target()
+        run.app = target.app
+        run.socket = target.socket
+        call.app = target.app
+        return try Self.launch(run, call, descriptors, target.connection, inheritance)
+    }
+
+    private var isLink: Bool { if case .link = meaning { true } else { false } }
+
+    private static func launch(
+        _ run: AttachedRun, _ call: Control.LaunchCall, _ descriptors: [CInt],
+        _ connection: Connection, _ inheritance: Inheritance
+    ) throws(HandOver) -> CInt {
         guard let identifier = call.launchIdentifier else { throw HandOver() }
         let watched = inheritance.watchedSignals
         let signals = unsafe gr_signalfd(watched, CInt(watched.count))

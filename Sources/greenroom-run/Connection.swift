@@ -23,10 +23,9 @@ final class Connection {
         guard socket >= 0, unsafe gr_connect(socket, path) == 0 else { throw HandOver() }
     }
 
-    /// The installed apps.
-    func apps() throws(HandOver) -> [Control.AppSummary] {
-        try send(.list)
-        guard case .listed(let apps) = try reply(to: .list) else { throw HandOver() }
+    /// Waits for the answer to `listCalled`.
+    func apps(called name: String) throws(HandOver) -> [Control.AppSummary] {
+        guard case .listed(let apps) = try reply(to: .listCalled(name)) else { throw HandOver() }
         return apps
     }
 

@@ -58,7 +58,9 @@ class Daemon:
             data += part
             while b"\0" in data:
                 message, data = data.split(b"\0", 1)
-                self.messages.append(NAME.sub(b'"launchIdentifier":"?"', message))
+                # greenroomctl asks for all apps, to suggest one whose name is similar.
+                if b".List" not in message:
+                    self.messages.append(NAME.sub(b'"launchIdentifier":"?"', message))
                 reply = {"parameters": answer(json.loads(message))}
                 connection.send(json.dumps(reply).encode() + b"\0")
 

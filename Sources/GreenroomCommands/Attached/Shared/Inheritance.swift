@@ -18,11 +18,13 @@ struct Inheritance {
     private var state: InheritedState?
 
     private init() {
-        closedDescriptors = (0...2).filter { fcntl($0, F_GETFD) < 0 }
+        closedDescriptors = Self.closedStandardDescriptors
         (otherDescriptors, otherDescriptorCount) = InheritedState.descriptors(
             limit: Control.LaunchCall.otherDescriptorLimit)
         state = InheritedState.own()
     }
+
+    static var closedStandardDescriptors: [CInt] { (0...2).filter { fcntl($0, F_GETFD) < 0 } }
 
     /// The signals that this process's caller has blocked.
     var blockedSignals: UInt64 { state?.blockedSignals ?? 0 }
