@@ -8,7 +8,8 @@ RUNTIMES_FILES := $(sort $(filter-out %.c %.h,$(wildcard $(addprefix $(RUNTIMES_
     python/* perl/* r/* ruby/* node/* jvm/* emacs/*))))
 RUNTIMES_AGENT_SOURCES := $(wildcard $(RUNTIMES_SOURCES)/jvm/*.c)
 RUNTIMES_INSPECT := $(RUNTIMES)/libgreenroom-inspect.so
-RUNTIMES_PRODUCTS := $(RUNTIMES_LIBRARY) $(RUNTIMES_INSPECT) $(if $(RUNTIMES_AGENT_SOURCES),$(RUNTIMES_AGENT))
+RUNTIMES_TRACE := $(RUNTIMES)/libgreenroom-trace.so
+RUNTIMES_PRODUCTS := $(RUNTIMES_LIBRARY) $(RUNTIMES_INSPECT) $(RUNTIMES_TRACE) $(if $(RUNTIMES_AGENT_SOURCES),$(RUNTIMES_AGENT))
 RUNTIMES_CFLAGS := -std=gnu17 -O2 -g -fPIC -fvisibility=hidden -Wall -Wextra -Werror
 # Lazy: an interpreter has the functions of its own language only.
 RUNTIMES_LDFLAGS := -shared -fuse-ld=lld -Wl,-z,relro,-z,lazy,-z,noexecstack -Wl,--build-id=sha1
@@ -30,6 +31,11 @@ $(RUNTIMES_AGENT): $(RUNTIMES_AGENT_SOURCES) $(RUNTIMES_SOURCES)/jvm/interface.h
 	@mv -f $@.new $@
 
 $(RUNTIMES_INSPECT): $(wildcard $(RUNTIMES_SOURCES)/inspect/*.c)
+	@mkdir -p $(@D)
+	@$(RUNTIMES_CC) $(RUNTIMES_CFLAGS) $(RUNTIMES_LDFLAGS) -Wl,-soname,$(@F) -o $@.new $(filter %.c,$^)
+	@mv -f $@.new $@
+
+$(RUNTIMES_TRACE): $(wildcard $(RUNTIMES_SOURCES)/trace/*.[ch] $(RUNTIMES_SOURCES)/library/stamp.[ch])
 	@mkdir -p $(@D)
 	@$(RUNTIMES_CC) $(RUNTIMES_CFLAGS) $(RUNTIMES_LDFLAGS) -Wl,-soname,$(@F) -o $@.new $(filter %.c,$^)
 	@mv -f $@.new $@

@@ -5,7 +5,9 @@
 /// in a subroutine of its own. Only Perl with threads is known here, whose functions get the
 /// interpreter as their first argument; Debian's is one.
 #define _GNU_SOURCE
+#include "files.h"
 #include "runtime.h"
+#include "stamp.h"
 
 #include <fcntl.h>
 #include <malloc.h>
@@ -56,6 +58,93 @@ static void copy_environment(void) {
     for (size_t i = 0; i < count; i++) copy[i] = strdup(environ[i]);
     copy[count] = NULL;
     environ = copy;
+}
+
+/// Remembers the state of the file $Greenroom::path.
+EXPORT void greenroom_perl_watch(perl *interpreter, void *function);
+EXPORT void greenroom_perl_watch(perl *interpreter, void *function) {
+    (void)function;
+    files_watch(get(interpreter, "Greenroom::path"));
+}
+
+/// Sets $Greenroom::text to 1 if no file has changed that is remembered.
+EXPORT void greenroom_perl_compare_files(perl *interpreter, void *function);
+EXPORT void greenroom_perl_compare_files(perl *interpreter, void *function) {
+    (void)function;
+    set(interpreter, "Greenroom::text", files_are_unchanged() ? "1" : "0", 1);
+}
+
+/// Sets $Greenroom::text to the stamp of $Greenroom::path.
+EXPORT void greenroom_perl_stamp(perl *interpreter, void *function);
+EXPORT void greenroom_perl_stamp(perl *interpreter, void *function) {
+    (void)function;
+    char text[STAMP_SIZE];
+    stamp_of(get(interpreter, "Greenroom::path"), text);
+    set(interpreter, "Greenroom::text", text, strlen(text));
+}
+
+/// Sends $Greenroom::text to the socket $Greenroom::path.
+EXPORT void greenroom_perl_send(perl *interpreter, void *function);
+EXPORT void greenroom_perl_send(perl *interpreter, void *function) {
+    (void)function;
+    launch_send(get(interpreter, "Greenroom::path"), get(interpreter, "Greenroom::text"));
+}
+
+/// A scalar of Perl (sv.h), as far as its text is concerned.
+struct head {
+    void *body;
+    uint32_t count, flags;
+    const char *text;
+};
+enum { HAS_NUMBER = 0x3300, HAS_TEXT = 0x400 };
+
+/// The functions for each kind of operation, and the names of the kinds, by number.
+typedef void *(*operation)(perl *interpreter);
+WEAK extern operation PL_ppaddr[];
+WEAK extern const char *const PL_op_name[];
+
+static operation require_as_before;
+static char *order; // what `require` was asked for, a line each
+static size_t order_size, order_capacity;
+
+/// %INC has no order, and a module may fail that is loaded before one that it belongs to.
+static void *log_require(perl *interpreter) {
+    struct head ***top = (struct head ***)interpreter; // PL_stack_sp is the first in intrpvar.h
+    struct head name = {0};
+    if (launch_read_memory(**top, &name, sizeof name) && name.flags & HAS_TEXT
+        && !(name.flags & HAS_NUMBER)) {
+        size_t size = strlen(name.text) + 1;
+        if (order_size + size > order_capacity) {
+            size_t wanted = 2 * (order_size + size);
+            char *grown = wanted < 1 << 20 ? realloc(order, wanted) : NULL;
+            if (grown) order = grown, order_capacity = wanted;
+        }
+        if (order_size + size <= order_capacity) {
+            memcpy(order + order_size, name.text, size - 1);
+            order_size += size;
+            order[order_size - 1] = '\n';
+        }
+    }
+    return require_as_before(interpreter);
+}
+
+/// Begins to log which files are asked for, by what is compiled from now on.
+EXPORT void greenroom_perl_log_requires(perl *interpreter, void *function);
+EXPORT void greenroom_perl_log_requires(perl *interpreter, void *function) {
+    (void)interpreter, (void)function;
+    for (int i = 0; PL_ppaddr && PL_op_name && PL_op_name[i] && i < 1024; i++)
+        if (!strcmp(PL_op_name[i], "require")) {
+            require_as_before = PL_ppaddr[i];
+            PL_ppaddr[i] = log_require;
+            return;
+        }
+}
+
+/// Sets $Greenroom::text to what was logged.
+EXPORT void greenroom_perl_requires(perl *interpreter, void *function);
+EXPORT void greenroom_perl_requires(perl *interpreter, void *function) {
+    (void)function;
+    set(interpreter, "Greenroom::text", order ? order : "", order_size);
 }
 
 /// Ends this process before its pause.

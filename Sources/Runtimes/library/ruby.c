@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "files.h"
 #include "runtime.h"
+#include "stamp.h"
 #include "variables.h"
 
 typedef unsigned long VALUE;
@@ -66,6 +67,21 @@ static VALUE are_unchanged(VALUE module) {
     return files_are_unchanged() ? ruby_true() : ruby_false;
 }
 
+/// stamp(path): see stamp.h
+static VALUE stamp(VALUE module, VALUE path) {
+    (void)module;
+    char text[STAMP_SIZE];
+    stamp_of(rb_string_value_cstr(&path), text);
+    return rb_external_str_new_cstr(text);
+}
+
+/// send_to(path, text): sends a text to the daemon's socket.
+static VALUE send_to(VALUE module, VALUE path, VALUE text) {
+    (void)module;
+    launch_send(rb_string_value_cstr(&path), rb_string_value_cstr(&text));
+    return ruby_true();
+}
+
 /// variables_equal?(names): see variables.h
 static VALUE have_equal_variables(VALUE module, VALUE names) {
     (void)module;
@@ -97,6 +113,8 @@ void start_ruby(void) {
     rb_define_module_function(module, "take", (method)take, 1);
     rb_define_module_function(module, "watch", (method)watch, 1);
     rb_define_module_function(module, "unchanged?", (method)are_unchanged, 0);
+    rb_define_module_function(module, "stamp", (method)stamp, 1);
+    rb_define_module_function(module, "send_to", (method)send_to, 2);
     rb_define_module_function(module, "variables_equal?", (method)have_equal_variables, 1);
     rb_define_module_function(module, "rename", (method)rename_string, 2);
 }

@@ -10,14 +10,18 @@ package Greenroom;
 #
 # Nothing is used here that would remain in %INC.
 
-our ($words, $variables, $reason, $name, $placeholder);
+our ($words, $variables, $reason, $name, $placeholder, $path, $text);
 
 # Why a launch is started anew: enum gr_anew_reason of wire.h.
 sub OPTIONS () { 1 }
 sub PROGRAM () { 2 }
+sub HIDDEN () { 3 }
 sub CHANGED () { 4 }
 sub ENVIRONMENT () { 5 }
 sub FAILED () { 7 }
+
+# In bytes; the daemon reads no longer record.
+sub RECORD_LIMIT () { 65536 }
 
 sub contents {
     open my $file, '<', $_[0] or return;
@@ -30,36 +34,38 @@ sub refuse { native_refuse(); return }
 sub await { native_wait(); return }
 sub anew { $reason = $_[0]; native_start_anew(); return }
 sub become { native_become(); return }
+sub watch { $path = $_[0]; native_watch(); return }
+sub are_unchanged { native_compare_files(); return $text eq '1' }
+sub stamp { $path = $_[0]; native_stamp(); return $text }
+sub send_record { ($path, $text) = @_; native_send(); return }
+sub log_requires { native_log_requires(); return }
+sub requires { native_requires(); return split /\n/, $text }
 
-# When each folder was changed of which something was loaded or looked for.
-sub modified {
-    my %seen;
-    $seen{$_} = (stat $_)[9] for grep { !ref && m{^/} } @INC;
+# What was loaded, and where Perl would have looked for it.
+sub watch_files {
+    my %seen = map { $_ => 1 } grep { !ref && m{^/} } @INC;
     for my $path (grep { defined && m{^/} } values %INC) {
-        my $folder = $path =~ s{/[^/]*\z}{}r;
-        $seen{$folder} = (stat $folder)[9] // '';
-        # An installer replaces files as a whole, others edit them.
-        $seen{$path} = (stat $path)[9] // '' if $path !~ m{^/usr/(?:share|lib)/};
+        @seen{ $path, $path =~ s{/[^/]*\z}{}r } = ();
     }
-    return \%seen;
+    watch($_) for keys %seen;
 }
 
 # What the start of Perl has read.
 sub is_read { $_[0] =~ /^(?:PERL|LC_|LANG\z|LD_LIBRARY_PATH\z)/ }
 
 sub record {
-    my ($path, $owner, $initial, @places) = @_;
+    my ($socket, $owner, $initial, @places) = @_;
     return if $$ != $owner;
-    my @names;
-    for my $name (sort { ($a =~ /^[a-z]/ ? 0 : 1) <=> ($b =~ /^[a-z]/ ? 0 : 1) or $a cmp $b } keys %INC) {
-        next if $initial->{$name} || $name =~ /\n/ || !defined $INC{$name} || ref $INC{$name};
-        if (grep { $INC{$name} eq "$_/$name" } @places) { push @names, $name }
-        # The program has its own of a name that is installed: what is loaded by the others may be the wrong one.
-        elsif (grep { -e "$_/$name" } @places) { @names = (); last }
+    my (%seen, @names);
+    for my $name (requires()) {
+        my $file = $INC{$name};
+        next if $initial->{$name} || $seen{$name}++ || !defined $file || ref $file;
+        push @names, $name if grep { $file eq "$_/$name" } @places;
     }
-    open my $file, '>', "$path.new" or return;
-    print $file map { "$_\n" } @names;
-    close $file and rename "$path.new", $path;
+    # It looks elsewhere, too, where the next launch may find what hides an installed module.
+    @names = () if join("\n", @INC) ne join("\n", @places);
+    my $lines = join '', map { "$_\n" } @names;
+    send_record($socket, $lines eq '' ? "\n" : $lines) if length $lines < RECORD_LIMIT;
 }
 
 sub prepare {
@@ -68,7 +74,7 @@ sub prepare {
     delete $INC{'Greenroom.pm'};
     DynaLoader::boot_DynaLoader('DynaLoader') if !defined &DynaLoader::dl_load_file;
     my $library = DynaLoader::dl_load_file($here =~ s{/[^/]*\z}{}r . '/libgreenroom-runtime.so', 0) or kill KILL => $$;
-    for my $function (qw(refuse wait start_anew become)) {
+    for my $function (qw(refuse wait start_anew become watch compare_files stamp send log_requires requires)) {
         DynaLoader::dl_install_xsub("Greenroom::native_$function", DynaLoader::dl_find_symbol($library, "greenroom_perl_$function"));
     }
     $placeholder = $0;
@@ -85,27 +91,30 @@ sub prepare {
 
 sub load {
     my %before = %ENV;
-    for my $name (split /\n/, $_[0]) {
+    for my $line (split /\n/, $_[0]) {
         local $_;
+        # The stamp is that of the file which was inspected; a list of the manifest's has none.
+        my ($name, $stamp) = split /\t/, $line;
         # What it has half defined stays, so nothing may run here any more.
         refuse() if !eval { require $name; 1 };
+        refuse() if defined $stamp && $stamp ne stamp($INC{$name});
     }
     refuse() if join("\0", map { "$_=$before{$_}" } sort keys %before) ne join("\0", map { "$_=$ENV{$_}" } sort keys %ENV);
 }
 
 sub compare {
-    my ($key, $files) = @_;
+    my ($key) = @_;
     my %launch;
     for (split /\0/, $variables) { my ($name, $value) = /^([^=]*)=(.*)\z/s or next; $launch{$name} //= $value }
     for my $name (grep { is_read($_) } keys %$key, keys %launch) {
         anew(ENVIRONMENT) if ($key->{$name} // '') ne ($launch{$name} // '');
     }
-    for my $path (keys %$files) { anew(CHANGED) if ($files->{$path} // '') ne ((stat $path)[9] // '') }
+    anew(CHANGED) if !are_unchanged();
     return \%launch;
 }
 
 sub program {
-    my @options = @_;
+    my ($imports, @options) = @_;
     my @launch = split /\0/, $words, -1;
     pop @launch;
     anew(OPTIONS) if @launch < @options || grep { $launch[$_] ne $options[$_] } 0 .. $#options;
@@ -118,6 +127,12 @@ sub program {
     # Perl would execute another interpreter, or check again what was on the command line.
     anew(PROGRAM) if $line =~ /^#!/ && $line !~ /perl[^\s]*(?:\s+-[wWX]+)?\s*$/;
     anew(PROGRAM) if $line =~ /^(?:\xEF\xBB\xBF|\xFE\xFF|\xFF\xFE)/;
+    # The program looks elsewhere first, perhaps for what is loaded already.
+    if ($imports ne '') {
+        local $/;
+        $line .= <$file> // '';
+        anew(HIDDEN) if $line =~ /\bINC\b|\b(?:use|no|require)\s+(?:\w+::)*lib\b/;
+    }
     return $script, @arguments;
 }
 
@@ -131,16 +146,17 @@ sub import {
     my %initial = %INC;
     my %key = %ENV;
     load($imports);
-    my $files = modified();
+    watch_files();
     await();
-    my $launch = compare(\%key, $files);
-    ($name, my @arguments) = program(@options);
+    my $launch = compare(\%key);
+    ($name, my @arguments) = program($imports, @options);
     delete @ENV{ grep { !exists $launch->{$_} } keys %ENV };
     $ENV{$_} = $launch->{$_} for keys %$launch;
     @ARGV = @arguments;
     $^T = time;
     if (defined $record) {
         my $owner = $$;
+        log_requires();
         our $end = sub { local ($?, $!, $@, $_); record($record, $owner, \%initial, @places) };
         eval 'END { $Greenroom::end->() } 1' or anew(FAILED);
     }

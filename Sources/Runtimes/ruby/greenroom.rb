@@ -9,7 +9,8 @@
 # Local variables and lambdas only: the program must find no constant and no method of this file.
 lambda do
   # Why Ruby starts anew (enum gr_anew_reason in CPrewarm/wire.h).
-  other_options, other_program, changed, other_variables, failed = 1, 2, 4, 5, 7
+  other_options, other_program, hidden, changed, other_variables, failed = 1, 2, 3, 4, 5, 7
+  record_limit = 65_536 # in bytes; the daemon reads no longer record
   # What Ruby, RubyGems and Bundler read at their start.
   variables = "RUBY* GEM* BUNDLE* LANG LANGUAGE LC_* HOME XDG_* LD_* DEBIAN_RUBY_STANDALONE DEBIAN_DISABLE_RUBYGEMS_INTEGRATION"
 
@@ -31,8 +32,12 @@ lambda do
   runtime.rename(probe, placeholder)
   give_up.("this Ruby has other strings") unless probe == placeholder && probe.frozen?
 
-  (imports || "").each_line(chomp: true) do |name|
+  places = $LOAD_PATH.map(&:to_s)
+  (imports || "").each_line(chomp: true) do |line|
+    # The stamp is that of the file which was inspected; a list of the manifest's has none.
+    name, stamp = line.split("\t")
     require name
+    give_up.("#{name} is another file than was inspected") if stamp && runtime.stamp(name) != stamp
   rescue Exception => error # Half-defined classes stay, so the process is of no use.
     give_up.("#{name}: #{error.message}")
   end
@@ -60,6 +65,8 @@ lambda do
     end
   end
 
+  year = imports && Time.now.utc.year
+
   # Ruby reads TZ again after a change of ENV.
   zone = ENV["TZ"]
   notice_time_zone = lambda do
@@ -80,6 +87,15 @@ lambda do
     rest && !rest.include?(" -") && !rest.include?("\r") && rest.end_with?("\n")
   end
 
+  # It chooses among the versions of what is loaded already, or looks elsewhere first.
+  may_choose = lambda do |path, arguments|
+    text = File.binread(path, 1 << 20) || ""
+    text.match?(/LOAD_PATH|\$:|\$-I|bundler/i) || text.include?("activate_bin_path") && arguments.first&.match?(/\A_.*_\z/)
+  end
+
+  # Where RubyGems finds the files of the gems that are in use.
+  folders_of_gems = -> { defined?(Gem) ? Gem.loaded_specs.values.flat_map(&:full_require_paths) : [] }
+
   # In the order in which the files began: $LOADED_FEATURES has the order in which they ended, and a
   # file that is required again in that order may miss what its requirer has prepared.
   record_imports = lambda do |name|
@@ -91,11 +107,17 @@ lambda do
     at_exit do
       next unless Process.pid == owner
 
-      # Bundler activates the gems of one Gemfile: they must not be there before it has chosen.
-      wanted = defined?(Bundler) ? [] : order.select { |path| $LOADED_FEATURES.include?(path) && !path.start_with?(own) }
-      File.write(record, wanted.uniq.map { |path| "#{path}\n" }.join)
-    rescue SystemCallError
-      nil # The daemon finds no list.
+      gems = folders_of_gems.()
+      installed = (places + gems).map { |folder| "#{folder}/" }
+      # Bundler activates the gems of one Gemfile: they must not be there before it has chosen. And where else the
+      # program looks, the next launch may find what hides an installed file.
+      wanted = defined?(Bundler) || !($LOAD_PATH.map(&:to_s) - places - gems).empty? ? [] : order.uniq
+      loaded = $LOADED_FEATURES.to_h { |path| [path, true] }
+      wanted = wanted.select { |path| loaded[path] && !path.start_with?(own) && path.start_with?(*installed) }
+      text = wanted.map { |path| "#{path}\n" }.join
+      runtime.send_to(record, text.empty? ? "\n" : text) if text.bytesize < record_limit
+    rescue StandardError
+      nil # The daemon hears nothing.
     end
   end
 
@@ -106,6 +128,9 @@ lambda do
     runtime.start_anew(other_program) unless has_plain_first_line.(name)
     runtime.start_anew(other_variables) unless runtime.variables_equal?(variables)
     runtime.start_anew(changed) unless runtime.unchanged?
+    # Some keep the year of their import.
+    runtime.start_anew(changed) if imports && Time.now.utc.year != year
+    runtime.start_anew(hidden) if imports && may_choose.(name, arguments)
     program.reopen(name, "r:#{program.external_encoding}")
     ARGV.replace(arguments.each(&:freeze))
     notice_terminals.()

@@ -8,6 +8,7 @@ from instance import PRODUCT, RUNTIMES
 
 INSPECT = [RUNTIMES + "/python/inspect_imports.py"]
 LIBRARY = RUNTIMES + "/libgreenroom-inspect.so"
+TRACE = RUNTIMES + "/libgreenroom-trace.so"
 
 
 def record(language, words, environment, directory, path):
@@ -51,3 +52,38 @@ def inspect(interpreter, path, environment):
 
 def imports(findings):
     return [finding[1] for finding in findings if finding[0] == "import"]
+
+
+def trace(words, path, environment):
+    """What the trace of an inspection says, as `ImportTrace` reads it: of each module, what it does first; which module
+    asks for which; the stamps; and the variables that are read."""
+    with open(path) as file:
+        run = subprocess.run(words, env=dict(environment, LD_PRELOAD=TRACE), stdout=subprocess.PIPE, text=True, stdin=file)
+    lines = [line.split("\t") for line in run.stdout.splitlines()]
+    if run.returncode or lines[-1] != ["done"]:
+        raise instance.Refused(f"the inspection failed: {run.returncode}, {lines[-1:]}")
+    does, needs, stamps, reads, stack, spared = {}, set(), {}, set(), [], {}
+    places = []
+    for word, *fields in lines:
+        if word in ("begin", "needs") and stack:
+            needs.add((stack[-1], fields[0]))
+        if word == "begin":
+            stack.append(fields[0])
+        elif word in ("end", "fails"):
+            stack.pop()
+            stamps[fields[0]] = fields[1]
+            if word == "fails":
+                does.setdefault(fields[0], "fails")
+        elif word == "spares":
+            spared[stack[-1]] = fields[0]
+        elif word == "does" and spared.get(stack[-1]) != fields[0]:
+            does.setdefault(stack[-1], fields[0])
+        elif word == "opens" and not (fields[0] + "/").startswith(tuple(places)):
+            does.setdefault(stack[-1], "opens")
+        elif word == "place":
+            places.append(fields[0] + "/")
+        elif word == "reads":
+            reads.add(fields[0])
+            if fields[0] == "*":
+                does.setdefault(stack[-1], "variables")
+    return does, needs, stamps, reads

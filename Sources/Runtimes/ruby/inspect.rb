@@ -1,0 +1,116 @@
+# Finds out what files do besides defining things when they are required, for Greenroom, in a process of its own.
+#
+#     ruby [OPTIONS] inspect.rb <LIST
+#
+# LIST has a path on each line, as $LOADED_FEATURES spells it. libgreenroom-trace.so is preloaded: it writes what the C
+# library was asked for, and this file tells it, by getenv(3), where each file begins and ends, and what it sees of Ruby
+# itself: the arguments, reads of all variables, and the state that all files share.
+tell = ENV.method(:[]).unbind.bind(ENV)
+tell = ->(plain, text) { plain.call("greenroom #{text}") }.curry[tell]
+
+# What they do cannot be seen from here: they choose what others load, watch the program, or take the terminal.
+known = %r{/(?:bundler|bundler/setup|bootsnap|bootsnap/setup|readline|debug|pry|byebug|tracer|profile|dotenv/load|irb|spring/boot)\.rb\z}
+
+# What these keep is not used (a time where there is a steady clock, a seed of libxml2), waits for work without a wake-up,
+# or is compared at the launch (the year).
+harmless = {
+  "/concurrent/utility/monotonic_time.rb" => "time", "/concurrent/atomic/ruby_thread_local_var.rb" => "thread",
+  "/nokogiri/extension.rb" => "time", "/tzinfo/data_sources/zoneinfo_reader.rb" => "time"
+}
+
+names = STDIN.read.split("\n").grep_v(/\A!/)
+STDIN.reopen("/dev/null")
+STDOUT.sync = true # what is printed is seen at once
+($LOAD_PATH.map(&:to_s) + (defined?(Gem) ? Gem.path : [])).grep(%r{\A/}).each { |folder| tell.("place #{folder}") }
+
+# RubyGems adds the folders of the gems from which something is required.
+folders = -> { $LOAD_PATH.map(&:to_s) - (defined?(Gem) ? Gem.loaded_specs.values.flat_map(&:full_require_paths) : []) }
+state = lambda do
+  [folders.(), $stdin, $stdout, $stderr, $/, $\, $,, $;, $VERBOSE, $DEBUG, Encoding.default_external,
+   Encoding.default_internal, Thread.abort_on_exception, GC.stress, [STDIN, STDOUT, STDERR].map { |stream| [stream.external_encoding, stream.sync] }]
+end
+
+# The files in progress, the innermost last, each with the state at its beginning and whether one within has changed it.
+progress = []
+first = [nil, nil, false]
+begin_file = lambda do |path|
+  tell.("begin #{path}")
+  tell.("does known") if known.match?(path)
+  harmless.each { |ending, reason| tell.("spares #{reason}") if path.end_with?(ending) }
+  progress << [path, state.(), false]
+end
+end_file = lambda do |has_failed|
+  path, before, is_changed_within = progress.pop
+  if state.() != before
+    tell.("does state") unless is_changed_within
+    (progress.last || first)[2] = true
+  end
+  tell.("#{has_failed ? 'fails' : 'end'} #{path}\t#{path}")
+end
+
+# What is compiled during a call of require begins there, and has ended when the call ends.
+during = lambda do |name, &call|
+  depth, is_done = progress.size, false
+  result = call.call
+  is_done = true
+  if result == false
+    _, path = $LOAD_PATH.resolve_feature_path(name.to_s)
+    tell.("needs #{path}") if path
+  end
+  result
+ensure
+  end_file.(!is_done && !$LOADED_FEATURES.include?(progress.last[0])) while progress.size > depth
+end
+[Kernel, Kernel.singleton_class].each do |place|
+  plain, plain_load = place.instance_method(:require), place.instance_method(:load)
+  place.define_method(:require) { |name| during.(name) { plain.bind_call(self, name) } }
+  place.define_method(:load) { |name, *wrap| during.(name) { plain_load.bind_call(self, name, *wrap) } }
+  place.define_method(:require_relative) do |name|
+    here = caller_locations(1, 1).first.absolute_path
+    require File.expand_path(name.respond_to?(:to_path) ? name.to_path : name, File.dirname(here))
+  end
+  place.send(:private, :require, :load, :require_relative) if place == Kernel
+end
+
+TracePoint.new(:script_compiled) do |trace|
+  begin_file.(trace.instruction_sequence.path) unless trace.eval_script
+end.enable
+
+tell.("watch $0")
+[*Array.public_instance_methods(false), :each].uniq.each do |name|
+  next if %i[object_id __id__ __send__ hash].include?(name)
+
+  plain = Array.instance_method(name)
+  ARGV.define_singleton_method(name) do |*words, **named, &block|
+    tell.("does arguments")
+    plain.bind_call(self, *words, **named, &block)
+  end
+end
+# Ruby handles some signals from its start on, so the C library is not asked.
+[Kernel, Kernel.singleton_class, Signal.singleton_class].each do |place|
+  plain = place.instance_method(:trap)
+  place.define_method(:trap) do |*words, &block|
+    tell.("does signals")
+    plain.bind_call(self, *words, &block)
+  end
+end
+%i[each each_pair to_h to_hash to_a keys values select filter reject inspect clone dup].each do |name|
+  next unless ENV.respond_to?(name)
+
+  plain = ENV.method(name).unbind
+  ENV.define_singleton_method(name) do |*words, &block|
+    tell.("reads *")
+    plain.bind_call(self, *words, &block)
+  end
+end
+
+names.each do |name|
+  next if $LOADED_FEATURES.include?(name)
+
+  begin
+    require name
+  rescue Exception
+    nil # The trace has it.
+  end
+end
+tell.("done")

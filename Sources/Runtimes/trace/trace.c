@@ -1,0 +1,217 @@
+#define _GNU_SOURCE
+#include "trace.h"
+#include "../library/stamp.h"
+
+#include <fcntl.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/// The report, which the daemon has given as standard output.
+static int report = -1;
+/// Takes what modules print: a launch would have to print it again.
+static int prints = -1;
+static pthread_t first_thread;
+static pid_t owner;
+
+/// In descriptors: what a module keeps open beyond is not noticed, and no module keeps as many.
+enum { DESCRIPTORS = 256 };
+
+/// What modules share with the program, and may have changed when they end.
+struct state {
+    uint64_t descriptors[DESCRIPTORS / 64], environment, signals, locale, limits;
+    off_t printed;
+};
+
+enum change { DESCRIPTOR, ENVIRONMENT, SIGNALS, LOCALE, STATE, PRINTS, CHANGES };
+static const char *const reasons[CHANGES] = {"descriptor", "environment", "signals",
+                                             "locale",     "state",       "prints"};
+
+/// The modules in progress, each with the state at its beginning and what those within have changed.
+enum { DEPTH = 512 };
+static struct {
+    struct state state;
+    unsigned changed;
+} modules[DEPTH];
+static int depth;
+/// Counts parts of the trace, so that a line is written once in each.
+static uint64_t part;
+
+static uint64_t hash(uint64_t seed, const void *bytes, size_t size) {
+    for (size_t i = 0; i < size; i++) seed = (seed ^ ((const uint8_t *)bytes)[i]) * 0x100000001b3;
+    return seed;
+}
+
+static uint64_t hash_text(uint64_t seed, const char *text) {
+    return text ? hash(seed, text, strlen(text) + 1) : seed;
+}
+
+static struct state current_state(void) {
+    struct state state = {.environment = 1, .signals = 1, .limits = 1};
+    for (int number = 0; number < DESCRIPTORS; number++)
+        if (fcntl(number, F_GETFD) >= 0) state.descriptors[number / 64] |= UINT64_C(1) << number % 64;
+    for (char **variable = environ; variable && *variable; variable++)
+        state.environment = hash_text(state.environment, *variable);
+    for (int number = 1; number < 32; number++) {
+        struct sigaction action;
+        if (sigaction(number, NULL, &action) == 0)
+            state.signals = hash(state.signals, &action.sa_handler, sizeof action.sa_handler);
+    }
+    sigset_t mask;
+    sigemptyset(&mask);
+    pthread_sigmask(SIG_BLOCK, NULL, &mask);
+    for (int number = 1; number < 65; number++) {
+        int is_member = sigismember(&mask, number);
+        state.signals = hash(state.signals, &is_member, sizeof is_member);
+    }
+    state.locale = hash_text(1, setlocale(LC_ALL, NULL));
+    locale_t own = uselocale((locale_t)0); // of this thread, as Perl has it
+    for (int category = 0; own != LC_GLOBAL_LOCALE && category < LC_ALL; category++)
+        state.locale = hash_text(state.locale, nl_langinfo_l(_NL_LOCALE_NAME(category), own));
+    for (int which = 0; which < RLIM_NLIMITS; which++) {
+        struct rlimit limit;
+        if (getrlimit(which, &limit) == 0) state.limits = hash(state.limits, &limit, sizeof limit);
+    }
+    struct stat status;
+    if (fstat(prints, &status) == 0) state.printed = status.st_size;
+    return state;
+}
+
+static unsigned changes(const struct state *one, const struct state *other) {
+    unsigned changed = 0;
+    if (memcmp(one->descriptors, other->descriptors, sizeof one->descriptors))
+        changed |= 1U << DESCRIPTOR;
+    if (one->environment != other->environment) changed |= 1U << ENVIRONMENT;
+    if (one->signals != other->signals) changed |= 1U << SIGNALS;
+    if (one->locale != other->locale) changed |= 1U << LOCALE;
+    if (one->limits != other->limits) changed |= 1U << STATE;
+    if (one->printed != other->printed) changed |= 1U << PRINTS;
+    return changed;
+}
+
+static void write_line(const char *word, const char *text, const char *more) {
+    char line[8192];
+    int size = snprintf(line, sizeof line, "%s%s%s%s%s\n", word, text ? "\t" : "", text ? text : "",
+                        more ? "\t" : "", more ? more : "");
+    // A line that does not fit leaves the trace without its end, and it is not used.
+    if (size < 0 || (size_t)size >= sizeof line || write(report, line, (size_t)size) != size) {
+        close(report);
+        report = -1;
+    }
+}
+
+static bool is_inspected(void) {
+    return report >= 0 && pthread_equal(pthread_self(), first_thread) && getpid() == owner;
+}
+
+/// Whether the line was not written yet in this part. A table that is full writes it again.
+static bool is_new(const char *word, const char *text) {
+    enum { SIZE = 1 << 14, TRIES = 8 };
+    static uint64_t seen[SIZE];
+    uint64_t key = hash_text(hash_text(hash(1, &part, sizeof part), word), text) | 1;
+    for (unsigned i = 0; i < TRIES; i++) {
+        uint64_t *place = &seen[(key + i) % SIZE];
+        if (*place == key) return false;
+        if (*place == 0) {
+            *place = key;
+            return true;
+        }
+    }
+    return true;
+}
+
+void trace_line(const char *word, const char *text) {
+    if (depth > 0 && is_inspected() && is_new(word, text)) write_line(word, text, NULL);
+}
+
+static void begin(const char *name) {
+    write_line("begin", name, NULL);
+    part++;
+    if (depth < DEPTH) {
+        modules[depth].state = current_state();
+        modules[depth].changed = 0;
+    }
+    depth++;
+}
+
+static void end(const char *word, char *name) {
+    char *path = strchr(name, '\t');
+    if (path) *path++ = 0;
+    if (depth == 0) return;
+    if (depth > DEPTH) {
+        trace_line("does", "state");
+    } else {
+        struct state now = current_state();
+        unsigned changed = changes(&modules[depth - 1].state, &now);
+        for (int i = 0; i < CHANGES; i++)
+            if ((changed & ~modules[depth - 1].changed) >> i & 1) trace_line("does", reasons[i]);
+        if (depth > 1) modules[depth - 2].changed |= changed | modules[depth - 1].changed;
+    }
+    depth--;
+    part++;
+    char text[STAMP_SIZE];
+    stamp_of(path ? path : "", text);
+    write_line(word, name, text);
+}
+
+void trace_obey(const char *command) {
+    if (!is_inspected()) return;
+    char copy[8192];
+    size_t length = strlen(command);
+    if (length >= sizeof copy) return;
+    memcpy(copy, command, length + 1);
+    char *text = strchr(copy, ' ');
+    if (text) *text++ = 0;
+    if (!text) {
+        if (strcmp(copy, "done")) return;
+        write_line(copy, NULL, NULL);
+        _exit(0); // nothing that was imported has a say in this
+    } else if (!strcmp(copy, "begin")) {
+        begin(text);
+    } else if (!strcmp(copy, "end") || !strcmp(copy, "fails")) {
+        end(copy, text);
+    } else if (!strcmp(copy, "watch")) {
+        trace_watch_program_name();
+    } else if (!strcmp(copy, "place")) {
+        write_line(copy, text, NULL);
+    } else {
+        trace_line(copy, text);
+    }
+}
+
+/// Takes the report out of the way of what is imported, which must neither write into it nor find
+/// this library in the environment.
+__attribute__((constructor)) static void start(void) {
+    first_thread = pthread_self();
+    owner = getpid();
+    report = fcntl(1, F_DUPFD_CLOEXEC, DESCRIPTORS);
+    prints = memfd_create("greenroom-prints", MFD_CLOEXEC);
+    if (prints >= 0) {
+        int high = fcntl(prints, F_DUPFD_CLOEXEC, DESCRIPTORS);
+        dup2(prints, 1);
+        dup2(prints, 2);
+        close(prints);
+        prints = high;
+    }
+    sched_setscheduler(0, SCHED_IDLE, &(struct sched_param){0}); // only when nobody else runs
+    const char *libraries = getenv("LD_PRELOAD"), *rest = libraries ? strchr(libraries, ':') : NULL;
+    char *own = rest ? strdup(rest + 1) : NULL;
+    if (own)
+        setenv("LD_PRELOAD", own, 1);
+    else
+        unsetenv("LD_PRELOAD");
+    free(own);
+}

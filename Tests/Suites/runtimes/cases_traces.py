@@ -1,0 +1,174 @@
+"""Perl and Ruby: what a launch records, and what the trace of an inspection shows."""
+import cases_perl
+import cases_ruby
+import instance
+import learning
+import results
+from comparing import ENVIRONMENT
+from instance import HIDDEN, RUNTIMES
+
+# Modules that do one thing when they are loaded, and what the trace says of it.
+PERL = {
+    "Plain": ("use POSIX (); use Scalar::Util;", None),
+    "Words": ("our $x = $ARGV[0];", "arguments"),
+    "Count": ("our $x = @ARGV;", "arguments"),
+    "Name": ("our $x = $0;", "arguments"),
+    "Start": ("our $x = $^T;", "time"),
+    "Time": ("our $x = time;", "time"),
+    "Directory": ("use Cwd; our $x = getcwd;", "directory"),
+    "Moves": ("chdir '/';", "directory"),
+    "Terminal": ("our $x = -t STDOUT;", "terminal"),
+    "Variable": ("our $x = $ENV{G_ONE};", None),
+    "Exists": ("our $x = exists $ENV{G_TWO};", None),
+    "All": ("our %x = %ENV;", "variables"),
+    "Sets": ("$ENV{G_SET} = 1;", "environment"),
+    "Resets": ("{ local $ENV{G_RESET} = 1; }", None),
+    "Opens": ("open my $f, '<', '/etc/passwd';", "opens"),
+    "Keeps": ("open our $f, '<', '/usr/bin/perl';", "descriptor"),
+    "Writes": ("open my $f, '>', '/tmp/greenroom-g'; unlink '/tmp/greenroom-g';", "writes"),
+    "Runs": ("my $x = `true`;", "runs"),
+    "Forks": ("my $p = fork; exit if !$p; waitpid $p, 0;", "runs"),
+    "Connects": ("use Socket; socket my $s, AF_INET, SOCK_STREAM, 0;", "network"),
+    "Signal": ("$SIG{USR1} = sub {};", "signals"),
+    "Passing": ("{ local $SIG{USR1} = sub {}; }", None),
+    "Dies": ("$SIG{__DIE__} = sub {};", "state"),
+    "Path": ("push @INC, '/nowhere';", "state"),
+    "Locale": ("use POSIX; POSIX::setlocale(LC_ALL, 'C');", "locale"),
+    "Prints": ("print 'x';", "prints"),
+    "Warns": ("warn 'x';", "prints"),
+    "Fails": ("die 'no';", "fails"),
+    "Loads": ("require Words;", None),
+    "Tries": ("eval { require Terminal };", None),
+    "Lazy": ("sub f { require Words }", None),
+}
+RUBY = {
+    "plain": ("require 'set'", None),
+    "words": ("X1 = ARGV[0]", "arguments"),
+    "count": ("X2 = ARGV.size", "arguments"),
+    "name": ("X3 = File.basename($0)", "arguments"),
+    "title": ("X4 = $PROGRAM_NAME", "arguments"),
+    "main": ("exit if __FILE__ == $0", None),
+    "time": ("X5 = Time.now", "time"),
+    "clock": ("X6 = Process.clock_gettime(Process::CLOCK_MONOTONIC)", None),
+    "directory": ("X7 = Dir.pwd", "directory"),
+    "relative": ("X8 = File.expand_path('x')", "directory"),
+    "terminal": ("X9 = $stdout.tty?", "terminal"),
+    "variable": ("X10 = ENV['G_ONE']", None),
+    "fetch": ("X11 = ENV.fetch('G_TWO', 1)", None),
+    "all": ("X12 = ENV.to_h", "variables"),
+    "sets": ("ENV['G_SET'] = '1'", "environment"),
+    "resets": ("ENV['G_RESET'] = '1'; ENV.delete('G_RESET')", None),
+    "opens": ("File.read('/etc/passwd')", "opens"),
+    "keeps": ("X13 = File.open('/usr/bin/env')", "descriptor"),
+    "writes": ("File.write('/tmp/greenroom-g', ''); File.delete('/tmp/greenroom-g')", "writes"),
+    "runs": ("`true`", "runs"),
+    "thread": ("Thread.new {}.join", "thread"),
+    "connects": ("require 'socket'; Socket.new(:INET, :STREAM).close", "network"),
+    "signal": ("trap('USR1') {}", "signals"),
+    "path": ("$LOAD_PATH << '/nowhere'", "state"),
+    "encoding": ("Encoding.default_internal = 'UTF-8'", "state"),
+    "prints": ("puts 'x'", "prints"),
+    "warns": ("warn 'x'", "prints"),
+    "fails": ("raise 'no'", "fails"),
+    "loads": ("require 'g_words'", None),
+    "beside": ("require_relative 'g_words'; X14 = 1", None),
+    "tries": ("begin; require 'g_terminal'; rescue LoadError; end", None),
+    "lazy": ("def f = require('g_words')", None),
+    "verbose": ("$VERBOSE = nil", "state"),
+}
+
+
+def findings_of(language, script, modules, name_of, text_of, importers, environment):
+    for name, (text, _) in modules.items():
+        language.write("library/" + name_of(name), text_of(name, text) + "\n")
+    names = {name: name_of(name) if language.name == "perl" else f"{language.folder}/library/{name_of(name)}" for name in modules}
+    path = language.write("names", "".join(name + "\n" for name in names.values()))
+    try:
+        does, needs, stamps, reads = learning.trace([language.interpreter, RUNTIMES + script], path, environment)
+    except instance.Refused as refusal:
+        return results.report(f"{language.name}: trace", False, str(refusal))
+    for name, (_, reason) in modules.items():
+        found = does.get(names[name])
+        results.report(f"{language.name}: trace: {name}: {reason or 'nothing'}", found == reason, f"found {found}")
+    for importer, name in importers:
+        results.report(f"{language.name}: trace: {importer} loads {name}", (names[importer], names[name]) in needs)
+    results.report(f"{language.name}: trace: the variables that are read", {"G_ONE", "G_TWO"} <= reads, str(reads))
+    return results.report(f"{language.name}: trace: a stamp of each", all(stamps.get(path, "-").isdigit() for name, path in names.items() if name.lower() != "fails"), str(stamps))
+
+
+def perl():
+    language = cases_perl.language()
+    environment = dict(ENVIRONMENT, PERL5LIB=language.folder + "/library")
+    findings_of(language, "/perl/inspect.pl", PERL, lambda name: f"G/{name}.pm",
+                lambda name, text: f"package G::{name}; {text} 1;".replace("require ", "require G::"),
+                [("Loads", "Words"), ("Tries", "Terminal")], environment)
+    language.write("other/G/Own.pm", "1;\n")
+    for name, text, expected in (
+            ("plain.pl", "use G::Loads; require G::Plain; eval { require G::Nosuch }; print 1;", ["G/Loads.pm", "G/Words.pm", "G/Plain.pm"]),
+            ("wanders.pl", "use lib 'other'; use G::Own; use G::Plain;", []),
+            ("forks.pl", "use G::Plain; if (fork) { wait } else { require G::Loads; exit }", ["G/Plain.pm"]),
+            ("ends.pl", "use G::Plain; exit 3;", ["G/Plain.pm"])):
+        language.write(name, text + "\n")
+        names = learning.record(language, [name], environment, language.folder, language.folder + "/recorded")
+        own = [each for each in names or [] if each.startswith("G/")]
+        results.report(f"perl: recording: {name}", own == expected, str(names))
+    language.same("recording changes nothing", ["plain.pl"], environment=environment,
+                  prewarm=dict(environment, GREENROOM_RECORD=language.folder + "/nobody"))
+    language.same("a list that was learned", ["plain.pl"], environment=environment, imports=["G/Loads.pm", "G/Plain.pm"])
+    language.same("a program that looks elsewhere", ["wanders.pl"], environment=environment, imports=["G/Plain.pm"], anew=HIDDEN)
+    language.refused("another file than was inspected", imports=["G/Plain.pm\t1"], environment=environment)
+    language.write("moose.pl", "use Moose; has x => (is => 'ro'); print main->new(x => 3)->x, main->meta->name;\n")
+    large(language, "moose.pl", "/perl/inspect.pl", environment, "Moose.pm")
+    language.end()
+
+
+def ruby():
+    language = cases_ruby.language()
+    environment = dict(ENVIRONMENT, RUBYLIB=language.folder + "/library")
+    findings_of(language, "/ruby/inspect.rb", RUBY, lambda name: f"g_{name}.rb", lambda name, text: text,
+                [("loads", "words"), ("beside", "words"), ("tries", "terminal")], environment)
+    library = language.folder + "/library/"
+    language.write("other/own.rb", "\n")
+    for name, text, expected in (
+            ("bin/plain.rb", "require 'g_loads'; require 'g_plain'; require 'nosuch' rescue LoadError; p 1", ["g_loads", "g_words", "g_plain"]),
+            ("bin/wanders.rb", "$LOAD_PATH << 'other'; require 'g_plain'", []),
+            ("bin/bundled.rb", "Bundler = 1; require 'g_plain'", []),
+            ("bin/forks.rb", "require 'g_plain'; Process.wait(fork { require 'g_loads' })", ["g_plain"]),
+            ("bin/ends.rb", "require 'g_plain'; exit 3", ["g_plain"])):
+        language.write(name, text.replace("require 'nosuch' rescue LoadError", "begin; require 'nosuch'; rescue LoadError; end") + "\n")
+        names = learning.record(language, [name], environment, language.folder, language.folder + "/recorded")
+        own = [each[len(library):-len(".rb")] for each in names or [] if each.startswith(library)]
+        results.report(f"ruby: recording: {name}", own == expected, str(names))
+    imports = [library + "g_loads.rb", library + "g_plain.rb"]
+    language.same("recording changes nothing", ["bin/plain.rb"], environment=environment,
+                  prewarm=dict(environment, GREENROOM_RECORD=language.folder + "/nobody"))
+    language.same("a list that was learned", ["bin/plain.rb"], environment=environment, imports=imports)
+    language.same("a program that looks elsewhere", ["bin/wanders.rb"], environment=environment, imports=imports, anew=HIDDEN)
+    language.refused("another file than was inspected", imports=[library + "g_plain.rb\t1"], environment=environment)
+    language.write("bin/large.rb", "require 'active_support/all'; require 'nokogiri'\n"
+                   "puts Nokogiri::XML('<a>1</a>').at('a').text, 3.days.inspect, Time.at(0).utc.to_date.next_month\n"
+                   "p Gem.loaded_specs.keys.sort, Thread.list.size\n")
+    large(language, "bin/large.rb", "/ruby/inspect.rb", environment, "/nokogiri.rb")
+    language.end()
+
+
+def large(language, script, inspection, environment, module):
+    """A program with many modules, if they are installed: recorded, inspected, and equal with what may be loaded."""
+    if instance.run_directly([language.interpreter, script], environment, language.folder).status:
+        return print(f"# {language.name}: {script}: skipped, what it loads is not installed")
+    path = language.folder + "/recorded"
+    names = learning.record(language, [script], environment, language.folder, path)
+    does, needs, stamps, _ = learning.trace([language.interpreter, RUNTIMES + inspection], path, environment)
+    refused = set(does)
+    while more := {one for one, other in needs if other in refused} - refused:
+        refused |= more
+    imports = [f"{name}\t{stamps[name]}" for name in names if name in stamps and name not in refused]
+    results.report(f"{language.name}: {script}: {module} is loaded before the pause",
+                   any(line.split("\t")[0].endswith(module) for line in imports), f"{does}")
+    language.same(script, [script], environment=environment, imports=imports)
+    return None
+
+
+def run():
+    perl()
+    ruby()
