@@ -38,12 +38,18 @@ LEARNED = [
     ("Python, stdlib", ["python3", "FILE"],
      "import asyncio, email.message, http.server, json, sqlite3\nprint('x')\n", 0.05),
     ("Python, numpy", ["python3", "FILE"], "import numpy\nprint('x')\n", 0.05),
+    ("Perl, Moose", ["perl", "FILE"],
+     "use Moose; has x => (is => 'ro'); print main->new(x => 'x')->x, \"\\n\";\n", 0.08),
+    ("Ruby, two gems", ["ruby", "FILE"],
+     "require 'active_support/all'\nrequire 'nokogiri'\nputs Nokogiri::XML('<a>x</a>').at('a').text\n", 0.02),
     ("django-admin", ["django-admin", "--version"], None, None),
     ("yt-dlp", ["yt-dlp", "--version"], None, 0.25),
     ("ansible", ["ansible", "--version"], None, 0.65),
     ("meson", ["meson", "--version"], None, None),
     ("hg", ["hg", "--version"], None, None),
 ]
+# What the programs need that may be missing, and a program that finds out.
+NEEDED = {"numpy": "import numpy", "Moose": "use Moose", "nokogiri": "require 'active_support/all'; require 'nokogiri'"}
 
 
 def words_of(name, words, text, folder):
@@ -58,8 +64,10 @@ def words_of(name, words, text, folder):
     place.mkdir()
     file = place / ("Hello.java" if name == "Java" else "hello")
     file.write_text(text)
-    if "numpy" in text and subprocess.run([interpreter, "-c", "import numpy"], capture_output=True).returncode:
-        return None, "there is no numpy"
+    for module, program in NEEDED.items():
+        if module in text and subprocess.run([interpreter, "-e" if words[0] != "python3" else "-c", program],
+                                             capture_output=True).returncode:
+            return None, f"there is no {module}"
     if name == "Java":
         if not shutil.which("javac"):
             return None, "there is no javac"

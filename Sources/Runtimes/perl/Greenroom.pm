@@ -127,8 +127,9 @@ sub program {
     # Perl would execute another interpreter, or check again what was on the command line.
     anew(PROGRAM) if $line =~ /^#!/ && $line !~ /perl[^\s]*(?:\s+-[wWX]+)?\s*$/;
     anew(PROGRAM) if $line =~ /^(?:\xEF\xBB\xBF|\xFE\xFF|\xFF\xFE)/;
-    # The program looks elsewhere first, perhaps for what is loaded already.
-    if ($imports ne '') {
+    # The program looks elsewhere first, perhaps for what is loaded already. An author of a list knows that; lines that
+    # were learned have stamps.
+    if ($imports =~ /\t/) {
         local $/;
         $line .= <$file> // '';
         anew(HIDDEN) if $line =~ /\bINC\b|\b(?:use|no|require)\s+(?:\w+::)*lib\b/;

@@ -87,7 +87,9 @@ lambda do
     rest && !rest.include?(" -") && !rest.include?("\r") && rest.end_with?("\n")
   end
 
-  # It chooses among the versions of what is loaded already, or looks elsewhere first.
+  # It chooses among the versions of what is loaded already, or looks elsewhere first. An author of a list knows that; lines
+  # that were learned have stamps.
+  is_learned = imports && imports.include?("\t")
   may_choose = lambda do |path, arguments|
     text = File.binread(path, 1 << 20) || ""
     text.match?(/LOAD_PATH|\$:|\$-I|bundler/i) || text.include?("activate_bin_path") && arguments.first&.match?(/\A_.*_\z/)
@@ -130,7 +132,7 @@ lambda do
     runtime.start_anew(changed) unless runtime.unchanged?
     # Some keep the year of their import.
     runtime.start_anew(changed) if imports && Time.now.utc.year != year
-    runtime.start_anew(hidden) if imports && may_choose.(name, arguments)
+    runtime.start_anew(hidden) if is_learned && may_choose.(name, arguments)
     program.reopen(name, "r:#{program.external_encoding}")
     ARGV.replace(arguments.each(&:freeze))
     notice_terminals.()

@@ -86,20 +86,22 @@ def findings_of(language, script, modules, name_of, text_of, importers, environm
     try:
         does, needs, stamps, reads = learning.trace([language.interpreter, RUNTIMES + script], path, environment)
     except instance.Refused as refusal:
-        return results.report(f"{language.name}: trace", False, str(refusal))
+        results.report(f"{language.name}: trace", False, str(refusal))
+        return {}
     for name, (_, reason) in modules.items():
         found = does.get(names[name])
         results.report(f"{language.name}: trace: {name}: {reason or 'nothing'}", found == reason, f"found {found}")
     for importer, name in importers:
         results.report(f"{language.name}: trace: {importer} loads {name}", (names[importer], names[name]) in needs)
     results.report(f"{language.name}: trace: the variables that are read", {"G_ONE", "G_TWO"} <= reads, str(reads))
-    return results.report(f"{language.name}: trace: a stamp of each", all(stamps.get(path, "-").isdigit() for name, path in names.items() if name.lower() != "fails"), str(stamps))
+    results.report(f"{language.name}: trace: a stamp of each", all(stamps.get(path, "-").isdigit() for name, path in names.items() if name.lower() != "fails"), str(stamps))
+    return stamps
 
 
 def perl():
     language = cases_perl.language()
     environment = dict(ENVIRONMENT, PERL5LIB=language.folder + "/library")
-    findings_of(language, "/perl/inspect.pl", PERL, lambda name: f"G/{name}.pm",
+    stamps = findings_of(language, "/perl/inspect.pl", PERL, lambda name: f"G/{name}.pm",
                 lambda name, text: f"package G::{name}; {text} 1;".replace("require ", "require G::"),
                 [("Loads", "Words"), ("Tries", "Terminal")], environment)
     language.write("other/G/Own.pm", "1;\n")
@@ -115,7 +117,9 @@ def perl():
     language.same("recording changes nothing", ["plain.pl"], environment=environment,
                   prewarm=dict(environment, GREENROOM_RECORD=language.folder + "/nobody"))
     language.same("a list that was learned", ["plain.pl"], environment=environment, imports=["G/Loads.pm", "G/Plain.pm"])
-    language.same("a program that looks elsewhere", ["wanders.pl"], environment=environment, imports=["G/Plain.pm"], anew=HIDDEN)
+    plain = "G/Plain.pm\t" + stamps.get("G/Plain.pm", "")
+    language.same("a list with stamps", ["plain.pl"], environment=environment, imports=[plain])
+    language.same("a program that looks elsewhere", ["wanders.pl"], environment=environment, imports=[plain], anew=HIDDEN)
     language.refused("another file than was inspected", imports=["G/Plain.pm\t1"], environment=environment)
     language.write("moose.pl", "use Moose; has x => (is => 'ro'); print main->new(x => 3)->x, main->meta->name;\n")
     large(language, "moose.pl", "/perl/inspect.pl", environment, "Moose.pm")
@@ -125,7 +129,7 @@ def perl():
 def ruby():
     language = cases_ruby.language()
     environment = dict(ENVIRONMENT, RUBYLIB=language.folder + "/library")
-    findings_of(language, "/ruby/inspect.rb", RUBY, lambda name: f"g_{name}.rb", lambda name, text: text,
+    stamps = findings_of(language, "/ruby/inspect.rb", RUBY, lambda name: f"g_{name}.rb", lambda name, text: text,
                 [("loads", "words"), ("beside", "words"), ("tries", "terminal")], environment)
     library = language.folder + "/library/"
     language.write("other/own.rb", "\n")
@@ -143,7 +147,9 @@ def ruby():
     language.same("recording changes nothing", ["bin/plain.rb"], environment=environment,
                   prewarm=dict(environment, GREENROOM_RECORD=language.folder + "/nobody"))
     language.same("a list that was learned", ["bin/plain.rb"], environment=environment, imports=imports)
-    language.same("a program that looks elsewhere", ["bin/wanders.rb"], environment=environment, imports=imports, anew=HIDDEN)
+    plain = f"{library}g_plain.rb\t" + stamps.get(library + "g_plain.rb", "")
+    language.same("a list with stamps", ["bin/plain.rb"], environment=environment, imports=[plain])
+    language.same("a program that looks elsewhere", ["bin/wanders.rb"], environment=environment, imports=[plain], anew=HIDDEN)
     language.refused("another file than was inspected", imports=[library + "g_plain.rb\t1"], environment=environment)
     language.write("bin/large.rb", "require 'active_support/all'; require 'nokogiri'\n"
                    "puts Nokogiri::XML('<a>1</a>').at('a').text, 3.days.inspect, Time.at(0).utc.to_date.next_month\n"
