@@ -144,6 +144,8 @@ lambda do
   program.define_singleton_method(:set_encoding) do |*encodings|
     singleton_class.send(:remove_method, :set_encoding)
     forget_this_file.()
+    # The change has Ruby make its index of files anew, at the next require.
+    require $LOADED_FEATURES.last if imports && !$LOADED_FEATURES.empty?
     watch_files.()
     words = runtime.wait
     give_up.("nobody waits for this process") unless words
