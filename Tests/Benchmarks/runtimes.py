@@ -124,7 +124,7 @@ def learned(daemon, app):
     while time.monotonic() < end:
         reasons = daemon.ask(request("Explain", {"app": app}))[0]["reasons"]
         for reason in reasons:
-            if reason["code"].startswith("imports_"):
+            if reason["code"] in ("imports_learned", "imports_abandoned"):
                 return reason["text"]
         if time.monotonic() > asked + 2:
             launched(daemon, app)

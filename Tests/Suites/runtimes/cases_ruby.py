@@ -3,6 +3,7 @@ import os
 import shutil
 import subprocess
 
+import learning
 import results
 from comparing import ENVIRONMENT, Language
 from instance import CHANGED, FAILED, OPTIONS, PROGRAM, Refused, RUNTIMES, SIGNALS
@@ -244,10 +245,8 @@ def refuses(language, name, imports):
 def recording(ruby):
     """A list is recorded at the end of a launch, in the order of beginning, and can be replayed."""
     script = ruby.write("records.rb", "require 'net/http'; require 'set'; require_relative 'other'; p $0, ARGV; exit 3\n")
-    path = ruby.folder + "/list"
-    ruby.same("a launch that is recorded", [script, "x"], prewarm=dict(ENVIRONMENT, GREENROOM_RECORD=path))
-    with open(path) as file:
-        names = file.read().splitlines()
+    ruby.same("a launch that is recorded", [script, "x"], prewarm=dict(ENVIRONMENT, GREENROOM_RECORD=ruby.folder + "/nobody"))
+    names = learning.record(ruby, [script, "x"], ENVIRONMENT, ruby.folder, ruby.folder + "/list")
     order = [os.path.basename(name) for name in names]
     results.report("ruby: the list is in the order of beginning, without the program's folder",
                    "http.rb" in order and order.index("http.rb") < order.index("protocol.rb") and "other.rb" not in order,
