@@ -1,9 +1,11 @@
 /// Notes who asks Ruby for the program's name, $0: a variable that only an extension can watch.
+#define _GNU_SOURCE
 #include "trace.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define WEAK __attribute__((weak))
@@ -16,20 +18,32 @@ WEAK VALUE rb_str_new_cstr(const char *text);
 WEAK const char *rb_sourcefile(void);
 WEAK int rb_sourceline(void);
 
+static unsigned count(const char *text, const char *part) {
+    unsigned found = 0;
+    for (text = strstr(text, part); text; text = strstr(text + 1, part)) found++;
+    return found;
+}
+
 /// Whether the line that is executed only asks whether its own file is the program, which an
 /// installed one never is.
 static bool asks_whether_main(void) {
     const char *path = rb_sourcefile();
     FILE *file = path ? fopen(path, "re") : NULL;
-    char line[1024] = "";
-    for (int i = rb_sourceline(); file && i > 0; i--)
-        if (!fgets(line, sizeof line, file)) line[0] = 0;
-    if (file) fclose(file);
-    const char *const questions[] = {"__FILE__ == $0", "$0 == __FILE__", "__FILE__ == $PROGRAM_NAME",
-                                     "$PROGRAM_NAME == __FILE__", "__FILE__==$0", "$0==__FILE__"};
-    for (size_t i = 0; i < sizeof questions / sizeof questions[0]; i++)
-        if (strstr(line, questions[i])) return true;
-    return false;
+    if (!file) return false;
+    char *line = NULL;
+    size_t capacity = 0;
+    int left = rb_sourceline();
+    while (left > 0 && getline(&line, &capacity, file) >= 0) left--;
+    fclose(file);
+    bool asks = false;
+    if (line && left == 0 && count(line, "$0") + count(line, "$PROGRAM_NAME") == 1) {
+        const char *const questions[] = {"__FILE__ == $0", "$0 == __FILE__", "__FILE__==$0",
+                                         "__FILE__ == $PROGRAM_NAME", "$PROGRAM_NAME == __FILE__"};
+        for (size_t i = 0; i < sizeof questions / sizeof questions[0]; i++)
+            asks = asks || strstr(line, questions[i]);
+    }
+    free(line);
+    return asks;
 }
 
 static VALUE get_name(VALUE name, VALUE *data) {

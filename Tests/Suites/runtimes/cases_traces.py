@@ -48,6 +48,7 @@ RUBY = {
     "name": ("X3 = File.basename($0)", "arguments"),
     "title": ("X4 = $PROGRAM_NAME", "arguments"),
     "main": ("exit if __FILE__ == $0", None),
+    "more": ("x = 1 if __FILE__ == $0 || $0 =~ /rake/", "arguments"),
     "time": ("X5 = Time.now", "time"),
     "clock": ("X6 = Process.clock_gettime(Process::CLOCK_MONOTONIC)", None),
     "directory": ("X7 = Dir.pwd", "directory"),
