@@ -48,6 +48,7 @@ extension LearnedImports {
         case "opens": "(reads files)"
         case "writes": "(writes files)"
         case "runs": "(starts programs)"
+        case "prints": "(prints something)"
         case "network": "(uses the network)"
         case "thread": "(starts threads)"
         case "descriptor": "(keeps files open)"

@@ -147,8 +147,8 @@ final class SpawnOrders {
             let start = paused.start(of: app)
         else { throw Failure("finding the program's interpreter in PATH", ENOENT) }
         var specification = try specification(
-            number, app, StringBlock(start.inspection), StringBlock(environment),
-            takesOutput: true)
+            number, app, StringBlock(start.inspection),
+            StringBlock(start.environmentOfInspection(environment)), takesOutput: true)
         specification.path = paused.namedPath
         specification.descriptors = [.init(list, at: 0), .init(report, at: 1)]
         specification.oomScoreAdjustment = Instance.oomScoreAdjustment(for: .prewarmed)

@@ -9,9 +9,13 @@ internal import Systemd
 /// nobody.
 @LoopActor
 final class ImportInspection {
-    let app: AppIdentifier
+    /// The app and the environment in which its names are inspected.
+    let candidate: InspectionQueue.Candidate
     let basis: UInt64
     let number: SpawnNumber
+    private let runtime: Runtime
+    private let names: [String]
+    private let excluded: [String]
     private let report: SharedMemory
     private let list: FileDescriptor
     /// How the first process has ended, and whether none is left. Either may come first.
@@ -23,11 +27,14 @@ final class ImportInspection {
     private static let patience = Duration.seconds(60)
 
     init(
-        of app: AppIdentifier, _ basis: UInt64, _ number: SpawnNumber, names: [String],
-        excluded: [String]
+        of candidate: InspectionQueue.Candidate, _ learning: InstalledApp.Learning,
+        _ runtime: Runtime, _ number: SpawnNumber, names: [String]
     ) throws {
-        self.app = app
-        self.basis = basis
+        self.candidate = candidate
+        self.runtime = runtime
+        self.names = names
+        basis = learning.basis
+        excluded = learning.excluded
         self.number = number
         let text = names + excluded.map { "!" + $0 }
         list = unsafe try Array(text.joined(separator: "\n").utf8).withUnsafeBytes { bytes in
@@ -39,11 +46,10 @@ final class ImportInspection {
 
     /// Sends the order; false if there is no spawner.
     func begin(
-        _ app: InstalledApp, _ key: EnvironmentKey, _ orders: SpawnOrders,
-        _ spawner: CurrentSpawner
+        _ app: InstalledApp, _ orders: SpawnOrders, _ spawner: CurrentSpawner
     ) throws -> Bool {
         let order = try orders.inspection(
-            number, app, key, list: list, report: report.descriptor)
+            number, app, candidate.environmentKey, list: list, report: report.descriptor)
         guard order.isWithinLimits, spawner.send(order) else { return false }
         timer = try LoopActor.timer(after: Self.patience, accuracy: .seconds(1)) {
             [number] in spawner.send(.kill(instance: number.rawValue))
@@ -53,6 +59,7 @@ final class ImportInspection {
 
     func exited(_ status: TerminationStatus) { self.status = status }
     func wasEmptied() { isEmptied = true }
+    var isTraced: Bool { runtime.inspectionIsTraced }
     var isOver: Bool { status != nil && isEmptied }
 
     /// What the process has found; nil if it did not come to its end.
@@ -62,6 +69,10 @@ final class ImportInspection {
             start: report.baseAddress, count: report.byteCount)
         // Somebody may still have the memory, and change it.
         let copy = unsafe Array(bytes)
-        return LearnedImports(report: copy.prefix { $0 != 0 })
+        let text = copy.prefix { $0 != 0 }
+        guard runtime.inspectionIsTraced else { return LearnedImports(report: text) }
+        return ImportTrace(text)?.findings(for: names) { name in
+            excluded.contains { runtime.isExcluded(name, by: $0) }
+        }
     }
 }

@@ -12,6 +12,9 @@ internal import Systemd
 final class ImportLearning {
     private typealias Candidate = InspectionQueue.Candidate
 
+    /// At most this many processes that inspect one list, each what the one before has left.
+    private static let roundLimit = 8
+
     private let core: Core
     private let catalog: AppCatalog
     private let lists: ImportLists
@@ -24,6 +27,8 @@ final class ImportLearning {
     private var ending: [InstanceIdentifier: Candidate] = [:]
     private var queue = InspectionQueue()
     private var running: ImportInspection?
+    /// The rounds of the running inspection that are over, each with what it has refused.
+    private var rounds: [[LearnedImports.Refusal]] = []
     private var look: RepeatedLook?
     /// Makes apps again, when no effect is being performed.
     private lazy var reload = Turns { [unowned self] in installer.reloadInTurns() }
@@ -139,22 +144,26 @@ final class ImportLearning {
 
     private func begin() {
         guard mayInspect, let candidate = queue.popFirst() else { return }
-        if let app = catalog[candidate.app], let learning = app.program.depth.learning {
-            do {
-                let inspection = try ImportInspection(
-                    of: candidate.app, learning.basis, .inspection(numbers.next()),
-                    names: lists.recorded(of: candidate.app, learning.basis),
-                    excluded: learning.excluded)
-                if try inspection.begin(app, candidate.environmentKey, orders, spawner) {
-                    running = inspection
-                }
-            } catch {
-                log.say(
-                    .error, "inspecting the imports of \(candidate.app): \(error)",
-                    of: candidate.app.rawValue)
-            }
+        rounds = []
+        if let learning = learning(of: candidate.app) {
+            begin(candidate, lists.recorded(of: candidate.app, learning.basis))
         }
         lookForRest()
+    }
+
+    private func begin(_ candidate: Candidate, _ names: [String]) {
+        guard let app = catalog[candidate.app], let learning = app.program.depth.learning,
+            let runtime = app.program.depth.start?.runtime
+        else { return }
+        do {
+            let inspection = try ImportInspection(
+                of: candidate, learning, runtime, .inspection(numbers.next()), names: names)
+            if try inspection.begin(app, orders, spawner) { running = inspection }
+        } catch {
+            log.say(
+                .error, "inspecting the imports of \(candidate.app): \(error)",
+                of: candidate.app.rawValue)
+        }
     }
 
     /// The spawner reports on the process with this number.
@@ -180,17 +189,31 @@ final class ImportLearning {
     private func ended(_ inspection: ImportInspection) {
         running = nil
         spawner.send(.release(instance: inspection.number.rawValue))
-        let found = inspection.found
-        lists.inspected(inspection.app, inspection.basis, found)
+        var found = inspection.found
+        if inspection.isTraced, let round = found, !round.refused.isEmpty {
+            // Without a refused module, others may fail that could be loaded with it.
+            rounds.append(round.refused)
+            if rounds.count < Self.roundLimit {
+                if mayInspect {
+                    begin(inspection.candidate, round.names)
+                } else {
+                    want(inspection.candidate)
+                }
+                return lookForRest()
+            }
+            found = nil
+        }
+        found?.addRefused(rounds.joined())
+        let app = inspection.candidate.app
+        lists.inspected(app, inspection.basis, found)
         if let found {
             log.say(
                 .info,
-                "\(inspection.app): learned \(found.lines.count) imports; "
-                    + "\(found.refused.count) are left to launches", of: inspection.app.rawValue)
+                "\(app): learned \(found.lines.count) imports; "
+                    + "\(found.refused.count) are left to launches", of: app.rawValue)
         } else {
             log.say(
-                .notice, "\(inspection.app): its imports cannot be inspected",
-                of: inspection.app.rawValue)
+                .notice, "\(app): its imports cannot be inspected", of: app.rawValue)
         }
         reload.ask()
         lookForRest()

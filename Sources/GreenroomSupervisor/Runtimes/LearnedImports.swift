@@ -1,6 +1,6 @@
 /// What instances of an app import before their pause, because launches of the app import it. The
-/// inspection of imports (`python/inspect_imports.py`) has found that this changes nothing for a
-/// launch.
+/// inspection of imports (`python/inspect_imports.py`, `ImportTrace`) has found that this changes
+/// nothing for a launch.
 ///
 /// All of it comes from processes of the app's user, who may have written anything: there are
 /// limits, and it is used for this user's prewarms of this app alone.
@@ -17,21 +17,21 @@ struct LearnedImports: Hashable, Sendable {
     /// The lines for the hook, in the order of the imports: a name, a tab, and what tells the file
     /// of that module from another.
     let lines: [String]
-    let refused: [Refusal]
+    private(set) var refused: [Refusal]
     /// The variables that the imports read. They must be the same at a launch.
     let variables: [String]
 
     enum Limit {
         /// As many names as `Imports=` may have.
         static let names = 1024
-        /// In bytes: of one name of a module or a variable.
-        static let name = 200
+        /// In bytes: of one name of a module or a variable. The names of Ruby are paths.
+        static let name = 512
         /// In bytes, of all lines for the hook: they are one variable of the prewarm, which may
         /// have 128 KiB (execve(2)).
         static let lines = 96 << 10
         static let variables = 256
-        /// In bytes, of what an inspection reports. The longest known report has 40 kB.
-        static let report = 256 << 10
+        /// In bytes, of what an inspection reports. The longest known report has 100 kB.
+        static let report = 512 << 10
     }
 
     /// Reads the report of an inspection. Lines that it cannot have written are left out.
@@ -66,6 +66,12 @@ struct LearnedImports: Hashable, Sendable {
         self.variables = variables
     }
 
+    /// The names alone.
+    var names: [String] { lines.map { String($0.prefix { $0 != "\t" }) } }
+
+    /// Adds what earlier rounds of the inspection have refused, before what this one has.
+    mutating func addRefused(_ earlier: some Sequence<Refusal>) { refused = earlier + refused }
+
     /// What ``init(report:)`` makes the same list of.
     var report: [String] {
         lines.map { "import\t\($0)" }
@@ -73,17 +79,19 @@ struct LearnedImports: Hashable, Sendable {
             + variables.map { "reads\t\($0)" }
     }
 
-    /// The names in a record of a launch; the names of modules alone, and no more than can be
-    /// inspected.
+    /// The names in a record of a launch; what may be a name, and no more than can be inspected.
     static func names(inRecord text: String) -> [String] {
         Array(text.split(separator: "\n").filter(isModule).prefix(Limit.names).map(String.init))
     }
 
+    /// A module's name has no space and none of the signs that begin other lines of a list.
     private static func isModule(_ name: Substring) -> Bool {
-        isName(name) { isPlain($0) || $0 == UInt8(ascii: ".") }
+        isName(name) { (0x21...0x7e).contains($0) } && name.first != "!" && name.first != "#"
     }
 
-    private static func isVariable(_ name: Substring) -> Bool { isName(name, isPlain) }
+    private static func isVariable(_ name: Substring) -> Bool {
+        isName(name) { (0x21...0x7e).contains($0) && $0 != UInt8(ascii: "=") }
+    }
 
     private static func isStamp(_ text: Substring) -> Bool {
         text == "-" || isName(text) { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
@@ -95,14 +103,5 @@ struct LearnedImports: Hashable, Sendable {
 
     private static func isName(_ text: Substring, _ isAllowed: (UInt8) -> Bool) -> Bool {
         (1...Limit.name).contains(text.utf8.count) && text.utf8.allSatisfy(isAllowed)
-    }
-
-    private static func isPlain(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
-            true
-        case _: false
-        }
     }
 }

@@ -50,7 +50,12 @@ enum Runtime: String, CaseIterable, Hashable, Sendable {
 
     /// Whether its hook records what launches import, and an inspection tells what of it may be
     /// imported before a pause.
-    var learnsImports: Bool { self == .python }
+    var learnsImports: Bool {
+        switch self {
+        case .python, .perl, .ruby: true
+        case .node, .java, .r, .emacs: false
+        }
+    }
 
     /// Whether it has opened descriptors when it has booted: from 3 on, where a launch's would come.
     var opensDescriptors: Bool { self != .python }

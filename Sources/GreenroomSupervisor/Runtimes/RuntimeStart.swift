@@ -35,12 +35,25 @@ struct RuntimeStart: Hashable, Sendable {
         command.program.prefix(command.program.first == "-jar" ? 2 : 1)
     }
 
-    /// The words of a process that inspects imports (`python/inspect_imports.py`), whose names it
-    /// reads from its standard input.
+    /// The words of a process that inspects imports, whose names it reads from its standard input.
     var inspection: [String] {
-        command.boot + [
-            "-S", "\(hooks)/python/inspect_imports.py", "-", "\(hooks)/libgreenroom-inspect.so",
-        ]
+        switch runtime {
+        case .python:
+            command.boot + [
+                "-S", "\(hooks)/python/inspect_imports.py", "-",
+                "\(hooks)/libgreenroom-inspect.so",
+            ]
+        case .perl: command.boot + ["\(hooks)/perl/inspect.pl"]
+        case .ruby: command.boot + ["\(hooks)/ruby/inspect.rb"]
+        case .node, .java, .r, .emacs: preconditionFailure("\(runtime.title) learns no imports")
+        }
+    }
+
+    /// The environment of that process, which is to have `variables`.
+    func environmentOfInspection(_ variables: [String]) -> [String] {
+        runtime.inspectionIsTraced
+            ? Self.prepending("\(hooks)/libgreenroom-trace.so", to: "LD_PRELOAD", in: variables)
+            : variables
     }
 
     /// The variable that names the socket to which the hook sends what the launch has imported.
@@ -49,14 +62,9 @@ struct RuntimeStart: Hashable, Sendable {
     /// The environment of the prewarm, which is to have `variables`.
     func environment(_ variables: [String]) -> [String] {
         var environment = variables
-        func prepend(_ path: String, to name: String) {
-            let prefix = name + "="
-            let own = environment.first { $0.hasPrefix(prefix) }?.dropFirst(prefix.count) ?? ""
-            environment.removeAll { $0.hasPrefix(prefix) }
-            environment.append(prefix + path + (own.isEmpty ? "" : ":" + own))
-        }
         switch runtime {
-        case .python: prepend("\(hooks)/python", to: "PYTHONPATH")
+        case .python:
+            environment = Self.prepending("\(hooks)/python", to: "PYTHONPATH", in: environment)
         case .r: environment.append("R_PROFILE_USER=\(hooks)/r/Rprofile.R")
         case .node, .ruby, .perl, .java, .emacs: break
         }
@@ -64,5 +72,14 @@ struct RuntimeStart: Hashable, Sendable {
             environment.append("GREENROOM_IMPORTS=" + imports.joined(separator: "\n"))
         }
         return environment
+    }
+
+    private static func prepending(
+        _ path: String, to name: String, in environment: [String]
+    ) -> [String] {
+        let prefix = name + "="
+        let own = environment.first { $0.hasPrefix(prefix) }?.dropFirst(prefix.count) ?? ""
+        return environment.filter { !$0.hasPrefix(prefix) }
+            + [prefix + path + (own.isEmpty ? "" : ":" + own)]
     }
 }

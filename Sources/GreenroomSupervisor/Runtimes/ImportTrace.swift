@@ -1,0 +1,122 @@
+/// What happened while a process loaded the recorded names, in order, as the C library and the
+/// language's script saw it (`Sources/Runtimes/trace`). The fields of a line are separated by tabs:
+///
+///     begin NAME              a module begins, perhaps because the one in progress loads it
+///     end NAME STAMP          it has ended; the stamp tells its file from another
+///     fails NAME STAMP        it has ended with an error
+///     needs NAME              the module in progress asks for one that is loaded
+///     does REASON             it does what only a launch may
+///     spares REASON           it does that too, and it is known to be harmless
+///     opens PATH              it reads a file, or looks for one, that may be the user's
+///     reads VARIABLE          it reads a variable; * stands for all
+///     place FOLDER            modules are installed here
+///     done                    the last line
+struct ImportTrace {
+    /// What a module does that speaks against loading it before the pause.
+    private var reasons: [String: String] = [:]
+    private var spared: [String: String] = [:]
+    private var importers: [String: Set<String>] = [:]
+    private var readers: [String: Set<String>] = [:]
+    private var stamps: [String: String] = [:]
+    private var failed: Set<String> = []
+    private var places: [String] = []
+    private var inProgress: [String] = []
+
+    /// - Returns: nil if the process did not come to its end.
+    init?(_ report: some Sequence<UInt8>) {
+        let lines = String(decoding: Array(report), as: UTF8.self).split(separator: "\n")
+        guard lines.last == "done" else { return nil }
+        for line in lines {
+            let fields = line.split(separator: "\t", omittingEmptySubsequences: false).map(
+                String.init)
+            guard fields.count >= 2 else { continue }
+            read(fields[0], fields[1], fields.count > 2 ? fields[2] : nil)
+        }
+    }
+
+    private mutating func read(_ word: String, _ text: String, _ stamp: String?) {
+        switch word {
+        case "begin":
+            note(needed: text)
+            inProgress.append(text)
+        case "end", "fails":
+            if inProgress.last == text { inProgress.removeLast() }
+            stamps[text] = stamp
+            if word == "fails" { failed.insert(text) }
+        case "needs": note(needed: text)
+        case "does": refuse(for: text)
+        case "spares": if let module = inProgress.last { spared[module] = text }
+        case "opens":
+            if !text.hasPrefix("/") {
+                refuse(for: "directory")
+            } else if !places.contains(where: (text + "/").hasPrefix) {
+                refuse(for: "opens")
+            }
+        case "reads":
+            if text == "*" || Self.perLaunch.contains(text) {
+                refuse(for: "variables")
+            } else if let module = inProgress.last {
+                readers[text, default: []].insert(module)
+            }
+        case "place": if text.hasPrefix("/"), text != "/" { places.append(text + "/") }
+        case _: break
+        }
+    }
+
+    private mutating func refuse(for reason: String) {
+        guard let module = inProgress.last, reasons[module] == nil, spared[module] != reason
+        else { return }
+        reasons[module] = reason
+    }
+
+    private mutating func note(needed name: String) {
+        guard let importer = inProgress.last, importer != name else { return }
+        importers[name, default: []].insert(importer)
+    }
+
+    /// Which of the names may be loaded before the pause. Refused with a module is every module
+    /// that loads it, because it would do something else without it.
+    ///
+    /// - Returns: nil if there is more than any inspection finds.
+    func findings(
+        for names: [String], excluding isExcluded: (String) -> Bool
+    ) -> LearnedImports? {
+        var reasons = reasons
+        for name in Set(names).union(stamps.keys) where isExcluded(name) {
+            reasons[name] = "excluded"
+        }
+        var causes = Dictionary(uniqueKeysWithValues: reasons.keys.map { ($0, $0) })
+        var queue = reasons.keys.sorted()
+        while let name = queue.popLast() {
+            for importer in (importers[name] ?? []).sorted() where causes[importer] == nil {
+                causes[importer] = causes[name]
+                queue.append(importer)
+            }
+        }
+        var (lines, refused): ([String], [LearnedImports.Refusal]) = ([], [])
+        for name in names {
+            if let cause = causes[name] {
+                refused.append(.init(name: name, reason: reasons[cause]!, cause: cause))
+            } else if let stamp = stamps[name], !failed.contains(name) {
+                lines.append("\(name)\t\(stamp)")
+            } else {
+                refused.append(.init(name: name, reason: "fails", cause: name))
+            }
+        }
+        let variables = readers.filter { !$0.value.allSatisfy { causes[$0] != nil } }.keys.sorted()
+        let report =
+            lines.map { "import\t\($0)" }
+            + refused.map { "refused\t\($0.name)\t\($0.reason)\t\($0.cause)" }
+            + variables.map { "reads\t\($0)" }
+        return LearnedImports(report: report.joined(separator: "\n").utf8)
+    }
+
+    /// Variables that differ from launch to launch: with their values in the key, no launch would
+    /// find an instance.
+    private static let perLaunch: Set<String> = [
+        "PWD", "OLDPWD", "SHLVL", "_", "COLUMNS", "LINES", "WINDOWID", "DESKTOP_STARTUP_ID",
+        "XDG_ACTIVATION_TOKEN", "SSH_CLIENT", "SSH_CONNECTION", "SSH_TTY", "GPG_TTY", "TMUX",
+        "TMUX_PANE", "STY", "WINDOW", "INVOCATION_ID", "JOURNAL_STREAM", "NOTIFY_SOCKET",
+        "LISTEN_PID", "LISTEN_FDS",
+    ]
+}

@@ -1,0 +1,189 @@
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import TestSupport
+import Testing
+
+/// Programs of Perl and Ruby whose imports the daemon learns from their launches, by the trace of
+/// an inspection. `LearningTests` has what is the same for every interpreter.
+@Suite struct TracedLearningTests {
+    private static let app = RuntimeBench.app
+
+    /// An interpreter with three modules: one that reads a variable and loads the second, and one
+    /// that keeps the arguments. The program prints which it finds loaded, and their values.
+    struct Language: Sendable, CustomTestStringConvertible {
+        let name: String
+        let interpreter: String
+        /// The variable with the folder of the modules.
+        let path: String
+        let program: String
+        let heavy: String
+        let inner: String
+        let words: String
+        let ending: String
+        /// A program that looks for modules in a folder of its own, too.
+        let wandering: String
+        var testDescription: String { name }
+
+        static let perl = Language(
+            name: "Perl", interpreter: "/usr/bin/perl", path: "PERL5LIB",
+            program: """
+                BEGIN { print join(",", grep { defined ${"${_}::value"} } qw(Heavy Inner Words)), "|" }
+                use Heavy; use Words;
+                print "$Heavy::value|$Words::value\\n";
+
+                """,
+            heavy: "package Heavy; use Inner; our $value = $ENV{G_VALUE} // 'unset'; 1;\n",
+            inner: "package Inner; our $value = 1;\n",
+            words: "package Words; our $value = \"@ARGV\"; 1;\n", ending: "pm",
+            wandering: "use lib 'own'; use Heavy; print \"$Heavy::value\\n\";\n")
+        static let ruby = Language(
+            name: "Ruby", interpreter: "/usr/bin/ruby", path: "RUBYLIB",
+            program: """
+                print [defined?(Heavy) && "Heavy", defined?(Inner) && "Inner",
+                       defined?(Words) && "Words"].compact.join(","), "|"
+                require "Heavy"
+                require "Words"
+                puts "#{Heavy}|#{Words}"
+
+                """,
+            heavy: "require 'Inner'\nHeavy = ENV['G_VALUE'] || 'unset'\n", inner: "Inner = 1\n",
+            words: "Words = ARGV.join(' ')\n", ending: "rb",
+            wandering: "$:.unshift 'own'; require 'Heavy'; puts Heavy\n")
+    }
+
+    private static func bench(
+        _ language: Language, program: String? = nil, lines: [String] = [],
+        prewarmLines: [String] = []
+    ) throws -> RuntimeBench {
+        let interpreter = language.interpreter
+        try requireOrSkip(access(interpreter, X_OK) == 0, "no \(interpreter)")
+        func file(_ module: String) -> String { "lib/\(module).\(language.ending)" }
+        return try RuntimeBench(
+            [interpreter, "FOLDER/bin/program"],
+            files: [
+                "bin/program": program ?? language.program, file("Heavy"): language.heavy,
+                file("Inner"): language.inner, file("Words"): language.words,
+            ], lines: ["Environment=\(language.path)=FOLDER/lib"] + lines,
+            prewarmLines: prewarmLines)
+    }
+
+    @discardableResult
+    private static func launch(
+        _ bench: RuntimeBench, _ arguments: [String] = [], environment: [String] = []
+    ) throws -> (kind: Control.LaunchKind?, text: String) {
+        try bench.daemon.await("a paused instance") { client in
+            try client.paused(app).isEmpty ? nil : true
+        }
+        let (launched, text, _) = try bench.daemon.client().run(app, arguments) { call in
+            call.environment = environment.compactMap { .init(assignment: .text($0)) }
+        }
+        return (launched.kind.known, text)
+    }
+
+    @discardableResult
+    private static func awaitList(_ bench: RuntimeBench) throws -> Control.Note {
+        try bench.daemon.await("an instance with a list of imports") { client in
+            let note = try client.explain(app).reasons.first { $0.code == "imports_learned" }
+            return try client.paused(app).count == 1 ? note : nil
+        }
+    }
+
+    @Test(arguments: [Language.perl, .ruby])
+    func `the second launch finds loaded what the first one has loaded`(
+        _ language: Language
+    ) throws {
+        let bench = try Self.bench(language)
+        let first = try Self.launch(bench, ["a"])
+        #expect(first.kind == .prewarmed)
+        #expect(first.text == "|unset|a\n")
+        let note = try Self.awaitList(bench)
+        #expect(note.text.contains("Words.\(language.ending) (reads the arguments)"), "\(note)")
+        let second = try Self.launch(bench, ["b"])
+        #expect(second.kind == .prewarmed)
+        #expect(second.text == "Heavy,Inner|unset|b\n")
+        #expect(try bench.daemon.client().explain(Self.app).startedAnewCount ?? 0 == 0)
+    }
+
+    @Test(arguments: [Language.perl, .ruby])
+    func `a variable that a module reads must be the same at a launch`(
+        _ language: Language
+    ) throws {
+        let bench = try Self.bench(language)
+        try Self.launch(bench)
+        try Self.awaitList(bench)
+        let other = try Self.launch(bench, environment: ["G_VALUE=1"])
+        #expect(other.kind == .cold)
+        #expect(other.text == "|1|\n")
+        let same = try Self.launch(bench, environment: ["G_OTHER=1"])
+        #expect(same.kind == .prewarmed)
+    }
+
+    @Test(arguments: [Language.perl, .ruby])
+    func `a module that is installed again while an instance waits is loaded anew`(
+        _ language: Language
+    ) throws {
+        let bench = try Self.bench(language)
+        try Self.launch(bench)
+        try Self.awaitList(bench)
+        let place = bench.folder.path + "/lib/"
+        _ = try bench.folder.write(
+            language.heavy.replacing("unset", with: "new"), to: "lib/.new")
+        #expect(rename(place + ".new", place + "Heavy.\(language.ending)") == 0)
+        let launched = try Self.launch(bench)
+        #expect(launched.kind == .startedAnew)
+        #expect(launched.text == "|new|\n")
+        // The next instance would load what was not inspected, so that is inspected first.
+        try Self.awaitList(bench)
+        let next = try Self.launch(bench)
+        #expect(next.kind == .prewarmed)
+        #expect(next.text == "Heavy,Inner|new|\n")
+    }
+
+    @Test(arguments: [Language.perl, .ruby])
+    func `what the manifest excludes is left to launches, with what loads it`(
+        _ language: Language
+    ) throws {
+        let bench = try Self.bench(language, prewarmLines: ["ImportsExclude=Inner"])
+        try Self.launch(bench)
+        let note = try Self.awaitList(bench)
+        #expect(note.text.contains("(ImportsExclude=), as 1 that import it"), "\(note)")
+        #expect(try Self.launch(bench).text == "|unset|\n")
+    }
+
+    /// The next launch may find there what hides an installed module.
+    @Test(arguments: [Language.perl, .ruby])
+    func `a program that looks elsewhere for modules, too, teaches nothing`(
+        _ language: Language
+    ) throws {
+        let bench = try Self.bench(language, program: language.wandering)
+        try Self.launch(bench)
+        // With nothing to load, an inspection finds nothing, and the app is made again all the same.
+        try bench.daemon.await("the end of the inspection") { client in
+            try client.explain(Self.app).reasons.contains { $0.code == "imports_unlearned" }
+                ? nil : true
+        }
+        #expect(try Self.launch(bench).text == "unset\n")
+        #expect(try bench.daemon.client().explain(Self.app).startedAnewCount ?? 0 == 0)
+    }
+
+    @Test(arguments: [Language.perl, .ruby])
+    func `the inspection runs as the app's user, and what it found can be forgotten`(
+        _ language: Language
+    ) throws {
+        try requireOrSkip(getuid() == 0, "only root can run as another user")
+        let bench = try Self.bench(language, lines: ["User=65534", "Group=65534"])
+        try Self.launch(bench)
+        try Self.awaitList(bench)
+        #expect(try Self.launch(bench).text == "Heavy,Inner|unset|\n")
+        guard case .done = try bench.daemon.client().call(.forgetImports(app: Self.app)) else {
+            throw TestError("another reply")
+        }
+        try bench.daemon.await("an instance without a list") { client in
+            let codes = try client.explain(Self.app).reasons.map(\.code)
+            return try !codes.contains("imports_learned") && client.paused(Self.app).count == 1
+                ? true : nil
+        }
+        #expect(try Self.launch(bench).text == "|unset|\n")
+    }
+}

@@ -1,0 +1,79 @@
+import Testing
+
+@testable import GreenroomSupervisor
+
+/// What the daemon tells from the trace of an inspection, which a process of the app's user writes.
+@Suite struct ImportTraceTests {
+    private static func read(
+        _ lines: String..., names: [String] = ["a", "b", "c"], excluded: Set<String> = []
+    ) -> LearnedImports? {
+        let text = (lines + ["done"]).map { $0.replacing(" ", with: "\t") + "\n" }.joined()
+        return ImportTrace(text.utf8)?.findings(for: names, excluding: excluded.contains)
+    }
+
+    @Test func `what does nothing of note is loaded before the pause, with its stamp`() throws {
+        let found = try #require(
+            Self.read("begin a", "begin b", "end b 2", "end a 1", names: ["a", "b"]))
+        #expect(found.lines == ["a\t1", "b\t2"] && found.refused.isEmpty)
+    }
+
+    @Test func `a module is refused with whatever loads it, also if it was loaded before`() throws {
+        let found = try #require(
+            Self.read(
+                "begin b", "does arguments", "end b 2", "begin a", "needs b", "end a 1", "begin c",
+                "begin a", "end a 1", "end c 3"))
+        #expect(found.lines.isEmpty)
+        #expect(
+            found.refused == [
+                .init(name: "a", reason: "arguments", cause: "b"),
+                .init(name: "b", reason: "arguments", cause: "b"),
+                .init(name: "c", reason: "arguments", cause: "b"),
+            ])
+    }
+
+    @Test func `one that fails can only not be loaded by its name`() throws {
+        let found = try #require(
+            Self.read("begin a", "begin b", "fails b 2", "end a 1", names: ["a", "b", "c"]))
+        #expect(found.lines == ["a\t1"])
+        #expect(found.refused.map(\.name) == ["b", "c"])
+        #expect(found.refused.allSatisfy { $0.reason == "fails" })
+    }
+
+    @Test func `what is known to be harmless is spared, and nothing else of the module`() throws {
+        let spared = Self.read("begin a", "spares time", "does time", "end a 1", names: ["a"])
+        #expect(try #require(spared).refused.isEmpty)
+        let other = Self.read("begin a", "spares time", "does thread", "end a 1", names: ["a"])
+        #expect(try #require(other).refused.map(\.reason) == ["thread"])
+    }
+
+    @Test(arguments: [
+        ("opens /home/me/lib/x", String?.none), ("opens /home/me/lib", nil),
+        ("opens /home/me/.rc", "opens"), ("opens x", "directory"), ("reads *", "variables"),
+        ("reads COLUMNS", "variables"), ("reads HOME", nil),
+    ])
+    func `files count that are not where modules are, and variables of one launch`(
+        _ line: String, _ reason: String?
+    ) throws {
+        let found = Self.read("place /home/me/lib", "begin a", line, "end a 1", names: ["a"])
+        #expect(try #require(found).refused.first?.reason == reason)
+    }
+
+    @Test func `variables count that a module reads which is not refused`() throws {
+        let found = try #require(
+            Self.read(
+                "reads BEFORE", "begin a", "reads A", "end a 1", "begin b", "reads A", "reads B",
+                "does time", "end b 2", names: ["a", "b"]))
+        #expect(found.variables == ["A"])
+    }
+
+    @Test func `an excluded module is refused with what loads it`() throws {
+        let found = try #require(
+            Self.read("begin a", "begin b", "end b 2", "end a 1", names: ["a"], excluded: ["b"]))
+        #expect(found.refused == [.init(name: "a", reason: "excluded", cause: "b")])
+    }
+
+    @Test func `a trace without its end tells nothing`() {
+        #expect(ImportTrace("begin\ta\nend\ta\t1\n".utf8) == nil)
+        #expect(ImportTrace("".utf8) == nil)
+    }
+}
