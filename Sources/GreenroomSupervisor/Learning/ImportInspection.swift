@@ -71,8 +71,7 @@ final class ImportInspection {
         let copy = unsafe Array(bytes)
         let text = copy.prefix { $0 != 0 }
         guard runtime.inspectionIsTraced else { return LearnedImports(report: text) }
-        return ImportTrace(text)?.findings(for: names) { name in
-            excluded.contains { runtime.isExcluded(name, by: $0) }
-        }
+        let words = Set(excluded)
+        return ImportTrace(text)?.findings(for: names) { runtime.isExcluded($0, by: words) }
     }
 }

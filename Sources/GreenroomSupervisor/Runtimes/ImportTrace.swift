@@ -12,6 +12,13 @@
 ///     place FOLDER            modules are installed here
 ///     done                    the last line
 struct ImportTrace {
+    private enum Limit {
+        /// Modules that are loaded: four times as many as may be recorded, because they load others.
+        static let modules = 4096
+        /// Folders of installed modules. Each file that is read is looked for in all of them.
+        static let places = 64
+    }
+
     /// What a module does that speaks against loading it before the pause.
     private var reasons: [String: String] = [:]
     private var spared: [String: String] = [:]
@@ -22,7 +29,7 @@ struct ImportTrace {
     private var places: [String] = []
     private var inProgress: [String] = []
 
-    /// - Returns: nil if the process did not come to its end.
+    /// - Returns: nil if the process did not come to its end, or has loaded too much.
     init?(_ report: some Sequence<UInt8>) {
         let lines = String(decoding: Array(report), as: UTF8.self).split(separator: "\n")
         guard lines.last == "done" else { return nil }
@@ -32,6 +39,7 @@ struct ImportTrace {
             guard fields.count >= 2 else { continue }
             read(fields[0], fields[1], fields.count > 2 ? fields[2] : nil)
         }
+        guard stamps.count <= Limit.modules, places.count <= Limit.places else { return nil }
     }
 
     private mutating func read(_ word: String, _ text: String, _ stamp: String?) {
@@ -58,7 +66,9 @@ struct ImportTrace {
             } else if let module = inProgress.last {
                 readers[text, default: []].insert(module)
             }
-        case "place": if text.hasPrefix("/"), text != "/" { places.append(text + "/") }
+        case "place":
+            guard text.hasPrefix("/"), text != "/", places.count <= Limit.places else { return }
+            places.append(text + "/")
         case _: break
         }
     }

@@ -5,13 +5,21 @@ extension Runtime {
     /// that of Python makes it itself.
     var inspectionIsTraced: Bool { self != .python }
 
-    /// Whether a word of `ImportsExclude=` means the module with that name.
-    func isExcluded(_ name: String, by word: String) -> Bool {
-        if name == word { return true }
-        return switch self {
-        case .perl: name == word.replacing("::", with: "/") + ".pm"
-        case .ruby: ["/\(word).rb", "/\(word).so"].contains(where: name.hasSuffix)
-        case .python, .node, .java, .r, .emacs: false
+    /// Whether one of the words of `ImportsExclude=` means the module with that name.
+    func isExcluded(_ name: String, by words: Set<String>) -> Bool {
+        if words.contains(name) { return true }
+        switch self {
+        case .perl:
+            guard name.hasSuffix(".pm") else { return false }
+            return words.contains(String(name.dropLast(3)).replacing("/", with: "::"))
+        case .ruby:
+            guard name.hasSuffix(".rb") || name.hasSuffix(".so") else { return false }
+            // As `require` names it, which does not tell the folder.
+            let stem = name.dropLast(3)
+            return stem.indices.contains { index in
+                stem[index] == "/" && words.contains(String(stem[stem.index(after: index)...]))
+            }
+        case .python, .node, .java, .r, .emacs: return false
         }
     }
 }

@@ -162,7 +162,7 @@ def ruby():
 def large(language, script, inspection, environment, module):
     """A program with many modules, if they are installed: recorded, inspected, and equal with what may be loaded."""
     if instance.run_directly([language.interpreter, script], environment, language.folder).status:
-        return print(f"# {language.name}: {script}: skipped, what it loads is not installed")
+        return results.skip(f"{language.name}: {script}", f"{module} is not installed")
     path = language.folder + "/recorded"
     names = learning.record(language, [script], environment, language.folder, path)
     does, needs, stamps, _ = learning.trace([language.interpreter, RUNTIMES + inspection], path, environment)

@@ -72,6 +72,29 @@ import Testing
         #expect(found.refused == [.init(name: "a", reason: "excluded", cause: "b")])
     }
 
+    @Test(arguments: [
+        (Runtime.perl, "Getopt/Long.pm", "Getopt::Long", true),
+        (.perl, "Getopt/Long.pm", "Getopt/Long.pm", true), (.perl, "Getopt/Long.pm", "Long", false),
+        (.ruby, "/usr/lib/ruby/net/http.rb", "net/http", true),
+        (.ruby, "/usr/lib/ruby/net/http.rb", "http", true),
+        (.ruby, "/usr/lib/ruby/net/http.rb", "ttp", false), (.python, "a.b", "a.b", true),
+        (.python, "a.b", "b", false),
+    ])
+    func `a word of ImportsExclude is a name as the language writes it`(
+        _ runtime: Runtime, _ name: String, _ word: String, _ isExcluded: Bool
+    ) {
+        #expect(runtime.isExcluded(name, by: [word]) == isExcluded)
+    }
+
+    @Test func `a trace with more than any program loads tells nothing`() {
+        let modules = (0...4096).map { "begin\ta\($0)\nend\ta\($0)\t1\n" }
+        #expect(ImportTrace((modules.dropLast().joined() + "done\n").utf8) != nil)
+        #expect(ImportTrace((modules.joined() + "done\n").utf8) == nil)
+        let places = (0...64).map { "place\t/p\($0)\n" }
+        #expect(ImportTrace((places.dropLast().joined() + "done\n").utf8) != nil)
+        #expect(ImportTrace((places.joined() + "done\n").utf8) == nil)
+    }
+
     @Test func `a trace without its end tells nothing`() {
         #expect(ImportTrace("begin\ta\nend\ta\t1\n".utf8) == nil)
         #expect(ImportTrace("".utf8) == nil)
