@@ -30,7 +30,7 @@ import Testing
         ["status", "a.b", "--instance", "1"], ["prewarm", "a.b", "--count", "0"],
         ["prewarm", "a.b", "--count", "17"], ["launch"], ["launch", "a.b", "--env", "X"],
         ["launch", "a.b", "--env", "=X"], ["launch", "a.b", "--env", "A=1", "--env", "A=2"],
-        ["run", "a.b", "argument"], ["run", "a.b", "-i"], ["verify"], ["list", "a.b"],
+        ["run", "a.b", "argument"], ["run", "a.b", "-i"], ["verify"], ["reload", "a.b"],
     ])
     func `wrong usage ends with status 64`(words: [String]) {
         let error = #expect(throws: (any Error).self) { try Greenroomctl.parseAsRoot(words) }

@@ -78,14 +78,20 @@ final class House {
     func hear(_ message: SpawnerMessage) { rooms.recovery.reconnection.received(message) }
 }
 
-/// A line of the spawner's table whose process is this one, and the app's end of its channel.
-func tableEntry(
-    _ instance: UInt64, of app: String, status: TerminationStatus? = nil
-) throws -> (TableEntry, UnixSocket) {
-    let (near, far) = try UnixSocket.pair(.seqpacket)
-    let entry = TableEntry(
-        instance: instance, app: app, pid: getpid(), status: status, isEmptied: false,
-        isGuarded: false, cgroupName: nil, process: try ProcessDescriptor(pid: getpid()),
-        channel: near)
-    return (entry, far)
+/// An instance of the spawner: its process, and the app's end of its channel.
+struct Tenant {
+    let entry: TableEntry
+    let channel: UnixSocket
+    /// The supervisor kills it when its instance is to end.
+    private let process: ChildProcess
+
+    init(_ instance: UInt64, of app: String, status: TerminationStatus? = nil) throws {
+        let near: UnixSocket
+        (near, channel) = try UnixSocket.pair(.seqpacket)
+        process = try ChildProcess(ChildRequest("/bin/sleep", arguments: ["sleep", "60"]))
+        entry = TableEntry(
+            instance: instance, app: app, pid: process.pid, status: status, isEmptied: false,
+            isGuarded: false, cgroupName: nil,
+            process: try ProcessDescriptor(pid: process.pid), channel: near)
+    }
 }

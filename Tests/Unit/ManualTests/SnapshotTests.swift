@@ -33,7 +33,8 @@ import Varlink
         "lunch", "frobnicate", "", "--verbose", "--socket /x list", "kill", "kill a.b --instance 1",
         "kill --instance x", "status a.b --instance 1",
         "status --state asleep", "prewarm a.b --count 0", "launch", "launch a.b --env X",
-        "launch a.b --env A=1 --env A=2", "launch a.b argument", "run a.b -i", "verify", "list a.b",
+        "launch a.b --env A=1 --env A=2", "launch a.b argument", "run a.b -i", "verify",
+        "reload a.b",
         "list --color blue", "completion tcsh", "explain", "watch --jsn",
     ]
 
