@@ -11,17 +11,25 @@ import GreenroomLinux
     private let process: pid_t
     private let memory: UnsafeRawBufferPointer
 
-    /// - Parameter folder: a folder that only this user can enter, and that whoever runs the programs
-    ///   can read.
-    init(_ program: String, in folder: String) throws(SystemError) {
-        let authority = folder + "/authority"
-        try AppFolderChange.write(Self.authority(), to: authority)
-        unsafe _ = chmod(authority, 0o644)
+    /// Writes the file with its secret.
+    static func configure(in folder: String) throws(SystemError) {
+        try AppFolderChange.write(secret(), to: authority(in: folder))
+    }
+
+    private static func authority(in folder: String) -> String { folder + "/authority" }
+
+    /// - Parameters:
+    ///   - prefix: words before the program's: it parses what programs send, so it runs as their
+    ///     user.
+    ///   - folder: a folder that only that user can enter.
+    init(_ program: String, _ prefix: [String], in folder: String) throws(SystemError) {
+        let authority = Self.authority(in: folder)
+        let words = prefix + [program]
         let pipe = try FileDescriptor.pipe()
         process = try MeasuredProcess.spawn(
-            program,
-            [
-                program, "-displayfd", "1", "-screen", "0", "1280x1024x24", "-nolisten", "tcp",
+            words[0],
+            words + [
+                "-displayfd", "1", "-screen", "0", "1280x1024x24", "-nolisten", "tcp",
                 "-noreset", "-auth", authority, "-fbdir", folder,
             ], environment: ["PATH=/usr/bin:/bin"], pipe: pipe.writing.rawValue)
         close(pipe.writing.release())
@@ -51,7 +59,8 @@ import GreenroomLinux
     }
 
     private static func map(_ path: String) throws(SystemError) -> UnsafeRawBufferPointer {
-        let file = try FileDescriptor.open(path, O_RDONLY | O_CLOEXEC)
+        let file = try FileDescriptor.open(
+            path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         let size = Int(lseek(file.rawValue, 0, SEEK_END))
         let place = unsafe mmap(nil, max(size, 1), PROT_READ, MAP_SHARED, file.rawValue, 0)
         guard size > 0, unsafe place != MAP_FAILED else {
@@ -62,7 +71,7 @@ import GreenroomLinux
 
     /// One entry, for every display (FamilyWild): MIT-MAGIC-COOKIE-1 with 16 random bytes. Numbers
     /// have two bytes, the higher one first (XauFileName(3)).
-    private static func authority() -> [UInt8] {
+    private static func secret() -> [UInt8] {
         let name = Array("MIT-MAGIC-COOKIE-1".utf8)
         var generator = SystemRandomNumberGenerator()
         let secret = (0..<16).map { _ in UInt8.random(in: 0...255, using: &generator) }

@@ -7,30 +7,37 @@ final class PrivateBus {
     static let programs = ["dbus-daemon", "dbus-send"]
     let address: String
     private let process: pid_t
-    private let sender: String
+    private let sender: [String]
 
-    /// - Parameter user: whose programs may connect, beside this user's.
-    init(_ paths: [String], in folder: String, user: UInt32) throws(SystemError) {
-        address = "unix:path=\(folder)/bus"
-        sender = paths[1]
+    private static func address(in folder: String) -> String { "unix:path=\(folder)/bus" }
+
+    /// Writes the file by which it is started.
+    static func configure(in folder: String) throws(SystemError) {
         let configuration = """
             <busconfig>
               <type>session</type>
-              <listen>\(address)</listen>
+              <listen>\(address(in: folder))</listen>
               <policy context="default">
                 <allow send_destination="*"/><allow receive_sender="*"/><allow own="*"/>
-                <allow user="\(user)"/>
               </policy>
             </busconfig>
 
             """
         try AppFolderChange.write(Array(configuration.utf8), to: folder + "/bus.conf")
+    }
+
+    /// - Parameters:
+    ///   - paths: those of `programs`.
+    ///   - prefix: words before theirs. Only the bus's own user and root may watch names.
+    init(_ paths: [String], _ prefix: [String], in folder: String) throws(SystemError) {
+        address = Self.address(in: folder)
+        sender = prefix + [paths[1]]
+        let words = prefix + [paths[0]]
         let pipe = try FileDescriptor.pipe()
         process = try MeasuredProcess.spawn(
-            paths[0],
-            [
-                paths[0], "--config-file=\(folder)/bus.conf", "--nofork", "--nopidfile",
-                "--print-address",
+            words[0],
+            words + [
+                "--config-file=\(folder)/bus.conf", "--nofork", "--nopidfile", "--print-address",
             ], environment: ["PATH=/usr/bin:/bin"], pipe: pipe.writing.rawValue)
         close(pipe.writing.release())
         // It listens when it has printed its address.
@@ -50,9 +57,9 @@ final class PrivateBus {
     func names() throws(SystemError) -> Set<String> {
         let pipe = try FileDescriptor.pipe()
         let child = try MeasuredProcess.spawn(
-            sender,
-            [
-                sender, "--bus=\(address)", "--print-reply=literal", "--dest=org.freedesktop.DBus",
+            sender[0],
+            sender + [
+                "--bus=\(address)", "--print-reply=literal", "--dest=org.freedesktop.DBus",
                 "/", "org.freedesktop.DBus.ListNames",
             ], environment: ["PATH=/usr/bin:/bin"], pipe: pipe.writing.rawValue)
         close(pipe.writing.release())

@@ -14,8 +14,10 @@ final class WindowGround {
 
     init(for program: WindowProgram) throws(Failure) {
         var paths: [String] = []
+        let isOthers = program.account.user != getuid()
         for (name, package) in [(HeadlessScreen.program, "xvfb")]
             + PrivateBus.programs.map({ ($0, "dbus") })
+            + (isOthers ? [("setpriv", "util-linux")] : [])
         {
             let searchPath = Caller.variables["PATH"] ?? ExecutableInspection.defaultSearchPath
             guard let path = try? ExecutableInspection.find(name, in: searchPath) else {
@@ -32,10 +34,18 @@ final class WindowGround {
                 unsafe _ = mkdir("\(folder)/\(name)", 0o700)
             }
             Self.copySettings(of: program, to: folder + "/home")
-            bus = try PrivateBus(
-                Array(paths.dropFirst()), in: folder, user: account.user)
-            screen = try HeadlessScreen(paths[0], in: folder)
-            if account.user != getuid() { try Self.give(folder, to: account) }
+            try PrivateBus.configure(in: folder)
+            try HeadlessScreen.configure(in: folder)
+            var prefix: [String] = []
+            if isOthers {
+                try Self.give(folder, to: account)
+                prefix = [
+                    paths[3], "--reuid=\(account.user)", "--regid=\(account.group)",
+                    "--clear-groups", "--",
+                ]
+            }
+            bus = try PrivateBus(Array(paths[1...2]), prefix, in: folder)
+            screen = try HeadlessScreen(paths[0], prefix, in: folder)
         } catch {
             throw .system(error)
         }

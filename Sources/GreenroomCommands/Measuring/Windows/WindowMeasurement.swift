@@ -30,9 +30,10 @@ struct WindowMeasurement {
     private let program: WindowProgram
     private let rounds: Int
     private let clock: SampleClock
-    private let ground: WindowGround
+    /// It ends its apps first, which then leave nothing on the ground.
     private let daemon: PrivateDaemon
     private let client: ControlClient
+    private let ground: WindowGround
 
     init(_ program: WindowProgram, rounds: Int, clock: SampleClock) throws(Failure) {
         self.program = program
@@ -106,7 +107,8 @@ struct WindowMeasurement {
             faults.append("its window does not look as after a cold launch")
         }
         // Its next instance, which is prepared while this one is used.
-        if try prepare(index) != nil, try !awaitPicture(expected) {
+        try prepareNext(index)
+        if try !awaitPicture(expected) {
             faults.append("the next one, prepared beside it, changes what is on the screen")
         }
         try end(launched.instance)
@@ -135,6 +137,7 @@ struct WindowMeasurement {
 
     private static let windowPatience: UInt64 = 30_000_000_000
     private static let lessonPatience: UInt64 = 10_000_000_000
+    private static let picturePatience: UInt64 = 10_000_000_000
     /// A cursor blinks in less.
     private static let quietTime: UInt64 = 1_500_000_000
 
@@ -146,10 +149,16 @@ struct WindowMeasurement {
             return .init(instance: 0, app: way.app, state: .notRunning, sinceTimestampUSec: 0)
         }
         guard way.objection == nil else { return nil }
-        if case .status(let instances) = try client.call(.status(.app(way.app))),
-            instances.allSatisfy({ $0.state != .prewarmed })
-        {
-            _ = try client.call(.prewarm(app: way.app, count: 1))
+        if try paused(way) == nil {
+            do throws(Failure) {
+                _ = try client.call(.prewarm(app: way.app, count: 1))
+            } catch {
+                // Why no window is held, the explanation says better.
+                guard way.depth == .window else {
+                    ways[index].objection = error.description
+                    return nil
+                }
+            }
         }
         clock.begin()
         while clock.elapsed < Self.windowPatience {
@@ -157,10 +166,7 @@ struct WindowMeasurement {
                 ways[index].objection = note
                 return nil
             }
-            if case .status(let instances) = try client.call(.status(.app(way.app))),
-                let paused = instances.first(where: { $0.state == .prewarmed }),
-                way.depth != .window || paused.areThreadsFrozen == true
-            {
+            if let paused = try paused(way) {
                 ways[index].byteCount = paused.byteCount ?? ways[index].byteCount
                 return paused
             }
@@ -168,6 +174,33 @@ struct WindowMeasurement {
         }
         ways[index].objection = "no instance was paused in time"
         return nil
+    }
+
+    /// The instance that a launch would take; nil if it is not ready.
+    private func paused(_ way: Way) throws(Failure) -> Control.InstanceStatus? {
+        guard case .status(let instances) = try client.call(.status(.app(way.app))) else {
+            return nil
+        }
+        return instances.first {
+            $0.state == .prewarmed
+                && (way.depth != .window
+                    || ($0.depth == .known(.window) && $0.areThreadsFrozen == true))
+        }
+    }
+
+    /// Has another instance prepared while one is used, as deep as that is possible.
+    private func prepareNext(_ index: Int) throws(Failure) {
+        let app = ways[index].app
+        _ = try? client.call(.prewarm(app: app, count: 1))
+        clock.begin()
+        while clock.elapsed < Self.windowPatience {
+            if case .status(let instances) = try client.call(.status(.app(app))),
+                instances.contains(where: { $0.state == .prewarmed })
+            {
+                return
+            }
+            try clock.pause(milliseconds: 20)
+        }
     }
 
     /// Why the app is not held at its window.
@@ -251,7 +284,7 @@ struct WindowMeasurement {
     private func awaitPicture(_ expected: [UInt8]) throws(Failure) -> Bool {
         clock.begin()
         var since: UInt64?
-        while clock.elapsed < 2 * Self.quietTime + (since ?? Self.quietTime) {
+        while clock.elapsed < Self.picturePatience {
             if ground.screen.differs(from: expected) {
                 since = nil
             } else if let start = since {
