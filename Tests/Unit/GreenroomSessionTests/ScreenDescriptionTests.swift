@@ -66,12 +66,18 @@ import Testing
         ("P7\nWIDTH 2\nHEIGHT 1\nDEPTH 1\nMAXVAL 255\nENDHDR\n", "not in colour"),
         ("P7\nWIDTH 2\nHEIGHT 1\nDEPTH 4\nMAXVAL 65535\nENDHDR\n", "not in colour"),
         ("P7\nWIDTH 2\nHEIGHT 2\nDEPTH 4\nMAXVAL 255\nENDHDR\n", "too few pixels"),
-        ("P7\n" + String(repeating: "#\n", count: 5000), "the header does not end"),
     ])
     func `a wrong icon says what is wrong`(header: String, words: String) {
         let text = complaint("[LaunchScreen]\nIcon=a.pam\n", icon: Array(header.utf8) + Self.pixels)
         #expect(text?.contains(words) == true, "\(text ?? "accepted")")
         #expect(text?.contains("ffmpeg") == true)
+    }
+
+    @Test func `a header does not go on for ever`() {
+        let text = complaint(
+            "[LaunchScreen]\nIcon=a.pam\n",
+            icon: Array("P7\n".utf8) + Array(repeating: 10, count: 5000))
+        #expect(text?.contains("the header does not end") == true)
     }
 
     @Test func `no icon or description ends the program`() {
