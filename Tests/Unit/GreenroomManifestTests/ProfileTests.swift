@@ -68,13 +68,13 @@ import UnitFile
         func warnings(_ depth: String) -> [String] {
             let text = "[App]\nExec=/usr/bin/editor\n[Prewarm]\nDepth=\(depth)\n"
             return AppManifest.parse(
-                [ManifestSource(Array(text.utf8), file: "a.app")],
-                name: ManifestName(file: "a.app"), context
+                [ManifestSource(Array(text.utf8), file: "org.example.A.app")],
+                name: ManifestName(file: "org.example.A.app"), context
             ).diagnostics.map(\.description)
         }
         #expect(
             warnings("window") == [
-                "a.app:4:1: warning: Depth=window is not for this program: it sings "
+                "org.example.A.app:4:1: warning: Depth=window is not for this program: it sings "
                     + "(/profiles/never-a.conf); leave Depth= out"
             ])
         #expect(warnings("auto") == [])
