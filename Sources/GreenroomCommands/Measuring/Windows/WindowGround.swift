@@ -47,6 +47,8 @@ final class WindowGround {
             bus = try PrivateBus(Array(paths[1...2]), prefix, in: folder)
             screen = try HeadlessScreen(paths[0], prefix, in: folder)
         } catch {
+            // An object that was not made is not taken apart.
+            _ = Caller.run("/bin/rm", ["rm", "-rf", "--", folder], isQuiet: true)
             throw .system(error)
         }
         empty = screen.picture()
