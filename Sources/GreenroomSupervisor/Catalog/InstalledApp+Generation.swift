@@ -15,7 +15,7 @@ extension InstalledApp {
             program.depth.files.map(\.words),
         ]
         let scalars = [
-            "\(kind)", program.path, command.workingDirectory ?? "-",
+            "\(kind)", program.path, command.workingDirectory ?? "-", command.startDirectory,
             command.umask.map(String.init) ?? "-", "\(restrictions.noNewPrivileges)",
             "\(program.depth.opensLibraries)", "\(program.depth.withholding != nil)",
             "\(restrictions.limits)", restrictions.confinement.map { "\($0)" } ?? "-",

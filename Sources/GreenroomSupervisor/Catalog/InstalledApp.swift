@@ -77,8 +77,10 @@ final class InstalledApp {
     struct Command {
         /// `Exec=` split into words; the first is argv[0].
         let arguments: [String]
-        /// If it is nil, the caller's is used, or else the root directory.
+        /// If it is nil, the caller's is used, or else `startDirectory`.
         let workingDirectory: String?
+        /// Where a launch starts that brings no directory.
+        let startDirectory: String
         /// If it is nil, the caller's is used, or else `defaultUmask`.
         let umask: UInt32?
         let setsCommandLine: Bool

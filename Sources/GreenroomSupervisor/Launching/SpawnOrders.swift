@@ -258,7 +258,7 @@ final class SpawnOrders {
         var specification = SpawnSpecification(
             instance: number.rawValue, app: app.identifier.rawValue, path: app.program.path,
             arguments: arguments, environment: environment)
-        specification.workingDirectory = app.command.workingDirectory ?? "/"
+        specification.workingDirectory = app.command.workingDirectory ?? app.command.startDirectory
         specification.fileModeMask = app.command.umask ?? InstalledApp.defaultUmask
         if app.identity.changesUser {
             specification.identity = .init(

@@ -87,6 +87,7 @@ struct AppMaker {
             command: InstalledApp.Command(
                 arguments: command,
                 workingDirectory: directory(of: manifest, identity.account) ?? desktop?.path,
+                startDirectory: startDirectory(of: desktop, program, identity.account),
                 umask: manifest.umask, setsCommandLine: manifest.prewarm.setsCommandLine,
                 pausesByCall: manifest.prewarm.depth == .declared),
             environment: environment, identity: identity,
@@ -205,6 +206,16 @@ struct AppMaker {
 
     private func directory(of manifest: AppManifest, _ account: Account) -> String? {
         manifest.workingDirectory == "~" ? account.home : manifest.workingDirectory
+    }
+
+    /// Launchers start the programs of desktop entries in the home: a file manager shows it, and
+    /// dialogs begin there. A confined program may not be able to enter it.
+    private func startDirectory(
+        of desktop: DesktopApp?, _ program: Program, _ account: Account
+    ) -> String {
+        let wantsHome = desktop?.command != nil && program.confinement == nil
+        return wantsHome && FileStatus(path: account.home)?.kind == .folder
+            ? account.home : "/"
     }
 
     private func limits(of manifest: AppManifest) -> [GreenroomLinux.ResourceLimit] {

@@ -119,6 +119,22 @@ import Testing
         #expect(try client.explain(Self.app).reasons.map(\.code).first == "desktop_entry")
     }
 
+    @Test func `the app of an entry starts at home, unless the entry or the caller says where`()
+        throws
+    {
+        let daemon = try daemon(
+            [Self.app: "Name=Where\nExec=pwd\n", "there": "Name=There\nExec=pwd\nPath=/usr\n"],
+            Self.boot)
+        try daemon.directory.write("[App]\nExec=pwd\n", to: "apps/a.manifest.app")
+        let client = try daemon.client()
+        _ = try client.reload()
+        let home = String(cString: getpwuid(getuid()).pointee.pw_dir)
+        #expect(try client.run(Self.app).text == "\(home)\n")
+        #expect(try client.run(Self.app, [], { $0.workingDirectory = "/etc" }).text == "/etc\n")
+        #expect(try client.run("there").text == "/usr\n")
+        #expect(try client.run("a.manifest").text == "/\n")
+    }
+
     /// An ordinary user runs the command that prewarm suggests.
     @Test func `the command that prewarm suggests makes an entry's app prewarmed`() throws {
         let program = try compileProbe("behave.c")
