@@ -36,7 +36,7 @@ struct AppQuestion {
         }
         try connection.send(.listCalled(name))
         second = isOnly ? nil : SocketPath.second(after: path)
-        // As greenroomctl does, this goes on without a system's daemon that does not answer.
+        // As greenroomctl does, this goes on where no system's daemon listens.
         system = second.flatMap { try? Connection($0) }
         try? system?.send(.listCalled(name))
     }
@@ -46,10 +46,13 @@ struct AppQuestion {
             return Target(app: name, connection: connection, socket: isOnly ? path : nil)
         }
         let own = try connection.apps(called: name)
-        let systems = AppNames.systemsApps((try? system?.apps(called: name)) ?? [], besides: own)
+        let systems = AppNames.systemsApps(try system?.apps(called: name) ?? [], besides: own)
         let meant = meanings(among: own + systems)
         guard meant.count == 1 else { throw HandOver() }
         if let system, systems.contains(where: { $0.identifier == meant[0] }) {
+            // The user's daemon may have an app of that identifier with another program.
+            try connection.send(.listCalled(meant[0]))
+            guard try connection.apps(called: meant[0]).isEmpty else { throw HandOver() }
             return Target(app: meant[0], connection: system, socket: second)
         }
         return Target(app: meant[0], connection: connection, socket: isOnly ? path : nil)
