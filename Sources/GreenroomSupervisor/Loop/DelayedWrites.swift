@@ -21,7 +21,7 @@ final class DelayedWrites<Key: Hashable> {
 
     /// - Parameters:
     ///   - delay: the time between a change and the beginning of writing. A daemon that is killed
-    ///     loses at most what has changed in this time.
+    ///     loses what has changed in this time, and since then if the loop had no rest.
     ///   - accuracy: how much longer than that it may be.
     ///   - write: writes the file with this key.
     ///   - onEmpty: called when no file waits any more.
@@ -44,14 +44,19 @@ final class DelayedWrites<Key: Hashable> {
         if timer?.isEnabled == true { return }
         do throws(SystemdError) {
             if timer == nil {
-                timer = try LoopActor.timer(accuracy: accuracy) { [unowned self] in writeSome() }
+                timer = try LoopActor.timer(accuracy: accuracy, priority: LoopPriority.idle) {
+                    [unowned self] in writeSome()
+                }
             }
             try timer!.setDeadline(after: delay)
         } catch { writeAll() }
     }
 
     /// The file was written for another reason, or is not to be written any more.
-    func drop(_ key: Key) { waiting.remove(key) }
+    func drop(_ key: Key) {
+        waiting.remove(key)
+        if waiting.isEmpty { timer?.isEnabled = false }
+    }
 
     /// Writes everything that waits, now.
     func writeAll() {
@@ -62,7 +67,11 @@ final class DelayedWrites<Key: Hashable> {
 
     private func writeSome() {
         for _ in 0..<writesInARow {
-            guard let key = waiting.popFirst() else { return onEmpty() }
+            guard let key = waiting.popFirst() else {
+                // It was armed again for files that are written by now.
+                timer?.isEnabled = false
+                return onEmpty()
+            }
             write(key)
         }
         do throws(SystemdError) { try rounds.ask() } catch { writeAll() }
