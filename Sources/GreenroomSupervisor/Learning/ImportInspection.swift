@@ -62,16 +62,19 @@ final class ImportInspection {
     var isTraced: Bool { runtime.inspectionIsTraced }
     var isOver: Bool { status != nil && isEmptied }
 
-    /// What the process has found; nil if it did not come to its end.
-    var found: LearnedImports? {
+    /// What the process has written; nil if it did not come to its end.
+    var written: [UInt8]? {
         guard status == .exited(0) else { return nil }
         let bytes = unsafe UnsafeRawBufferPointer(
             start: report.baseAddress, count: report.byteCount)
         // Somebody may still have the memory, and change it.
         let copy = unsafe Array(bytes)
-        let text = copy.prefix { $0 != 0 }
-        guard runtime.inspectionIsTraced else { return LearnedImports(report: text) }
+        return Array(copy.prefix { $0 != 0 })
+    }
+
+    /// What a trace says of the names.
+    func findings(in trace: ImportTrace) -> LearnedImports? {
         let words = Set(excluded)
-        return ImportTrace(text)?.findings(for: names) { runtime.isExcluded($0, by: words) }
+        return trace.findings(for: names) { runtime.isExcluded($0, by: words) }
     }
 }

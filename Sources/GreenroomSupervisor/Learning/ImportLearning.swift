@@ -27,6 +27,9 @@ final class ImportLearning {
     private var ending: [InstanceIdentifier: Candidate] = [:]
     private var queue = InspectionQueue()
     private var running: ImportInspection?
+    /// What the running inspection's process has written, while it is being read.
+    private var trace: ImportTrace?
+    private lazy var readings = Rounds(priority: LoopPriority.idle) { [unowned self] in readSome() }
     /// The rounds of the running inspection that are over, each with what it has refused.
     private var rounds: [[LearnedImports.Refusal]] = []
     private var look: RepeatedLook?
@@ -177,19 +180,40 @@ final class ImportLearning {
             .misfired, .cannotGuard, .executedSecurely, .listening, .cannotListen:
             return
         }
-        if running.isOver { ended(running) }
+        if running.isOver, trace == nil { ended(running) }
     }
 
     /// There is another spawner, which runs none of our processes.
     func forgetSpawner() {
-        running = nil
+        (running, trace) = (nil, nil)
         lookForRest()
     }
 
     private func ended(_ inspection: ImportInspection) {
-        running = nil
         spawner.send(.release(instance: inspection.number.rawValue))
-        var found = inspection.found
+        guard let written = inspection.written else { return conclude(inspection, nil) }
+        guard inspection.isTraced else {
+            return conclude(inspection, LearnedImports(report: written))
+        }
+        trace = ImportTrace(written)
+        guard trace != nil else { return conclude(inspection, nil) }
+        readSome()
+    }
+
+    /// Reads some of the trace, and the rest later: others are served in between.
+    private func readSome() {
+        guard let running, trace != nil else { return }
+        if trace!.readSome() {
+            do throws(SystemdError) { return try readings.ask() } catch {
+                while trace!.readSome() {}
+            }
+        }
+        conclude(running, running.findings(in: trace!))
+    }
+
+    private func conclude(_ inspection: ImportInspection, _ found: LearnedImports?) {
+        (running, trace) = (nil, nil)
+        var found = found
         if inspection.isTraced, let round = found, !round.refused.isEmpty {
             // Without a refused module, others may fail that could be loaded with it.
             rounds.append(round.refused)

@@ -17,7 +17,14 @@ struct ImportTrace {
         static let modules = 4096
         /// Folders of installed modules. Each file that is read is looked for in all of them.
         static let places = 64
+        /// The longest known trace has 4,000.
+        static let lines = 16 << 10
+        /// At most this many are read without a pause for other work: a millisecond or two.
+        static let linesInARow = 256
     }
+
+    private var unread: ArraySlice<UInt8>
+    private var lineCount = 0
 
     /// What a module does that speaks against loading it before the pause.
     private var reasons: [String: String] = [:]
@@ -29,18 +36,35 @@ struct ImportTrace {
     private var places: [String] = []
     private var inProgress: [String] = []
 
-    /// - Returns: nil if the process did not come to its end, or has loaded too much.
-    init?(_ report: some Sequence<UInt8>) {
-        // Divided as bytes, which takes half as long as by characters.
-        let lines = Array(report).split(separator: UInt8(ascii: "\n"))
-        guard let last = lines.last, last.elementsEqual("done".utf8) else { return nil }
-        for line in lines {
-            let fields = line.split(separator: UInt8(ascii: "\t"), omittingEmptySubsequences: false)
-                .map { String(decoding: $0, as: UTF8.self) }
+    /// - Returns: nil if the process did not come to its end.
+    init?(_ report: [UInt8]) {
+        let end = [UInt8(ascii: "\n")] + report.suffix(6)
+        guard end.suffix(6).elementsEqual("\ndone\n".utf8) else { return nil }
+        unread = report[...]
+    }
+
+    /// Reads some lines. A user can make a trace as long as the memory for it.
+    ///
+    /// - Returns: whether there are more.
+    mutating func readSome() -> Bool {
+        for _ in 0..<Limit.linesInARow {
+            guard let end = unread.firstIndex(of: UInt8(ascii: "\n")), isWithinLimits else {
+                return false
+            }
+            // Divided as bytes, which takes half as long as by characters.
+            let fields = unread[..<end].split(
+                separator: UInt8(ascii: "\t"), maxSplits: 3, omittingEmptySubsequences: false
+            ).map { String(decoding: $0, as: UTF8.self) }
+            unread = unread[(end + 1)...]
+            lineCount += 1
             guard fields.count >= 2 else { continue }
             read(fields[0], fields[1], fields.count > 2 ? fields[2] : nil)
         }
-        guard stamps.count <= Limit.modules, places.count <= Limit.places else { return nil }
+        return true
+    }
+
+    private var isWithinLimits: Bool {
+        stamps.count <= Limit.modules && places.count <= Limit.places && lineCount <= Limit.lines
     }
 
     private mutating func read(_ word: String, _ text: String, _ stamp: String?) {
@@ -86,12 +110,13 @@ struct ImportTrace {
     }
 
     /// Which of the names may be loaded before the pause. Refused with a module is every module
-    /// that loads it, because it would do something else without it.
+    /// that loads it, because it would do something else without it. All lines must have been read.
     ///
     /// - Returns: nil if there is more than any inspection finds.
     func findings(
         for names: [String], excluding isExcluded: (String) -> Bool
     ) -> LearnedImports? {
+        guard isWithinLimits else { return nil }
         var reasons = reasons
         for name in Set(names).union(stamps.keys) where isExcluded(name) {
             reasons[name] = "excluded"

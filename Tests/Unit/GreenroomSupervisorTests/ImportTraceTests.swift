@@ -8,7 +8,15 @@ import Testing
         _ lines: String..., names: [String] = ["a", "b", "c"], excluded: Set<String> = []
     ) -> LearnedImports? {
         let text = (lines + ["done"]).map { $0.replacing(" ", with: "\t") + "\n" }.joined()
-        return ImportTrace(text.utf8)?.findings(for: names, excluding: excluded.contains)
+        return read(text, names: names, excluded: excluded)
+    }
+
+    private static func read(
+        _ text: String, names: [String] = [], excluded: Set<String> = []
+    ) -> LearnedImports? {
+        var trace = ImportTrace(Array(text.utf8))
+        while trace?.readSome() == true {}
+        return trace?.findings(for: names, excluding: excluded.contains)
     }
 
     @Test func `what does nothing of note is loaded before the pause, with its stamp`() throws {
@@ -88,15 +96,26 @@ import Testing
 
     @Test func `a trace with more than any program loads tells nothing`() {
         let modules = (0...4096).map { "begin\ta\($0)\nend\ta\($0)\t1\n" }
-        #expect(ImportTrace((modules.dropLast().joined() + "done\n").utf8) != nil)
-        #expect(ImportTrace((modules.joined() + "done\n").utf8) == nil)
+        #expect(Self.read(modules.dropLast().joined() + "done\n") != nil)
+        #expect(Self.read(modules.joined() + "done\n") == nil)
         let places = (0...64).map { "place\t/p\($0)\n" }
-        #expect(ImportTrace((places.dropLast().joined() + "done\n").utf8) != nil)
-        #expect(ImportTrace((places.joined() + "done\n").utf8) == nil)
+        #expect(Self.read(places.dropLast().joined() + "done\n") != nil)
+        #expect(Self.read(places.joined() + "done\n") == nil)
+    }
+
+    @Test func `a long trace is read in parts, and one that is endless tells nothing`() {
+        var trace = ImportTrace(
+            Array((0..<1000).map { "reads\tV\($0)\n" }.joined().utf8) + Array("done\n".utf8))
+        var parts = 1
+        while trace?.readSome() == true { parts += 1 }
+        #expect(parts > 3)
+        let lines = repeatElement("needs\ta\n", count: 16 << 10)
+        #expect(Self.read(lines.dropLast().joined() + "done\n") != nil)
+        #expect(Self.read(lines.joined() + "needs\ta\ndone\n") == nil)
     }
 
     @Test func `a trace without its end tells nothing`() {
-        #expect(ImportTrace("begin\ta\nend\ta\t1\n".utf8) == nil)
-        #expect(ImportTrace("".utf8) == nil)
+        #expect(Self.read("begin\ta\nend\ta\t1\n") == nil)
+        #expect(Self.read("") == nil)
     }
 }
