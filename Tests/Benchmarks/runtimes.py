@@ -153,9 +153,11 @@ def main():
                 print(f"# {name}: skipped, {reason}")
                 continue
             found[name] = (program, bar)
-            imports = "" if any(name == one[0] for one in LEARNED) else "Imports=none\n"
+            imports = "none"
+            if any(name == one[0] for one in LEARNED):
+                imports = "" if words[0] == "python3" else "learn"
             daemon.install(identifier(name), f"[App]\nExec={' '.join(program)}\nInstances=multiple\n"
-                                             f"[Prewarm]\nWhen=demand\n{imports}")
+                                             f"[Prewarm]\nWhen=demand\nImports={imports}\n")
         daemon.start()
         try:
             for name, *_ in LEARNED:

@@ -101,8 +101,10 @@ extension AppManifest {
         public var runtime: Runtime
         /// `Imports=`: what the interpreter loads before the pause, in this order.
         public var imports: [String]
-        /// `Imports=none` or a list: launches teach nothing.
+        /// False with `Imports=none` or a list: launches teach nothing.
         public var learnsImports: Bool
+        /// `Imports=learn`: launches teach even where not all can be seen that a module does.
+        public var insistsOnLearning: Bool
         /// `ImportsExclude=`: what the interpreter does not load before the pause, whatever
         /// launches teach.
         public var importsExclude: [String]
@@ -157,8 +159,10 @@ extension AppManifest {
         let setsCommandLine = reader.last(section, "SetCommandLine", boolean)
         return Prewarm(
             depth: depth ?? depths.last!, runtime: runtime ?? .auto,
-            imports: imports.filter { $0 != "none" }, learnsImports: imports.isEmpty,
-            importsExclude: importsExclude, count: count ?? 1, occasion: occasion ?? usual,
+            imports: imports.filter { $0 != "none" && $0 != "learn" },
+            learnsImports: imports.isEmpty || imports == ["learn"],
+            insistsOnLearning: imports == ["learn"], importsExclude: importsExclude,
+            count: count ?? 1, occasion: occasion ?? usual,
             timeToLive: timeToLive, environmentKeys: environmentKeys,
             setsCommandLine: setsCommandLine ?? true)
     }

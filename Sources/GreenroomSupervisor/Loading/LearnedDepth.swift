@@ -9,7 +9,8 @@ extension InstalledApp.Depth {
         from lists: ImportLists, _ manifest: AppManifest, _ account: Account,
         _ facts: ExecutableFacts?, _ digest: KeyedDigest
     ) {
-        guard let start, start.runtime.learnsImports, manifest.prewarm.learnsImports, let facts
+        guard let start, let facts, manifest.prewarm.learnsImports, start.runtime.learnsImports,
+            start.runtime.learnsUnasked || manifest.prewarm.insistsOnLearning
         else { return }
         let excluded = manifest.prewarm.importsExclude
         let basis = digest.digest(

@@ -21,10 +21,13 @@ struct ImportTrace {
         static let lines = 16 << 10
         /// At most this many are read without a pause for other work: a millisecond or two.
         static let linesInARow = 256
+        /// In bytes, of one line: a path that a module looks for may be longer than a name.
+        static let line = 4096 + 64
     }
 
     private var unread: ArraySlice<UInt8>
     private var lineCount = 0
+    private var hasLongLine = false
 
     /// What a module does that speaks against loading it before the pause.
     private var reasons: [String: String] = [:]
@@ -52,7 +55,8 @@ struct ImportTrace {
                 return false
             }
             // Divided as bytes, which takes half as long as by characters.
-            let fields = unread[..<end].split(
+            hasLongLine = hasLongLine || end - unread.startIndex > Limit.line
+            let fields = unread[..<end].prefix(Limit.line).split(
                 separator: UInt8(ascii: "\t"), maxSplits: 3, omittingEmptySubsequences: false
             ).map { String(decoding: $0, as: UTF8.self) }
             unread = unread[(end + 1)...]
@@ -65,6 +69,7 @@ struct ImportTrace {
 
     private var isWithinLimits: Bool {
         stamps.count <= Limit.modules && places.count <= Limit.places && lineCount <= Limit.lines
+            && !hasLongLine
     }
 
     private mutating func read(_ word: String, _ text: String, _ stamp: String?) {
@@ -81,10 +86,10 @@ struct ImportTrace {
         case "spares": if let module = inProgress.last { spared[module] = text }
         case "opens":
             if !text.hasPrefix("/") {
-                refuse(for: "directory")
-            } else if !places.contains(where: (text + "/").hasPrefix) {
-                refuse(for: "opens")
+                return refuse(for: "directory")
             }
+            let path = (text + "/").utf8
+            if !places.contains(where: { path.starts(with: $0.utf8) }) { refuse(for: "opens") }
         case "reads":
             if text == "*" || Self.perLaunch.contains(text) {
                 refuse(for: "variables")
@@ -129,22 +134,19 @@ struct ImportTrace {
                 queue.append(importer)
             }
         }
-        var (lines, refused): ([String], [LearnedImports.Refusal]) = ([], [])
+        var imports: [(name: String, stamp: String)] = []
+        var refused: [LearnedImports.Refusal] = []
         for name in names {
             if let cause = causes[name] {
                 refused.append(.init(name: name, reason: reasons[cause]!, cause: cause))
             } else if let stamp = stamps[name], !failed.contains(name) {
-                lines.append("\(name)\t\(stamp)")
+                imports.append((name, stamp))
             } else {
                 refused.append(.init(name: name, reason: "fails", cause: name))
             }
         }
         let variables = readers.filter { !$0.value.allSatisfy { causes[$0] != nil } }.keys.sorted()
-        let report =
-            lines.map { "import\t\($0)" }
-            + refused.map { "refused\t\($0.name)\t\($0.reason)\t\($0.cause)" }
-            + variables.map { "reads\t\($0)" }
-        return LearnedImports(report: report.joined(separator: "\n").utf8)
+        return LearnedImports(imports: imports, refused: refused, variables: variables)
     }
 
     /// Variables that differ from launch to launch: with their values in the key, no launch would

@@ -38,32 +38,39 @@ struct LearnedImports: Hashable, Sendable {
     ///
     /// - Returns: nil if there is more than any inspection finds.
     init?(report: some Sequence<UInt8>) {
-        var (lines, refused, variables): ([String], [Refusal], [String]) = ([], [], [])
-        var byteCount = 0
+        var imports: [(name: String, stamp: String)] = []
+        var (refused, variables): ([Refusal], [String]) = ([], [])
         for line in String(decoding: Array(report), as: UTF8.self).split(separator: "\n") {
             let fields = line.split(separator: "\t", omittingEmptySubsequences: false)
+                .map(String.init)
             switch fields.first {
-            case "import" where fields.count == 3 && Self.isModule(fields[1]):
-                guard Self.isStamp(fields[2]) else { continue }
-                lines.append("\(fields[1])\t\(fields[2])")
-                byteCount += lines.last!.utf8.count + 1
-            case "refused" where fields.count == 4 && Self.isModule(fields[1]):
-                guard Self.isWord(fields[2]), Self.isModule(fields[3]) else { continue }
-                refused.append(
-                    Refusal(
-                        name: String(fields[1]), reason: String(fields[2]),
-                        cause: String(fields[3])))
-            case "reads" where fields.count == 2 && Self.isVariable(fields[1]):
-                variables.append(String(fields[1]))
+            case "import" where fields.count == 3: imports.append((fields[1], fields[2]))
+            case "refused" where fields.count == 4:
+                refused.append(Refusal(name: fields[1], reason: fields[2], cause: fields[3]))
+            case "reads" where fields.count == 2: variables.append(fields[1])
             case _: continue
             }
         }
-        guard lines.count + refused.count <= Limit.names, byteCount <= Limit.lines,
-            variables.count <= Limit.variables
+        self.init(imports: imports, refused: refused, variables: variables)
+    }
+
+    /// Leaves out what no inspection can have found.
+    ///
+    /// - Returns: nil if there is more than any inspection finds.
+    init?(
+        imports: [(name: String, stamp: String)], refused: [Refusal], variables: [String]
+    ) {
+        lines = imports.filter { Self.isModule($0.name[...]) && Self.isStamp($0.stamp[...]) }
+            .map { "\($0.name)\t\($0.stamp)" }
+        self.refused = refused.filter {
+            Self.isModule($0.name[...]) && Self.isWord($0.reason[...])
+                && Self.isModule($0.cause[...])
+        }
+        self.variables = variables.filter { Self.isVariable($0[...]) }
+        guard lines.count + self.refused.count <= Limit.names,
+            lines.reduce(0, { $0 + $1.utf8.count + 1 }) <= Limit.lines,
+            self.variables.count <= Limit.variables
         else { return nil }
-        self.lines = lines
-        self.refused = refused
-        self.variables = variables
     }
 
     /// The names alone.

@@ -57,6 +57,10 @@ enum Runtime: String, CaseIterable, Hashable, Sendable {
         }
     }
 
+    /// Whether it learns where the manifest says nothing. The inspection of the others does not see
+    /// yet all that may differ from launch to launch (`Runtimes.md`).
+    var learnsUnasked: Bool { self == .python }
+
     /// Whether it has opened descriptors when it has booted: from 3 on, where a launch's would come.
     var opensDescriptors: Bool { self != .python }
 

@@ -126,7 +126,7 @@ private let app = AppIdentifier("org.example.app")
             to: "state/learned/7/\(app).imports")
         #expect(recalled().learned(for: app, 1) == nil)
         _ = try folder.write(
-            "basis 1\nrecorded a\nrecorded /etc/passwd\nlearned\nimport\ta b\t1\nimport\tc\t1\nend\n",
+            "basis 1\nrecorded a\nrecorded !b\nrecorded b\u{e9}\nlearned\nimport\ta b\t1\nimport\tc\t1\nend\n",
             to: "state/learned/7/\(app).imports")
         #expect(recalled().recorded(of: app, 1) == ["a"])
         #expect(recalled().learned(for: app, 1)?.lines == ["c\t1"])
