@@ -32,7 +32,7 @@ enum Garbage: CaseIterable, Sendable {
     }
 
     @Test(arguments: [
-        ["list", "\u{1b}[31m"], ["prewarm", "x", "--count", "\u{1b}]0;title\u{7}"],
+        ["list", "--\u{1b}[31m"], ["prewarm", "x", "--count", "\u{1b}]0;title\u{7}"],
         ["launch", "--\u{1b}[31m", "x"], ["status", "--instance", "\u{9b}31m"], ["\u{1b}[2J"],
         ["launch", "\u{1b}[31m.example.app"],
     ])
