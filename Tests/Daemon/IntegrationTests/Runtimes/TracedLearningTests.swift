@@ -64,6 +64,7 @@ import Testing
             files: [
                 "bin/program": program ?? language.program, file("Heavy"): language.heavy,
                 file("Inner"): language.inner, file("Words"): language.words,
+                file("Plain"): language.inner.replacing("Inner", with: "Plain"),
             ], lines: ["Environment=\(language.path)=FOLDER/lib"] + lines,
             prewarmLines: (learns ? ["Imports=learn"] : []) + prewarmLines)
     }
@@ -144,7 +145,10 @@ import Testing
     func `what the manifest excludes is left to launches, with what loads it`(
         _ language: Language
     ) throws {
-        let bench = try Self.bench(language, prewarmLines: ["ImportsExclude=Inner"])
+        // Without anything to load, the instance would stay, and nothing would tell of the list.
+        let more = language.ending == "pm" ? "require Plain;\n" : "require 'Plain'\n"
+        let bench = try Self.bench(
+            language, program: language.program + more, prewarmLines: ["ImportsExclude=Inner"])
         try Self.launch(bench)
         let note = try Self.awaitList(bench)
         #expect(note.text.contains("(ImportsExclude=), as 1 that import it"), "\(note)")
