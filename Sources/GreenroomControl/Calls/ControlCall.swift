@@ -17,8 +17,9 @@ public enum ControlCall: Hashable, Sendable {
     case transition(Control.Transition, Control.Target)
     /// `signal` is a number of signal(7), 1 to 64.
     case signal(instance: UInt64, signal: Int32)
-    /// Events after the one with that number; nil means from now on.
-    case watch(after: UInt64? = nil)
+    /// Events after the one with that number; nil means from now on. `own`: only those of the apps
+    /// of the client's user, even if the client may observe others.
+    case watch(after: UInt64? = nil, own: Bool = false)
     case reload
     /// Whether a reload would install these manifests.
     case verify([Control.ManifestDraft])
@@ -200,11 +201,15 @@ extension ControlCall {
 
     private static func watch(_ call: Call) throws(ServiceError) -> Self {
         var after: UInt64?
+        var own = false
         for member in call.parameters.members {
-            guard member.name == "after" else { throw member.invalid }
-            after = try member.optionalInteger()
+            switch member.name {
+            case "after": after = try member.optionalInteger()
+            case "own": own = try member.optionalBool()
+            case _: throw member.invalid
+            }
         }
-        return .watch(after: after)
+        return .watch(after: after, own: own)
     }
 
     private static func forgetHistory(_ call: Call) throws(ServiceError) -> Self {
@@ -295,7 +300,9 @@ extension ControlCall: ParametersEncodable {
             writer.member("app", app)
         case .application(let call): call.encodeMembers(to: &writer)
         case .debugPressure(let level): writer.member("level", level)
-        case .watch(let after): writer.member("after", ifPresent: after)
+        case .watch(let after, let own):
+            writer.member("after", ifPresent: after)
+            if own { writer.member("own", true) }
         case .task(let call): call.encodeMembers(to: &writer)
         case .history(let query), .pauseHistory(let query): query.encodeMembers(to: &writer)
         case .forgetHistory(let app), .plan(let app): writer.member("app", ifPresent: app)

@@ -672,8 +672,9 @@ extension Control {
         # Reports events as they happen, until the client closes the connection. Must be called with
         # more. The first reply has no event, but the number of the latest; the client gets every
         # event after it. With after, the number of the last event that the client knows, the events
-        # since then come first; events_lost stands for those that are no longer kept.
-        method Watch(after: ?int) -> (event: ?Event, latest: ?int)
+        # since then come first; events_lost stands for those that are no longer kept. With own, the
+        # client gets only the events of its own user's apps, even if it may observe others.
+        method Watch(after: ?int, own: ?bool) -> (event: ?Event, latest: ?int)
 
         # Reads the configuration and all manifests again. A file with errors does not affect
         # others.

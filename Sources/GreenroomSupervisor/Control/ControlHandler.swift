@@ -66,9 +66,10 @@ final class ControlHandler: ClientHandler {
                 try calls.instances.change(target, transition, connection)
             case .signal(let instance, let number):
                 try calls.instances.signal(instance, number, connection)
-            case .watch(let after):
+            case .watch(let after, let own):
                 try events.add(
-                    connection, authorization.audience(of: connection.peer), after: after)
+                    connection, authorization.audience(of: connection.peer), after: after,
+                    own: own)
             case .reload: try calls.administration.reload(connection)
             case .explain(let app):
                 let (explanation, isPlannable) = try calls.reports.explanation(of: app, connection)

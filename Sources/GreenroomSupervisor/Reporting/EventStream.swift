@@ -15,14 +15,21 @@ final class EventStream {
 
     private final class Watcher {
         let connection: ControlConnection
+        /// Whose events the watcher may see.
+        let allowed: EventRing.Audience
+        /// Whose events the watcher is told.
         let audience: EventRing.Audience
         /// The number of the event that the watcher was told last.
         var number: UInt64
         /// The watcher's position among the past events; nil once it has heard them all.
         var position: UInt64?
 
-        init(_ connection: ControlConnection, _ audience: EventRing.Audience, after: UInt64) {
+        init(
+            _ connection: ControlConnection, _ allowed: EventRing.Audience,
+            _ audience: EventRing.Audience, after: UInt64
+        ) {
             self.connection = connection
+            self.allowed = allowed
             self.audience = audience
             number = after
         }
@@ -90,9 +97,12 @@ final class EventStream {
 
     // MARK: Watching
 
-    /// - Parameter after: the events after this number are told first; nil: no past events.
+    /// - Parameters:
+    ///   - allowed: whose events the watcher may see.
+    ///   - after: the events after this number are told first; nil: no past events.
+    ///   - own: only events of the watcher's user.
     func add(
-        _ connection: ControlConnection, _ audience: EventRing.Audience, after: UInt64?
+        _ connection: ControlConnection, _ allowed: EventRing.Audience, after: UInt64?, own: Bool
     ) throws(ControlError) {
         let user = connection.user.number
         let count = watchers.values.count { $0.connection.user.number == user }
@@ -101,8 +111,9 @@ final class EventStream {
         }
         // The events that are pending are older than this watcher.
         tell(atMost: .max)
+        let audience = own ? .user(connection.peer.user) : allowed
         let latest = ring.latest(for: audience)
-        let watcher = Watcher(connection, audience, after: after ?? latest)
+        let watcher = Watcher(connection, allowed, audience, after: after ?? latest)
         watchers[connection.identifier] = watcher
         connection.whenClosed { [weak self] in self?.watchers[$0.identifier] = nil }
         connection.update(ControlReply.watching(latest: latest))
@@ -120,7 +131,7 @@ final class EventStream {
     /// Closes the connections of watchers whose rights have changed. Whoever would be told too much
     /// or too little must ask again.
     func drop(where isWrong: (ControlConnection, EventRing.Audience) -> Bool) {
-        for watcher in watchers.values where isWrong(watcher.connection, watcher.audience) {
+        for watcher in watchers.values where isWrong(watcher.connection, watcher.allowed) {
             watcher.connection.close()
         }
     }

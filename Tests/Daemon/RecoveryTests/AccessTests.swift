@@ -203,6 +203,36 @@ import Testing
         #expect(sequences == Array(latest + 1...latest + UInt64(sequences.count)))
     }
 
+    @Test func `whoever may observe all apps can watch only those of the own user`() throws {
+        let daemon = try daemon(["ObserveGroups=\(Self.group)"])
+        for (watcher, app) in [
+            (try daemon.client(), "org.example.root"),
+            (try client(daemon, extraGroup: Self.group), own),
+        ] {
+            try watcher.send(.watch(own: true))
+            guard case .watching(let latest) = try watcher.reply(to: .watch()) else {
+                throw TestError("no number to begin with")
+            }
+            for app in [foreign, app] {
+                let launched = try daemon.client().launch(app, ["exit", "0"])
+                _ = try daemon.client().wait(launched.instance)
+            }
+            // A reload does not change what it may see.
+            _ = try daemon.client().reload()
+            guard case .watched(let event?) = try watcher.reply(to: .watch()) else {
+                throw TestError("no event")
+            }
+            #expect(event.app == app && event.sequence == latest + 1)
+            while true {
+                guard case .watched(let event?) = try watcher.reply(to: .watch()) else {
+                    throw TestError("no event")
+                }
+                #expect(event.app == app)
+                if event.kind == .exited { break }
+            }
+        }
+    }
+
     @Test func `groups of the configuration may observe, control or administer`() throws {
         for (setting, mayObserve, mayControl, mayAdminister) in [
             ("ObserveGroups", true, false, false), ("ControlGroups", true, true, false),
