@@ -235,12 +235,16 @@ units:
 	    sed -e 's|@BINDIR@|$(BINDIR)|g; s|@LIBEXECDIR@|$(LIBEXECDIR)|g; s|@DOCDIR@|$(DOCDIR)|g' \
 	        systemd/$$unit > .build/units/$$unit; done
 
-install: $(if $(wildcard $(PRODUCT)/greenroom-run),,samples) units
-	@install -D -m 755 -t $(DESTDIR)$(BINDIR) $(PRODUCT)/greenroomctl $(PRODUCT)/greenroom-run
-	@install -D -m 755 -t $(DESTDIR)$(LIBEXECDIR) $(PRODUCT)/greenroomd $(PRODUCT)/greenroom-spawner \
-	    $(addprefix $(PRODUCT)/greenroom-,bus foreground launchscreen history conformance)
-	@install -m 644 -t $(DESTDIR)$(LIBEXECDIR) $(PRODUCT)/libgreenroom-prewarm.so \
-	    $(PRODUCT)/libgreenroom-withhold.so
+INSTALLED_COMMANDS := $(addprefix $(PRODUCT)/,greenroomctl greenroom-run)
+INSTALLED_PROGRAMS := $(PRODUCT)/greenroomd \
+    $(addprefix $(PRODUCT)/greenroom-,spawner bus foreground launchscreen history conformance)
+INSTALLED_LIBRARIES := $(addprefix $(PRODUCT)/libgreenroom-,prewarm.so withhold.so)
+INSTALLED := $(INSTALLED_COMMANDS) $(INSTALLED_PROGRAMS) $(INSTALLED_LIBRARIES)
+# What is built already is installed without building.
+install: $(if $(filter-out $(wildcard $(INSTALLED)),$(INSTALLED)),samples) units
+	@install -D -m 755 -t $(DESTDIR)$(BINDIR) $(INSTALLED_COMMANDS)
+	@install -D -m 755 -t $(DESTDIR)$(LIBEXECDIR) $(INSTALLED_PROGRAMS)
+	@install -m 644 -t $(DESTDIR)$(LIBEXECDIR) $(INSTALLED_LIBRARIES)
 	@cd $(PRODUCT) && find runtimes -type f ! -name '*.pyc' \
 	    -exec install -D -m 644 '{}' '$(abspath $(DESTDIR)$(LIBEXECDIR))/{}' ';'
 	@for sample in $(SAMPLES) $(OTHER_SAMPLES); do for file in $(PRODUCT)/samples/$$sample $(PRODUCT)/$$sample; do \
