@@ -62,12 +62,18 @@ final class DaemonConnection {
 
     // MARK: Calls
 
-    /// Waits for the first reply. With a call that takes several, `nextReply` has the others.
-    func call(_ call: ControlCall) throws(Failure) -> ControlReply {
+    /// Does not wait for a reply: `nextReply` has it.
+    func send(_ call: ControlCall) throws(Failure) {
         let socket = try connected()
         connection.call(call.method, call, wantsMore: call.wantsMore)
+        do { try send(over: socket) } catch { throw .lost }
+    }
+
+    /// Waits for the first reply. With a call that takes several, `nextReply` has the others.
+    func call(_ call: ControlCall) throws(Failure) -> ControlReply {
+        try send(call)
+        guard let socket else { throw .lost }
         do {
-            try send(over: socket)
             while true {
                 if let reply = try takeReply(to: call) { return reply }
                 try awaitEvents(POLLIN, of: socket)

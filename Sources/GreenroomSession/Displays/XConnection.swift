@@ -11,6 +11,7 @@ final class XConnection {
     }
     /// Kinds of events.
     enum Event {
+        static let buttonPress: UInt8 = 4
         static let expose: UInt8 = 12
         static let mapNotify: UInt8 = 19
         static let propertyNotify: UInt8 = 28
@@ -192,7 +193,8 @@ struct XScreen {
     init?(_ setup: [UInt8], number: Int) {
         guard setup.count > Size.setup, number >= 0, number < setup[20] else { return nil }
         let formats = Size.setup + (Int(setup.half(at: 16)) + 3) / 4 * 4
-        var offset = formats + Int(setup[21]) * Size.format
+        let formatsEnd = formats + Int(setup[21]) * Size.format
+        var offset = formatsEnd
         for _ in 0..<number {
             guard let end = Self.end(ofScreenAt: offset, setup) else { return nil }
             offset = end
@@ -204,7 +206,7 @@ struct XScreen {
         firstIdentifier = setup.word(at: 4)
         // The order of a pixel's bytes: the least significant one first.
         guard setup[22] == 0 else { return }
-        for at in stride(from: formats, to: offset, by: Size.format)
+        for at in stride(from: formats, to: formatsEnd, by: Size.format)
         where at + 1 < setup.count && setup[at] == depth {
             hasPlainPixels = setup[at + 1] == 32
         }

@@ -4,7 +4,12 @@ internal import GreenroomLinux
 
 /// What one greenroomd says of launch screens.
 final class LaunchEvents {
-    private static let watch = ControlCall.watch()
+    /// Others may not cover this user's display, whatever this user may observe. A daemon that does
+    /// not know the parameter refuses the call, and nothing is shown.
+    private static let watch = ControlCall.watch(own: true)
+
+    /// In microseconds. No screen is shown for so long.
+    private static let pastLimit: Int64 = 60_000_000
 
     private let daemon: DaemonConnection
     private let number: Int
@@ -13,7 +18,12 @@ final class LaunchEvents {
     init(path: String, number: Int) {
         daemon = DaemonConnection(path: path)
         self.number = number
-        connect()
+        do throws(DaemonConnection.Failure) {
+            _ = try daemon.call(Self.watch)
+        } catch {
+            daemon.close()
+            daemon.retry(after: error)
+        }
     }
 
     var descriptor: CInt? { daemon.descriptor }
@@ -32,10 +42,10 @@ final class LaunchEvents {
         connect()
     }
 
+    /// Does not wait for the reply: a screen may be on the display, and must go in time.
     private func connect() {
         do throws(DaemonConnection.Failure) {
-            _ = try daemon.call(Self.watch)
-            daemon.resetAttempts()
+            try daemon.send(Self.watch)
         } catch {
             daemon.close()
             daemon.retry(after: error)
@@ -44,9 +54,11 @@ final class LaunchEvents {
 
     /// What has come.
     func next() -> [LaunchScreenTurn.Event] {
+        guard daemon.descriptor != nil else { return [] }
         var events: [LaunchScreenTurn.Event] = []
         do throws(DaemonConnection.Failure) {
             while let reply = try daemon.nextReply(to: Self.watch) {
+                daemon.resetAttempts()
                 guard case .watched(let event?) = reply else { continue }
                 if let meant = turnEvent(event) { events.append(meant) }
             }
@@ -81,11 +93,13 @@ final class LaunchEvents {
 
     /// The time of an event, which was just now (CLOCK_REALTIME in microseconds), on the monotonic
     /// clock.
-    private static func monotonic(_ timestamp: Int64) -> UInt64 {
+    static func monotonic(_ timestamp: Int64) -> UInt64 {
         var time = timespec()
         unsafe clock_gettime(CLOCK_REALTIME, &time)
         let now = Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
-        let ago = UInt64(min(max(0, now - timestamp), 60_000_000)) * 1000
+        let (difference, isTooLarge) = now.subtractingReportingOverflow(timestamp)
+        let past = isTooLarge ? pastLimit : min(max(0, difference), pastLimit)
+        let ago = UInt64(past) * 1000
         let monotonic = MonotonicClock.nanoseconds
         return monotonic > ago ? monotonic - ago : 0
     }

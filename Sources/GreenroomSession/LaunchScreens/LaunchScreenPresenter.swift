@@ -31,6 +31,8 @@ public struct LaunchScreenPresenter {
         do throws(DisplayFailure) {
             // Every later launch is seen.
             try? ServiceNotification.send("READY=1")
+            // Events may have come with the first reply.
+            for daemon in daemons { for event in daemon.next() { try handle(event) } }
             while true {
                 let ready = wait()
                 // Windows first: one that has appeared after a request needs no screen.
@@ -67,8 +69,7 @@ public struct LaunchScreenPresenter {
             screen = try ScreenDescription(file: launch.file)
         } catch {
             turn.giveUp()
-            let line = "greenroom-launchscreen: \(error), so nothing is shown\n"
-            _ = unsafe line.withCString { unsafe write(STDERR_FILENO, $0, strlen($0)) }
+            sayNothingIsShown("\(error)")
             return
         }
         try display.show(screen)
@@ -79,7 +80,8 @@ public struct LaunchScreenPresenter {
         entries += daemons.compactMap(\.descriptor).map { PollEntry($0, POLLIN) }
         let now = MonotonicClock.nanoseconds
         let times = daemons.compactMap(\.retryAt) + [turn.deadline].compactMap(\.self)
-        let pause = times.min().map { $0 > now ? ($0 - now) / 1_000_000 + 1 : 0 }
+        let pause =
+            display.hasMore ? 0 : times.min().map { $0 > now ? ($0 - now) / 1_000_000 + 1 : 0 }
         _ = try? PollEntry.wait(&entries, milliseconds: pause.map { CInt(clamping: $0) } ?? -1)
         return Set(entries.filter(\.isReady).map(\.descriptor))
     }

@@ -32,10 +32,11 @@ struct ScreenDescription: Hashable, Sendable {
     private static let keys = ["Name", "Icon", "Color", "TextColor", "Size"]
     /// Some lines.
     private static let byteLimit = 64 << 10
-    /// As many characters as fit beside each other on a small display.
+    /// As many characters (Unicode scalars, each of which is drawn) as fit beside each other on a
+    /// small display.
     private static let nameLimit = 64
-    /// In pixels, for each side. Displays are smaller.
-    static let sideLimit = 8192
+    /// In pixels, for each side. Most displays are smaller.
+    static let sideLimit = 4096
 
     init() {}
 
@@ -76,7 +77,8 @@ struct ScreenDescription: Hashable, Sendable {
         _ key: String, _ text: String, _ readIcon: (String) throws(Fault) -> [UInt8]
     ) throws(Fault) {
         switch key {
-        case "Name": name = String(text.prefix(Self.nameLimit))
+        case "Name":
+            name = String(String.UnicodeScalarView(text.unicodeScalars.prefix(Self.nameLimit)))
         case "Icon": icon = try Pixels(portableMap: try readIcon(text))
         case "Color": color = try Self.color(text)
         case "TextColor": textColor = try Self.color(text)

@@ -6,6 +6,7 @@ final class WaylandScreenDisplay: ScreenDisplay {
     /// Requests, by their numbers in the protocols' descriptions.
     private enum Request {
         static let createSurface: UInt32 = 0
+        static let createRegion: UInt32 = 1
         static let createPool: UInt32 = 0
         static let createBuffer: UInt32 = 0
         static let destroyPool: UInt32 = 1
@@ -18,11 +19,14 @@ final class WaylandScreenDisplay: ScreenDisplay {
         static let destroy: UInt32 = 0
         static let attach: UInt32 = 1
         static let damage: UInt32 = 2
+        static let setInputRegion: UInt32 = 5
         static let commit: UInt32 = 6
         static let destroyToplevel: UInt32 = 7
     }
     private static let overlay: UInt32 = 3
     private static let allEdges: UInt32 = 15
+    /// Of the largest screen. More take more memory than the program's unit has.
+    private static let pixelLimit = ScreenDescription.sideLimit * ScreenDescription.sideLimit
     /// A pixel as in `Pixels`, without the alpha.
     private static let format: UInt32 = 1
 
@@ -40,6 +44,7 @@ final class WaylandScreenDisplay: ScreenDisplay {
     private let toplevels: UInt32
     private var isFinished = false
     private var shown: Shown?
+    private(set) var hasMore = false
 
     var descriptor: CInt { connection.descriptor }
 
@@ -51,19 +56,25 @@ final class WaylandScreenDisplay: ScreenDisplay {
         toplevels = try connection.bind("zwlr_foreign_toplevel_manager_v1")
         try connection.synchronize()
         // Windows that are there already are not new.
-        _ = try hear()
+        repeat { _ = try hear() } while hasMore
     }
 
     func hear() throws(DisplayFailure) -> Bool {
         var hasNewWindow = false
-        while let message = try connection.next() {
+        hasMore = true
+        for _ in 0..<Self.messageLimit {
+            guard let message = try connection.next() else {
+                hasMore = false
+                break
+            }
             switch (message.object, message.opcode) {
-            // toplevel, finished
-            case (toplevels, 0): hasNewWindow = true
+            // toplevel. What else becomes of the window, such as another title, would only wake
+            // this program.
+            case (toplevels, 0):
+                hasNewWindow = true
+                try connection.send(message.arguments.word(at: 0), Request.destroyToplevel)
+            // finished
             case (toplevels, 1): isFinished = true
-            // A window's closed; the answer is destroy.
-            case (WaylandConnection.firstOfServer..., 6):
-                try connection.send(message.object, Request.destroyToplevel)
             case _ where message.object == shown?.layer: try hearOfLayer(message)
             case _: break
             }
@@ -100,16 +111,28 @@ final class WaylandScreenDisplay: ScreenDisplay {
             $0.put(screen.size == nil ? Self.allEdges : 0)
         }
         try connection.send(layer, Request.setKeyboard) { $0.put(UInt32(0)) }
+        // Clicks go to what is below, so a screen that is too long there stops nobody.
+        let region = connection.newIdentifier()
+        try connection.send(compositor, Request.createRegion) { $0.put(region) }
+        try connection.send(surface, Request.setInputRegion) { $0.put(region) }
+        try connection.send(region, Request.destroy)
         try connection.send(surface, Request.commit)
     }
 
     private func draw(serial: UInt32, _ width: Int, _ height: Int) throws(DisplayFailure) {
         guard let shown else { return }
-        let sides = 1...ScreenDescription.sideLimit
-        guard sides.contains(width), sides.contains(height) else { return try remove() }
+        guard width > 0, height > 0, width <= Self.pixelLimit / height else {
+            sayNothingIsShown("a screen of \(width)x\(height) pixels takes too much memory")
+            return try remove()
+        }
         try connection.send(shown.layer, Request.acknowledge) { $0.put(serial) }
         let picture = shown.screen.picture(width: width, height: height)
-        let buffer = try buffer(of: picture)
+        let shared: SharedMemory
+        do throws(SystemError) { shared = try Self.memory(of: picture) } catch {
+            sayNothingIsShown("\(error)")
+            return try remove()
+        }
+        let buffer = try buffer(of: picture, in: shared)
         try connection.send(shown.surface, Request.attach) {
             $0.put(buffer)
             $0.put(UInt32(0))
@@ -123,17 +146,19 @@ final class WaylandScreenDisplay: ScreenDisplay {
         self.shown?.buffer = buffer
     }
 
-    private func buffer(of picture: Pixels) throws(DisplayFailure) -> UInt32 {
-        let (byteCount, stride) = (picture.values.count * 4, picture.width * 4)
-        let shared: SharedMemory
-        do throws(SystemError) {
-            shared = try SharedMemory.create(byteCount: byteCount, name: "launch-screen")
-        } catch {
-            throw .unusable("\(error)")
-        }
+    private static func memory(of picture: Pixels) throws(SystemError) -> SharedMemory {
+        let byteCount = picture.values.count * 4
+        let shared = try SharedMemory.create(byteCount: byteCount, name: "launch-screen")
         unsafe picture.values.span.bytes.withUnsafeBytes {
             unsafe shared.baseAddress.copyMemory(from: $0.baseAddress!, byteCount: byteCount)
         }
+        return shared
+    }
+
+    private func buffer(
+        of picture: Pixels, in shared: SharedMemory
+    ) throws(DisplayFailure) -> UInt32 {
+        let (byteCount, stride) = (picture.values.count * 4, picture.width * 4)
         let (pool, buffer) = (connection.newIdentifier(), connection.newIdentifier())
         try connection.send(memory, Request.createPool, descriptors: [shared.descriptor.rawValue]) {
             $0.put(pool)

@@ -31,6 +31,7 @@ final class XScreenDisplay: ScreenDisplay {
     private let graphicsContext: UInt32
     private var windows: Set<UInt32> = []
     private var shown: Shown?
+    private(set) var hasMore = false
 
     var descriptor: CInt { connection.descriptor }
 
@@ -64,9 +65,20 @@ final class XScreenDisplay: ScreenDisplay {
 
     func hear() throws(DisplayFailure) -> Bool {
         var hasNewWindow = false
-        while let event = try connection.nextEvent() {
+        hasMore = true
+        for _ in 0..<Self.messageLimit {
+            guard let event = try connection.nextEvent() else {
+                hasMore = false
+                break
+            }
             switch XConnection.Event.kind(event) {
-            case XConnection.Event.expose where event.word(at: 4) == window: try draw()
+            // Each event is for one rectangle; how many follow is at 16.
+            case XConnection.Event.expose
+            where event.word(at: 4) == window && event.half(at: 16) == 0:
+                try draw()
+            // The user wants what is below.
+            case XConnection.Event.buttonPress where event.word(at: 12) == window:
+                hasNewWindow = true
             // Not one that overrides the window manager, such as a menu or a tool tip.
             case XConnection.Event.mapNotify where event[12] == 0: hasNewWindow = true
             case XConnection.Event.propertyNotify
@@ -106,7 +118,7 @@ final class XScreenDisplay: ScreenDisplay {
         let areas = try connection.property(
             atoms.workArea, of: screen.root, type: XConnection.Atom.cardinal)
         let words = (0..<4).map { Int(areas.word(at: Int(clamping: desktop) % 16 * 16 + $0 * 4)) }
-        guard (1...screen.width).contains(words[2]), (1...screen.height).contains(words[3]),
+        guard words[2] > 0, words[3] > 0, words[2] <= screen.width, words[3] <= screen.height,
             words[0] <= screen.width - words[2], words[1] <= screen.height - words[3]
         else { return Area(width: screen.width, height: screen.height) }
         return Area(x: words[0], y: words[1], width: words[2], height: words[3])
@@ -166,7 +178,9 @@ final class XScreenDisplay: ScreenDisplay {
     private func draw() throws(DisplayFailure) {
         guard let shown else { return }
         let content = shown.content
-        let rowCount = max(1, Self.rowsByteLimit / (content.width * 4))
+        let rowCount = Self.rowsByteLimit / (content.width * 4)
+        // Not one row fits into a request.
+        guard rowCount > 0 else { return }
         for start in stride(from: 0, to: content.height, by: rowCount) {
             let rows = start..<min(content.height, start + rowCount)
             let pixels = content.values.dropFirst(start * content.width).prefix(

@@ -9,8 +9,11 @@ import Testing
 /// app starts, and what remains.
 @Suite(.serialized) struct LaunchScreenProgramTests {
     private static let (slow, quick) = ("org.example.slow", "org.example.quick")
+    private static let foreign = "org.example.foreign"
     private static let color: UInt32 = 0x1d3557
     private static let screenName = "Launch screen"
+    /// In milliseconds. A screen goes by itself after 10 seconds, and must be gone before that.
+    private static let removalPatience: Int32 = 7000
 
     /// A daemon with an app that waits at a FIFO before it shows its window, and one that does not.
     private final class Bench {
@@ -23,7 +26,7 @@ import Testing
         /// - Parameter show: the command that shows a window with the name that comes after it.
         init(
             _ display: [String], show: String, user: Int32? = nil, screen: String? = nil,
-            lines: [String] = []
+            lines: [String] = [], hasForeign: Bool = false, silent: String? = nil
         ) throws {
             (self.display, self.user) = (display, user)
             folder = try TemporaryDirectory()
@@ -44,22 +47,32 @@ import Testing
                 if let user { apps[index].lines.append("User=\(user)") }
                 apps[index].prewarmLines = ["[LaunchScreen]", "Default=\(file)"]
             }
+            if hasForeign {
+                var app = TestApp(foreign, exec: "/bin/sh -c 'read x <\(gate)'")
+                app.lines = ["User=\(windowUser)"]
+                app.prewarmLines = apps[0].prewarmLines
+                apps.append(app)
+            }
             daemon = try TestDaemon(apps)
-            presenter = try Self.present(daemon, display, user, complaints: folder.path + "/said")
+            presenter = try Self.present(
+                daemon, display, user, complaints: folder.path + "/said", silent: silent)
         }
 
         deinit { presenter.kill(SIGKILL) }
 
         /// Returns when every later launch is seen.
         private static func present(
-            _ daemon: TestDaemon, _ display: [String], _ user: Int32?, complaints: String
+            _ daemon: TestDaemon, _ display: [String], _ user: Int32?, complaints: String,
+            silent: String?
         ) throws -> ChildProcess {
             let program = try Programs.built("greenroom-launchscreen")
             let folder = try TemporaryDirectory()
             chmod(folder.path, 0o755)
             let ready = try DatagramSocket(boundAt: folder.path + "/ready", mode: 0o666)
             var request = ChildRequest(
-                program, arguments: [program, "--socket", daemon.socketPath],
+                program,
+                arguments: [program]
+                    + [daemon.socketPath, silent].compactMap(\.self).flatMap { ["--socket", $0] },
                 environment: display + [
                     "SWIFT_BACKTRACE=enable=no", "NOTIFY_SOCKET=\(folder.path)/ready",
                 ])
@@ -88,16 +101,23 @@ import Testing
         let bench: Bench
         var daemon: TestDaemon { bench.daemon }
 
-        init(screen text: String? = nil, lines: [String] = []) throws {
+        /// - Parameters:
+        ///   - hasForeign: whether another user has an app, too.
+        ///   - silent: the path of a daemon that does not answer.
+        init(
+            screen text: String? = nil, lines: [String] = [], hasForeign: Bool = false,
+            silent: String? = nil
+        ) throws {
             screen = try Screen()
             bench = try Bench(
                 ["DISPLAY=\(screen.display)"], show: try Screen.probe() + " xlib", screen: text,
-                lines: lines)
+                lines: lines, hasForeign: hasForeign, silent: silent)
         }
 
         func awaitWindows(_ names: [String]) throws {
             var seen: [String] = []
-            for _ in 0..<Patience.milliseconds / 20 {
+            let isShown = names.contains(screenName)
+            for _ in 0..<(isShown ? Patience.milliseconds : removalPatience) / 20 {
                 seen = try screen.windows()
                 if seen == names { return }
                 poll(nil, 0, 20)
@@ -105,9 +125,18 @@ import Testing
             throw TestError("the windows are \(seen), not \(names)")
         }
 
+        /// Whether the windows are these for some times the delay of a screen.
+        func remain(_ names: [String]) throws -> Bool {
+            for _ in 0..<20 {
+                if try screen.windows() != names { return false }
+                poll(nil, 0, 20)
+            }
+            return true
+        }
+
         func awaitPixel(_ x: Int, _ y: Int, is color: UInt32) throws {
             var seen: UInt32 = 0
-            for _ in 0..<Patience.milliseconds / 20 {
+            for _ in 0..<(color == 0 ? removalPatience : Patience.milliseconds) / 20 {
                 seen = Self.pixel(x, y, of: try screen.picture())
                 if seen == color { return }
                 poll(nil, 0, 20)
@@ -162,6 +191,7 @@ import Testing
         _ = try bench.daemon.client().launch(Self.quick)
         #expect(try watch.next() == "two")
         bench.bench.presenter.kill(SIGCONT)
+        #expect(try bench.remain(["two"]))
         _ = try bench.daemon.client().launch(Self.slow)
         #expect(try watch.next() == Self.screenName)
         bench.bench.openGate()
@@ -178,6 +208,8 @@ import Testing
         try bench.awaitWindows([])
         _ = try client.launch(Self.slow)
         try bench.awaitWindows([Self.screenName])
+        let pid = bench.bench.presenter.pid
+        let fileCount = KernelObjects.openFiles(of: pid).count
         try bench.daemon.kill()
         try bench.awaitWindows([])
         try bench.daemon.start()
@@ -188,13 +220,60 @@ import Testing
             _ = try next.change(.terminate, status.instance)
         }
         try bench.awaitWindows([])
-        // The program has found the next daemon.
-        while true {
-            let instance = try next.launch(Self.slow).instance
-            if (try? bench.awaitWindows([Self.screenName])) != nil { break }
-            _ = try next.change(.terminate, instance)
+        try Processes.wait("the program does not find the next daemon") {
+            KernelObjects.openFiles(of: pid).count == fileCount
         }
+        _ = try next.launch(Self.slow)
+        try bench.awaitWindows([Self.screenName])
         bench.bench.presenter.kill(SIGKILL)
+        try bench.awaitWindows([])
+    }
+
+    @Test func `on X another user's launch neither shows a screen nor ends one`() throws {
+        try requireOrSkip(getuid() == 0, "only root can run apps as another user")
+        // The program may observe all apps.
+        let bench = try XBench(hasForeign: true)
+        let client = try bench.daemon.client()
+        let own = try client.launch(Self.slow).instance
+        try bench.awaitWindows([Self.screenName])
+        let foreign = try client.launch(Self.foreign).instance
+        // Another launch of the own user would remove this screen before it shows the next.
+        #expect(try bench.remain([Self.screenName]))
+        _ = try client.change(.terminate, own)
+        try bench.awaitWindows([])
+        #expect(try bench.remain([]))
+        #expect(try client.instance(foreign).exit == nil)
+    }
+
+    @Test func `on X a daemon that does not answer holds up no screen`() throws {
+        let folder = try TemporaryDirectory()
+        let silent = try UnixSocket.listen(
+            at: folder.path + "/silent", .stream, mode: 0o600)
+        let bench = try XBench(silent: folder.path + "/silent")
+        let client = try bench.daemon.client()
+        for _ in 0..<3 {
+            let begin = MonotonicClock.nanoseconds
+            let instance = try client.launch(Self.slow).instance
+            try bench.awaitWindows([Self.screenName])
+            _ = try client.change(.terminate, instance)
+            try bench.awaitWindows([])
+            // Less than a call waits for its reply.
+            #expect(MonotonicClock.nanoseconds - begin < 4_000_000_000)
+        }
+        withExtendedLifetime(silent) {}
+    }
+
+    @Test func `on X a click removes the screen`() throws {
+        let clicker = findProgram("xdotool")
+        try requireOrSkip(clicker != nil, "no xdotool: apt-get install xdotool")
+        let bench = try XBench()
+        _ = try bench.daemon.client().launch(Self.slow)
+        try bench.awaitPixel(10, 10, is: Self.color)
+        let clicked = try run(
+            ChildRequest(
+                clicker!, arguments: [clicker!, "mousemove", "320", "240", "click", "1"],
+                environment: ["DISPLAY=\(bench.screen.display)"]))
+        #expect(clicked.exit == .status(0))
         try bench.awaitWindows([])
     }
 
@@ -276,8 +355,11 @@ import Testing
             request.user = windowUser
             return Array(try run(request).output.suffix(3))
         }
-        func awaitCorner(_ description: String, _ isMeant: ([UInt8]) -> Bool) throws {
-            for _ in 0..<Patience.milliseconds / 50 {
+        func awaitCorner(
+            _ description: String, milliseconds: Int32 = Self.removalPatience,
+            _ isMeant: ([UInt8]) -> Bool
+        ) throws {
+            for _ in 0..<milliseconds / 50 {
                 if isMeant(try corner()) { return }
                 poll(nil, 0, 50)
             }
@@ -286,7 +368,7 @@ import Testing
         let client = try bench.daemon.client()
         let screen: [UInt8] = [0x1d, 0x35, 0x57]
         _ = try client.launch(Self.slow)
-        try awaitCorner("the screen's") { $0 == screen }
+        try awaitCorner("the screen's", milliseconds: Patience.milliseconds) { $0 == screen }
         #expect(try compositor.windows() == [])
         bench.openGate()
         try awaitCorner("free") { $0 != screen && $0.count == 3 }

@@ -1,3 +1,4 @@
+import GreenroomLinux
 import TestSupport
 import Testing
 
@@ -20,6 +21,14 @@ import Testing
         #expect(turn.handle(.timePassed, at: time - 1) == [])
         #expect(turn.handle(.timePassed, at: time) == [.show(launch(1))])
         return turn
+    }
+
+    @Test(arguments: [Int64.min, -1, 0, Int64.max])
+    func `a request of any time is at most a minute ago`(timestamp: Int64) {
+        let before = MonotonicClock.nanoseconds
+        let time = LaunchEvents.monotonic(timestamp)
+        #expect(time <= MonotonicClock.nanoseconds)
+        #expect(time + 60 * Self.second >= before)
     }
 
     @Test func `a screen is shown when no window has appeared for the delay`() {

@@ -52,6 +52,7 @@ import Testing
         ("[LaunchScreen]\nColor=#+12345\n", "not a colour"),
         ("[LaunchScreen]\nSize=480\n", "not a size; write WIDTHxHEIGHT"),
         ("[LaunchScreen]\nSize=0x10\n", "not a size"),
+        ("[LaunchScreen]\nSize=4097x1\n", "not a size"),
         ("[LaunchScreen]\nSize=99999999999999999999x1\n", "not a size"),
     ])
     func `a wrong description says what is wrong`(text: String, words: String) {
@@ -96,6 +97,27 @@ import Testing
                 (_) throws(ScreenDescription.Fault) in icon
             }
             _ = screen?.picture(width: 3, height: 3)
+        }
+    }
+
+    @Test func `a name of any letters is drawn no wider than its limit`() throws {
+        let marks = String(repeating: "\u{301}", count: 30_000)
+        #expect(try read("[LaunchScreen]\nName=a\(marks)\n").content.width <= 64 * 6 * 3)
+        var generator = SeededGenerator(seed: 7)
+        for _ in 0..<200 {
+            var name = "x"
+            for _ in 0..<Int.random(in: 1...200, using: &generator) {
+                // Letters, combining marks, joiners and emoji.
+                let ranges: [ClosedRange<UInt32>] = [
+                    0x21...0x7e, 0xe0...0xff, 0x300...0x36f, 0x200b...0x200d, 0x1f300...0x1f64f,
+                ]
+                let range = ranges.randomElement(using: &generator)!
+                name.unicodeScalars.append(
+                    Unicode.Scalar(UInt32.random(in: range, using: &generator))!)
+            }
+            guard let screen = try? read("[LaunchScreen]\nName=\(name)\n") else { continue }
+            #expect(screen.name.unicodeScalars.count <= 64)
+            #expect(screen.content.width <= 64 * 6 * 3)
         }
     }
 
