@@ -76,13 +76,13 @@ public struct Profile: Hashable, Sendable {
     /// Whether the profile is about a command.
     ///
     /// A program that may be held was tried as its desktop entry starts it, without arguments. With
-    /// others, an app of another identifier is perhaps another application (`--preferences`).
+    /// any, it perhaps does something else (`--preferences`, `--daemon`), whatever the app's name is.
     ///
     /// - Parameter paths: the program's paths: the one that is executed, and the file that it is.
     func covers(_ command: [String], paths: [String], app: String) -> Bool {
         switch window {
         case .yes, .no:
-            programs.contains(where: paths.contains) && (app == identifier || command.count == 1)
+            command.count == 1 && programs.contains(where: paths.contains)
         case .never:
             programs.contains { isNamed($0, paths, app) }
         }

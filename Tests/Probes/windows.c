@@ -505,6 +505,8 @@ int main(int argc, char **argv) {
             i++;
         }
     }
+    // A profile is only for a program without arguments.
+    if (argc == 1) act("xlib", "one");
     XSync(display, 0);
     for (;;) {
         Event event;

@@ -17,7 +17,7 @@ import Testing
         init(_ profiles: [String: String], depth: String = "auto") throws {
             screen = try Screen()
             var app = TestApp(
-                DesktopProfileTests.app, exec: "\(try Screen.probe()) xlib one", prewarm: 1,
+                DesktopProfileTests.app, exec: try Screen.probe(), prewarm: 1,
                 depth: depth)
             app.lines = ["Environment=DISPLAY=\(screen.display)", "User=\(windowUser)"]
             var options = TestDaemon.Options()

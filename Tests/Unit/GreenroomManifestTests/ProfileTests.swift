@@ -25,13 +25,15 @@ import UnitFile
         #expect(complaints("[Profile]\nWindow=no\n") == [])
     }
 
-    @Test func `a program may be held without arguments, or as the app of the profile's name`() {
+    @Test func `a program may be held without arguments only`() {
         let profiles = Profiles([profile("Window=yes\nProgram=/usr/bin/editor")!])
         func isAllowed(_ command: [String], _ path: String, _ app: String) -> Bool {
             profiles.allowing(command, paths: [path], app: app) != nil
         }
         #expect(isAllowed(["editor"], "/usr/bin/editor", "my.editor"))
-        #expect(isAllowed(["editor", "--new"], "/usr/bin/editor", "org.example.Editor"))
+        #expect(isAllowed(["editor"], "/usr/bin/editor", "org.example.Editor"))
+        // A user's own entry may have the profile's name.
+        #expect(!isAllowed(["editor", "--daemon"], "/usr/bin/editor", "org.example.Editor"))
         #expect(!isAllowed(["editor", "--preferences"], "/usr/bin/editor", "org.example.Settings"))
         // Another program of that name, and one that a launcher of containers starts.
         #expect(!isAllowed(["editor"], "/home/a/bin/editor", "org.example.Editor"))
