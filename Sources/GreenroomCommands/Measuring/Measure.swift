@@ -68,7 +68,7 @@ struct Measure: ManifestVerb {
         do throws(Failure) {
             contenders = try measure(program, clock, console)
         } catch {
-            if let signal = clock.interruption { Ending.die(by: signal) }
+            if let signal = clock.ending { Ending.die(by: signal) }
             throw error
         }
         let verdict = Verdict(direct: contenders[0], Array(contenders.dropFirst(2)))
@@ -98,7 +98,7 @@ struct Measure: ManifestVerb {
         do throws(Failure) {
             report = try measure(program, clock)
         } catch {
-            if let signal = clock.interruption { Ending.die(by: signal) }
+            if let signal = clock.ending { Ending.die(by: signal) }
             throw error
         }
         console.write(
@@ -115,7 +115,7 @@ struct Measure: ManifestVerb {
         endProgress()
         let verdict = WindowVerdict(
             measurement.ways, measurement.effects, faults: measurement.faults,
-            path: program.command[0], forbidding: program.forbidding)
+            command: program.command)
         return WindowReport(
             ways: measurement.ways, effects: measurement.effects, verdict: verdict, rounds: rounds,
             words: program.command)
@@ -164,6 +164,12 @@ struct Measure: ManifestVerb {
             path = "\(manifests.own)/\(name.file).d/measured.conf"
             lines = ["# greenroomctl measure --windows", "[Prewarm]", "Depth=window"]
         } else {
+            guard !verdict.lines.isEmpty else {
+                console.complain(
+                    "nothing is written, because profiles are only for programs without arguments; "
+                        + "write a manifest with Depth=window")
+                return
+            }
             guard let folder = manifests.profileFolder else {
                 throw .refused("no_profiles", "the daemon that answers reads no profiles")
             }

@@ -3,12 +3,17 @@ import GreenroomLinux
 
 /// Starts programs directly, as a shell does (posix_spawn(3)).
 enum MeasuredProcess {
+    /// POSIX_SPAWN_SETSID, which glibc's spawn.h shows only with _GNU_SOURCE.
+    private static let setSession: Int16 = 0x80
+
     /// - Parameters:
     ///   - output: a file for standard output and standard error, or nil for `pipe`.
     ///   - pipe: the writing end of a pipe for standard output.
+    ///   - startsSession: whether it loses the terminal (setsid(2)). A program of another user could
+    ///     otherwise type into this user's shell (TIOCSTI).
     static func spawn(
         _ path: String, _ words: [String], environment: [String], output: String? = nil,
-        pipe: CInt? = nil
+        pipe: CInt? = nil, startsSession: Bool = false
     ) throws(SystemError) -> pid_t {
         var arguments: [UnsafeMutablePointer<CChar>?] = unsafe words.map { unsafe strdup($0) }
         unsafe arguments.append(nil)
@@ -31,10 +36,12 @@ enum MeasuredProcess {
         var attributes = posix_spawnattr_t()
         unsafe posix_spawnattr_init(&attributes)
         defer { unsafe posix_spawnattr_destroy(&attributes) }
+        let flags =
+            Int16(POSIX_SPAWN_SETSIGMASK) | (startsSession ? setSession : 0)
         var none = sigset_t()
         unsafe sigemptyset(&none)
         unsafe posix_spawnattr_setsigmask(&attributes, &none)
-        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+        unsafe posix_spawnattr_setflags(&attributes, flags)
         var process: pid_t = 0
         let error = unsafe posix_spawn(
             &process, path, &files, &attributes, &arguments, &variables)

@@ -11,8 +11,12 @@ final class PrivateDaemon {
     var socket: String { folder + "/run/control" }
 
     /// Starts it, and returns when it is ready.
-    /// - Parameter manifests: the text of each app's manifest, by identifier.
-    init(_ manifests: [(identifier: String, text: String)]) throws(Failure) {
+    /// - Parameters:
+    ///   - manifests: the text of each app's manifest, by identifier.
+    ///   - startsSession: whether the terminal's signals go past it.
+    init(
+        _ manifests: [(identifier: String, text: String)], startsSession: Bool = false
+    ) throws(Failure) {
         let program = try HelperProgram.find("greenroomd")
         folder = try Self.makeFolder()
         for name in ["run", "apps", "state", "cache"] {
@@ -36,7 +40,7 @@ final class PrivateDaemon {
             try AppFolderChange.write(
                 Array(configuration.utf8), to: folder + "/greenroom.conf")
             let ready = try DatagramSocket(boundAt: folder + "/ready", mode: 0o600)
-            process = try Self.start(program, in: folder)
+            process = try Self.start(program, in: folder, startsSession)
             while true {
                 guard
                     try ready.descriptor.waitUntilReadable(milliseconds: Self.startMilliseconds)
@@ -77,16 +81,22 @@ final class PrivateDaemon {
     }
 
     private static func start(
-        _ program: String, in folder: String
+        _ program: String, in folder: String, _ startsSession: Bool
     ) throws(SystemError) -> pid_t {
-        let words = [
-            program, "--runtime-directory", folder + "/run", "--state-directory", folder + "/state",
-            "--cache-directory", folder + "/cache", "--apps", folder + "/apps", "--config",
-            folder + "/greenroom.conf",
-        ]
+        // It ends with this process, however that ends; its apps end with it.
+        let searchPath = Caller.variables["PATH"] ?? ExecutableInspection.defaultSearchPath
+        let setter = try? ExecutableInspection.find("setpriv", in: searchPath)
+        let prefix = setter.map { [$0, "--pdeathsig", "TERM", "--"] } ?? []
+        let words =
+            prefix + [
+                program, "--runtime-directory", folder + "/run", "--state-directory",
+                folder + "/state",
+                "--cache-directory", folder + "/cache", "--apps", folder + "/apps", "--config",
+                folder + "/greenroom.conf",
+            ]
         let kept = Caller.environment().filter { !$0.hasPrefix("NOTIFY_SOCKET=") }
         return try MeasuredProcess.spawn(
-            program, words, environment: kept + ["NOTIFY_SOCKET=\(folder)/ready"],
-            output: folder + "/log")
+            words[0], words, environment: kept + ["NOTIFY_SOCKET=\(folder)/ready"],
+            output: folder + "/log", startsSession: startsSession)
     }
 }

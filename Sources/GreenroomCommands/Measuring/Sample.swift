@@ -27,7 +27,7 @@ final class SampleClock {
 
     init() throws(Failure) {
         do throws(SystemError) {
-            signals = try SignalDescriptor([SIGINT, SIGTERM, SIGHUP])
+            signals = try SignalDescriptor([SIGINT, SIGTERM, SIGHUP, SIGQUIT])
         } catch {
             throw .system(error)
         }
@@ -47,7 +47,7 @@ final class SampleClock {
         var output: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 64 << 10)
         while true {
-            try wait(for: pipe.rawValue)
+            try wait(for: pipe.rawValue, until: start + Self.deadline)
             let count = unsafe buffer.withUnsafeMutableBytes {
                 unsafe Glibc.read(pipe.rawValue, $0.baseAddress, $0.count)
             }
@@ -60,8 +60,30 @@ final class SampleClock {
         }
     }
 
+    /// Reads a pipe until it ends or the limit is reached, or to the end of a line.
+    /// - Parameter milliseconds: how long that may take altogether.
+    func read(
+        _ pipe: FileDescriptor, atMost limit: Int, milliseconds: UInt64, isLine: Bool = false
+    ) throws(Failure) -> [UInt8] {
+        let deadline = MonotonicClock.nanoseconds + milliseconds * 1_000_000
+        var output: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: isLine ? 1 : 4096)
+        while output.count < limit, !isLine || output.last != UInt8(ascii: "\n") {
+            try wait(for: pipe.rawValue, until: deadline)
+            let count = unsafe Glibc.read(pipe.rawValue, &buffer, buffer.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { break }
+            output += buffer[..<min(count, limit - output.count)]
+        }
+        return output
+    }
+
     /// The signal that ended the measurement.
     private(set) var interruption: CInt?
+
+    /// The same, or one that has come since. A terminal also sends it to the daemon, whose end may
+    /// be seen first.
+    var ending: CInt? { interruption ?? (try? signals.next()) }
 
     func pause(milliseconds: CInt) throws(Failure) {
         var entries = [PollEntry(signals.descriptor.rawValue, POLLIN)]
@@ -77,8 +99,9 @@ final class SampleClock {
     }
 
     /// Waits until the descriptor can be read.
-    private func wait(for descriptor: CInt) throws(Failure) {
-        let rest = Self.deadline - min(Self.deadline, elapsed)
+    private func wait(for descriptor: CInt, until deadline: UInt64) throws(Failure) {
+        let now = MonotonicClock.nanoseconds
+        let rest = deadline - min(deadline, now)
         var entries = [
             PollEntry(descriptor, POLLIN), PollEntry(signals.descriptor.rawValue, POLLIN),
         ]

@@ -17,24 +17,34 @@ import Varlink
         chmod(folder.path, 0o711)
     }
 
-    private func measure(
-        _ program: String, path: String = "/usr/bin:/bin", _ words: [String] = []
-    ) throws -> (exit: ChildProcess.Exit, text: String, daemon: TestDaemon) {
+    private func request(
+        _ program: String, path: String = "/usr/bin:/bin", _ words: [String] = [],
+        profiles: [String: String] = [:]
+    ) throws -> (request: ChildRequest, daemon: TestDaemon) {
+        var options = TestDaemon.Options()
+        options.profiles = profiles
         let daemon = try TestDaemon(
-            TestApp(Self.app, exec: program, prewarm: 1, "User=\(windowUser)", depth: "none"))
+            TestApp(Self.app, exec: program, prewarm: 1, "User=\(windowUser)", depth: "none"),
+            options: options)
         let client = try Programs.client
-        let (exit, output) = try run(
-            ChildRequest(
-                client,
-                arguments: [
-                    client, "measure", Self.app, "--socket", daemon.socketPath, "--windows",
-                    "--yes",
-                    "--rounds", "3",
-                ] + words,
-                environment: [
-                    "PATH=\(path)", "TMPDIR=\(folder.path)", "HOME=/root", "LANG=C.UTF-8",
-                ]),
-            mergingErrors: true)
+        let request = ChildRequest(
+            client,
+            arguments: [
+                client, "measure", Self.app, "--socket", daemon.socketPath, "--windows", "--yes",
+                "--rounds", "3",
+            ] + words,
+            environment: [
+                "PATH=\(path)", "TMPDIR=\(folder.path)", "HOME=/root", "LANG=C.UTF-8",
+            ])
+        return (request, daemon)
+    }
+
+    private func measure(
+        _ program: String, path: String = "/usr/bin:/bin", _ words: [String] = [],
+        profiles: [String: String] = [:]
+    ) throws -> (exit: ChildProcess.Exit, text: String, daemon: TestDaemon) {
+        let (request, daemon) = try request(program, path: path, words, profiles: profiles)
+        let (exit, output) = try run(request, mergingErrors: true)
         return (exit, String(decoding: output, as: UTF8.self), daemon)
     }
 
@@ -59,7 +69,9 @@ import Varlink
         let report = try JSONValue(parsing: text)
         #expect(texts(report["refusals"]) == [], "\(text)")
         #expect(
-            texts(report["lines"]).prefix(3) == ["[Profile]", "Program=\(program!)", "Window=yes"])
+            texts(report["lines"]).prefix(3) == [
+                "[Profile]", "Program=\"\(program!)\"", "Window=yes",
+            ])
         guard case .array(let results) = report["results"] else { throw TestError(text) }
         #expect(
             results.map { $0["launched"] } == [
@@ -83,6 +95,73 @@ import Varlink
         #expect(text.contains("Verdict: it is not to be held at its first window"), "\(text)")
         #expect(text.contains("it starts other programs before it has a window"), "\(text)")
         #expect(text.contains("nothing is written"), "\(text)")
+        #expect(try FolderContents.names(in: folder.path).isEmpty)
+    }
+
+    @Test(arguments: [SIGINT, SIGQUIT, SIGKILL])
+    func `the servers have no terminal, and end with a measurement that a signal ends`(
+        signal: Int32
+    ) throws {
+        try requireScreen()
+        let program = findProgram("xcalc", "galculator", "kcalc")
+        try requireOrSkip(program != nil, "no xcalc, galculator or kcalc")
+        let (request, daemon) = try request(program!)
+        let measuring = try ChildProcess(request)
+        func processes() -> [Int32] {
+            Processes.mentioning(folder.path).filter { $0 != measuring.pid }
+        }
+        func named(_ name: String) -> Int32? {
+            processes().first { Processes.line("Name", of: $0)?.hasSuffix(name) == true }
+        }
+        try Processes.wait("no daemon was started") { named("greenroomd") != nil }
+        for name in ["Xvfb", "dbus-daemon"] {
+            let server = try #require(named(name))
+            #expect(Processes.session(of: server) == server)
+            #expect(Processes.line("NoNewPrivs", of: server)?.hasSuffix("1") == true)
+            #expect(Processes.user(of: server) == UInt32(windowUser))
+        }
+        kill(measuring.pid, signal)
+        #expect(try measuring.waitForExit() == .signal(signal))
+        for process in processes() { try Processes.awaitEnd(of: process) }
+        // Nobody is left to remove the folder after SIGKILL.
+        if signal != SIGKILL { #expect(try FolderContents.names(in: folder.path).isEmpty) }
+        withExtendedLifetime(daemon) {}
+    }
+
+    /// The screen's file, and what is read from the server, are the other user's.
+    @Test(arguments: [
+        ("truncate -s 1T $screen; echo 7", "reading the screen"),
+        ("ln -s /etc/passwd $screen; echo 7", "Xvfb_screen0"),
+        ("truncate -s 6M $screen; echo 123456", "starting"),
+        ("truncate -s 6M $screen; echo ../7", "starting"),
+        ("tr '\\0' x </dev/zero", "starting"),
+    ])
+    func `what a hostile X server says and shows ends the measurement`(
+        script: String, complaint: String
+    ) throws {
+        try requireScreen()
+        let tools = try TemporaryDirectory()
+        chmod(tools.path, 0o755)
+        _ = try tools.write(
+            "#!/bin/sh\nfor folder; do :; done\nscreen=$folder/Xvfb_screen0\n\(script)\n"
+                + "exec sleep 1000\n",
+            to: "Xvfb", mode: 0o755)
+        let (exit, text, _) = try measure("/bin/true", path: "\(tools.path):/usr/bin:/bin")
+        #expect(exit != .status(0))
+        #expect(text.contains(complaint), "\(text)")
+        #expect(try FolderContents.names(in: folder.path).isEmpty)
+        for process in Processes.mentioning(folder.path) { try Processes.awaitEnd(of: process) }
+    }
+
+    @Test func `a program that a profile forbids is not run`() throws {
+        try requireOrSkip(getuid() == 0, "only root can run as another user")
+        let (exit, text, _) = try measure(
+            "/bin/true",
+            profiles: [
+                "never-true.conf": "[Profile]\nWindow=never\nReason=it sings\nProgram=true\n"
+            ])
+        #expect(exit != .status(0))
+        #expect(text.contains("it is not to be held at its first window: it sings"), "\(text)")
         #expect(try FolderContents.names(in: folder.path).isEmpty)
     }
 

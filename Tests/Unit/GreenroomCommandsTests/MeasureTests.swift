@@ -74,4 +74,29 @@ import Testing
         #expect(line.count == 10)
         #expect(line.first == "█" && line.last == "▂" && line.filter { $0 != " " }.count == 2)
     }
+
+    // MARK: Windows
+
+    private func windowVerdict(_ command: [String]) -> WindowVerdict {
+        WindowVerdict(
+            [
+                .init(depth: .none, times: [200, 200, 200]),
+                .init(depth: .window, times: [10, 10, 10]),
+            ], SideEffects(), faults: [], command: command)
+    }
+
+    @Test func `a profile names the program's path, which may have blanks`() throws {
+        let verdict = windowVerdict(["/opt/my 50% editor"])
+        #expect(verdict.refusals == [])
+        let text = verdict.lines.joined(separator: "\n") + "\n"
+        let profile = try #require(Profile.parse(Array(text.utf8), file: "a.conf").profile)
+        #expect(profile.programs == ["/opt/my 50% editor"])
+    }
+
+    @Test func `there is no profile for a program with arguments`() {
+        let verdict = windowVerdict(["/usr/bin/editor", "--viewer"])
+        #expect(verdict.refusals == [])
+        #expect(verdict.lines == [])
+        #expect(verdict.sentence.contains("it has arguments, so no profile is about it"))
+    }
 }

@@ -5,11 +5,16 @@ import GreenroomLinux
 /// An X server without a device (Xvfb(1)). Its screen is a file, so what is on it is seen without a
 /// client. Only clients that have its secret may connect (Xsecurity(7)): another user could otherwise
 /// type into programs that run as this one.
-@safe final class HeadlessScreen {
+final class HeadlessScreen {
     static let program = "Xvfb"
     let variables: [String]
-    private let process: pid_t
-    private let memory: UnsafeRawBufferPointer
+    private let server: MeasuredServer
+    /// The file is its writer's, who may make it shorter at any time: mapped, it would end this process.
+    private let file: FileDescriptor
+    private let byteCount: Int
+
+    /// 1280 times 1024 points of four bytes, and a header.
+    private static let sizes = 1280 * 1024 * 4...16 << 20
 
     /// Writes the file with its secret.
     static func configure(in folder: String) throws(SystemError) {
@@ -22,51 +27,40 @@ import GreenroomLinux
     ///   - prefix: words before the program's: it parses what programs send, so it runs as their
     ///     user.
     ///   - folder: a folder that only that user can enter.
-    init(_ program: String, _ prefix: [String], in folder: String) throws(SystemError) {
+    init(
+        _ program: String, _ prefix: [String], in folder: String, clock: SampleClock
+    ) throws(Failure) {
         let authority = Self.authority(in: folder)
-        let words = prefix + [program]
-        let pipe = try FileDescriptor.pipe()
-        process = try MeasuredProcess.spawn(
-            words[0],
-            words + [
-                "-displayfd", "1", "-screen", "0", "1280x1024x24", "-nolisten", "tcp",
+        server = try MeasuredServer(
+            prefix + [
+                program, "-displayfd", "1", "-screen", "0", "1280x1024x24", "-nolisten", "tcp",
                 "-noreset", "-auth", authority, "-fbdir", folder,
-            ], environment: ["PATH=/usr/bin:/bin"], pipe: pipe.writing.rawValue)
-        close(pipe.writing.release())
-        var number = ""
-        var byte: UInt8 = 0
-        while true {
-            guard try pipe.reading.waitUntilReadable(milliseconds: Self.startMilliseconds),
-                unsafe read(pipe.reading.rawValue, &byte, 1) == 1
-            else {
-                kill(process, SIGKILL)
-                throw SystemError(code: ETIMEDOUT, call: "starting an X server", subject: program)
-            }
-            if byte == UInt8(ascii: "\n") { break }
-            number.unicodeScalars.append(Unicode.Scalar(byte))
+            ], clock: clock)
+        let number = server.line
+        guard 1...5 ~= number.utf8.count, number.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) else {
+            throw .system(SystemError(code: EPROTO, call: "starting", subject: program))
         }
         variables = ["DISPLAY=:\(number)", "XAUTHORITY=\(authority)", "WAYLAND_DISPLAY="]
-        unsafe memory = try Self.map(folder + "/Xvfb_screen0")
+        (file, byteCount) = try Self.open(folder + "/Xvfb_screen0")
     }
 
-    private static let startMilliseconds: CInt = 20_000
+    func end() { server.end() }
 
-    deinit {
-        unsafe _ = munmap(UnsafeMutableRawPointer(mutating: memory.baseAddress), memory.count)
-        kill(process, SIGKILL)
-        var status: CInt = 0
-        while unsafe waitpid(process, &status, 0) < 0, errno == EINTR {}
-    }
-
-    private static func map(_ path: String) throws(SystemError) -> UnsafeRawBufferPointer {
-        let file = try FileDescriptor.open(
-            path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-        let size = Int(lseek(file.rawValue, 0, SEEK_END))
-        let place = unsafe mmap(nil, max(size, 1), PROT_READ, MAP_SHARED, file.rawValue, 0)
-        guard size > 0, unsafe place != MAP_FAILED else {
-            throw SystemError(code: errno, call: "mmap", subject: path)
+    private static func open(_ path: String) throws(Failure) -> (FileDescriptor, Int) {
+        do throws(SystemError) {
+            let file = try FileDescriptor.open(
+                path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+            var status = stat()
+            guard unsafe fstat(file.rawValue, &status) == 0 else {
+                throw SystemError(code: errno, call: "fstat", subject: path)
+            }
+            guard status.st_mode & S_IFMT == S_IFREG, sizes ~= Int(status.st_size) else {
+                throw SystemError(code: EINVAL, call: "reading the screen", subject: path)
+            }
+            return (file, Int(status.st_size))
+        } catch {
+            throw .system(error)
         }
-        return unsafe UnsafeRawBufferPointer(start: place, count: size)
     }
 
     /// One entry, for every display (FamilyWild): MIT-MAGIC-COOKIE-1 with 16 random bytes. Numbers
@@ -84,19 +78,44 @@ import GreenroomLinux
     /// each of its lines. A window covers more.
     private static let partByteCount = 4096
     private static let pointerPartCount = 64
+    /// How many are read at once.
+    private static let readPartCount = 64
 
-    func picture() -> [UInt8] { unsafe [UInt8](memory) }
+    func picture() -> [UInt8] {
+        var picture = [UInt8](repeating: 0, count: byteCount)
+        unsafe picture.withUnsafeMutableBytes { bytes in
+            var start = 0
+            while start < byteCount {
+                let count = unsafe pread(
+                    file.rawValue, bytes.baseAddress! + start, byteCount - start, off_t(start))
+                guard count > 0 else { return }
+                start += count
+            }
+        }
+        return picture
+    }
 
     /// Whether a window is seen that the picture does not have, or the other way round.
     func differs(from picture: [UInt8]) -> Bool {
+        var part = [UInt8](repeating: 0, count: Self.readPartCount * Self.partByteCount)
         var count = 0
         return unsafe picture.withUnsafeBytes { former in
-            for start in stride(from: 0, to: unsafe memory.count, by: Self.partByteCount) {
-                let size = unsafe min(Self.partByteCount, memory.count - start)
-                let isSame =
-                    unsafe memcmp(
-                        memory.baseAddress! + start, former.baseAddress! + start, size) == 0
-                if !isSame { count += 1 }
+            for start in stride(from: 0, to: byteCount, by: part.count) {
+                let size = min(part.count, byteCount - start)
+                // A screen that cannot be read to its end has changed.
+                guard unsafe pread(file.rawValue, &part, size, off_t(start)) == size else {
+                    return true
+                }
+                unsafe part.withUnsafeBytes { now in
+                    for offset in stride(from: 0, to: size, by: Self.partByteCount) {
+                        let length = min(Self.partByteCount, size - offset)
+                        let isSame =
+                            unsafe memcmp(
+                                now.baseAddress! + offset, former.baseAddress! + start + offset,
+                                length) == 0
+                        if !isSame { count += 1 }
+                    }
+                }
                 if count > Self.pointerPartCount { return true }
             }
             return false

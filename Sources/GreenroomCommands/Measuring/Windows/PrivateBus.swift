@@ -6,7 +6,8 @@ import GreenroomLinux
 final class PrivateBus {
     static let programs = ["dbus-daemon", "dbus-send"]
     let address: String
-    private let process: pid_t
+    private let server: MeasuredServer
+    private let clock: SampleClock
     private let sender: [String]
 
     private static func address(in folder: String) -> String { "unix:path=\(folder)/bus" }
@@ -29,50 +30,31 @@ final class PrivateBus {
     /// - Parameters:
     ///   - paths: those of `programs`.
     ///   - prefix: words before theirs. Only the bus's own user and root may watch names.
-    init(_ paths: [String], _ prefix: [String], in folder: String) throws(SystemError) {
+    init(
+        _ paths: [String], _ prefix: [String], in folder: String, clock: SampleClock
+    ) throws(Failure) {
         address = Self.address(in: folder)
         sender = prefix + [paths[1]]
-        let words = prefix + [paths[0]]
-        let pipe = try FileDescriptor.pipe()
-        process = try MeasuredProcess.spawn(
-            words[0],
-            words + [
-                "--config-file=\(folder)/bus.conf", "--nofork", "--nopidfile", "--print-address",
-            ], environment: ["PATH=/usr/bin:/bin"], pipe: pipe.writing.rawValue)
-        close(pipe.writing.release())
+        self.clock = clock
         // It listens when it has printed its address.
-        guard try pipe.reading.waitUntilReadable(milliseconds: 20_000) else {
-            kill(process, SIGKILL)
-            throw SystemError(code: ETIMEDOUT, call: "starting a message bus", subject: paths[0])
-        }
+        server = try MeasuredServer(
+            prefix + [
+                paths[0], "--config-file=\(folder)/bus.conf", "--nofork", "--nopidfile",
+                "--print-address",
+            ], clock: clock)
     }
 
-    deinit {
-        kill(process, SIGKILL)
-        var status: CInt = 0
-        while unsafe waitpid(process, &status, 0) < 0, errno == EINTR {}
-    }
+    func end() { server.end() }
+
+    private static let replyLimit = 64 << 10
 
     /// The names that programs have taken, without those of the bus and of connections.
-    func names() throws(SystemError) -> Set<String> {
-        let pipe = try FileDescriptor.pipe()
-        let child = try MeasuredProcess.spawn(
-            sender[0],
+    func names() throws(Failure) -> Set<String> {
+        let text = try MeasuredServer.output(
             sender + [
                 "--bus=\(address)", "--print-reply=literal", "--dest=org.freedesktop.DBus",
                 "/", "org.freedesktop.DBus.ListNames",
-            ], environment: ["PATH=/usr/bin:/bin"], pipe: pipe.writing.rawValue)
-        close(pipe.writing.release())
-        var text: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 4096)
-        while true {
-            let count = unsafe read(pipe.reading.rawValue, &buffer, buffer.count)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { break }
-            text += buffer[..<count]
-        }
-        var status: CInt = 0
-        while unsafe waitpid(child, &status, 0) < 0, errno == EINTR {}
+            ], clock: clock, atMost: Self.replyLimit)
         return Set(
             String(decoding: text, as: UTF8.self).split(whereSeparator: \.isWhitespace)
                 .map(String.init).filter {

@@ -12,12 +12,12 @@ final class WindowGround {
     private let folder: String
     private var home: String { folder + "/home" }
 
-    init(for program: WindowProgram) throws(Failure) {
+    init(for program: WindowProgram, clock: SampleClock) throws(Failure) {
         var paths: [String] = []
         let isOthers = program.account.user != getuid()
         for (name, package) in [(HeadlessScreen.program, "xvfb")]
             + PrivateBus.programs.map({ ($0, "dbus") })
-            + (isOthers ? [("setpriv", "util-linux")] : [])
+            + [("setpriv", "util-linux")]
         {
             let searchPath = Caller.variables["PATH"] ?? ExecutableInspection.defaultSearchPath
             guard let path = try? ExecutableInspection.find(name, in: searchPath) else {
@@ -29,27 +29,34 @@ final class WindowGround {
         }
         let account = program.account
         folder = try PrivateDaemon.makeFolder()
-        do throws(SystemError) {
+        var started: PrivateBus?
+        do throws(Failure) {
             for name in ["home", "runtime"] {
                 unsafe _ = mkdir("\(folder)/\(name)", 0o700)
             }
-            Self.copySettings(of: program, to: folder + "/home")
-            try PrivateBus.configure(in: folder)
-            try HeadlessScreen.configure(in: folder)
-            var prefix: [String] = []
-            if isOthers {
-                try Self.give(folder, to: account)
-                prefix = [
-                    paths[3], "--reuid=\(account.user)", "--regid=\(account.group)",
-                    "--clear-groups", "--",
-                ]
+            try Self.copySettings(of: program, to: folder + "/home")
+            do throws(SystemError) {
+                try PrivateBus.configure(in: folder)
+                try HeadlessScreen.configure(in: folder)
+                if isOthers { try Self.give(folder, to: account) }
+            } catch {
+                throw .system(error)
             }
-            bus = try PrivateBus(Array(paths[1...2]), prefix, in: folder)
-            screen = try HeadlessScreen(paths[0], prefix, in: folder)
+            let prefix =
+                [paths[3], "--pdeathsig", "KILL", "--no-new-privs"]
+                + (isOthers
+                    ? [
+                        "--reuid=\(account.user)", "--regid=\(account.group)", "--clear-groups",
+                        "--inh-caps=-all",
+                    ] : []) + ["--"]
+            bus = try PrivateBus(Array(paths[1...2]), prefix, in: folder, clock: clock)
+            started = bus
+            screen = try HeadlessScreen(paths[0], prefix, in: folder, clock: clock)
         } catch {
             // An object that was not made is not taken apart.
+            started?.end()
             _ = Caller.run("/bin/rm", ["rm", "-rf", "--", folder], isQuiet: true)
-            throw .system(error)
+            throw error
         }
         empty = screen.picture()
         variables =
@@ -63,7 +70,12 @@ final class WindowGround {
             ]
     }
 
-    deinit { _ = Caller.run("/bin/rm", ["rm", "-rf", "--", folder], isQuiet: true) }
+    deinit {
+        // They write into the folder until they have ended.
+        screen.end()
+        bus.end()
+        _ = Caller.run("/bin/rm", ["rm", "-rf", "--", folder], isQuiet: true)
+    }
 
     /// Whose settings are copied beside the program's own: those of toolkits and desktops. A whole
     /// home, with mail and pages, would take long, and is nothing for a trial.
@@ -72,20 +84,55 @@ final class WindowGround {
         "qt5ct", "qt6ct", "Trolltech.conf", "xfce4", "user-dirs.dirs", "user-dirs.locale",
     ]
 
-    private static func copySettings(of program: WindowProgram, to home: String) {
+    private static let settingsByteLimit = 64 << 20
+    private static let settingsFileLimit = 10_000
+    private static let settingsDepthLimit = 16
+
+    /// Adds the size of what is at the path, links followed. Returns whether all is within the limits.
+    private static func count(
+        _ path: String, depth: Int, _ sum: inout (bytes: Int, files: Int)
+    ) -> Bool {
+        // A link may lead nowhere.
+        guard let status = FileStatus(path: path) else { return true }
+        sum.files += 1
+        if status.kind == .file { sum.bytes += Int(status.identity.byteCount) }
+        guard sum.bytes <= settingsByteLimit, sum.files <= settingsFileLimit,
+            depth <= settingsDepthLimit
+        else { return false }
+        guard status.kind == .folder else { return true }
+        return ((try? FolderContents.names(in: path)) ?? []).allSatisfy {
+            $0 == "." || $0 == ".." || count(path + "/" + $0, depth: depth + 1, &sum)
+        }
+    }
+
+    private static func copySettings(
+        of program: WindowProgram, to home: String
+    ) throws(Failure) {
         unsafe _ = mkdir(home + "/.config", 0o700)
         // Another user could have root read any file by putting a link in the place of a folder.
         guard program.account.user == getuid(),
             let own = SearchPath.configurationHome(Caller.variables),
             let names = try? FolderContents.names(in: own)
         else { return }
+        var sum = (bytes: 0, files: 0)
         let file = program.command[0].split(separator: "/").last.map(String.init) ?? ""
         for name in names
         where sharedSettings.contains(name) || name == program.identifier
             || [file, file + "rc", file + ".conf"].contains(name)
         {
+            guard count("\(own)/\(name)", depth: 0, &sum) else {
+                throw WindowProgram.refusal(
+                    "a copy of its settings would be larger than 64 MB or \(settingsFileLimit) files, "
+                        + "or \(own)/\(name) has a link to a folder above it; move what is large out of "
+                        + "there, or set XDG_CONFIG_HOME to a folder without it")
+            }
+            // Through a link, the trial would change what it leads to.
             _ = Caller.run(
-                "/bin/cp", ["cp", "-a", "--", "\(own)/\(name)", home + "/.config/"], isQuiet: true)
+                "/bin/cp",
+                [
+                    "cp", "-RL", "--preserve=mode,timestamps", "--", "\(own)/\(name)",
+                    home + "/.config/",
+                ], isQuiet: true)
         }
     }
 
@@ -107,13 +154,9 @@ final class WindowGround {
     }
 
     func state() throws(Failure) -> State {
-        do throws(SystemError) {
-            var files: [String: FileIdentity] = [:]
-            collect("", depth: 0, &files)
-            return State(files: files, names: try bus.names())
-        } catch {
-            throw .system(error)
-        }
+        var files: [String: FileIdentity] = [:]
+        collect("", depth: 0, &files)
+        return State(files: files, names: try bus.names())
     }
 
     /// What has changed, and what a process has to do with the network.
@@ -122,7 +165,11 @@ final class WindowGround {
         return SideEffects(
             files: now.files.filter { before.files[$0.key] != $0.value }.keys.sorted(),
             names: now.names.subtracting(before.names).sorted(),
-            connections: process.map(NetworkUse.of) ?? [])
+            connections: process.map(NetworkUse.ofInstance) ?? [])
+    }
+
+    private static func nanoseconds(_ time: timespec) -> Int64 {
+        Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 
     private static let depthLimit = 8
@@ -132,11 +179,15 @@ final class WindowGround {
         for name in (try? FolderContents.names(in: home + "/" + relative)) ?? []
         where name != "." && name != ".." && files.count < Self.fileLimit {
             let path = relative + name
-            guard let status = FileStatus(ofLink: home + "/" + path) else { continue }
-            if status.kind == .folder {
+            var status = stat()
+            guard unsafe lstat(home + "/" + path, &status) == 0 else { continue }
+            if status.st_mode & S_IFMT == S_IFDIR {
                 if depth < Self.depthLimit { collect(path + "/", depth: depth + 1, &files) }
             } else {
-                files[path] = status.identity
+                files[path] = FileIdentity(
+                    device: UInt64(status.st_dev), inode: UInt64(status.st_ino),
+                    byteCount: Int64(status.st_size), modified: Self.nanoseconds(status.st_mtim),
+                    changed: Self.nanoseconds(status.st_ctim))
             }
         }
     }
@@ -155,8 +206,55 @@ struct SideEffects: Hashable {
     var visibleFiles: [String] { files.filter { !$0.hasPrefix(".cache/") } }
 }
 
-/// The sockets of the internet that a process has (proc(5), /proc/PID/net).
+/// The sockets of the internet that processes have (proc(5), /proc/PID/net).
 enum NetworkUse {
+    /// A held program may have its connections in a process that it has started.
+    static func ofInstance(_ process: Int32) -> [String] {
+        Set(processes(with: process).flatMap(of)).sorted()
+    }
+
+    private static let processLimit = 1000
+
+    /// Those of its cgroup and below; without a cgroup of its own, its descendants.
+    static func processes(with process: Int32) -> Set<Int32> {
+        var found: Set<Int32> = [process]
+        if let group = cgroup(of: "\(process)"), let own = cgroup(of: "self"),
+            // One that this process is in has others in it.
+            group != "/", !(own + "/").hasPrefix(group + "/"),
+            let mounts = try? SmallFile.text(of: "/proc/self/mountinfo"),
+            let mount = try? CgroupLocation.mountPoint(mountinfo: mounts)
+        {
+            collect(mount + group, depth: 0, &found)
+            return found
+        }
+        var next = [process]
+        while let parent = next.popLast(), found.count < processLimit {
+            let tasks = "/proc/\(parent)/task"
+            for task in (try? FolderContents.names(in: tasks)) ?? [] {
+                let text = (try? SmallFile.text(of: "\(tasks)/\(task)/children")) ?? ""
+                for child in text.split(whereSeparator: \.isWhitespace).compactMap({ Int32($0) })
+                where found.insert(child).inserted { next.append(child) }
+            }
+        }
+        return found
+    }
+
+    private static func collect(_ folder: String, depth: Int, _ found: inout Set<Int32>) {
+        let text = (try? SmallFile.text(of: folder + "/cgroup.procs")) ?? ""
+        found.formUnion(text.split(separator: "\n").compactMap { Int32($0) })
+        guard depth < 8, found.count < processLimit else { return }
+        for name in (try? FolderContents.names(in: folder)) ?? []
+        where name != "." && name != ".." && FileStatus(path: "\(folder)/\(name)")?.kind == .folder
+        {
+            collect("\(folder)/\(name)", depth: depth + 1, &found)
+        }
+    }
+
+    private static func cgroup(of process: String) -> String? {
+        let text = (try? SmallFile.text(of: "/proc/\(process)/cgroup")) ?? ""
+        return CgroupLocation.path(in: text)
+    }
+
     static func of(_ process: Int32) -> [String] {
         let folder = "/proc/\(process)"
         let inodes = Set(

@@ -39,10 +39,11 @@ struct WindowMeasurement {
         self.program = program
         self.rounds = rounds
         self.clock = clock
-        let ground = try WindowGround(for: program)
+        let ground = try WindowGround(for: program, clock: clock)
         self.ground = ground
         daemon = try PrivateDaemon(
-            ways.map { ($0.app, Self.manifest(program, $0.depth, ground.variables)) })
+            ways.map { ($0.app, Self.manifest(program, $0.depth, ground.variables)) },
+            startsSession: true)
         client = try ControlClient(path: daemon.socket)
     }
 

@@ -17,8 +17,6 @@ struct WindowProgram {
     let variables: [String]
     /// As whom it runs.
     let account: Account
-    /// The profile by which it is never held.
-    let forbidding: Profile?
 
     init(_ text: String, _ manifests: InstalledManifests) throws(Failure) {
         let found: ManifestName?
@@ -62,8 +60,14 @@ struct WindowProgram {
         } catch {
             throw Self.refusal(error.description)
         }
-        forbidding = manifests.profiles.forbidding(
+        // Before anything runs: a browser would be started some fifty times for nothing.
+        if let profile = manifests.profiles.forbidding(
             command, paths: [command[0]], app: identifier)
+        {
+            throw Self.refusal(
+                "it is not to be held at its first window: "
+                    + "\(profile.reason ?? "it should not be held") (\(profile.file))")
+        }
     }
 
     private static func account(

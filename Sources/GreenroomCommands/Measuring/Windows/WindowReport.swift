@@ -1,5 +1,6 @@
 import GreenroomControl
 import GreenroomManifest
+import UnitFile
 import Varlink
 
 /// What a measurement of windows has shown, for people and for programs.
@@ -86,18 +87,16 @@ extension WindowReport: ParametersEncodable {
 /// Whether the program may be held at its first window.
 struct WindowVerdict {
     let refusals: [String]
-    /// Of a profile; empty if it may not.
+    /// Of a profile; empty if it may not, or if it has arguments, because a profile is only for
+    /// programs without.
     let lines: [String]
     private let gain: String
 
     init(
         _ ways: [WindowMeasurement.Way], _ effects: SideEffects, faults: [String],
-        path: String, forbidding: Profile?
+        command: [String]
     ) {
         var refusals: [String] = []
-        if let forbidding {
-            refusals.append("\(forbidding.reason ?? "it should not be held") (\(forbidding.file))")
-        }
         let window = ways.last
         if let objection = window?.objection { refusals.append(objection) }
         refusals += faults
@@ -119,16 +118,24 @@ struct WindowVerdict {
         }
         self.refusals = refusals
         lines =
-            refusals.isEmpty
+            refusals.isEmpty && command.count == 1
             ? [
-                "[Profile]", "Program=\(path)", "Window=yes",
+                // Profiles know no specifiers.
+                "[Profile]",
+                "Program="
+                    + UnitFile.quoted(command[0]).split(
+                        separator: "%%", omittingEmptySubsequences: false
+                    ).joined(separator: "%"), "Window=yes",
                 "Tested=greenroomctl measure --windows: x11",
             ] : []
     }
 
     var sentence: String {
         refusals.isEmpty
-            ? "it may be held at its first window: \(gain); \"--apply\" writes this profile"
+            ? "it may be held at its first window: \(gain); "
+                + (lines.isEmpty
+                    ? "it has arguments, so no profile is about it, but its manifest may say Depth=window"
+                    : "\"--apply\" writes this profile")
             : "it is not to be held at its first window: "
                 + refusals.joined(separator: "; ").harmless
     }

@@ -1,0 +1,87 @@
+import Glibc
+import GreenroomLinux
+
+/// A server that is only there for a measurement, and prints a line when it is ready. It ends with this
+/// object, and with the process that made it, however that ends.
+final class MeasuredServer {
+    /// The first line that it printed.
+    let line: String
+    private let process: pid_t
+    private var hasEnded = false
+
+    private static let startMilliseconds: UInt64 = 20_000
+    private static let endMilliseconds: UInt64 = 1000
+    /// An address on the bus is the longest.
+    private static let lineLimit = 4096
+
+    init(_ words: [String], clock: SampleClock) throws(Failure) {
+        let started = try Self.start(words)
+        process = started.process
+        do throws(Failure) {
+            let text = try clock.read(
+                started.pipe, atMost: Self.lineLimit, milliseconds: Self.startMilliseconds,
+                isLine: true)
+            guard text.last == UInt8(ascii: "\n") else {
+                throw .system(SystemError(code: EPROTO, call: "starting", subject: words.last))
+            }
+            line = String(decoding: text.dropLast(), as: UTF8.self)
+        } catch {
+            Self.terminate(started.process)
+            throw error
+        }
+    }
+
+    deinit { end() }
+
+    func end() {
+        guard !hasEnded else { return }
+        hasEnded = true
+        Self.terminate(process)
+    }
+
+    /// Asks it to end first, so that it removes what is its own elsewhere (an X server's socket).
+    private static func terminate(_ process: pid_t) {
+        kill(process, SIGTERM)
+        let deadline = MonotonicClock.nanoseconds + endMilliseconds * 1_000_000
+        if let descriptor = try? ProcessDescriptor(pid: process) {
+            while MonotonicClock.nanoseconds < deadline {
+                let isOver = try? descriptor.descriptor.waitUntilReadable(
+                    milliseconds: CInt(endMilliseconds))
+                if isOver != false { break }
+            }
+        }
+        end(process)
+    }
+
+    /// The process has not been waited for, so its number is still its own.
+    private static func end(_ process: pid_t) {
+        kill(process, SIGKILL)
+        var status: CInt = 0
+        while unsafe waitpid(process, &status, 0) < 0, errno == EINTR {}
+    }
+
+    private static func start(
+        _ words: [String]
+    ) throws(Failure) -> (process: pid_t, pipe: FileDescriptor) {
+        do throws(SystemError) {
+            let pipe = try FileDescriptor.pipe()
+            let process = try MeasuredProcess.spawn(
+                words[0], words, environment: ["PATH=/usr/bin:/bin"],
+                pipe: pipe.writing.rawValue, startsSession: true)
+            close(pipe.writing.release())
+            return (process, pipe.reading)
+        } catch {
+            throw .system(error)
+        }
+    }
+
+    /// Runs a program to its end, and returns what it printed.
+    static func output(
+        _ words: [String], clock: SampleClock, atMost limit: Int
+    ) throws(Failure) -> [UInt8] {
+        let (process, pipe) = try start(words)
+        // It has said everything when its output ends, or is not waited for any more.
+        defer { end(process) }
+        return try clock.read(pipe, atMost: limit, milliseconds: startMilliseconds)
+    }
+}
