@@ -104,11 +104,13 @@ WEAK extern operation PL_ppaddr[];
 WEAK extern const char *const PL_op_name[];
 
 static operation require_as_before;
+static perl *first_interpreter; // threads have others, and what they ask for comes in no order
 static char *order; // what `require` was asked for, a line each
 static size_t order_size, order_capacity;
 
 /// %INC has no order, and a module may fail that is loaded before one that it belongs to.
 static void *log_require(perl *interpreter) {
+    if (interpreter != first_interpreter) return require_as_before(interpreter);
     struct head ***top = (struct head ***)interpreter; // PL_stack_sp is the first in intrpvar.h
     struct head name = {0};
     if (launch_read_memory(**top, &name, sizeof name) && name.flags & HAS_TEXT
@@ -131,7 +133,8 @@ static void *log_require(perl *interpreter) {
 /// Begins to log which files are asked for, by what is compiled from now on.
 EXPORT void greenroom_perl_log_requires(perl *interpreter, void *function);
 EXPORT void greenroom_perl_log_requires(perl *interpreter, void *function) {
-    (void)interpreter, (void)function;
+    (void)function;
+    first_interpreter = interpreter;
     for (int i = 0; PL_ppaddr && PL_op_name && PL_op_name[i] && i < 1024; i++)
         if (!strcmp(PL_op_name[i], "require")) {
             require_as_before = PL_ppaddr[i];

@@ -47,6 +47,14 @@ sub watch_files {
     for my $path (grep { defined && m{^/} } values %INC) {
         @seen{ $path, $path =~ s{/[^/]*\z}{}r } = ();
     }
+    # Another folder that is searched first may get a file of the same name, in a subfolder.
+    for my $name (grep { m{/} && defined $INC{$_} && !ref $INC{$_} } keys %INC) {
+        my $folder = $name =~ s{/[^/]*\z}{}r;
+        for my $place (grep { !ref && m{^/} } @INC) {
+            last if $INC{$name} eq "$place/$name";
+            $seen{"$place/$folder"} = 1;
+        }
+    }
     watch($_) for keys %seen;
 }
 
@@ -65,7 +73,9 @@ sub record {
     # It looks elsewhere, too, where the next launch may find what hides an installed module.
     @names = () if join("\n", @INC) ne join("\n", @places);
     my $lines = join '', map { "$_\n" } @names;
-    send_record($socket, $lines eq '' ? "\n" : $lines) if length $lines < RECORD_LIMIT;
+    # More is not read, and the first modules are those that others need.
+    $lines = substr($lines, 0, RECORD_LIMIT - 1) =~ s/[^\n]*\z//r if length $lines >= RECORD_LIMIT;
+    send_record($socket, $lines eq '' ? "\n" : $lines);
 }
 
 sub prepare {
@@ -133,6 +143,11 @@ sub program {
         local $/;
         $line .= <$file> // '';
         anew(HIDDEN) if $line =~ /\bINC\b|\b(?:use|no|require)\s+(?:\w+::)*lib\b/;
+        # It sets what modules read when they are loaded.
+        anew(HIDDEN) if $line =~ /\bCORE::GLOBAL\b|[\$\@]\{?\s*(?:::|main::)?ENV\s*\}?\s*\{.*[^=!<>]=(?![=~>])/;
+        anew(HIDDEN) if $line =~ /%\s*ENV\s*\)?\s*=(?![=~>])|\bdelete\b.*\bENV\b/;
+        anew(HIDDEN) if $line =~ /\bBEGIN\s*\{/
+            && $line =~ /[\$\@%*]\w*(?:(?:::|')\w+)+[^;]*[^=!<>]=(?![=~>])|\b(?:push|unshift)\b\W*\@\{?\s*\w*::/;
     }
     return $script, @arguments;
 }

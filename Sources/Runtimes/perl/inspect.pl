@@ -53,16 +53,31 @@ sub state {
 
 sub environment { return join "\0", map { "$_=" . ($variables->{$_} // "\1") } sort keys %$variables }
 
+# What runs at the end runs in the reverse order, and what the program has loaded first comes last.
+my $at_end = qr/^\s*(?:sub\s+)?END\s*\{/m;
+
 # For each module in progress, what those have changed that it loads.
 my @changed = ({});
 my %begun;
 
 sub path_of { my $path = $INC{ $_[0] }; return defined $path && !ref $path ? $path : '' }
 
+sub text_of {
+    my ($path) = @_;
+    return '' if $path !~ m{^/};
+    local ($!, $/);
+    open my $file, '<', $path or return '';
+    return scalar <$file> // '';
+}
+
 # Some were loaded by C, or by a `require` that cannot be replaced. What they did was taken for that of the module which
 # has loaded them; if that is refused, they are inspected by themselves next.
 sub add_unseen {
-    for my $name (grep { !$begun{$_}++ } keys %INC) { trace("begin $name"); trace("end $name\t" . path_of($name)) }
+    for my $name (grep { !$begun{$_}++ } keys %INC) {
+        trace("begin $name");
+        does('order') if text_of(path_of($name)) =~ $at_end;
+        trace("end $name\t" . path_of($name));
+    }
     return;
 }
 
@@ -82,6 +97,7 @@ sub inspect {
         local $@;
         eval { $result = CORE::require($name); 1 } or $error = $@ || 'failed';
     }
+    does('order') if text_of(path_of($name)) =~ $at_end;
     my %after = (state => state(), environment => environment());
     my $within = pop @changed;
     for my $what (keys %before) {
