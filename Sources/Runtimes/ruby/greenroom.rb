@@ -51,6 +51,13 @@ lambda do
     files = $LOADED_FEATURES.select { |path| path.start_with?("/") }
     folders = files.map { |path| File.dirname(path) } + $LOAD_PATH.map(&:to_s)
     folders += Gem::Specification.dirs + [Gem.default_specifications_dir] if defined?(Gem::Specification)
+    # Another folder that is searched first may get a file of the same name, in a subfolder.
+    searched = $LOAD_PATH.map(&:to_s)
+    files.each do |path|
+      index = searched.index { |folder| path.start_with?("#{folder}/") } or next
+      name = File.dirname(path.delete_prefix("#{searched[index]}/"))
+      folders += searched[0, index].map { |folder| "#{folder}/#{name}" } unless name == "."
+    end
     (files + folders).uniq.each { |path| runtime.watch(path) }
   end
 
@@ -87,23 +94,61 @@ lambda do
     rest && !rest.include?(" -") && !rest.include?("\r") && rest.end_with?("\n")
   end
 
-  # It chooses among the versions of what is loaded already, or looks elsewhere first. An author of a list knows that; lines
-  # that were learned have stamps.
-  is_learned = imports && imports.include?("\t")
-  may_choose = lambda do |path, arguments|
-    text = File.binread(path, 1 << 20) || ""
-    text.match?(/LOAD_PATH|\$:|\$-I|bundler/i) || text.include?("activate_bin_path") && arguments.first&.match?(/\A_.*_\z/)
+  # The gems of which RubyGems has several versions, the newest first, by name.
+  gems_with_choice = lambda do
+    next {} unless defined?(Gem::Specification)
+    Gem::Specification.stubs.group_by(&:name).transform_values { |stubs| stubs.sort_by(&:version).reverse }
+                      .select { |_, stubs| stubs.map(&:version).uniq.size > 1 }
   end
 
   # Where RubyGems finds the files of the gems that are in use.
   folders_of_gems = -> { defined?(Gem) ? Gem.loaded_specs.values.flat_map(&:full_require_paths) : [] }
 
+  # An author of a list knows what follows; lines that were learned have stamps.
+  is_learned = imports && imports.include?("\t")
+
+  # Whether a program of a gem may need another version than what is loaded, active or not.
+  is_choice_made = is_learned && lambda do
+    several = gems_with_choice.()
+    next false if several.empty?
+
+    loaded = $LOADED_FEATURES.map { |path| path.sub(%r{/[^/]*\z}, "") }.uniq
+    is_loaded = lambda do |stub|
+      stub.full_require_paths.any? { |folder| loaded.any? { |each| "#{each}/".start_with?("#{folder}/") } }
+    end
+    # What is installed with the system is found without its gem, if there is no newer one.
+    system_files = $LOADED_FEATURES.filter_map do |path|
+      folder = places.select { |each| path.start_with?("#{each}/") }.max_by(&:size)
+      [folder, path.delete_prefix("#{folder}/")] if folder
+    end
+    several.each do |name, (newest, *older)|
+      is_hidden = older.any?(&is_loaded) || system_files.any? do |folder, file|
+        !newest.full_require_paths.include?(folder) && newest.contains_requirable_file?(file)
+      end
+      give_up.("there is a newer #{name}") if is_hidden
+    end
+    several.any? do |name, stubs|
+      Gem.loaded_specs[name] || stubs.any? { |stub| is_loaded.(stub) || system_files.any? { |_, file| stub.contains_requirable_file?(file) } }
+    end
+  end.call
+
+  # It chooses among the versions of what is loaded already, looks elsewhere first, or sets what modules read.
+  may_choose = lambda do |path, arguments|
+    text = File.binread(path, 1 << 20) || ""
+    # RubyGems writes this into the program of a gem for its own older versions.
+    text = text.sub(/^if Gem\.respond_to\?\(:activate_bin_path\)\n(.*)\nelse\ngem .*$/, "\\1")
+    next true if text.match?(/LOAD_PATH|\$:|\$-I|bundler/i) || text.match?(/\bgem\b|\.activate\b/)
+    next true if text.match?(/\bENV\s*\[.*[^=!<>]=(?![=~>])|\bENV\.(?:store|update|merge!|replace|delete|clear)\b/)
+
+    text.include?("activate_bin_path") && (is_choice_made || arguments.first&.match?(/\A_.*_\z/))
+  end
+
   # In the order in which the files began: $LOADED_FEATURES has the order in which they ended, and a
   # file that is required again in that order may miss what its requirer has prepared.
   record_imports = lambda do |name|
-    order, owner = [], Process.pid
+    order, owner = {}, Process.pid
     TracePoint.new(:script_compiled) do |trace|
-      order << trace.instruction_sequence.path unless trace.eval_script
+      order[trace.instruction_sequence.path] = true unless trace.eval_script
     end.enable
     own = "#{File.dirname(File.realpath(name))}/"
     at_exit do
@@ -112,12 +157,16 @@ lambda do
       gems = folders_of_gems.()
       installed = (places + gems).map { |folder| "#{folder}/" }
       # Bundler activates the gems of one Gemfile: they must not be there before it has chosen. And where else the
-      # program looks, the next launch may find what hides an installed file.
-      wanted = defined?(Bundler) || !($LOAD_PATH.map(&:to_s) - places - gems).empty? ? [] : order.uniq
+      # program looks, the next launch may find what hides an installed file. A list has paths, which activate nothing,
+      # so what they require is of the newest version.
+      is_old = gems_with_choice.().any? { |gem, stubs| Gem.loaded_specs[gem] && Gem.loaded_specs[gem].version != stubs[0].version }
+      wanted = defined?(Bundler) || is_old || !($LOAD_PATH.map(&:to_s) - places - gems).empty? ? [] : order.keys
       loaded = $LOADED_FEATURES.to_h { |path| [path, true] }
       wanted = wanted.select { |path| loaded[path] && !path.start_with?(own) && path.start_with?(*installed) }
       text = wanted.map { |path| "#{path}\n" }.join
-      runtime.send_to(record, text.empty? ? "\n" : text) if text.bytesize < record_limit
+      # More is not read, and the first files are those that others need.
+      text = text.byteslice(0, record_limit - 1)[/.*\n/m] || "" if text.bytesize >= record_limit
+      runtime.send_to(record, text.empty? ? "\n" : text)
     rescue StandardError
       nil # The daemon hears nothing.
     end

@@ -23,6 +23,22 @@ STDIN.reopen("/dev/null")
 STDOUT.sync = true # what is printed is seen at once
 ($LOAD_PATH.map(&:to_s) + (defined?(Gem) ? Gem.path : [])).grep(%r{\A/}).each { |folder| tell.("place #{folder}") }
 
+# A list has paths, which activate nothing: a program would load the newest version beside another.
+is_older = ->(_path) { false }
+if defined?(Gem::Specification)
+  several = Gem::Specification.stubs.group_by(&:name).values.map { |stubs| stubs.sort_by(&:version).reverse }
+                              .select { |stubs| stubs[0].version != stubs[-1].version }
+  older = several.flat_map { |stubs| stubs.drop(1) }.flat_map(&:full_require_paths).map { |folder| "#{folder}/" }
+  searched = $LOAD_PATH.map(&:to_s).sort_by { |folder| -folder.size }
+  is_older = lambda do |path|
+    next true if path.start_with?(*older)
+
+    folder = searched.find { |each| path.start_with?("#{each}/") } or next false
+    name = path.delete_prefix("#{folder}/")
+    several.any? { |newest, *| !newest.full_require_paths.include?(folder) && newest.contains_requirable_file?(name) }
+  end
+end
+
 # RubyGems adds the folders of the gems from which something is required.
 folders = -> { $LOAD_PATH.map(&:to_s) - (defined?(Gem) ? Gem.loaded_specs.values.flat_map(&:full_require_paths) : []) }
 state = lambda do
@@ -36,6 +52,10 @@ first = [nil, nil, false]
 begin_file = lambda do |path|
   tell.("begin #{path}")
   tell.("does known") if known.match?(path)
+  tell.("does versions") if is_older.(path)
+  # How a file asks for arguments without a call of a method: [*ARGV], a, *b = ARGV.
+  text = File.file?(path) ? File.binread(path) : ""
+  tell.("does arguments") if text.match?(/\bARGV\b(?!\s*(?:&?\.|\[|<<))/)
   harmless.each { |ending, reason| tell.("spares #{reason}") if path.end_with?(ending) }
   progress << [path, state.(), false]
 end
@@ -77,13 +97,21 @@ TracePoint.new(:script_compiled) do |trace|
 end.enable
 
 tell.("watch $0")
-[*Array.public_instance_methods(false), :each].uniq.each do |name|
+[*Array.public_instance_methods(false), :each, :dup, :clone].uniq.each do |name|
   next if %i[object_id __id__ __send__ hash].include?(name)
 
   plain = Array.instance_method(name)
   ARGV.define_singleton_method(name) do |*words, **named, &block|
     tell.("does arguments")
     plain.bind_call(self, *words, **named, &block)
+  end
+end
+# What runs at the end runs in the reverse order, and what the program has loaded first comes last.
+[[Kernel, :at_exit], [Kernel.singleton_class, :at_exit], [ObjectSpace.singleton_class, :define_finalizer]].each do |place, name|
+  plain = place.instance_method(name)
+  place.define_method(name) do |*words, &block|
+    tell.("does state")
+    plain.bind_call(self, *words, &block)
   end
 end
 # Ruby handles some signals from its start on, so the C library is not asked.
@@ -94,9 +122,9 @@ end
     plain.bind_call(self, *words, &block)
   end
 end
-%i[each each_pair to_h to_hash to_a keys values select filter reject inspect clone dup].each do |name|
-  next unless ENV.respond_to?(name)
-
+# These and the changes call getenv(3), or the trace compares the variables.
+of_one = %i[[] []= assoc delete fetch has_key? include? key? member? store values_at slice freeze]
+(ENV.singleton_methods(false) - of_one).each do |name|
   plain = ENV.method(name).unbind
   ENV.define_singleton_method(name) do |*words, &block|
     tell.("reads *")

@@ -1,11 +1,14 @@
 """Perl and Ruby: what a launch records, and what the trace of an inspection shows."""
+import os
+import subprocess
+
 import cases_perl
 import cases_ruby
 import instance
 import learning
 import results
 from comparing import ENVIRONMENT
-from instance import HIDDEN, RUNTIMES
+from instance import CHANGED, HIDDEN, RUNTIMES
 
 # Modules that do one thing when they are loaded, and what the trace says of it.
 PERL = {
@@ -39,6 +42,7 @@ PERL = {
     "Fails": ("die 'no';", "fails"),
     "Loads": ("require Words;", None),
     "Tries": ("eval { require Terminal };", None),
+    "Ends": ("\n  END { 1 }", "order"),
     "Lazy": ("sub f { require Words }", None),
 }
 RUBY = {
@@ -74,8 +78,25 @@ RUBY = {
     "loads": ("require 'g_words'", None),
     "beside": ("require_relative 'g_words'; X14 = 1", None),
     "tries": ("begin; require 'g_terminal'; rescue LoadError; end", None),
+    "splat": ("X15 = [*ARGV]", "arguments"),
+    "several": ("a, *b = ARGV", "arguments"),
+    "duplicate": ("X16 = ARGV.dup", "arguments"),
+    "clone": ("X17 = ARGV.clone", "arguments"),
+    "names": ("X18 = ENV.any? { false }; X19 = ENV.each_key {}", "variables"),
+    "size": ("X20 = ENV.size", "variables"),
+    "end": ("at_exit {}", "state"),
+    "finalizer": ("ObjectSpace.define_finalizer(Object.new, proc {})", "state"),
     "lazy": ("def f = require('g_words')", None),
     "verbose": ("$VERBOSE = nil", "state"),
+}
+
+
+# What a program sets before it loads a module that reads it.
+SETS = {
+    "perl": {"a variable": "BEGIN { $ENV{X} = 1 } use G::Plain;", "a missing variable": "$ENV{Y} ||= 2;",
+             "a function": "BEGIN { *CORE::GLOBAL::time = sub { 1 } }", "a list": "BEGIN { @AnyDBM_File::ISA = ('SDBM_File') }",
+             "a slice": "@ENV{qw(X Y)} = (1, 2);"},
+    "ruby": {"a variable": "ENV['X'] = '1'", "a missing variable": "ENV['RACK_ENV'] ||= ENV['A']", "by a method": "ENV.store('X', '1')"},
 }
 
 
@@ -121,6 +142,22 @@ def perl():
     plain = "G/Plain.pm\t" + stamps.get("G/Plain.pm", "")
     language.same("a list with stamps", ["plain.pl"], environment=environment, imports=[plain])
     language.same("a program that looks elsewhere", ["wanders.pl"], environment=environment, imports=[plain], anew=HIDDEN)
+    for name, text in SETS["perl"].items():
+        language.write(f"sets_{name}.pl", text + " print 'ok';\n")
+        language.same(f"a program that sets {name}", [f"sets_{name}.pl"], environment=environment, imports=[plain], anew=HIDDEN)
+    language.write("reads.pl", "my $x = $ENV{Z} // 1; print $x == 1 ? 'a' : 'b', $ENV{A} =~ /2/, $ENV{A} == 2;\n")
+    language.same("a program that reads variables", ["reads.pl"], environment=environment, imports=[plain])
+    nested = "G/Sub/Deep.pm\t" + stamp_of(language.write("library/G/Sub/Deep.pm", "package G::Sub::Deep; sub f { 'far' } 1;\n"))
+    os.makedirs(language.folder + "/first")
+    language.write("deep.pl", "use G::Sub::Deep; print G::Sub::Deep::f();\n")
+    language.same("a module that hides another in a subfolder", ["deep.pl"], imports=[nested], anew=CHANGED,
+                  environment=dict(environment, PERL5LIB=f"{language.folder}/first:{language.folder}/library"),
+                  change=lambda _: language.write("first/G/Sub/Deep.pm", "package G::Sub::Deep; sub f { 'near' } 1;\n"))
+    many(language, "perl", environment)
+    language.write("threads.pl", "use threads; my @t = map { threads->create(sub { for my $i (1 .. 200) {\n"
+                   "eval \"require G::Nosuch${i}x\" } }) } 1 .. 4; $_->join for @t; print 'joined'; eval { require G::Plain };\n")
+    names = learning.record(language, ["threads.pl"], environment, language.folder, language.folder + "/recorded")
+    results.report("perl: recording: threads", names is not None and "G/Plain.pm" in names, str(names))
     language.refused("another file than was inspected", imports=["G/Plain.pm\t1"], environment=environment)
     language.write("moose.pl", "use Moose; has x => (is => 'ro'); print main->new(x => 3)->x, main->meta->name;\n")
     large(language, "moose.pl", "/perl/inspect.pl", environment, "Moose.pm")
@@ -151,12 +188,91 @@ def ruby():
     plain = f"{library}g_plain.rb\t" + stamps.get(library + "g_plain.rb", "")
     language.same("a list with stamps", ["bin/plain.rb"], environment=environment, imports=[plain])
     language.same("a program that looks elsewhere", ["bin/wanders.rb"], environment=environment, imports=[plain], anew=HIDDEN)
+    for name, text in SETS["ruby"].items():
+        language.write(f"bin/sets_{name}.rb", text + "; p 1\n")
+        language.same(f"a program that sets {name}", [f"bin/sets_{name}.rb"], environment=environment, imports=[plain], anew=HIDDEN)
+    language.write("bin/reads.rb", "x = ENV['Z']; p x == '1', ENV['A'] == '2', ENV['A'] =~ /2/, { ENV['A'] => 1 }\n")
+    language.same("a program that reads variables", ["bin/reads.rb"], environment=environment, imports=[plain])
+    nested = f"{library}g_sub/deep.rb"
+    nested += "\t" + stamp_of(language.write("library/g_sub/deep.rb", "def f = 'far'\n"))
+    os.makedirs(language.folder + "/first")
+    language.write("bin/deep.rb", "require 'g_sub/deep'; p f\n")
+    language.same("a file that hides another in a subfolder", ["bin/deep.rb"], imports=[nested], anew=CHANGED,
+                  environment=dict(environment, RUBYLIB=f"{language.folder}/first:{language.folder}/library"),
+                  change=lambda _: language.write("first/g_sub/deep.rb", "def f = 'near'\n"))
+    many(language, "ruby", environment)
+    gems(language, plain)
     language.refused("another file than was inspected", imports=[library + "g_plain.rb\t1"], environment=environment)
     language.write("bin/large.rb", "require 'active_support/all'; require 'nokogiri'\n"
                    "puts Nokogiri::XML('<a>1</a>').at('a').text, 3.days.inspect, Time.at(0).utc.to_date.next_month\n"
                    "p Gem.loaded_specs.keys.sort, Thread.list.size\n")
     large(language, "bin/large.rb", "/ruby/inspect.rb", environment, "/nokogiri.rb")
     language.end()
+
+
+def stamp_of(path):
+    """The stamp of a file: see `Sources/Runtimes/library/stamp.c`."""
+    status = os.stat(path)
+    return f"{status.st_ctime_ns // 10**9}{status.st_ctime_ns % 10**9:09}{status.st_ino}"
+
+
+def many(language, name, environment):
+    """More names than one record holds: it has the first ones."""
+    if name == "perl":
+        ending, call = ".pm", "require G::Many::{};"
+    else:
+        ending, call = ".rb", "require 'G/Many/{}'"
+    modules = [f"M{i:04}" + "x" * 80 for i in range(900)]
+    for module in modules:
+        language.write(f"library/G/Many/{module}{ending}", "1;\n")
+    script = language.write("bin/many" + ending, "\n".join(call.format(module) for module in modules) + "\n")
+    names = learning.record(language, [script], environment, language.folder, language.folder + "/recorded") or []
+    own = [os.path.basename(each) for each in names if "/Many/" in each]
+    results.report(f"{name}: recording: more than is read", len(own) > 300 and own == [each + ending for each in modules[:len(own)]],
+                   f"{len(own)} names")
+
+
+def gems(language, plain):
+    """Two versions of a gem, of which a program may need the older one."""
+    home = language.folder + "/gems"
+    for version in ("1.0", "2.0"):
+        language.write(f"gems/gems/g_bar-{version}/lib/g_bar.rb", f"G_BAR = '{version}'\n")
+        language.write(f"gems/specifications/g_bar-{version}.gemspec", specification("g_bar", version))
+    language.write("gems/gems/g_foo-1.0/lib/g_foo.rb", "require 'g_bar'\n")
+    language.write("gems/gems/g_foo-1.0/bin/g_foo", "require 'g_foo'\np G_BAR\n")
+    language.write("gems/specifications/g_foo-1.0.gemspec", specification("g_foo", "1.0", "s.executables = ['g_foo']; s.bindir = 'bin'\n"
+                   "s.add_dependency 'g_bar', '~> 1'"))
+    environment = dict(ENVIRONMENT, GEM_HOME=home, GEM_PATH=home, RUBYLIB=language.folder + "/library")
+    stub = "load Gem.activate_bin_path('g_foo', 'g_foo', '>= 0')\n"
+    language.write("bin/stub.rb", stub)
+    language.write("bin/chooses.rb", "gem 'g_bar', '~> 1'; require 'g_bar'; p G_BAR\n")
+    language.write("bin/newest.rb", "require 'g_bar'; p G_BAR\n")
+    for name, expected in (("bin/stub.rb", []), ("bin/chooses.rb", []), ("bin/newest.rb", ["2.0"])):
+        names = learning.record(language, [name], environment, language.folder, language.folder + "/recorded") or []
+        own = [version for each in names for version in ("1.0", "2.0") if f"g_bar-{version}" in each]
+        results.report(f"ruby: recording: two versions of a gem: {name}", own == expected, str(names))
+    newest = f"{home}/gems/g_bar-2.0/lib/g_bar.rb"
+    newest += "\t" + stamp_of(newest)
+    language.same("a program that chooses a version", ["bin/chooses.rb"], environment=environment, imports=[plain], anew=HIDDEN)
+    language.same("a program of a gem, with two versions of another", ["bin/stub.rb"], environment=environment,
+                  imports=[newest], anew=HIDDEN)
+    older = f"{home}/gems/g_bar-1.0/lib/g_bar.rb"
+    language.refused("a gem of which there is a newer version", imports=[older + "\t" + stamp_of(older)], environment=environment)
+    path = language.write("names", older + "\n" + newest.split("\t")[0] + "\n")
+    does, *_ = learning.trace([language.interpreter, RUNTIMES + "/ruby/inspect.rb"], path, environment)
+    results.report("ruby: trace: a gem of which there is a newer version", does.get(older) == "versions", str(does))
+    system = subprocess.run([language.interpreter, "-rset", "-e", "print $LOADED_FEATURES.grep(/\\/set.rb$/)[0]"],
+                            capture_output=True, text=True).stdout
+    language.write("gems/gems/set-99.0/lib/set.rb", "class Set; end\n")
+    language.write("gems/specifications/set-99.0.gemspec", specification("set", "99.0"))
+    language.refused("a file of Ruby's of which there is a newer gem", imports=[system + "\t" + stamp_of(system)], environment=environment)
+    does, *_ = learning.trace([language.interpreter, RUNTIMES + "/ruby/inspect.rb"], language.write("names", system + "\n"), environment)
+    results.report("ruby: trace: a file of Ruby's of which there is a newer gem", does.get(system) == "versions", str(does))
+
+
+def specification(name, version, more=""):
+    return (f"# -*- encoding: utf-8 -*-\n# stub: {name} {version} ruby lib\n\nGem::Specification.new do |s|\n"
+            f"s.name = '{name}'; s.version = '{version}'; s.summary = 'x'; s.authors = ['x']; s.require_paths = ['lib']\n{more}\nend\n")
 
 
 def large(language, script, inspection, environment, module):
