@@ -70,12 +70,19 @@ sub text_of {
     return scalar <$file> // '';
 }
 
+sub look_at_text {
+    my $text = text_of(path_of($_[0]));
+    does('order') if $text =~ $at_end;
+    trace('orders') if $text =~ /\$INC\s*\{|[%\\]INC\b/;
+    return;
+}
+
 # Some were loaded by C, or by a `require` that cannot be replaced. What they did was taken for that of the module which
 # has loaded them; if that is refused, they are inspected by themselves next.
 sub add_unseen {
     for my $name (grep { !$begun{$_}++ } keys %INC) {
         trace("begin $name");
-        does('order') if text_of(path_of($name)) =~ $at_end;
+        look_at_text($name);
         trace("end $name\t" . path_of($name));
     }
     return;
@@ -97,7 +104,7 @@ sub inspect {
         local $@;
         eval { $result = CORE::require($name); 1 } or $error = $@ || 'failed';
     }
-    does('order') if text_of(path_of($name)) =~ $at_end;
+    look_at_text($name);
     my %after = (state => state(), environment => environment());
     my $within = pop @changed;
     for my $what (keys %before) {

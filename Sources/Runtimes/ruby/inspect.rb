@@ -57,10 +57,11 @@ begin_file = lambda do |path|
   text = File.file?(path) ? File.binread(path) : ""
   tell.("does arguments") if text.match?(/\bARGV\b(?!\s*(?:&?\.|\[|<<))/)
   harmless.each { |ending, reason| tell.("spares #{reason}") if path.end_with?(ending) }
-  progress << [path, state.(), false]
+  progress << [path, state.(), false, text.match?(/\bdefined\?|\bLOADED_FEATURES\b|\$"/)]
 end
 end_file = lambda do |has_failed|
-  path, before, is_changed_within = progress.pop
+  path, before, is_changed_within, asks = progress.pop
+  tell.("orders") if asks
   if state.() != before
     tell.("does state") unless is_changed_within
     (progress.last || first)[2] = true

@@ -7,18 +7,24 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <netdb.h>
+#include <grp.h>
 #include <pthread.h>
+#include <pwd.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
+#include <utime.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -81,6 +87,15 @@ EXPORT int ttyname_r(int number, char *buffer, size_t size) {
     NEXT(ttyname_r);
     trace_line("does", "terminal");
     return next(number, buffer, size);
+}
+
+WATCHED(char *, ttyname, "terminal", (int number), number)
+WATCHED(char *, ctermid, "terminal", (char *buffer), buffer)
+
+EXPORT int tcgetattr(int number, struct termios *settings) {
+    NEXT(tcgetattr);
+    if (number <= 2) trace_line("does", "terminal");
+    return next(number, settings);
 }
 
 EXPORT int ioctl(int number, unsigned long request, ...) {
@@ -173,6 +188,57 @@ EXPORT DIR *opendir(const char *path) {
     return next(path);
 }
 
+// Questions about a file. A path below an open folder says nothing that the opening has not said.
+static void note_question(int folder, const char *path) {
+    if (!path || !*path || (folder != AT_FDCWD && *path != '/')) return;
+    if (!trace_is_above_place(path)) note_open(path, O_RDONLY);
+}
+
+#define ASKS(result, name, parameters, ...) \
+    EXPORT result name parameters; \
+    EXPORT result name parameters { \
+        NEXT(name); \
+        note_question(AT_FDCWD, path); \
+        return next(__VA_ARGS__); \
+    }
+#define ASKS_AT(result, name, parameters, ...) \
+    EXPORT result name parameters; \
+    EXPORT result name parameters { \
+        NEXT(name); \
+        note_question(folder, path); \
+        return next(__VA_ARGS__); \
+    }
+ASKS(int, stat, (const char *restrict path, struct stat *restrict status), path, status)
+ASKS(int, stat64, (const char *restrict path, struct stat64 *restrict status), path, status)
+ASKS(int, lstat, (const char *restrict path, struct stat *restrict status), path, status)
+ASKS(int, lstat64, (const char *restrict path, struct stat64 *restrict status), path, status)
+ASKS_AT(int, fstatat, (int folder, const char *restrict path, struct stat *restrict status, int flags),
+        folder, path, status, flags)
+ASKS_AT(int, fstatat64, (int folder, const char *restrict path, struct stat64 *restrict status, int flags),
+        folder, path, status, flags)
+ASKS_AT(int, statx,
+        (int folder, const char *restrict path, int flags, unsigned mask, struct statx *restrict status),
+        folder, path, flags, mask, status)
+ASKS(int, access, (const char *path, int mode), path, mode)
+ASKS(int, eaccess, (const char *path, int mode), path, mode)
+ASKS(int, euidaccess, (const char *path, int mode), path, mode)
+ASKS_AT(int, faccessat, (int folder, const char *path, int mode, int flags), folder, path, mode, flags)
+ASKS(ssize_t, readlink, (const char *restrict path, char *restrict target, size_t size), path, target, size)
+ASKS_AT(ssize_t, readlinkat, (int folder, const char *restrict path, char *restrict target, size_t size),
+        folder, path, target, size)
+ASKS(char *, realpath, (const char *restrict path, char *restrict buffer), path, buffer)
+
+WATCHED(int, creat, "writes", (const char *path, mode_t mode), path, mode)
+WATCHED(int, creat64, "writes", (const char *path, mode_t mode), path, mode)
+WATCHED(int, mkdirat, "writes", (int folder, const char *path, mode_t mode), folder, path, mode)
+WATCHED(int, unlinkat, "writes", (int folder, const char *path, int flags), folder, path, flags)
+WATCHED(int, renameat, "writes", (int from, const char *old, int to, const char *new), from, old, to, new)
+WATCHED(int, chown, "writes", (const char *path, uid_t user, gid_t group), path, user, group)
+WATCHED(int, lchown, "writes", (const char *path, uid_t user, gid_t group), path, user, group)
+WATCHED(int, utime, "writes", (const char *path, const struct utimbuf *times), path, times)
+WATCHED(int, utimes, "writes", (const char *path, const struct timeval *times), path, times)
+WATCHED(int, utimensat, "writes",
+        (int folder, const char *path, const struct timespec *times, int flags), folder, path, times, flags)
 WATCHED(int, unlink, "writes", (const char *path), path)
 WATCHED(int, mkdir, "writes", (const char *path, mode_t mode), path, mode)
 WATCHED(int, rmdir, "writes", (const char *path), path)
@@ -236,6 +302,62 @@ EXPORT int clock_gettime(clockid_t clock, struct timespec *value) {
     return next(clock, value);
 }
 
+// The C library opens these itself, where this library sees nothing.
+#define READS(result, name, file, parameters, ...) \
+    EXPORT result name parameters; \
+    EXPORT result name parameters { \
+        NEXT(name); \
+        note_open(file, O_RDONLY); \
+        return next(__VA_ARGS__); \
+    }
+READS(struct passwd *, getpwnam, "/etc/passwd", (const char *name), name)
+READS(struct passwd *, getpwuid, "/etc/passwd", (uid_t user), user)
+READS(struct passwd *, getpwent, "/etc/passwd", (void), )
+READS(int, getpwnam_r, "/etc/passwd",
+      (const char *restrict name, struct passwd *restrict entry, char *restrict buffer, size_t size,
+       struct passwd **restrict found),
+      name, entry, buffer, size, found)
+READS(int, getpwuid_r, "/etc/passwd",
+      (uid_t user, struct passwd *restrict entry, char *restrict buffer, size_t size,
+       struct passwd **restrict found),
+      user, entry, buffer, size, found)
+READS(int, getpwent_r, "/etc/passwd",
+      (struct passwd *restrict entry, char *restrict buffer, size_t size, struct passwd **restrict found),
+      entry, buffer, size, found)
+READS(struct group *, getgrnam, "/etc/group", (const char *name), name)
+READS(struct group *, getgrgid, "/etc/group", (gid_t group), group)
+
+/// The zone of the machine. TZ is read within the C library, too.
+#define READS_ZONE(result, name, parameters, ...) \
+    EXPORT result name parameters { \
+        NEXT(name); \
+        trace_line("reads", "TZ"); \
+        note_open("/etc/localtime", O_RDONLY); \
+        return next(__VA_ARGS__); \
+    }
+READS_ZONE(struct tm *, localtime, (const time_t *seconds), seconds)
+READS_ZONE(struct tm *, localtime_r, (const time_t *restrict seconds, struct tm *restrict parts), seconds, parts)
+READS_ZONE(time_t, mktime, (struct tm *parts), parts)
+
 // The state of the process.
+WATCHED(int, nice, "state", (int difference), difference)
+WATCHED(int, setpriority, "state", (__priority_which_t which, id_t whose, int priority), which, whose, priority)
+WATCHED(int, setitimer, "signals",
+        (__itimer_which_t which, const struct itimerval *restrict new, struct itimerval *restrict old),
+        which, new, old)
+
+EXPORT int prctl(int option, ...) {
+    static int (*next)(int, ...);
+    if (!next) next = (int (*)(int, ...))dlsym(RTLD_NEXT, "prctl");
+    va_list arguments;
+    va_start(arguments, option);
+    unsigned long words[4];
+    for (int i = 0; i < 4; i++) words[i] = va_arg(arguments, unsigned long);
+    va_end(arguments);
+    // A name of memory (PR_SET_VMA) only tells which allocator it belongs to.
+    if (option != PR_SET_VMA) trace_line("does", "state");
+    return next(option, words[0], words[1], words[2], words[3]);
+}
+
 WATCHED(mode_t, umask, "state", (mode_t mask), mask)
 WATCHED(unsigned, alarm, "signals", (unsigned seconds), seconds)

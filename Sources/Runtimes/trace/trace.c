@@ -45,8 +45,17 @@ enum { DEPTH = 512 };
 static struct {
     struct state state;
     unsigned changed;
+    char spared[32];
 } modules[DEPTH];
 static int depth;
+/// Where modules are installed. The daemon reads no more.
+enum { PLACES = 64 };
+static char *places[PLACES];
+static int place_count;
+/// Whether a module did what only a launch may, so that it is not loaded before the pause.
+static bool has_refused;
+/// While this library works for itself.
+static bool is_at_work;
 /// Counts parts of the trace, so that a line is written once in each.
 static uint64_t part;
 
@@ -133,8 +142,34 @@ static bool is_new(const char *word, const char *text) {
     return true;
 }
 
+static bool is_below(const char *path, const char *folder) {
+    size_t length = strlen(folder);
+    while (length > 0 && folder[length - 1] == '/') length--;
+    return !strncmp(path, folder, length) && (path[length] == '/' || !path[length]);
+}
+
+bool trace_is_above_place(const char *path) {
+    if (*path == '/' && is_below("/usr", path)) return true;
+    for (int i = 0; i < place_count; i++)
+        if (*path == '/' && is_below(places[i], path)) return true;
+    return false;
+}
+
+/// Whether the module in progress is refused for the line, as the daemon sees it.
+static bool is_refusal(const char *word, const char *text) {
+    if (!strcmp(word, "does"))
+        return depth > DEPTH || strcmp(modules[depth - 1].spared, text);
+    if (!strcmp(word, "reads")) return !strcmp(text, "*");
+    if (strcmp(word, "opens")) return false;
+    for (int i = 0; i < place_count; i++)
+        if (is_below(text, places[i])) return false;
+    return true;
+}
+
 void trace_line(const char *word, const char *text) {
-    if (depth > 0 && is_inspected() && is_new(word, text)) write_line(word, text, NULL);
+    if (depth == 0 || is_at_work || !is_inspected()) return;
+    if (is_refusal(word, text)) has_refused = true;
+    if (is_new(word, text)) write_line(word, text, NULL);
 }
 
 static void begin(const char *name) {
@@ -143,6 +178,7 @@ static void begin(const char *name) {
     if (depth < DEPTH) {
         modules[depth].state = current_state();
         modules[depth].changed = 0;
+        modules[depth].spared[0] = 0;
     }
     depth++;
 }
@@ -163,7 +199,9 @@ static void end(const char *word, char *name) {
     depth--;
     part++;
     char text[STAMP_SIZE];
+    is_at_work = true;
     stamp_of(path ? path : "", text);
+    is_at_work = false;
     write_line(word, name, text);
 }
 
@@ -176,6 +214,7 @@ void trace_obey(const char *command) {
     char *text = strchr(copy, ' ');
     if (text) *text++ = 0;
     if (!text) {
+        if (!strcmp(copy, "orders") && has_refused) trace_line("does", "order");
         if (strcmp(copy, "done")) return;
         write_line(copy, NULL, NULL);
         _exit(0); // nothing that was imported has a say in this
@@ -186,8 +225,12 @@ void trace_obey(const char *command) {
     } else if (!strcmp(copy, "watch")) {
         trace_watch_program_name();
     } else if (!strcmp(copy, "place")) {
+        char *place = place_count < PLACES ? strdup(text) : NULL;
+        if (place) places[place_count++] = place;
         write_line(copy, text, NULL);
     } else {
+        if (!strcmp(copy, "spares") && depth > 0 && depth <= DEPTH)
+            snprintf(modules[depth - 1].spared, sizeof modules[0].spared, "%s", text);
         trace_line(copy, text);
     }
 }

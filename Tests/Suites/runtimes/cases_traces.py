@@ -42,6 +42,15 @@ PERL = {
     "Fails": ("die 'no';", "fails"),
     "Loads": ("require Words;", None),
     "Tries": ("eval { require Terminal };", None),
+    "Asks": ("our $x = -e '/etc/nosuch';", "opens"),
+    "Link": ("our $x = readlink '/etc/nosuch';", "opens"),
+    "User": ("our @x = getpwuid 0;", "opens"),
+    "Zone": ("our @x = localtime 0;", "opens"),
+    "Nice": ("our $x = getpriority 0, 0; setpriority 0, 0, $x;", "state"),
+    "Settings": ("use POSIX; POSIX::Termios->new->getattr(0);", "terminal"),
+    "Owns": ("chown 0, 0, '/tmp/nosuch';", "writes"),
+    "Changed": ("utime 0, 0, '/tmp/nosuch';", "writes"),
+    "Order": ("our $x = $INC{'threads.pm'};", "order"),
     "Ends": ("\n  END { 1 }", "order"),
     "Lazy": ("sub f { require Words }", None),
 }
@@ -78,6 +87,10 @@ RUBY = {
     "loads": ("require 'g_words'", None),
     "beside": ("require_relative 'g_words'; X14 = 1", None),
     "tries": ("begin; require 'g_terminal'; rescue LoadError; end", None),
+    "asks": ("X21 = File.exist?('/etc/nosuch')", "opens"),
+    "asks_link": ("X22 = File.symlink?('/etc/nosuch')", "opens"),
+    "order": ("X23 = defined?(Nosuch)", "order"),
+    "zone": ("X24 = Time.at(0).hour", "opens"),
     "splat": ("X15 = [*ARGV]", "arguments"),
     "several": ("a, *b = ARGV", "arguments"),
     "duplicate": ("X16 = ARGV.dup", "arguments"),
@@ -148,7 +161,7 @@ def perl():
     language.write("reads.pl", "my $x = $ENV{Z} // 1; print $x == 1 ? 'a' : 'b', $ENV{A} =~ /2/, $ENV{A} == 2;\n")
     language.same("a program that reads variables", ["reads.pl"], environment=environment, imports=[plain])
     nested = "G/Sub/Deep.pm\t" + stamp_of(language.write("library/G/Sub/Deep.pm", "package G::Sub::Deep; sub f { 'far' } 1;\n"))
-    os.makedirs(language.folder + "/first")
+    os.makedirs(language.folder + "/first/G/Sub")
     language.write("deep.pl", "use G::Sub::Deep; print G::Sub::Deep::f();\n")
     language.same("a module that hides another in a subfolder", ["deep.pl"], imports=[nested], anew=CHANGED,
                   environment=dict(environment, PERL5LIB=f"{language.folder}/first:{language.folder}/library"),
@@ -195,7 +208,7 @@ def ruby():
     language.same("a program that reads variables", ["bin/reads.rb"], environment=environment, imports=[plain])
     nested = f"{library}g_sub/deep.rb"
     nested += "\t" + stamp_of(language.write("library/g_sub/deep.rb", "def f = 'far'\n"))
-    os.makedirs(language.folder + "/first")
+    os.makedirs(language.folder + "/first/g_sub")
     language.write("bin/deep.rb", "require 'g_sub/deep'; p f\n")
     language.same("a file that hides another in a subfolder", ["bin/deep.rb"], imports=[nested], anew=CHANGED,
                   environment=dict(environment, RUBYLIB=f"{language.folder}/first:{language.folder}/library"),
