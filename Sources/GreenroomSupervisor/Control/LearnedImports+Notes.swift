@@ -55,6 +55,8 @@ extension LearnedImports {
         case "state": "(changes the interpreter)"
         case "fails": "(cannot be imported alone)"
         case "archive": "(is not a file)"
+        case "order": "(asks which others are loaded)"
+        case "versions": "(is one of several versions)"
         case "excluded": "(ImportsExclude=)"
         case _: "(is known not to be safe)"
         }
