@@ -105,15 +105,20 @@ extension LoopActor {
             fire)
     }
 
-    /// Receives a signal (sd_event_add_signal(3)) and blocks its ordinary delivery for good, so a
-    /// child process must be given an empty mask.
-    @LoopActor public static func signal(
-        _ number: CInt, priority: Int64 = 0, _ fire: @escaping @LoopActor (CInt) -> Void
-    ) throws(SystemdError) -> EventSource {
+    /// Blocks a signal's ordinary delivery for good: it waits until ``signal(_:priority:_:)``
+    /// receives it. A child process must be given an empty mask.
+    @LoopActor public static func holdBack(_ number: CInt) {
         var set = sigset_t()
         _ = unsafe sigemptyset(&set)
         _ = unsafe sigaddset(&set, number)
         _ = unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
+    }
+
+    /// Receives a signal (sd_event_add_signal(3)), which is held back from now on.
+    @LoopActor public static func signal(
+        _ number: CInt, priority: Int64 = 0, _ fire: @escaping @LoopActor (CInt) -> Void
+    ) throws(SystemdError) -> EventSource {
+        holdBack(number)
         let source = try unsafe addSource("sd_event_add_signal", Handler(fire)) { userdata, raw in
             unsafe sd_event_add_signal(
                 event, &raw, number,

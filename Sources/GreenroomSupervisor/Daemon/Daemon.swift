@@ -1,3 +1,4 @@
+internal import Glibc
 internal import GreenroomLinux
 public import Systemd
 
@@ -10,6 +11,8 @@ public final class Daemon {
     /// Starts everything, up to the point where clients can connect. Throws errors that a person
     /// must correct.
     public init(options: Options, environment: [String]) throws {
+        // A daemon that is told to end before it serves has begun processes that nobody else ends.
+        for signal in [SIGTERM, SIGINT] { LoopActor.holdBack(signal) }
         serving = try Prepared(options, environment).adopt().serve()
     }
 

@@ -56,6 +56,32 @@ import Testing
         }
     }
 
+    @Test(arguments: [SIGTERM, SIGINT])
+    func `a daemon that is told to end while it starts ends its spawner`(signal: Int32) throws {
+        for _ in 0..<5 {
+            let folder = try TemporaryDirectory()
+            let program = try Programs.daemon
+            let starting = try ChildProcess(
+                ChildRequest(
+                    program,
+                    arguments: [
+                        program, "--runtime-directory", folder.path + "/run", "--apps",
+                        folder.path, "--shim", try prewarmShim(), "--spawner",
+                        try Programs.spawner,
+                    ]))
+            func spawner() -> Int32? {
+                Processes.mentioning(folder.path).first {
+                    Processes.line("Name", of: $0)?.hasSuffix("greenroom-spawn") == true
+                }
+            }
+            try Processes.wait("no spawner was started") { spawner() != nil }
+            let begun = try #require(spawner())
+            kill(starting.pid, signal)
+            #expect(try starting.waitForExit() == .status(0))
+            try Processes.awaitEnd(of: begun)
+        }
+    }
+
     @Test func `sockets left by dead processes are replaced`() throws {
         let daemon = try TestDaemon(program(app, try compileProbe("behave.c")))
         let spawner = try daemon.spawnerPid
