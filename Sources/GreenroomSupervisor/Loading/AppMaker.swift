@@ -209,11 +209,13 @@ struct AppMaker {
     }
 
     /// Launchers start the programs of desktop entries in the home: a file manager shows it, and
-    /// dialogs begin there. A confined program may not be able to enter it.
+    /// dialogs begin there. A confined program may not be able to enter it, and the home of another
+    /// user may be on a file system of theirs that does not answer.
     private func startDirectory(
         of desktop: DesktopApp?, _ program: Program, _ account: Account
     ) -> String {
-        let wantsHome = desktop?.command != nil && program.confinement == nil
+        let wantsHome =
+            desktop?.command != nil && program.confinement == nil && account.user == getuid()
         return wantsHome && FileStatus(path: account.home)?.kind == .folder
             ? account.home : "/"
     }
