@@ -7,6 +7,7 @@ extension Lifecycle {
         let old = self[app].description
         for id in self[app].running { leaveFront(self[id].record) }
         self[app].description = Entry(description)
+        reviewForceQuit(of: app)
         indexDependencies(of: app, old?.dependencies.value, description.dependencies.value)
         contestFront(of: app)
         if let old, old.generation != description.generation { giveNewChance(app) }
@@ -124,6 +125,7 @@ extension Lifecycle {
         guard policy != self.policy else { return }
         self.policy = policy
         for app in directory.keys.sorted() {
+            reviewForceQuit(of: app)
             wantRefill(of: app)
             reviewSocket(of: app)
             cancelUndeclaredTasks(of: app)

@@ -9,6 +9,7 @@
 //                                                              that app
 //   a launch in the foreground, or attached                    is served, and ends this
 //   boot, login, if the app starts then; `resetFailed`         end this
+//   a manifest or a policy by which it does not last           ends this
 //
 // The user uses the app as long as another instance of it runs, so the force quit of one of several
 // instances does not count for the app. Nobody "uses" a service, so for apps that the daemon keeps
@@ -17,8 +18,7 @@
 extension Lifecycle {
     /// Whether nothing but the user launches the app.
     public func isForceQuit(_ app: AppIdentifier) -> Bool {
-        guard let entry = directory[app], entry.record.isForceQuit else { return false }
-        return forceQuitLasts(for: app)
+        directory[app]?.record.isForceQuit == true
     }
 
     private func forceQuitLasts(for app: AppIdentifier) -> Bool {
@@ -42,6 +42,13 @@ extension Lifecycle {
         updateApp(app) { $0.isForceQuit = false }
         schedule.needsReview = true
         reviewSocket(of: app)
+    }
+
+    /// The app's manifest or the policy has changed. A start that is accepted while a force quit
+    /// does not last must go on under the next manifest, so the force quit is forgotten for good.
+    mutating func reviewForceQuit(of app: AppIdentifier) {
+        guard directory[app]?.description != nil, !forceQuitLasts(for: app) else { return }
+        forgetForceQuit(of: app)
     }
 
     /// Whether a user's launch waits for the app: its own one, or that of an app which requires it.

@@ -169,6 +169,19 @@ import Testing
         #expect(begins(other.launch(inBackground: true)))
     }
 
+    @Test func `is over for good once a manifest or a policy says that it does not last`() {
+        var policy = Policy()
+        for isManifest in [true, false] {
+            var stage = stage()
+            for lasts in [false, true] {
+                if isManifest { stage.send(.appInstalled(.plain { $0.forceQuitLasts = lasts })) }
+                policy.forceQuitLasts = lasts
+                if !isManifest { stage.send(.policyChanged(policy)) }
+            }
+            #expect(begins(stage.launch(inBackground: true)))
+        }
+    }
+
     @Test func `is over after a login that starts the app, and after reset-failed`() {
         var stage = Stage(
             .plain {

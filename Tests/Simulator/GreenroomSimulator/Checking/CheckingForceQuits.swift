@@ -39,7 +39,7 @@ extension Checker {
                 !launch.inBackground || launch.isAttached,
                 "a launch in the background ends the force quit of \(new.app)")
         case .requested(_, .resetFailed), .requested(_, .runTask), .loggedIn, .restored,
-            .shutdownCancelled, .appInstalled:
+            .shutdownCancelled, .appInstalled, .policyChanged:
             break
         case _:
             let isRequired = installed.values.contains {
