@@ -39,8 +39,9 @@ extension Checker {
                 !launch.inBackground || launch.isAttached,
                 "a launch in the background ends the force quit of \(new.app)")
         case .requested(_, .resetFailed), .requested(_, .runTask), .loggedIn, .restored,
-            .shutdownCancelled, .appInstalled, .policyChanged:
+            .shutdownCancelled, .appInstalled, .policyChanged, .called(_, isLaunch: true):
             break
+        case .paused(let id, _, _, _) where called.contains(id): break
         case _:
             let isRequired = installed.values.contains {
                 $0.dependencies.value?.requires.contains(new.app) == true
