@@ -57,7 +57,11 @@ extension Lifecycle {
     /// comes back, the last word of the former one counts.
     func isReported(_ id: InstanceIdentifier) -> Bool {
         guard let record = table[id]?.record else { return false }
-        if let user = record.shellUser, record.isInFront, isAwaitingShell(of: user) { return true }
+        let isToBeInFront = record.state == .launching && !record.inBackground
+        if let user = record.shellUser, record.isInFront || isToBeInFront, isAwaitingShell(of: user)
+        {
+            return true
+        }
         return reports.values.contains { names($0, record) }
     }
 
