@@ -1,5 +1,5 @@
 # Refreshes itself in the background: every quarter of an hour by its timer, and by the work that it
-# schedules after it has been opened (greenroomctl tasks).
+# schedules after it was opened (greenroomctl tasks).
 [App]
 Name=Fetch
 Type=application-kit

@@ -1,4 +1,4 @@
-# Shows a text page by page and comes back to where its user was; in Python:
+# Shows a text page by page and continues where its user left off; in Python:
 # greenroomctl run Reader, greenroomctl action Reader next
 [App]
 Name=Reader
