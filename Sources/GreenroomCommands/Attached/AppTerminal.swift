@@ -10,8 +10,8 @@ final class AppTerminal {
     private static let chunkByteCount = 16 << 10
 
     /// Its terminal end becomes the app's standard streams. This process keeps that end open until
-    /// the app has ended, because the controller would otherwise seem hung up whenever the app has
-    /// it closed.
+    /// the app has ended, because the controller would otherwise seem hung up whenever the app
+    /// closes it.
     private var pseudoTerminal: PseudoTerminal
     let plan: TerminalPlan
 
@@ -23,8 +23,8 @@ final class AppTerminal {
     /// Whether the app has ended, so that keys belong to the shell again.
     private var appHasEnded = false
     private var outputIsLost = false
-    /// Whether to write while in the background. The kernel has not stopped this process for it, so
-    /// it is allowed.
+    /// Whether to write while in the background, which is allowed if the kernel has not stopped
+    /// this process for it.
     private var writesInBackground = false
 
     init(_ plan: TerminalPlan) throws(SystemError) {
@@ -77,8 +77,8 @@ final class AppTerminal {
         Terminal.restoreOnCrash(terminal, nil)
     }
 
-    /// Whether to look if this process is in the foreground now: a shell that brings a running job
-    /// there does not always send a signal.
+    /// Whether to check if this process is in the foreground now: a shell that brings a running job
+    /// to the foreground does not always send a signal.
     var isWaitingForFront: Bool { cooked == nil && !appHasEnded && plan.terminal != nil }
 
     /// The app has ended. Keys stay unread for the next program; only the app's remaining output is

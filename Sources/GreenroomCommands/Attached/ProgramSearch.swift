@@ -23,7 +23,7 @@ struct ProgramSearch {
         directories = own.map { all[($0 + 1)...] } ?? all[...]
     }
 
-    /// The first program of that name that is not ours.
+    /// The first program of that name that is not one of ours.
     var next: String? {
         directories.lazy.map { "\($0)/\(name)" }.first {
             Self.isProgram($0) && !LinkedRun.isOurselves($0)

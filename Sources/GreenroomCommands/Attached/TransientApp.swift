@@ -6,8 +6,8 @@ import GreenroomManifest
 import UnitFile
 
 /// An app that exists while `run --property` runs its program: a manifest in the folder for files that
-/// are created at run time, which this process removes at the end. If it is killed, the next one
-/// does.
+/// are created at run time, which this process removes at the end. If this process is killed, the next
+/// `run --property` removes it.
 struct TransientApp {
     /// The app's identifier.
     let name: String
@@ -34,7 +34,7 @@ struct TransientApp {
         let name = ManifestName(name)
         let source = ManifestSource(Array(text.utf8), file: file)
         let (manifest, diagnostics) = manifests.read([source], name)
-        // Here, a key that is unknown was meant for this program's run: nothing is left out.
+        // An unknown key was meant for this run, so it is a fault here and not only a warning.
         var faults = diagnostics.map(\.description)
         if let manifest {
             faults += manifests.checks.faults(
@@ -67,7 +67,7 @@ struct TransientApp {
             let (section, assignment) = try split(property)
             sections[section, default: []].append(assignment)
         }
-        // Other apps keep the front, as with a program that a shell starts.
+        // Other apps stay in front, as when a shell starts a program.
         for (section, standard) in [("App", "ForegroundGroup=none"), ("Prewarm", "When=never")] {
             let key = standard.prefix { $0 != "=" } + "="
             if sections[section]?.contains(where: { $0.hasPrefix(key) }) != true {

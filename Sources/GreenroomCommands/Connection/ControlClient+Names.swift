@@ -4,7 +4,7 @@ import UnitFile
 
 extension ControlClient {
     /// The identifier of the app that `name` means. A name without a dot must be the last component
-    /// of exactly one identifier (`ffmpeg` of `org.ffmpeg.ffmpeg`).
+    /// of exactly one identifier (`ffmpeg` for `org.ffmpeg.ffmpeg`).
     func resolve(_ name: String) throws(Failure) -> String {
         if name.utf8.contains(UInt8(ascii: ".")) { return name }
         let apps = try identifiers()
@@ -45,7 +45,7 @@ extension ControlClient {
         return (apps + systemsApps(besides: apps)).map(\.identifier)
     }
 
-    /// The apps of the system's daemon that this user may see, without those that the own daemon has,
+    /// The apps of the system's daemon that this user may see, without those that the user's own daemon has,
     /// too.
     func systemsApps(besides own: [Control.AppSummary]) -> [Control.AppSummary] {
         guard let system, case .listed(let apps)? = try? system.call(.list) else { return [] }

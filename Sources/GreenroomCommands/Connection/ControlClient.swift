@@ -11,7 +11,7 @@ final class ControlClient {
     let path: String
     private let socket: UnixSocket
     private var connection = ClientConnection()
-    /// The socket of the system's daemon, if that has the apps that this one does not have.
+    /// The socket of the system's daemon, if that is asked about apps that this one does not have.
     private let secondPath: String?
 
     /// - Parameter secondPath: the daemon that is asked about apps that the first one does not have.
@@ -60,10 +60,9 @@ final class ControlClient {
     /// Whether a reply is due.
     var isWaiting: Bool { connection.isWaiting }
 
-    /// A connection to the user's own daemon, or to the system's if there is none. Of apps that the
-    /// own daemon does not have, the system's is asked.
-    ///
-    /// - Parameter option: the socket that the user has named, and is the only one then.
+    /// A connection to the user's own daemon, or to the system's if there is none. The system's
+    /// daemon is asked about apps that the user's own does not have.
+    /// - Parameter option: the socket that the user has named; then no other daemon is asked.
     static func usual(option: String?, _ whose: DaemonOwner? = nil) throws(Failure) -> ControlClient
     {
         let path = SocketPath.find(option: option, whose)

@@ -23,7 +23,7 @@ enum Failure: Error {
 }
 
 extension Failure {
-    /// What this client refuses, as the daemon would.
+    /// A refusal by this client, in the form of the daemon's.
     static func refused(_ code: String, _ reason: String) -> Failure {
         .control(.refused(code: code, reason: reason))
     }

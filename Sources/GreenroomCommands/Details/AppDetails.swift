@@ -2,10 +2,10 @@ import ArgumentParser
 import GreenroomControl
 import GreenroomLinux
 
-/// What `status` shows of an app in addition to its instances: what systemctl(1) shows of a unit.
+/// What `status` shows of an app in addition to its instances, as systemctl(1) does of a unit.
 struct AppDetails {
     let app: String
-    /// The manifest's file and its drop-ins; empty where this user may not know them.
+    /// The manifest's file and its drop-ins; empty if this user may not know them.
     var files: [String] = []
     /// Whether the daemon starts the app by itself, in a word of systemctl(1).
     var enablement: String?
@@ -18,9 +18,9 @@ struct AppDetails {
     init(app: String) { self.app = app }
 
     /// - Parameters:
-    ///   - manifests: nil if they are another's.
+    ///   - manifests: nil if they belong to another user.
     ///   - knowsProcesses: whether the daemon's process numbers mean the same processes here.
-    ///   - isUsers: whether the app belongs to a daemon of the user's own.
+    ///   - isUsers: whether the app belongs to the user's own daemon.
     init(
         of app: String, _ instances: [Control.InstanceStatus], _ manifests: InstalledManifests?,
         knowsProcesses: Bool, isUsers: Bool
@@ -38,7 +38,7 @@ struct AppDetails {
         }
         let words = ["--lines=\(Self.lineCount)", "--no-pager", "--output=short"]
         guard let logs = try? Logs.parse(words) else { return }
-        // journalctl says so in a line of its own if there are no entries.
+        // Without --quiet, journalctl prints a line if there are no entries.
         log = Journal.text(logs.arguments(for: [app], isUsers: isUsers) + ["--quiet"])
             .split(separator: "\n").map(String.init)
     }

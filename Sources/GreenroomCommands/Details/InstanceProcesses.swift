@@ -5,7 +5,7 @@ import GreenroomLinux
 struct InstanceProcesses {
     struct Process: Equatable {
         let pid: pid_t
-        /// 0 for a process whose parent is not the instance's.
+        /// 0 for a process whose parent is not in the instance.
         let depth: Int
         let command: String
     }
@@ -21,7 +21,7 @@ struct InstanceProcesses {
     }
 
     /// - Parameter main: the instance's first process.
-    /// - Returns: nil if that is gone.
+    /// - Returns: nil if that process is gone.
     init?(of main: pid_t, app: String, instance: UInt64) {
         guard ProcessTable.entry(of: main) != nil else { return nil }
         let entries = (try? ProcessTable.entries()) ?? []
@@ -34,8 +34,8 @@ struct InstanceProcesses {
         }
     }
 
-    /// The directory of the instance's own cgroup. Without cgroups, its processes are in somebody
-    /// else's, and others are there as well.
+    /// The directory of the instance's own cgroup. Without cgroups, its processes are in a cgroup
+    /// that has other processes as well.
     private static func cgroup(of main: pid_t, app: String, instance: UInt64) -> String? {
         guard let text = try? SmallFile.text(of: "/proc/\(main)/cgroup"),
             let path = CgroupLocation.path(in: text).flatMap({
@@ -47,8 +47,8 @@ struct InstanceProcesses {
         return mount + path
     }
 
-    /// The path of the instance's cgroup, of which `path` may be a cgroup below: the first process
-    /// may have made some, and moved into one.
+    /// The path of the instance's cgroup. `path` may be below that, because the first process may
+    /// have made cgroups and moved into one.
     static func path(of app: String, instance: UInt64, around path: String) -> String? {
         var parts = path.split(separator: "/")
         while let name = parts.last {

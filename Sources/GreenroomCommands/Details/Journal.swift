@@ -8,8 +8,8 @@ enum Journal {
         ["/usr/bin/journalctl", "/bin/journalctl"].first { unsafe access($0, X_OK) == 0 }
     }
 
-    /// How long journalctl may take, in milliseconds. It waits for a disk, or for a journal that is
-    /// damaged or of a month.
+    /// How long journalctl may take, in milliseconds. It may wait for a disk, and reads a long or
+    /// damaged journal slowly.
     private static let patience: CInt = 3000
     /// How long to wait for the end of a journalctl that was killed, in milliseconds.
     private static let killPatience: CInt = 1000

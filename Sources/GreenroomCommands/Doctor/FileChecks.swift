@@ -29,7 +29,7 @@ extension Patient {
         return findings.isEmpty ? [.good(code, "\(path) is good")] : findings
     }
 
-    /// What the daemon says of settings that it does not use.
+    /// What the daemon says about settings that it does not use.
     private var configurationNote: Finding? {
         guard case .success(let description) = daemon,
             let note = description.degraded.first(where: { $0.code == "bad_configuration" })
@@ -60,7 +60,7 @@ extension Patient {
             !faulty.contains($0.manifestFile ?? "") && $0.refusal?.code != Control.Note.ofSystem
         }
         for app in refused { findings.append(refusalFinding(code, app)) }
-        // An app without its sockets is installed all the same.
+        // An app whose sockets cannot be opened is installed nevertheless.
         let told = faulty.union(refused.compactMap(\.manifestFile)).union(duplicates.map(\.file))
         let faults = reloadFaults(of: files).filter { !told.contains($0.file) }
         findings += faults.map {

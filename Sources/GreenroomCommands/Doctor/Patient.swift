@@ -20,7 +20,7 @@ protocol Patient {
     func bytes(of path: String) -> [UInt8]?
     /// The names in a directory, sorted.
     func names(in directory: String) -> [String]?
-    /// The status of the file to which a path leads.
+    /// The status of the file at a path, following links.
     func status(of path: String) -> PathStatus?
     func link(at path: String) -> String?
     /// The directories of manifests in order of precedence, unless the daemon names others.
@@ -32,8 +32,8 @@ protocol Patient {
     ) -> (files: [CheckedManifest], unreadable: [String])
     /// The apps that the daemon has refused, and those that are masked.
     var refusedApps: [Control.AppSummary] { get }
-    /// What a reload would say of manifests without an error in their text, as far as the daemon
-    /// answers.
+    /// The faults that a reload would report in manifests whose text has no error, as far as the
+    /// daemon answers.
     func reloadFaults(of files: [CheckedManifest]) -> [Control.ManifestFault]
     func hasGroup(_ name: String) -> Bool
     /// Whether the kernel has a feature and lets this process use it.
@@ -46,7 +46,7 @@ struct CheckedManifest {
     /// Nil if the manifest has an error.
     var manifest: AppManifest?
     var diagnostics: [Diagnostic]
-    /// What it was read from.
+    /// The manifest with its texts.
     var draft: ManifestChecks.Draft?
 }
 
@@ -88,12 +88,12 @@ extension Patient {
         bytes(of: path).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Whether this is about the system's daemon and not a user's.
+    /// Whether the system's daemon is examined, and not a user's.
     var isSystem: Bool { socketPath == SocketPath.system }
 
     var runtimeDirectory: String { socketPath.directory }
 
-    /// What the running daemon says, if it does.
+    /// What the running daemon says about its files and processes; nil if it says nothing.
     var surroundings: Control.Surroundings? {
         if case .success(let description) = daemon { description.surroundings } else { nil }
     }

@@ -51,8 +51,8 @@ extension Patient {
 
     private var startRemedy: String {
         guard isBooted else { return "run greenroomd; its first lines say what is wrong" }
-        return
-            "\(systemctl) start greenroomd; \"\(systemctl) status greenroomd\" says why it is not"
+        return "\(systemctl) start greenroomd; \"\(systemctl) status greenroomd\" says why it does "
+            + "not run"
     }
 
     /// Checks that everybody can connect. What a client may do is decided for each call.

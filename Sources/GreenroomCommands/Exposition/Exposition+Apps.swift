@@ -1,7 +1,7 @@
 import GreenroomControl
 
 extension Exposition {
-    /// What was counted of apps since their first counts, and the instances that there are now.
+    /// What was counted for apps since their first counts, and the instances that exist now.
     init(
         _ format: ExpositionFormat, _ apps: [Control.MetricsReply],
         _ instances: [Control.InstanceStatus]
@@ -17,8 +17,8 @@ extension Exposition {
         states(of: instances)
     }
 
-    /// The upper bounds of the histograms, in milliseconds: some of those by which the daemon counts,
-    /// because each is a time series of its own.
+    /// The upper bounds of the histograms, in milliseconds: only some of the daemon's, because each bound is
+    /// a time series of its own.
     private static let bounds: [Int64] = [
         1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 60_000,
     ]
@@ -80,7 +80,7 @@ extension Exposition {
     private mutating func savings(of apps: [Control.MetricsReply]) {
         begin(
             "greenroom_saved_seconds", .counter, unit: "seconds",
-            "Time that preparing took which launches from the pool did not have to wait for.")
+            "Time that launches from the pool saved, because preparing was done before.")
         for app in apps {
             for saving in app.total.savings {
                 add(

@@ -15,7 +15,7 @@ enum ExpositionFormat: String, ExpressibleByArgument, CaseIterable {
     }
 }
 
-/// A text in such a format, which grows by families, and each family by its samples.
+/// A text in such a format: one family after another, each with its samples.
 struct Exposition {
     enum Kind: String {
         case counter, gauge, histogram

@@ -4,8 +4,8 @@ import GreenroomControl
 import GreenroomLinux
 
 extension World {
-    /// The system as the daemon that answers sees it; without a daemon, as one that is started here
-    /// would.
+    /// The system as the daemon that answers sees it; if none answers, as a daemon that is started
+    /// here would see it.
     convenience init(of daemon: Control.Description?, user: UInt32?) {
         guard let daemon, !daemon.environment.isEmpty else {
             let variables = Caller.variables.merging(["PATH": Self.serviceSearchPath]) { $1 }

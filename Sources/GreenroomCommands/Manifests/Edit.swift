@@ -77,7 +77,7 @@ struct Edit: ManifestVerb {
             full
             ? "[App]\nExec=\n"
             : "# Extends \(file?.main.path ?? app). See greenroom.app(5).\n"
-                + "# A list goes on where the manifest's ends; KEY= alone empties it first.\n\n"
+                + "# A list is appended to the manifest's; an empty KEY= clears that one first.\n\n"
         return Array(text.utf8)
     }
 

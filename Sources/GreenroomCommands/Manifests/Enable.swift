@@ -63,7 +63,7 @@ extension Disable: StartChangingVerb {
     }
 }
 
-/// A verb that changes whether apps start by themselves, and with `--now` does the same to what runs.
+/// A verb that changes whether apps start by themselves, and with `--now` starts or ends them as well.
 protocol StartChangingVerb: FileChangingVerb {
     var now: Bool { get }
     func followNow(_ app: String, _ client: ControlClient) throws(Failure)
@@ -89,7 +89,7 @@ struct Disable: FileChangingVerb {
     @Argument(help: "The apps.", completion: Candidates.apps)
     var apps: [String]
 
-    @Flag(help: "End what runs of them as well.")
+    @Flag(help: "End their running instances as well.")
     var now = false
 
     @OptionGroup var output: OutputOptions

@@ -6,8 +6,8 @@ import GreenroomLinux
 import GreenroomManifest
 import UnitFile
 
-/// The files of the manifests that the daemon reads; if no daemon answers, those that one would
-/// read here.
+/// The files of the manifests that the daemon reads; if no daemon answers, those that a daemon
+/// would read here.
 final class InstalledManifests {
     private let client: ControlClient?
     private(set) var folders: AppFolders
@@ -45,7 +45,7 @@ final class InstalledManifests {
         profileFolder = profilePaths.first
     }
 
-    /// The daemon, for a verb that cannot do without.
+    /// The daemon, for a verb that needs it.
     func needClient() throws(Failure) -> ControlClient {
         if let client { return client }
         return try ControlClient(path: path)
@@ -65,7 +65,8 @@ final class InstalledManifests {
     /// The folder in which changes are made. It has the highest precedence.
     var own: String { folders.paths.first ?? "." }
 
-    /// Finds a manifest by its file's name, or by the last part of it if only one manifest has it.
+    /// Finds a manifest by its file's name, or by the last part of that if only one manifest has
+    /// it.
     func name(_ text: String) throws(Failure) -> ManifestName {
         let name = ManifestName(text)
         let named = ManifestName(file: text)
@@ -180,7 +181,7 @@ extension FileChangingVerb {
         try changeAll(manifests, console)
     }
 
-    /// Changes that were made before one failed stay. The daemon and the user are told about them.
+    /// Changes that were made before a failure stay. The daemon and the user are told about them.
     func changeAll(
         _ manifests: InstalledManifests, _ console: any Console
     ) throws(Failure) -> Int32 {

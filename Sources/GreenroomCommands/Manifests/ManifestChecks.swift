@@ -4,10 +4,10 @@ import GreenroomLinux
 import GreenroomManifest
 import UnitFile
 
-/// Whether a reload would install manifests: asks the daemon, which does what it does then; where
-/// none answers, or none that this process may ask, looks at everything that needs no daemon.
+/// Checks whether a reload would install manifests. Asks the daemon, which checks them as in a
+/// reload; if none answers that this process may ask, checks everything that needs no daemon.
 struct ManifestChecks {
-    /// A manifest that has been read without an error, and what it was read from.
+    /// A manifest that was read without an error, and its texts.
     struct Draft {
         var manifest: AppManifest
         var name: ManifestName
@@ -41,7 +41,7 @@ struct ManifestChecks {
 
     private typealias Fault = Control.ManifestFault
 
-    /// What the manifests have wrong together, and those of them that have nothing wrong in that.
+    /// The faults that manifests have only together, and the manifests without such a fault.
     private func faultsAmong(_ drafts: [Draft]) -> (kept: [AppManifest], faults: [Fault]) {
         let names = Set(drafts.map(\.name))
         let installed = folders.names.filter { !names.contains($0) }.compactMap(manifest)
@@ -67,7 +67,7 @@ struct ManifestChecks {
         return AppManifest.parse(sources, name: name, world.context).manifest
     }
 
-    /// Something that the manifest names and that is not there.
+    /// The fault of a manifest that names a user, a group or a program that does not exist.
     private func fault(of manifest: AppManifest) -> Control.ManifestFault? {
         var message: String?
         do throws(SystemError) {
@@ -93,7 +93,7 @@ struct ManifestChecks {
 }
 
 extension Control.ManifestDraft {
-    /// The calls that ask the daemon about all drafts; each takes only some.
+    /// The calls that ask the daemon about all drafts; a call can have only some of them.
     static func calls(for drafts: [ManifestChecks.Draft]) -> [ControlCall] {
         stride(from: 0, to: drafts.count, by: countLimit).map { start in
             .verify(drafts[start..<min(start + countLimit, drafts.count)].map(Self.init))

@@ -8,7 +8,8 @@ struct Contender {
     let app: String?
     /// The depth that a manifest would name; nil for a way that is not chosen by a depth.
     let depth: AppManifest.Depth?
-    /// What launches teach about the program before it is measured; nil if that changes nothing.
+    /// What is learned from launches of the program before it is measured; nil if that changes
+    /// nothing.
     let lesson: Lesson?
     var samples: [Sample] = []
     /// How long each preparation took, in nanoseconds, and what a paused instance holds, in bytes.
@@ -53,11 +54,11 @@ extension [UInt64] {
             Swift.min(count - 1, Int((Double(count) * part).rounded(.up)) - (part > 0 ? 1 : 0))]
     }
 
-    /// The lower one of the two in the middle, if their number is even.
+    /// The lower of the two values in the middle, if there is an even number of them.
     var median: UInt64? { quantile(0.5) }
 }
 
-/// What is to be done according to a measurement.
+/// What a measurement recommends.
 struct Verdict: Equatable {
     enum Choice: Equatable {
         /// Prewarm to this depth.

@@ -16,10 +16,11 @@ struct Measure: ManifestVerb {
             """,
         discussion: """
             Starts the app's program directly, by the daemon without prewarming, and prewarmed to each \
-            depth, with and without what launches teach, in turns. Prints the times to the first output and to the end, the memory of a paused \
-            instance, and a verdict. The launches are made by a daemon of their own, so the apps that run \
-            are left alone. For programs that end by themselves; with --windows, for desktop programs, which \
-            are launched on a screen, a message bus and a home of their own.
+            depth, with and without what is learned from launches, in turns. Prints the times to the \
+            first output and to the end, the memory of a paused instance, and a verdict. A private \
+            daemon makes the launches, so the apps that run are left alone. For programs that end by \
+            themselves; with --windows, for desktop programs, which get a screen, a message bus and a \
+            home of their own.
             """)
 
     @Argument(help: "The app.", completion: Candidates.apps)
@@ -27,7 +28,7 @@ struct Measure: ManifestVerb {
 
     @Argument(
         parsing: .postTerminator,
-        help: "What the program is called with, after \"--\". Without it, you are asked first.")
+        help: "The program's arguments, after \"--\". Without any, you are asked first.")
     var arguments: [String] = []
 
     @Flag(
@@ -121,7 +122,7 @@ struct Measure: ManifestVerb {
             words: program.command)
     }
 
-    /// On a terminal, the line is written again and again; elsewhere nothing is shown.
+    /// On a terminal, one line is written again and again; elsewhere nothing is shown.
     private var showsProgress: Bool { isatty(STDERR_FILENO) == 1 && !output.json }
 
     private func showRound(_ round: Int) {
@@ -133,7 +134,7 @@ struct Measure: ManifestVerb {
         if showsProgress { StandardConsole().explain("\r\u{1B}[K") }
     }
 
-    /// Asks on the terminal. Without one, nothing is run of which the user did not say how.
+    /// Asks on the terminal. Without a terminal, no program is run unless the user has said how.
     private static func isAllowed(
         _ words: [String], _ count: Int, _ console: any Console
     ) -> Bool {
@@ -155,7 +156,7 @@ struct Measure: ManifestVerb {
         _ console: any Console
     ) throws(Failure) {
         guard verdict.refusals.isEmpty else {
-            console.complain("nothing is written, because it is not to be held")
+            console.complain("nothing is written, because the program is not to be held")
             return
         }
         let path: String
@@ -191,7 +192,7 @@ struct Measure: ManifestVerb {
         _ console: any Console
     ) throws(Failure) {
         guard case .depth(let depth) = verdict.choice else {
-            console.complain("nothing is written, because nothing pays")
+            console.complain("nothing is written, because no depth pays")
             return
         }
         let folder = "\(manifests.own)/\(name.file).d"
@@ -222,7 +223,7 @@ struct MeasuredProgram {
     var words: [String] { command + arguments }
     /// The caller's environment with that of the manifest.
     let environment: [String]
-    /// Lines of the manifest that matter to a paused instance.
+    /// The lines of the manifest that matter to a paused instance.
     let settings: (app: [String], prewarm: [String])
     /// Whether the manifest says what is imported before the pause.
     let hasImports: Bool
@@ -244,7 +245,7 @@ struct MeasuredProgram {
         }
         guard manifest.kind == .program, let program = manifest.command.first else {
             throw Self.refusal(
-                "only programs can be measured whose manifest has Exec=; metrics shows how long the "
+                "only programs whose manifest has Exec= can be measured; metrics shows how long the "
                     + "others take")
         }
         if let user = manifest.user, (try? Account.named(user))?.user != getuid() {
@@ -273,7 +274,8 @@ struct MeasuredProgram {
                 + prewarm.environmentKeys.map { "EnvironmentKeys=" + $0 }
         )
         hasImports = !prewarm.imports.isEmpty
-        // Before main, a program that pauses itself has done nothing of what it wants to do.
+        // Before main, a program that pauses itself has not begun the work that it wants to do
+        // early.
         if prewarm.depth == .declared {
             ways = [Contender("declared", app: "measure.declared", depth: .declared)]
             return

@@ -41,7 +41,7 @@ struct MeasureReport {
                     histogram.line(contender.firstOutputs ?? contender.ends),
                 ], styles: [:])
         }
-        // A reason is longer than any column is wide.
+        // A reason does not fit into a column.
         let objections = contenders.compactMap { contender in
             contender.objection.map { "\(contender.name): \($0.harmless)\n" }
         }

@@ -9,7 +9,7 @@ enum MeasuredProcess {
     /// - Parameters:
     ///   - output: a file for standard output and standard error, or nil for `pipe`.
     ///   - pipe: the writing end of a pipe for standard output.
-    ///   - startsSession: whether it loses the terminal (setsid(2)). A program of another user could
+    ///   - startsSession: whether the program loses the terminal (setsid(2)). A program of another user could
     ///     otherwise type into this user's shell (TIOCSTI).
     static func spawn(
         _ path: String, _ words: [String], environment: [String], output: String? = nil,

@@ -4,12 +4,11 @@ import GreenroomLinux
 import GreenroomManifest
 import UnitFile
 
-/// Starts a program again and again in several ways, in turns, so that what else the machine does
-/// touches all of them alike.
-///
-/// The daemon that launches it is a private one. So the machine's daemon and its pools are left alone,
-/// and each way has an app of its own, with a manifest that says nothing but the program, its
-/// environment and the depth. Sockets, limits and the sandbox of the app's manifest are not measured.
+/// Starts a program again and again in several ways, in turns, so that other work of the machine
+/// affects all of them alike.
+/// A private daemon launches it. So the machine's daemon and its pools are left alone, and each way has an
+/// app of its own, whose manifest has only the program, its environment and the depth. Sockets, limits and
+/// the sandbox of the app's manifest are not measured.
 struct Measurement {
     let words: [String]
     private let arguments: [String]
@@ -54,7 +53,7 @@ struct Measurement {
     mutating func run(_ progress: (Int) -> Void) throws(Failure) {
         for index in contenders.indices { try learn(index) }
         for round in 1...rounds {
-            // Whoever comes after another finds that one's traces in the caches, so the order turns.
+            // Each run leaves traces in the caches for the next one, so the order rotates.
             for step in contenders.indices {
                 let index = (step + round) % contenders.count
                 if contenders[index].objection == nil {
@@ -84,8 +83,8 @@ struct Measurement {
 
     // MARK: Lessons
 
-    /// A busy machine takes some seconds for an inspection. A program that is killed or executes
-    /// another one teaches nothing, and nobody says so.
+    /// A busy machine takes some seconds for an inspection. Nothing is learned from a program that
+    /// is killed or executes another one, and nothing reports that.
     private static let inspectionPatience: UInt64 = 20_000_000_000
     /// A program is looked at 25 ms after its launch, and then at doubling intervals.
     private static let firstLook: UInt64 = 25_000_000
@@ -93,19 +92,19 @@ struct Measurement {
     private static let lessonCount = 3
 
     /// Waits until the app has a list of imports.
-    /// - Returns: why it gets none.
+    /// - Returns: why it gets none; nil if it has one.
     private func awaitImports(_ app: String) throws(Failure) -> String? {
         let note = try awaitReason(of: app, Self.inspectionPatience) { reasons in
             let note = reasons.first { $0.code.hasPrefix("imports_") }
             if note?.code == "imports_unlearned" { return nil }
-            return note ?? .init(code: "", text: "what its launches import is not learned")
+            return note ?? .init(code: "", text: "imports are not learned from its launches")
         }
         if note?.code == "imports_learned" { return nil }
-        return note?.text ?? "what its launches import was not learned in time"
+        return note?.text ?? "its imports were not learned in time"
     }
 
     /// Waits until the daemon has seen libraries that the program opens after main.
-    /// - Returns: why there are none.
+    /// - Returns: why there are none; nil if there are some.
     private mutating func awaitLibraries(
         _ index: Int, _ app: String, of first: Sample
     ) throws(Failure) -> String? {
@@ -118,10 +117,10 @@ struct Measurement {
             if note != nil { return nil }
             if count < Self.lessonCount { end = try sample(index, counts: false).end }
         }
-        return "it was not seen to open libraries after main that may be opened before"
+        return "it opened no libraries after main that may be opened before"
     }
 
-    /// Looks at the reasons of the app's explanation until they say something, or the time is over.
+    /// Reads the reasons of the app's explanation until `find` finds one, or the time is over.
     private func awaitReason(
         of app: String, _ patience: UInt64, _ find: ([Control.Note]) -> Control.Note?
     ) throws(Failure) -> Control.Note? {
@@ -136,7 +135,7 @@ struct Measurement {
         return nil
     }
 
-    /// The daemon drops what saves nothing. The runs after that were those of another way.
+    /// The daemon gives up a depth that saves nothing. The runs after that were at another depth.
     private mutating func noteDropped() {
         for index in contenders.indices
         where contenders[index].lesson != nil && contenders[index].objection == nil {
@@ -164,7 +163,7 @@ struct Measurement {
             ? reasons.first { Self.runtimeObjections.contains($0.code) }?.text : nil
     }
 
-    /// The codes of what speaks against pausing an interpreter after its boot.
+    /// The codes of the reasons against pausing an interpreter after its boot.
     private static let runtimeObjections: Set<String> = [
         "no_runtime", "runtime_variable", "runtime_command", "runtime_front_end",
         "no_runtime_files",

@@ -13,7 +13,7 @@ final class PrivateDaemon {
     /// Starts it, and returns when it is ready.
     /// - Parameters:
     ///   - manifests: the text of each app's manifest, by identifier.
-    ///   - startsSession: whether the terminal's signals go past it.
+    ///   - startsSession: whether it is out of reach of the terminal's signals.
     init(
         _ manifests: [(identifier: String, text: String)], startsSession: Bool = false
     ) throws(Failure) {
@@ -28,7 +28,7 @@ final class PrivateDaemon {
                     Array(manifest.text.utf8), to: "\(folder)/apps/\(manifest.identifier).app")
             }
             // No shortage of memory, load or battery keeps it from prewarming. A history would be written
-            // when the daemon has ended, into the folder that is removed then.
+            // when the daemon ends, into the folder that is removed then.
             let configuration = """
                 [Greenroom]
                 PrewarmMaxLoad=0
@@ -55,7 +55,7 @@ final class PrivateDaemon {
                 code: ETIMEDOUT, call: "starting a daemon for the measurement", subject: program))
     }
 
-    /// A daemon starts in some 10 ms; a machine that is busy may need a hundred times as long.
+    /// A daemon starts in some 10 ms; on a busy machine it may take a hundred times as long.
     private static let startMilliseconds: CInt = 20_000
 
     deinit {
@@ -83,7 +83,8 @@ final class PrivateDaemon {
     private static func start(
         _ program: String, in folder: String, _ startsSession: Bool
     ) throws(SystemError) -> pid_t {
-        // It ends with this process, however that ends; its apps end with it.
+        // The daemon ends with this process, however this process ends, and its apps end with the
+        // daemon.
         let searchPath = Caller.variables["PATH"] ?? ExecutableInspection.defaultSearchPath
         let setter = try? ExecutableInspection.find("setpriv", in: searchPath)
         let prefix = setter.map { [$0, "--pdeathsig", "TERM", "--"] } ?? []

@@ -12,14 +12,14 @@ struct Sample {
     var output: [UInt8]
     var exit: Ending
 
-    /// The output that is kept to be compared.
+    /// At most this much output is kept and compared, in bytes.
     static let outputLimit = 1 << 20
 }
 
 /// Takes the times of runs. Signals that would end this process end the measurement instead, so that
 /// nothing is left behind.
 final class SampleClock {
-    /// A run may take this long.
+    /// A run may take this long, in nanoseconds.
     static let deadline: UInt64 = 120_000_000_000
 
     private let signals: SignalDescriptor
@@ -37,8 +37,8 @@ final class SampleClock {
 
     var elapsed: UInt64 { MonotonicClock.nanoseconds - start }
 
-    /// Reads a pipe to its end, which comes when nobody holds the other end any more.
-    /// - Parameter writeEnd: this process's own.
+    /// Reads a pipe to its end, which comes when no process has the other end open any more.
+    /// - Parameter writeEnd: the other end as this process has it.
     func read(
         _ pipe: FileDescriptor, closing writeEnd: FileDescriptor
     ) throws(Failure) -> (first: UInt64?, output: [UInt8]) {
@@ -61,7 +61,7 @@ final class SampleClock {
     }
 
     /// Reads a pipe until it ends or the limit is reached, or to the end of a line.
-    /// - Parameter milliseconds: how long that may take altogether.
+    /// - Parameter milliseconds: how long all of this may take.
     func read(
         _ pipe: FileDescriptor, atMost limit: Int, milliseconds: UInt64, isLine: Bool = false
     ) throws(Failure) -> [UInt8] {
@@ -81,8 +81,8 @@ final class SampleClock {
     /// The signal that ended the measurement.
     private(set) var interruption: CInt?
 
-    /// The same, or one that has come since. A terminal also sends it to the daemon, whose end may
-    /// be seen first.
+    /// The same, or a signal that has come since. A terminal also sends it to the daemon, whose end
+    /// may be noticed first.
     var ending: CInt? { interruption ?? (try? signals.next()) }
 
     func pause(milliseconds: CInt) throws(Failure) {

@@ -10,7 +10,7 @@ struct Charts {
     private static let left = 168.0
     private static let right = 948.0
     private static let axisHeight = 22.0
-    /// An identifier's end is what tells apps apart.
+    /// Shortened names keep the ends of identifiers, at which apps differ.
     private static let nameCells = 22
     /// At most this many launches are drawn, the latest, and as many paused instances.
     static let shapeLimit = 4000
@@ -30,7 +30,7 @@ struct Charts {
     private func axis(to bottom: Double) -> String {
         var text = ""
         let days = span.midnights
-        // Names would lie on each other if all days of a long span had one.
+        // If all days of a long span had a name, the names would overlap.
         let step = max(1, (days.count + 9) / 10)
         for (index, day) in days.enumerated() {
             let place = x(day.time)

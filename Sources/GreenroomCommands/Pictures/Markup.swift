@@ -1,6 +1,6 @@
 /// Text of HTML and SVG. Whatever came from the daemon goes through `escaped`.
 enum Markup {
-    /// The text where a page shows it, or in an attribute in quotation marks.
+    /// A text for the page, or for an attribute in quotation marks.
     static func escaped(_ text: String) -> String {
         var result = ""
         for scalar in text.harmless.unicodeScalars {
@@ -18,7 +18,7 @@ enum Markup {
 
     static func number(_ value: Double) -> String { Phrase.decimal(value, places: 1) }
 
-    /// What is shown while the pointer rests on a shape, and read aloud.
+    /// A text that is shown while the pointer rests on a shape, and that is read aloud.
     static func tip(_ text: String) -> String { "<title>\(escaped(text))</title>" }
 
     static func rectangle(

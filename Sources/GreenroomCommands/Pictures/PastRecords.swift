@@ -6,7 +6,7 @@ struct PastRecords {
     let since: Int64?
     let until: Int64?
 
-    /// The latest launches first.
+    /// The launches, the latest first.
     func launches(
         atMost wanted: Int, _ client: ControlClient
     ) throws(Failure) -> [Control.LaunchRecord] {
@@ -18,7 +18,7 @@ struct PastRecords {
         }
     }
 
-    /// The paused instances that were launched or ended last first.
+    /// The paused instances, first those that were launched or ended last.
     func pauses(
         atMost wanted: Int, _ client: ControlClient
     ) throws(Failure) -> [Control.PauseRecord] {

@@ -13,7 +13,7 @@ struct ReportPage {
     /// - Parameters:
     ///   - launches: the earliest first.
     ///   - ended: paused instances that were launched or have ended, the earliest first.
-    ///   - paused: what is paused now.
+    ///   - paused: the instances that are paused now.
     init(
         _ span: TimeSpan, _ launches: [Control.LaunchRecord], _ ended: [Control.PauseRecord],
         paused: [Control.PauseRecord]
@@ -67,9 +67,9 @@ struct ReportPage {
                 : charts.memory(ended + paused))
             </section>
             <section>
-            <h2>What prewarming won and cost</h2>
-            <p class="quiet">A launch from the pool wins the time that preparing its instance took. The
-            processor time is that of all preparations, also of instances that nobody launched.</p>
+            <h2>What prewarming saved and cost</h2>
+            <p class="quiet">A launch from the pool saves the time that preparing its instance took. The
+            processor time is that of all preparations, including instances that nobody launched.</p>
             \(table)
             </section>
             </main>
@@ -93,7 +93,7 @@ struct ReportPage {
         let figures = [
             (String(sum.launchCount), sum.launchCount == 1 ? "launch" : "launches"),
             (Phrase.percent(sum.hitShare), "of them prewarmed"),
-            (Phrase.span(uSec: sum.savedUSec), "of waiting won"),
+            (Phrase.span(uSec: sum.savedUSec), "of waiting saved"),
             (Phrase.span(uSec: sum.processorUSec), "of processor time spent"),
             ("\(sum.wastedCount) of \(sum.pausedCount)", "paused for nothing"),
         ]
@@ -123,7 +123,7 @@ struct ReportPage {
     private var table: String {
         guard !savings.accounts.isEmpty else { return Self.nothing("No launches.") }
         let head = [
-            "App", "Launches", "Prewarmed", "Won", "Paused", "Unused", "Processor", "MiB × h",
+            "App", "Launches", "Prewarmed", "Saved", "Paused", "Unused", "Processor", "MiB × h",
         ]
         var text = "<div class=\"scroll\"><table><thead><tr>"
         for name in head { text += "<th scope=\"col\">\(name)</th>" }

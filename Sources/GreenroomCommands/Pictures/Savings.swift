@@ -1,9 +1,8 @@
 import GreenroomControl
 import Varlink
 
-/// What prewarming has won and cost, from the launches and the paused instances of the history.
-///
-/// A launch from the pool wins the time that preparing its instance took, because a cold launch
+/// What prewarming has saved and cost, from the launches and the paused instances of the history.
+/// A launch from the pool saves the time that preparing its instance took, because a cold launch
 /// would have taken it. Each paused instance costs the processor time of its preparation, and its
 /// memory while it waits; it is wasted if it ends without a launch, or if the launch was started
 /// anew.
@@ -21,7 +20,7 @@ struct Savings: Equatable {
         var processorUSec: Int64 = 0
         var wastedCount = 0
         var wastedProcessorUSec: Int64 = 0
-        /// A mebibyte that was held for an hour.
+        /// The unit is a mebibyte that was held for an hour.
         var mebibyteHours = 0.0
         /// What launches from the pool have saved, by depth.
         var depths: [String: Depth] = [:]
@@ -58,7 +57,7 @@ struct Savings: Equatable {
             writer.endArray()
         }
 
-        // The numbers of a daemon that lies may be too large to add.
+        // A daemon may send numbers that are too large to add.
         fileprivate mutating func add(_ pause: Control.PauseRecord) {
             pausedCount += 1
             processorUSec &+= pause.processorUSec ?? 0
@@ -88,7 +87,7 @@ struct Savings: Equatable {
         }
     }
 
-    /// By app, the one that has won most first.
+    /// By app, the one with the greatest saving first.
     let accounts: [Account]
     let sum: Account
 
@@ -117,7 +116,7 @@ extension Report {
     static func savings(_ savings: Savings, _ appearance: Appearance = .plain) -> String {
         guard !savings.accounts.isEmpty else { return "No launches.\n" }
         var table = Table(
-            "APP", "LAUNCHES", "PREWARMED", "WON", "PAUSED", "UNUSED", "PROCESSOR", "MEMORY")
+            "APP", "LAUNCHES", "PREWARMED", "SAVED", "PAUSED", "UNUSED", "PROCESSOR", "MEMORY")
         for account in savings.accounts + [savings.sum] {
             table.add(
                 [
@@ -133,7 +132,7 @@ extension Report {
 
     private static func depths(_ sum: Savings.Account, _ appearance: Appearance) -> String {
         guard !sum.depths.isEmpty else { return "" }
-        var table = Table("DEPTH", "PREWARMED", "WON")
+        var table = Table("DEPTH", "PREWARMED", "SAVED")
         for (name, depth) in sum.depths.sorted(by: {
             ($1.value.savedUSec, $0.key) < ($0.value.savedUSec, $1.key)
         }) {

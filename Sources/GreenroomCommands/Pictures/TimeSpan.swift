@@ -10,7 +10,7 @@ struct TimeSpan {
         self.end = max(end, start &+ 1)
     }
 
-    /// The days are not drawn beyond this many: a span of years is one picture all the same.
+    /// At most this many days are drawn, because the span may be years.
     private static let dayLimit = 62
 
     /// Where a time lies: 0 at the start, 1 at the end; times outside are moved to the edge.
@@ -29,7 +29,7 @@ struct TimeSpan {
         while days.count < Self.dayLimit {
             unsafe fields.tm_mday += 1
             unsafe fields.tm_isdst = -1
-            // A daemon that lies may name a time that no calendar has.
+            // A daemon may send a time that no calendar has.
             let (midnight, isOverflow) = unsafe Int64(mktime(&fields))
                 .multipliedReportingOverflow(by: 1_000_000)
             guard !isOverflow, midnight > max(start, days.last?.0 ?? start), midnight < end else {

@@ -73,7 +73,7 @@ extension String {
         return result
     }
 
-    /// A JSON text without the same characters, which JSON lets be written as numbers.
+    /// A JSON text with the same characters written as numbers, which JSON allows.
     var harmlessJSON: String {
         guard unicodeScalars.contains(where: \.isHarmful) else { return self }
         var result = ""

@@ -38,7 +38,7 @@ enum Phrase {
     }
 
     private static func tenths(_ value: Int64, _ unit: Int64) -> String {
-        // In two steps, because the product of a daemon's number may be too large.
+        // In two steps, because a daemon may send a number whose product is too large.
         let tenths = value / unit * 10 + (value % unit * 10 + unit / 2) / unit
         return "\(tenths / 10).\(tenths % 10)"
     }
@@ -56,7 +56,7 @@ enum Phrase {
         }
     }
 
-    /// How an instance ended; with how long it ran, if that is known.
+    /// How an instance ended, and how long it ran, if that is known.
     static func exit(_ exit: Control.ExitRecord, after uSec: Int64? = nil) -> String {
         let how =
             if let signal = exit.signal {
@@ -117,7 +117,7 @@ enum Phrase {
     }
 }
 
-/// A word of the interface for which there are words for people.
+/// A word of the interface that has words for people.
 protocol Worded {
     var words: String { get }
 }

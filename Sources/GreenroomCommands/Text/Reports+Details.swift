@@ -1,5 +1,5 @@
 extension Report {
-    /// What is known of an app beside its instances; empty if that is nothing.
+    /// What is known of an app beside its instances; empty if nothing is.
     static func details(_ details: AppDetails, _ appearance: Appearance = .plain) -> String {
         var lines: [String] = []
         if let first = details.files.first {

@@ -21,7 +21,8 @@ enum Report {
     ) -> String {
         let apps =
             own.filter { app in
-                // What the system's daemon shows of the app says more than the own daemon's reason.
+                // The system's daemon shows more of the app than the own daemon, which only refuses
+                // it.
                 app.refusal?.code != Control.Note.ofSystem
                     || !ofSystem.contains { $0.identifier == app.identifier }
             } + ofSystem

@@ -23,7 +23,7 @@ struct Table {
 
     var isEmpty: Bool { rows.count == 1 }
 
-    /// The table as for a file.
+    /// The table as it is written to a file.
     var text: String { text(.plain) }
 
     func text(_ appearance: Appearance) -> String {

@@ -18,8 +18,7 @@ struct Completion: ParsableCommand {
 
     func run() { StandardConsole().write(script) }
 
-    /// The command line of greenroom-run is that of `greenroomctl run`, so what is typed is
-    /// completed as that one.
+    /// The command line of greenroom-run is that of `greenroomctl run`, and is completed like that.
     var script: String {
         switch shell {
         case .bash:

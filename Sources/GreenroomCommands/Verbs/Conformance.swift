@@ -3,7 +3,8 @@ import ArgumentParser
 import Glibc
 import GreenroomLinux
 
-/// The command line of greenroom-conformance, a program of its own: this one is made to start fast.
+/// The command line of greenroom-conformance, which is a program of its own because greenroomctl is
+/// made to start fast.
 struct Conformance: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "conformance",

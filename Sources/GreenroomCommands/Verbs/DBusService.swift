@@ -168,12 +168,13 @@ enum MessageBus {
             if Caller.run(program, words, isQuiet: true) == 0 { return }
         }
         console.complain(
-            "the message bus was not told; it reads the files when it is started, or when it is told "
+            "the message bus was not told; it reads the files when it starts, or when it is told "
                 + "to reload its configuration")
     }
 }
 
-/// The file by which the message bus starts an app (dbus-daemon(1), "service description file").
+/// The file from which the message bus knows how to start an app (dbus-daemon(1), "service
+/// description file").
 struct ServiceFile {
     let app: String
     let socket: String

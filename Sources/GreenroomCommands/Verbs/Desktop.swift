@@ -21,11 +21,11 @@ struct DesktopEnable: Verb {
             greenroomctl desktop enable --all [--directory <dir>] [--json] [--socket <path>]
             """,
         discussion: """
-            Puts a copy of the app's desktop entry before it, in your own folder, by which every launcher \
-            (a menu, a file manager, gio launch) starts the app as "greenroomctl run" does: with the \
-            launcher's environment and working directory. If the daemon is away, or Greenroom is no longer \
-            installed, the app is started directly. A copy shows the entry as it is now; enable the app again \
-            after its name, icon or types have changed.
+            Puts a copy of the app's desktop entry into your own folder, where it takes precedence. Every \
+            launcher (a menu, a file manager, gio launch) then starts the app as "greenroomctl run" does: with \
+            the launcher's environment and working directory. If the daemon does not run, or Greenroom is no \
+            longer installed, the app is started directly. A copy shows the entry as it is now; enable the app \
+            again after its name, icon or types have changed.
             """)
 
     @Argument(help: "The apps.", completion: Candidates.apps)
@@ -187,8 +187,8 @@ struct DesktopDisable: ParsableCommand {
     }
 }
 
-/// What the copies of entries execute: the app by the daemon if that can be reached and has it,
-/// otherwise the command that the entry gives.
+/// The command in the copies of entries. It runs the app by the daemon if the daemon can be reached
+/// and has the app, otherwise the command of the original entry.
 struct DesktopRun: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
@@ -220,7 +220,7 @@ struct DesktopRun: ParsableCommand {
         throw ExitCode(error.code == ENOENT ? 127 : 126)
     }
 
-    /// How long a daemon may take to answer, in milliseconds. Somebody waits for the app.
+    /// How long a daemon may take to answer, in milliseconds. The user waits for the app.
     private static let patience: CInt = 2000
 
     /// Whether a daemon has the app.

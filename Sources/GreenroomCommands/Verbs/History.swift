@@ -33,7 +33,7 @@ struct History: Verb {
     @Flag(help: "Forget the launches of these apps, or of all.")
     var forget = false
 
-    @Flag(help: "Show what prewarming has won and cost, by app.")
+    @Flag(help: "Show what prewarming has saved and cost, by app.")
     var savings = false
 
     @OptionGroup var output: OutputOptions

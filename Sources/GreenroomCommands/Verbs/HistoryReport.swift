@@ -7,7 +7,7 @@ struct HistoryReport: Verb {
         abstract: "Write a page of HTML that shows the past week in pictures.",
         discussion: """
             The page has launches and their times, what was warm when, the memory for it, and what \
-            prewarming has won and cost. It loads nothing and has no script: \
+            prewarming has saved and cost. It loads nothing and has no script: \
             greenroomctl report >week.html
             """)
 
@@ -36,7 +36,7 @@ struct HistoryReport: Verb {
         return 0
     }
 
-    /// What is paused now, of which the history knows nothing yet.
+    /// The instances that are paused now. They are not in the history yet.
     private func paused(
         _ now: Int64, _ client: ControlClient
     ) throws(Failure) -> [Control.PauseRecord] {

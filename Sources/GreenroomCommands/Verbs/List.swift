@@ -13,7 +13,7 @@ struct List: Verb {
 
     @Flag(
         name: .shortAndLong,
-        help: "Show also apps that are not installed because they were refused or masked.")
+        help: "Also show apps that are not installed because they were refused or masked.")
     var all = false
 
     @Flag(help: "Show only apps that belong in menus by their desktop entry, and their actions.")
@@ -48,7 +48,7 @@ struct List: Verb {
         return 0
     }
 
-    /// Shows the apps that were named, also those of desktop entries.
+    /// Shows the apps that were named, including those of desktop entries.
     private func show(
         _ installed: [Control.AppSummary], _ client: ControlClient, _ console: any Console
     ) -> Int32 {
@@ -57,7 +57,7 @@ struct List: Verb {
         var named: Set<String> = []
         var code: Int32 = 0
         for word in apps {
-            // A short name that several apps have shows all of them.
+            // If several apps have a short name, all of them are shown.
             let meant =
                 AppPattern.isPattern(word)
                 ? identifiers.filter { AppPattern.matches(word, $0) }

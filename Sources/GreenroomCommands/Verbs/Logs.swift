@@ -109,7 +109,7 @@ struct Logs: ParsableCommand {
     }
 
     /// Resolves a short name or a pattern: by the daemon, or by the manifests if none answers. An app
-    /// that was removed still has logs, so a name that means nothing is taken as it is.
+    /// that was removed still has logs, so an unknown name is taken as it is.
     func resolved(_ word: String, _ path: String) throws(Failure) -> [String] {
         let isPattern = AppPattern.isPattern(word)
         guard isPattern || !word.contains(".") else { return [word] }

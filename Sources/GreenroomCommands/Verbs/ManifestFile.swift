@@ -6,11 +6,11 @@ enum ManifestFile {
     /// The longest manifest in bytes. Real manifests are far shorter.
     static let byteLimit = 1 << 20
 
-    /// Why a path cannot be a manifest's: reading what is there might never end.
+    /// Why a path cannot be that of a manifest: reading what is there might never end.
     static func objection(to path: String) -> String? {
         let remedy = "give the path of a file ID.app; write what a program prints to a file first"
         return switch FileStatus(path: path)?.kind {
-        // What does not exist is reported by open(2).
+        // If nothing is there, open(2) reports it.
         case .file, nil: nil
         case .folder: "\(path) is a directory; give the paths of the files in it"
         case .characterDevice: "\(path) is a device or a link to one, not a file; \(remedy)"

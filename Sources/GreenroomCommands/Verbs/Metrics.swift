@@ -9,7 +9,7 @@ struct Metrics: Verb {
         discussion: "Times count from the user's request. They are kept across reboots.")
 
     @Argument(
-        help: "The apps, or patterns. Default: all apps of which something was counted.",
+        help: "The apps, or patterns. Default: all apps that have metrics.",
         completion: Candidates.apps)
     var apps: [String] = []
 

@@ -1,6 +1,6 @@
 extension Greenroomctl {
-    /// A hint about an argument or an option of the app that is in the place of greenroomctl's own,
-    /// after the parser has complained about it; nil if the error is another one.
+    /// A hint after the parser has complained about an argument or an option that is meant for the
+    /// app and lacks the "--" before it; nil if the error is another one.
     static func hint(for message: String, _ words: some Collection<String>) -> String? {
         let words = Array(words)
         guard let verb = words.first, ["run", "launch"].contains(verb),
@@ -13,7 +13,7 @@ extension Greenroomctl {
         return hint(words, before: place)
     }
 
-    /// A message if an app is named and asked for its version: the parser would show our own.
+    /// A message if `--version` comes after an app's name: the parser would show our own version.
     static func versionComplaint(about words: some Collection<String>) -> String? {
         let words = Array(words)
         guard let verb = words.first, ["run", "launch"].contains(verb),

@@ -6,8 +6,8 @@ struct Plan: Verb {
         commandName: "plan",
         abstract: "Show what past launches keep warm, and why.",
         discussion: """
-            The plan is made anew, and nothing is changed by it. It has the apps with When=auto \
-            that their user has launched.
+            Makes a new plan, and changes nothing. The plan has the apps with When=auto that their \
+            user has launched.
             """)
 
     @Argument(help: "Only this app.", completion: Candidates.apps)
@@ -52,7 +52,7 @@ extension Report {
         return text
     }
 
-    /// The terms that a rank is the sum of, the strongest first.
+    /// The terms whose sum is the rank, the strongest first.
     static func rank(_ rank: Control.PlannedApp) -> String {
         let sum = rank.terms.reduce(0) { $0 + $1.logarithm }
         var text =
@@ -110,12 +110,12 @@ extension Phrase {
 
     static func hundredths(_ number: Double) -> String { decimal(number, places: 2) }
 
-    /// A duration that may be less than nothing.
+    /// A duration that may be negative.
     static func gain(uSec: Int64) -> String {
         uSec < 0 ? "-" + duration(uSec: 0 &- uSec) : duration(uSec: uSec)
     }
 
-    /// A daemon may send any number; what no 64 bits hold is shown as a dash.
+    /// A daemon may send any number. One that does not fit into 64 bits is shown as a dash.
     static func decimal(_ number: Double, places: Int) -> String {
         let unit = places == 0 ? 1 : (0..<places).reduce(1) { result, _ in result * 10 }
         guard let scaled = Int64(exactly: (number * Double(unit)).rounded()) else { return "-" }

@@ -34,11 +34,11 @@ struct ReportForeground: Verb {
                     console.line(foreground.words)
                 }
             } catch {
-                // Another line may name an app that there is.
+                // Another line may name an app that exists.
                 guard case .control = error else { throw error }
                 console.complain(error.description)
                 code = exitCode(of: error)
-                // What was in front before is not any more.
+                // The app that was in front before is not in front any more.
                 _ = try client.call(.reportForeground(nil))
             }
         }
@@ -66,7 +66,7 @@ extension Control.Foreground {
     }
 }
 
-/// The lines of standard input, as they come. The end of the daemon ends the waiting for them.
+/// The lines of standard input, as they come. If the daemon ends, waiting for a line ends, too.
 private struct LineReader {
     let byteLimit: Int
     private var bytes: [UInt8] = []
@@ -97,7 +97,7 @@ private struct LineReader {
         do throws(SystemError) { try PollEntry.wait(&entries, milliseconds: -1) } catch {
             throw .system(error)
         }
-        // Between two calls the daemon sends nothing but its end.
+        // Between two calls, nothing comes from the daemon except the end of the connection.
         if entries[1].isReady { return try client.receive() }
         guard entries[0].isReady else { return }
         var buffer = [UInt8](repeating: 0, count: byteLimit)

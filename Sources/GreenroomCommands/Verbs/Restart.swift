@@ -10,8 +10,7 @@ struct Restart: Verb {
             background if all of them were there. Starts an app that does not run.
             """)
 
-    @Argument(
-        help: "The apps, or patterns, which mean those that run.", completion: Candidates.apps)
+    @Argument(help: "The apps, or patterns of apps that run.", completion: Candidates.apps)
     var apps: [String]
 
     @OptionGroup var output: OutputOptions

@@ -15,7 +15,7 @@ struct Run: Verb {
             shell; in a pipe ("run x | less") it gets none. SIGINT, SIGTERM, SIGHUP, SIGQUIT, \
             SIGUSR1 and SIGUSR2 are forwarded to the app. This process ends as the app does.
 
-            With --property, a program is run that is no app: as a transient app, with these keys \
+            With --property, runs a program that is not an app, as a transient app with these keys \
             of greenroom.app(5).
             """)
 

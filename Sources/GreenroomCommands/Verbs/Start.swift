@@ -6,8 +6,8 @@ struct Start: Verb {
         commandName: "start",
         abstract: "Launch several apps.",
         discussion: """
-            As launch does, without files and arguments. A pattern means the apps that are not \
-            running.
+            Launches each as launch does, without files and arguments. A pattern means the apps \
+            that are not running.
             """)
 
     @Argument(help: "The apps, or patterns.", completion: Candidates.apps)

@@ -6,7 +6,7 @@ struct Status: Verb {
         commandName: "status",
         abstract: "Show instances: all, those of some apps, or one.",
         discussion: """
-            Instances that have ended are remembered for a while. Of each app that is named, its \
+            Instances that have ended are remembered for a while. For each app that is named, its \
             manifest, its processes and its latest lines in the journal are shown as well.
             """)
 

@@ -34,8 +34,8 @@ struct DebugRunTask: Verb {
         commandName: "run-task",
         abstract: "Run a pending task of an app now.",
         discussion: """
-            Earliest time, power, network and idleness do not count. Returns when the app has been \
-            told; "greenroomctl watch" shows what becomes of it.
+            Does not wait for the earliest time, power, network or an idle machine. Returns when the \
+            app has been told; "greenroomctl watch" shows how the run ends.
             """)
 
     @Argument(help: "The app.", completion: Candidates.apps)
@@ -59,8 +59,8 @@ struct DebugExpireTask: Verb {
         commandName: "expire-task",
         abstract: "Make the time of an app's task run out now.",
         discussion: """
-            That of the scheduled work it runs, or else of its background tasks: the app is told, and \
-            ended if it does not end them.
+            This is the time of the scheduled work that it runs, or else of its background tasks. The app \
+            is told, and is ended if it does not end them.
             """)
 
     @Argument(help: "The app.", completion: Candidates.apps)

@@ -39,7 +39,7 @@ struct Top: Verb {
                 console.write(Report.json(look))
             } else {
                 let text = Report.top(look, display.appearance(on: console))
-                // Home, then what is below the new text goes (console_codes(4)).
+                // Moves the cursor home and clears the screen (console_codes(4)).
                 console.write(isTerminal ? "\u{1B}[H\u{1B}[2J" + text : text)
             }
             former = now
@@ -70,8 +70,8 @@ struct ProcessorTimes {
         }
     }
 
-    /// The part of one processor that the process has used since then, in percent; nil if that is
-    /// not known.
+    /// The part of one processor that the process has used since the former look, in percent; nil
+    /// if that is not known.
     func share(of process: Int32, since former: ProcessorTimes) -> UInt64? {
         guard let now = ticks[process], let before = former.ticks[process], now >= before,
             nanoseconds > former.nanoseconds
@@ -81,7 +81,7 @@ struct ProcessorTimes {
     }
 }
 
-/// What one look has seen, the most memory first.
+/// The instances at one look, those with most memory first.
 struct TopLook: ParametersEncodable {
     struct Row {
         let instance: Control.InstanceStatus

@@ -26,7 +26,7 @@ struct Trace: Verb {
         return 0
     }
 
-    /// The steps that an app made with an SDK has taken; none of an instance that is forgotten.
+    /// The steps that an app made with an SDK has taken; none if the instance is forgotten.
     private func steps(of instance: UInt64, _ client: ControlClient) -> [Control.LaunchStep] {
         guard case .status(let found)? = try? client.call(.status(.instance(instance))) else {
             return []
@@ -48,7 +48,7 @@ struct LaunchTrace {
         self.steps = steps
     }
 
-    /// CLOCK_REALTIME in microseconds. The numbers of a daemon that lies may be too large to add.
+    /// CLOCK_REALTIME in microseconds. A daemon may send numbers that are too large to add.
     private var requestedAt: Int64 { launch.timestampUSec &- launch.elapsedUSec }
 
     private enum Track: Int64, CaseIterable {

@@ -27,8 +27,8 @@ extension Verb {
         }
     }
 
-    /// Does the same for each app that the words mean. A failure is reported, and does not keep the
-    /// other apps from it.
+    /// Calls `body` for each app that the words mean. A failure is reported, and the other apps
+    /// follow nevertheless.
     ///
     /// - Parameter isMeant: whether a pattern means the app; a name always does.
     func forEach(
@@ -130,7 +130,7 @@ struct DisplayOptions: ParsableArguments {
 /// Instances: the most recently used one of each app, or the one with a number.
 struct TargetOptions: ParsableArguments {
     @Argument(
-        help: "The apps, or patterns; of each, its most recently used running instance is meant.",
+        help: "The apps, or patterns; each app's most recently used running instance is meant.",
         completion: Candidates.apps)
     var apps: [String] = []
 

@@ -11,8 +11,8 @@ struct Verify: ParsableCommand {
         commandName: "verify",
         abstract: "Check manifests and greenroom.conf before they are installed.",
         discussion: """
-            As the daemon that answers would install them, if you may administer it; otherwise as far \
-            as that can be told without it. Exit code 2 if one of them has an error.
+            Checks them as the daemon that answers would, if you may administer it; otherwise as far \
+            as possible without it. Exit code 2 if one of them has an error.
             """)
 
     @Argument(

@@ -39,7 +39,7 @@ struct Watch: Verb {
             }
         } catch {
             if let last, case .disconnected = error {
-                console.complain("\"greenroomctl watch --after \(last)\" goes on from here")
+                console.complain("\"greenroomctl watch --after \(last)\" continues from here")
             }
             throw error
         }

@@ -97,6 +97,6 @@ import Testing
         let verdict = windowVerdict(["/usr/bin/editor", "--viewer"])
         #expect(verdict.refusals == [])
         #expect(verdict.lines == [])
-        #expect(verdict.sentence.contains("it has arguments, so no profile is about it"))
+        #expect(verdict.sentence.contains("it has arguments, so no profile applies to it"))
     }
 }

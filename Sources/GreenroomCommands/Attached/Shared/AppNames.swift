@@ -2,8 +2,8 @@ import GreenroomControl
 
 /// Which apps a short name means.
 enum AppNames {
-    /// The identifiers that a word of the command line means: itself, or those whose last component
-    /// it is (`ffmpeg` of `org.ffmpeg.ffmpeg`).
+    /// The identifiers that a word of the command line means: the word itself, or the identifiers
+    /// with this last component (`ffmpeg` for `org.ffmpeg.ffmpeg`).
     static func identifiers(meantBy name: String, among identifiers: [String]) -> [String] {
         if identifiers.contains(name) { return [name] }
         return identifiers.filter { lastComponent(of: $0, after: ".") == name }

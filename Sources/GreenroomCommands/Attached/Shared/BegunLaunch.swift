@@ -8,7 +8,7 @@ struct BegunLaunch: Equatable {
     /// The signals that the process's caller has blocked. Those that are to be forwarded are blocked
     /// as well by now, and may be pending.
     var blockedSignals: UInt64
-    /// What the daemon has launched; nil if it has not said it yet.
+    /// What the daemon has launched; nil if it has not answered yet.
     var instance: UInt64?
     var process: Int32?
 
@@ -17,7 +17,7 @@ struct BegunLaunch: Equatable {
         self.blockedSignals = blockedSignals
     }
 
-    /// Reads what ``word`` has written.
+    /// Reads the text of ``word``.
     init?(_ word: String) {
         let parts = word.split(separator: ":", maxSplits: 3, omittingEmptySubsequences: false)
             .map { String($0) }

@@ -1,7 +1,7 @@
 import Glibc
 import GreenroomControl
 
-/// This process, whose caller an attached app seems to have.
+/// This process. An attached app runs as if this process's caller had started it.
 enum Caller {
     static let forwardedSignals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2]
 

@@ -18,8 +18,8 @@ enum SocketPath {
         return candidates.first { unsafe access($0, F_OK) == 0 } ?? candidates[0]
     }
 
-    /// $XDG_RUNTIME_DIR, if it belongs to this user, as it must. su(1) leaves a user's to root, and
-    /// whoever listens there would get root's environment and terminal.
+    /// $XDG_RUNTIME_DIR, if it belongs to this user, as it must. After su(1), root has a user's
+    /// variable, and whoever listens there would get root's environment and terminal.
     static var runtimeDirectory: String? {
         guard let directory = environment("XDG_RUNTIME_DIR") else { return nil }
         var status = stat()

@@ -2,18 +2,19 @@ import AppFolders
 import Glibc
 import GreenroomLinux
 
-/// An X server without a device (Xvfb(1)). Its screen is a file, so what is on it is seen without a
-/// client. Only clients that have its secret may connect (Xsecurity(7)): another user could otherwise
-/// type into programs that run as this one.
+/// An X server without a device (Xvfb(1)). Its screen is a file, so its contents can be read without a
+/// client. Only clients that have its secret may connect (Xsecurity(7)): another user could otherwise type
+/// into programs that run as this one.
 final class HeadlessScreen {
     static let program = "Xvfb"
     let variables: [String]
     private let server: MeasuredServer
-    /// The file is its writer's, who may make it shorter at any time: mapped, it would end this process.
+    /// Read and not mapped: the server may shorten the file at any time, and access to a mapping would then
+    /// end this process.
     private let file: FileDescriptor
     private let byteCount: Int
 
-    /// 1280 times 1024 points of four bytes, and a header.
+    /// The sizes that the file may have: at least 1280 times 1024 points of four bytes.
     private static let sizes = 1280 * 1024 * 4...16 << 20
 
     /// Writes the file with its secret.
@@ -24,8 +25,8 @@ final class HeadlessScreen {
     private static func authority(in folder: String) -> String { folder + "/authority" }
 
     /// - Parameters:
-    ///   - prefix: words before the program's: it parses what programs send, so it runs as their
-    ///     user.
+    ///   - prefix: words before the program's, which make it run as the user of the measured
+    ///     program, because it parses what that program sends.
     ///   - folder: a folder that only that user can enter.
     init(
         _ program: String, _ prefix: [String], in folder: String, clock: SampleClock
@@ -74,11 +75,11 @@ final class HeadlessScreen {
 
     // MARK: What is on it
 
-    /// What is compared at once, and how many such parts the pointer's shape covers at most: two for
-    /// each of its lines. A window covers more.
+    /// How much is compared at once, and how many such parts the pointer's shape covers at most: two for each
+    /// of its lines. A window covers more.
     private static let partByteCount = 4096
     private static let pointerPartCount = 64
-    /// How many are read at once.
+    /// How many parts are read at once.
     private static let readPartCount = 64
 
     func picture() -> [UInt8] {
@@ -95,7 +96,7 @@ final class HeadlessScreen {
         return picture
     }
 
-    /// Whether a window is seen that the picture does not have, or the other way round.
+    /// Whether the screen shows a window that the picture does not have, or the other way round.
     func differs(from picture: [UInt8]) -> Bool {
         var part = [UInt8](repeating: 0, count: Self.readPartCount * Self.partByteCount)
         var count = 0

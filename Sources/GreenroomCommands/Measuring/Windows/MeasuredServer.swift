@@ -1,8 +1,8 @@
 import Glibc
 import GreenroomLinux
 
-/// A server that is only there for a measurement, and prints a line when it is ready. It ends with this
-/// object, and with the process that made it, however that ends.
+/// A server that runs only for a measurement, and prints a line when it is ready. It ends with this object,
+/// and with the process that made it, however that process ends.
 final class MeasuredServer {
     /// The first line that it printed.
     let line: String
@@ -11,7 +11,7 @@ final class MeasuredServer {
 
     private static let startMilliseconds: UInt64 = 20_000
     private static let endMilliseconds: UInt64 = 1000
-    /// An address on the bus is the longest.
+    /// The longest line is the address of a bus.
     private static let lineLimit = 4096
 
     init(_ words: [String], clock: SampleClock) throws(Failure) {
@@ -39,7 +39,8 @@ final class MeasuredServer {
         Self.terminate(process)
     }
 
-    /// Asks it to end first, so that it removes what is its own elsewhere (an X server's socket).
+    /// Asks it to end first, so that it removes what it has created elsewhere (an X server's
+    /// socket).
     private static func terminate(_ process: pid_t) {
         kill(process, SIGTERM)
         let deadline = MonotonicClock.nanoseconds + endMilliseconds * 1_000_000
@@ -80,7 +81,8 @@ final class MeasuredServer {
         _ words: [String], clock: SampleClock, atMost limit: Int
     ) throws(Failure) -> [UInt8] {
         let (process, pipe) = try start(words)
-        // It has said everything when its output ends, or is not waited for any more.
+        // When its output has ended, or was not waited for any longer, the program is no longer
+        // needed.
         defer { end(process) }
         return try clock.read(pipe, atMost: limit, milliseconds: startMilliseconds)
     }

@@ -2,7 +2,7 @@ import AppFolders
 import Glibc
 import GreenroomLinux
 
-/// A message bus (dbus-daemon(1)) on which nothing is started that is not there.
+/// A message bus (dbus-daemon(1)) that starts no services.
 final class PrivateBus {
     static let programs = ["dbus-daemon", "dbus-send"]
     let address: String
@@ -12,7 +12,7 @@ final class PrivateBus {
 
     private static func address(in folder: String) -> String { "unix:path=\(folder)/bus" }
 
-    /// Writes the file by which it is started.
+    /// Writes its configuration.
     static func configure(in folder: String) throws(SystemError) {
         let configuration = """
             <busconfig>
@@ -28,8 +28,9 @@ final class PrivateBus {
     }
 
     /// - Parameters:
-    ///   - paths: those of `programs`.
-    ///   - prefix: words before theirs. Only the bus's own user and root may watch names.
+    ///   - paths: the paths of ``programs``.
+    ///   - prefix: words before the programs', which set their user. Only the bus's own user and
+    ///     root may watch names.
     init(
         _ paths: [String], _ prefix: [String], in folder: String, clock: SampleClock
     ) throws(Failure) {
@@ -48,7 +49,7 @@ final class PrivateBus {
 
     private static let replyLimit = 64 << 10
 
-    /// The names that programs have taken, without those of the bus and of connections.
+    /// The names that programs have taken, without the bus's own name and those of connections.
     func names() throws(Failure) -> Set<String> {
         let text = try MeasuredServer.output(
             sender + [

@@ -2,8 +2,8 @@ import AppFolders
 import Glibc
 import GreenroomLinux
 
-/// Where a desktop program is measured: a screen, a message bus and a home, which go with this object.
-/// What the program does there is not seen in the session.
+/// Where a desktop program is measured: a screen, a message bus and a home, which are removed with this
+/// object. Nothing that the program does there is seen in the session.
 final class WindowGround {
     let screen: HeadlessScreen
     let empty: [UInt8]
@@ -53,7 +53,7 @@ final class WindowGround {
             started = bus
             screen = try HeadlessScreen(paths[0], prefix, in: folder, clock: clock)
         } catch {
-            // An object that was not made is not taken apart.
+            // `deinit` is not called if the initializer throws before every member is set.
             started?.end()
             _ = Caller.run("/bin/rm", ["rm", "-rf", "--", folder], isQuiet: true)
             throw error
@@ -71,14 +71,14 @@ final class WindowGround {
     }
 
     deinit {
-        // They write into the folder until they have ended.
+        // The servers write into the folder until they have ended.
         screen.end()
         bus.end()
         _ = Caller.run("/bin/rm", ["rm", "-rf", "--", folder], isQuiet: true)
     }
 
-    /// Whose settings are copied beside the program's own: those of toolkits and desktops. A whole
-    /// home, with mail and pages, would take long, and is nothing for a trial.
+    /// These settings of toolkits and desktops are copied beside the program's own. Copying a whole
+    /// home, with mail and browser profiles, would take long and expose it to a trial.
     private static let sharedSettings = [
         "dconf", "fontconfig", "gtk-2.0", "gtk-3.0", "gtk-4.0", "kdeglobals", "Kvantum", "lxqt",
         "qt5ct", "qt6ct", "Trolltech.conf", "xfce4", "user-dirs.dirs", "user-dirs.locale",
@@ -88,11 +88,12 @@ final class WindowGround {
     private static let settingsFileLimit = 10_000
     private static let settingsDepthLimit = 16
 
-    /// Adds the size of what is at the path, links followed. Returns whether all is within the limits.
+    /// Adds the size of the file or folder at the path, following links. Returns whether the sum is within
+    /// the limits.
     private static func count(
         _ path: String, depth: Int, _ sum: inout (bytes: Int, files: Int)
     ) -> Bool {
-        // A link may lead nowhere.
+        // The target of a link may not exist.
         guard let status = FileStatus(path: path) else { return true }
         sum.files += 1
         if status.kind == .file { sum.bytes += Int(status.identity.byteCount) }
@@ -126,7 +127,7 @@ final class WindowGround {
                         + "or \(own)/\(name) has a link to a folder above it; move what is large out of "
                         + "there, or set XDG_CONFIG_HOME to a folder without it")
             }
-            // Through a link, the trial would change what it leads to.
+            // Links are replaced by copies, because the trial would change their targets.
             _ = Caller.run(
                 "/bin/cp",
                 [
@@ -136,7 +137,8 @@ final class WindowGround {
         }
     }
 
-    /// The programs of another user get the folder, which stays closed to everybody else but root.
+    /// Gives the folder to the user whose program is measured. It stays closed to everybody else
+    /// but root.
     private static func give(_ folder: String, to account: Account) throws(SystemError) {
         let status = Caller.run(
             "/bin/chown",
@@ -159,7 +161,7 @@ final class WindowGround {
         return State(files: files, names: try bus.names())
     }
 
-    /// What has changed, and what a process has to do with the network.
+    /// What has changed since, and the network connections of a process.
     func effects(since before: State, of process: Int32?) throws(Failure) -> SideEffects {
         let now = try state()
         return SideEffects(
@@ -195,18 +197,18 @@ final class WindowGround {
 
 /// What a program has done before its window.
 struct SideEffects: Hashable {
-    /// In its home, relative to that.
+    /// Files in its home, relative to the home.
     var files: [String] = []
     /// Names on the bus of its session.
     var names: [String] = []
     /// Addresses with ports.
     var connections: [String] = []
 
-    /// Others see a written setting or a connection; a cache they do not miss.
+    /// The files that matter to others: settings and the like, but not caches.
     var visibleFiles: [String] { files.filter { !$0.hasPrefix(".cache/") } }
 }
 
-/// The sockets of the internet that processes have (proc(5), /proc/PID/net).
+/// The internet sockets of processes (proc(5), /proc/PID/net).
 enum NetworkUse {
     /// A held program may have its connections in a process that it has started.
     static func ofInstance(_ process: Int32) -> [String] {
@@ -215,11 +217,12 @@ enum NetworkUse {
 
     private static let processLimit = 1000
 
-    /// Those of its cgroup and below; without a cgroup of its own, its descendants.
+    /// The processes of its cgroup and below; without a cgroup of its own, the process and its
+    /// descendants.
     static func processes(with process: Int32) -> Set<Int32> {
         var found: Set<Int32> = [process]
         if let group = cgroup(of: "\(process)"), let own = cgroup(of: "self"),
-            // One that this process is in has others in it.
+            // A cgroup that contains this process contains others as well.
             group != "/", !(own + "/").hasPrefix(group + "/"),
             let mounts = try? SmallFile.text(of: "/proc/self/mountinfo"),
             let mount = try? CgroupLocation.mountPoint(mountinfo: mounts)

@@ -5,8 +5,8 @@ import GreenroomLinux
 import GreenroomManifest
 import UnitFile
 
-/// Launches a desktop program again and again in several ways, in turns, on a screen and a message bus
-/// of its own, with a home of its own; and looks at what it does before its window, and at the window.
+/// Launches a desktop program again and again in several ways, in turns, with a screen, a message bus and a
+/// home of its own. Observes what the program does before its window, and compares the window.
 struct WindowMeasurement {
     /// A way to launch the program.
     struct Way {
@@ -24,13 +24,13 @@ struct WindowMeasurement {
     }
     /// What the held program has done before its window.
     private(set) var effects = SideEffects()
-    /// What speaks against holding it, beside the objection of the way itself.
+    /// Reasons not to hold it, beside the objection of the way itself.
     private(set) var faults: [String] = []
 
     private let program: WindowProgram
     private let rounds: Int
     private let clock: SampleClock
-    /// It ends its apps first, which then leave nothing on the ground.
+    /// Declared before ``ground``, so that it ends its apps before their surroundings are removed.
     private let daemon: PrivateDaemon
     private let client: ControlClient
     private let ground: WindowGround
@@ -53,7 +53,8 @@ struct WindowMeasurement {
         let lines =
             ["[App]", "Exec=" + program.command.map(UnitFile.quoted).joined(separator: " ")]
             + (program.account.user == getuid() ? [] : ["User=\(program.account.user)"])
-            // The last of a name counts, so no variable of the app leads out of the ground.
+            // The last assignment of a name counts, so no variable of the app leads out of these
+            // surroundings.
             + (program.variables + variables).map { "Environment=" + UnitFile.quoted($0) }
             + ["[Prewarm]", "Depth=\(depth.rawValue)", "When=never", "Count=1"]
         return lines.joined(separator: "\n") + "\n"
@@ -62,7 +63,8 @@ struct WindowMeasurement {
     // MARK: Rounds
 
     mutating func run(_ progress: (Int) -> Void) throws(Failure) {
-        // What a first start leaves in the home is not the held program's doing.
+        // Files that any first start leaves in the home must not count as effects of the held
+        // program.
         _ = try launch(0)
         try learnLibraries()
         let expected = try picture(of: 0)
@@ -77,7 +79,8 @@ struct WindowMeasurement {
         }
     }
 
-    /// The daemon learns libraries from a launch; it looks last six seconds after that.
+    /// The daemon learns libraries from a launch, at which it looks for the last time after six
+    /// seconds.
     private mutating func learnLibraries() throws(Failure) {
         guard let index = ways.firstIndex(where: { $0.depth == .libraries }) else { return }
         guard try prepare(index) != nil, let launched = try show(index) else { return }
@@ -86,12 +89,12 @@ struct WindowMeasurement {
         }
         if note == nil {
             ways[index].objection =
-                "it was not seen to open libraries after main that may be opened before"
+                "it opened no libraries after main that may be opened before"
         }
         try end(launched.instance)
     }
 
-    /// Holds the program once, and looks at everything.
+    /// Holds the program once, and checks its effects and its window.
     private mutating func look(_ expected: [UInt8]) throws(Failure) {
         let index = ways.count - 1
         let before = try ground.state()
@@ -107,10 +110,10 @@ struct WindowMeasurement {
         if try !awaitPicture(expected) {
             faults.append("its window does not look as after a cold launch")
         }
-        // Its next instance, which is prepared while this one is used.
+        // The next instance is prepared while this one is used.
         try prepareNext(index)
         if try !awaitPicture(expected) {
-            faults.append("the next one, prepared beside it, changes what is on the screen")
+            faults.append("the next instance, prepared beside it, changes what is on the screen")
         }
         try end(launched.instance)
         try endAll(index)
@@ -139,11 +142,12 @@ struct WindowMeasurement {
     private static let windowPatience: UInt64 = 30_000_000_000
     private static let lessonPatience: UInt64 = 10_000_000_000
     private static let picturePatience: UInt64 = 10_000_000_000
-    /// A cursor blinks in less.
+    /// The blinking of a cursor takes less.
     private static let quietTime: UInt64 = 1_500_000_000
 
     /// Has an instance paused at the way's depth.
-    /// - Returns: it; for the way without prewarming, an empty value; nil if the daemon refuses.
+    /// - Returns: the instance; for the way without prewarming, an empty value; nil if the daemon
+    ///   refuses.
     private mutating func prepare(_ index: Int) throws(Failure) -> Control.InstanceStatus? {
         let way = ways[index]
         guard way.depth != .none else {
@@ -154,7 +158,7 @@ struct WindowMeasurement {
             do throws(Failure) {
                 _ = try client.call(.prewarm(app: way.app, count: 1))
             } catch {
-                // Why no window is held, the explanation says better.
+                // For a window, the app's explanation has a better reason.
                 guard way.depth == .window else {
                     ways[index].objection = error.description
                     return nil
@@ -189,7 +193,7 @@ struct WindowMeasurement {
         }
     }
 
-    /// Has another instance prepared while one is used, as deep as that is possible.
+    /// Has another instance prepared while one is used, as deep as possible.
     private func prepareNext(_ index: Int) throws(Failure) {
         let app = ways[index].app
         _ = try? client.call(.prewarm(app: app, count: 1))
@@ -210,7 +214,7 @@ struct WindowMeasurement {
             return nil
         }
         if !explanation.isEligible { return explanation.reasons.first?.text }
-        // While an instance of it runs, another cannot have its name.
+        // While an instance of the app runs, another one cannot have its bus name.
         return explanation.reasons.first {
             ($0.code.hasPrefix("depth_") && $0.code != "depth_name_taken")
                 || $0.code.hasPrefix("window_") || $0.code == "no_withholding"
@@ -240,7 +244,7 @@ struct WindowMeasurement {
         }
     }
 
-    /// Ends what is paused of the app.
+    /// Ends all instances of the app, also paused ones.
     private func endAll(_ index: Int) throws(Failure) {
         guard case .status(let instances) = try client.call(.status(.app(ways[index].app))) else {
             return
@@ -281,7 +285,7 @@ struct WindowMeasurement {
         return last
     }
 
-    /// Whether the screen comes to look like that, and stays so.
+    /// Whether the screen shows this picture within the time, and keeps showing it.
     private func awaitPicture(_ expected: [UInt8]) throws(Failure) -> Bool {
         clock.begin()
         var since: UInt64?

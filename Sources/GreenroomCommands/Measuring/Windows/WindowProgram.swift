@@ -6,7 +6,7 @@ import GreenroomLinux
 import GreenroomManifest
 import UnitFile
 
-/// A desktop program whose first window is measured: of an app with a manifest, or of one that only a
+/// A desktop program whose first window is measured: that of an app with a manifest, or of an app that only a
 /// desktop entry makes.
 struct WindowProgram {
     let identifier: String
@@ -15,7 +15,7 @@ struct WindowProgram {
     let command: [String]
     /// `NAME=value`, of the manifest.
     let variables: [String]
-    /// As whom it runs.
+    /// The user it runs as.
     let account: Account
 
     init(_ text: String, _ manifests: InstalledManifests) throws(Failure) {
@@ -60,7 +60,8 @@ struct WindowProgram {
         } catch {
             throw Self.refusal(error.description)
         }
-        // Before anything runs: a browser would be started some fifty times for nothing.
+        // Checked before anything runs: otherwise a browser would be started some fifty times for
+        // nothing.
         if let profile = manifests.profiles.forbidding(
             command, paths: [command[0]], app: identifier)
         {

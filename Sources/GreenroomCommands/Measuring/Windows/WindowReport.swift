@@ -87,8 +87,8 @@ extension WindowReport: ParametersEncodable {
 /// Whether the program may be held at its first window.
 struct WindowVerdict {
     let refusals: [String]
-    /// Of a profile; empty if it may not, or if it has arguments, because a profile is only for
-    /// programs without.
+    /// The lines of a profile; empty if the program may not be held, or if it has arguments,
+    /// because a profile is only for a program without arguments.
     let lines: [String]
     private let gain: String
 
@@ -134,7 +134,7 @@ struct WindowVerdict {
         refusals.isEmpty
             ? "it may be held at its first window: \(gain); "
                 + (lines.isEmpty
-                    ? "it has arguments, so no profile is about it, but its manifest may say Depth=window"
+                    ? "it has arguments, so no profile applies to it, but its manifest may say Depth=window"
                     : "\"--apply\" writes this profile")
             : "it is not to be held at its first window: "
                 + refusals.joined(separator: "; ").harmless
