@@ -7,7 +7,7 @@ public enum PrewarmOccasion: UInt8, Sendable {
     /// Only on request; the pool is then refilled after each launch.
     case demand
     case never
-    /// While the last plan has the app (`Planning`), and as on demand.
+    /// While the last plan contains the app (`Planning`), and on request as with `demand`.
     case auto
 }
 
@@ -17,9 +17,9 @@ public enum ReadyCondition: UInt8, Sendable {
     case exec
     /// `sd_notify` READY=1.
     case notify
-    /// Its first byte on standard output or standard error.
+    /// The app has written a byte to standard output or standard error.
     case firstOutput
-    /// It listens on a socket.
+    /// The app listens on a socket.
     case listening
     /// The app says that its launch sequence is over (only apps that acknowledge their states).
     case finishedLaunching
@@ -42,8 +42,8 @@ public struct AppDescription: Hashable, Sendable {
     public var isEligible = true
     /// How far the app is prewarmed as long as that works (`Depths`).
     public var depth = PrewarmDepth.main
-    /// If an interpreter's imports are learned, what a list of them belongs to; and whether its
-    /// instances import such a list before their pause.
+    /// For an interpreter whose imports are learned: the digest of what a learned list is valid
+    /// for, and whether instances import a learned list before their pause.
     public var importBasis: UInt64? {
         get { rare.importBasis }
         set { rare.importBasis = newValue }
@@ -54,11 +54,11 @@ public struct AppDescription: Hashable, Sendable {
     }
     public var suspendsInBackground = false
     public var readyCondition = ReadyCondition.exec
-    /// Whether processes that the main process leaves behind live on (`KillMode=`). If nil, they
-    /// live on only in attached instances.
+    /// Whether processes that the main process leaves behind keep running (`KillMode=`). If nil,
+    /// they do so only in attached instances.
     public var leavesRest: Bool?
-    /// Whether a force quit lasts until the user launches the app. If nil, the policy says so, but
-    /// not for a service.
+    /// Whether a force quit lasts until the user launches the app. If nil, the policy decides,
+    /// except for a service, where it does not last.
     public var forceQuitLasts: Bool?
     /// The app's processes may not use the control socket.
     public var isKeptFromControl = false
@@ -103,7 +103,7 @@ public struct AppDescription: Hashable, Sendable {
     public var launchScreen = LaunchScreenUse.none
     /// The user whose protected data the app uses.
     public var user: UInt32 = 0
-    /// The foreground group of its user's login session, if the app's own group is another one or
+    /// The foreground group of its user's login session, if the app itself has another group or
     /// none.
     public var userLoginGroup: String?
     /// Digests of the app's version, and of the version of the state that it saves (one-time setup,
@@ -111,7 +111,7 @@ public struct AppDescription: Hashable, Sendable {
     public var version: UInt64 = 0
     public var stateVersion: UInt64 = 0
 
-    /// Everything else has the value that it has for an app whose manifest says nothing about it.
+    /// All other members get the value that applies if the manifest does not set them.
     public init(
         identifier: AppIdentifier, prewarmCount: Int = 1, prewarmOccasion: PrewarmOccasion = .boot
     ) {
@@ -121,7 +121,7 @@ public struct AppDescription: Hashable, Sendable {
     }
 }
 
-/// Few manifests set any of them, and together they are larger than the rest of a description.
+/// Settings that few manifests use. Together they are larger than the rest of a description.
 private struct RareSettings: Hashable, Sendable {
     var deadlines = OwnDeadlines()
     var scheduledTasks: [String] = []

@@ -10,7 +10,7 @@ enum DeadlineKey: Hashable, Sendable {
     case start(AppIdentifier)
     /// When the instance must have acknowledged the step that it was told.
     case step(InstanceIdentifier)
-    /// When a launch waits no longer for this prewarm.
+    /// When a launch stops waiting for this prewarm.
     case claim(InstanceIdentifier)
     /// When a held instance is thawed for a moment, or frozen again.
     case air(InstanceIdentifier)
@@ -18,21 +18,22 @@ enum DeadlineKey: Hashable, Sendable {
     case quiet
     /// When the machine is inspected again, or prewarming may begin.
     case conditions
-    /// When the pools are filled although launches are still under way.
+    /// When the pools are filled even if launches are still under way.
     case refill
     /// When the pools are filled after launches.
     case lull
-    /// The end of the instance's run of scheduled work, or of the time before it is told that the
-    /// end is near.
+    /// The end of the instance's run of scheduled work; before that, the time to tell the app that
+    /// the end is near.
     case run(InstanceIdentifier)
     /// When scheduled work is reviewed again.
     case schedule
-    /// When no shell of the user has been there for so long that none is expected.
+    /// When no shell of this user is expected to come back any more.
     case shell(user: UInt32)
 }
 
-/// The pending deadlines, soonest first: a binary heap that knows the position of each key. So
-/// setting, moving and removing a deadline costs O(log n), and nothing stale is left in the heap.
+/// The pending deadlines, soonest first: a binary heap that knows the position of each key.
+/// Setting, moving and removing a deadline therefore cost O(log n), and no stale entry is left in
+/// the heap.
 struct DeadlineQueue: Hashable, Sendable {
     private struct Entry: Hashable, Sendable {
         var instant: Instant

@@ -20,7 +20,7 @@ extension Lifecycle {
         }
     }
 
-    /// What the one deadline of each phase means.
+    /// Each phase has at most one deadline; this says what it means.
     private mutating func instanceDeadlineReached(_ id: InstanceIdentifier) {
         switch self[id].record.phase {
         case .prewarming: prewarmTimedOut(id)
@@ -34,7 +34,7 @@ extension Lifecycle {
         }
     }
 
-    /// The instance did not reach the pause point in time, or left the pause.
+    /// The instance did not reach the pause point in time, or left the pause by itself.
     mutating func prewarmTimedOut(_ id: InstanceIdentifier, _ fault: DepthFault = .timedOut) {
         if !demote(self[id].record, fault) {
             prewarmFailed(self[id].record.app, .prewarmFailed)

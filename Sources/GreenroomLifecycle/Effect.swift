@@ -1,28 +1,29 @@
-/// How much the kernel should favour an instance, by `oom_score_adj` and cpu weight.
+/// How much the kernel should favour an instance, through `oom_score_adj` and its CPU weight.
 public enum Priority: UInt8, Sendable {
     case foreground
     case background
     case suspended
     case prewarmed
-    /// On the way to the pause, and nobody waits for it: it runs only where a processor would idle.
+    /// The instance is on its way to the pause and nobody waits for it, so it runs only when a
+    /// processor is otherwise idle.
     case preparing
 }
 
-/// Why a process tree is wanted.
+/// What an instance is spawned for.
 public enum SpawnPurpose: Hashable, Sendable {
-    /// For the pool, with this environment, and as deep. The shell remembers which environment
+    /// For the pool, with this environment and to this depth. The shell remembers which environment
     /// belongs to the key.
     case prewarm(EnvironmentKey, PrewarmDepth = .main)
-    /// For a launch, with what this request brought.
+    /// For a launch, with the arguments, environment and descriptors of this request.
     case launch(RequestIdentifier, LaunchTerms)
 }
 
 /// What an instance is launched with in addition to what the request brought.
 public struct LaunchTerms: Hashable, Sendable {
     public var inBackground: Bool
-    /// The protected data of the app's user can be read.
+    /// Whether the protected data of the app's user can be read.
     public var isProtectedDataAvailable: Bool
-    /// The app's archive follows its launch (`Effect.handOverState`).
+    /// Whether the app's archive follows the launch (`Effect.handOverState`).
     public var announcesState: Bool
     /// Whether the app, and whether this version of it, has never finished a launch.
     public var isFirstLaunch: Bool
@@ -41,11 +42,12 @@ public struct LaunchTerms: Hashable, Sendable {
     }
 }
 
-/// What telling a step needs, beside the step.
+/// What the shell needs to tell a step, besides the step itself.
 public struct StepTerms: Hashable, Sendable {
-    /// The app has its client's terminal, so ^Z may have stopped it, and it could not answer.
+    /// Whether the app has its client's terminal: ^Z may then have stopped it, so that it cannot
+    /// answer.
     public var isAttached: Bool
-    /// The scene is connected with the state that is kept for its session.
+    /// Whether the scene is connected with the state that is kept for its session.
     public var bringsState: Bool
 
     public init(isAttached: Bool = false, bringsState: Bool = false) {
@@ -54,13 +56,13 @@ public struct StepTerms: Hashable, Sendable {
     }
 }
 
-/// Which part of a running app a delivery reaches, and where the app is.
+/// Which scene of a running app gets a delivery, and whether that must wait for the foreground.
 public struct DeliveryAddress: Hashable, Sendable {
     /// The connected scene used last; nil if none is connected yet.
     public var scene: SceneIdentifier?
     public var inBackground: Bool
-    /// The app is coming to the foreground and will be told willEnterForeground. What is delivered
-    /// comes after that.
+    /// Whether the app is coming to the foreground and will be told willEnterForeground. The
+    /// delivery comes after that.
     public var awaitsReturn: Bool
 
     public init(
@@ -73,12 +75,12 @@ public struct DeliveryAddress: Hashable, Sendable {
 }
 
 /// What the shell must do, in this order. The shell decides nothing: what an effect carries is true
-/// at the end of the event that it belongs to. The shell asks the core when it carries an
-/// effect out later (what may have changed until a process was spawned: `launchTerms`,
-/// `isProtectedDataAvailable`), and for what an automatic launch is (`isLaunchedForTask`).
+/// at the end of its event. If the shell performs an effect later, it asks the core for what may
+/// have changed since (`launchTerms` and `isProtectedDataAvailable`, after a process was spawned).
+/// It also asks what an automatic launch is for (`isLaunchedForTask`).
 public enum Effect: Hashable, Sendable {
-    /// Keep this record in the runtime state, in place of the instance's former one. Comes before
-    /// the effects that make the record true.
+    /// Keep this record in the runtime state, in place of the instance's former one. This effect
+    /// comes before those that make the record true.
     indirect case save(InstanceRecord)
     case erase(InstanceIdentifier)
     case saveApp(AppRecord)
@@ -89,22 +91,23 @@ public enum Effect: Hashable, Sendable {
     case spawn(InstanceIdentifier, AppIdentifier, SpawnPurpose)
     /// Tell the paused instance to go, for this request.
     case go(InstanceIdentifier, RequestIdentifier, LaunchTerms)
-    /// The instance's channel is lost, so find out in another way when it starts (`Event.started`):
-    /// it closes its end of the channel then.
+    /// The instance's channel is lost, so find out in another way when the instance starts, and
+    /// send `Event.started`: it closes its end of the channel then.
     case awaitStart(InstanceIdentifier)
-    /// Look which libraries the instance opens after main, while it starts, and send
+    /// Observe which libraries the instance opens after main while it starts, and send
     /// `Event.librariesLearned` with the same lesson.
     case learnLibraries(InstanceIdentifier, LibraryLesson)
     case freeze(InstanceIdentifier)
-    /// Stop what else runs in a paused instance. Only the kernel's freezer does that unnoticed.
+    /// Stop the other threads of a paused instance. Only the kernel's freezer can do that
+    /// unnoticed.
     case freezePaused(InstanceIdentifier)
     case thaw(InstanceIdentifier)
     /// SIGTERM to the main process.
     case terminate(InstanceIdentifier)
     /// SIGKILL to every process of the instance.
     case kill(InstanceIdentifier)
-    /// Drop the instance's descriptors and cgroup: its end is recorded and no process is left. The
-    /// app is nil if the core does not know the instance.
+    /// Drop the instance's descriptors and cgroup, because its end is recorded and no process is
+    /// left. The app is nil if the core does not know the instance.
     case release(InstanceIdentifier, AppIdentifier?)
     case applyPriority(InstanceIdentifier, Priority)
     case answer(RequestIdentifier, Answer)
@@ -115,11 +118,11 @@ public enum Effect: Hashable, Sendable {
     case awaitConnection(AppIdentifier)
     /// Stop watching the app's listening sockets.
     case ignoreConnections(AppIdentifier)
-    /// Tell the app its next step. The same cookie may come again.
+    /// Tell the app its next step. The same cookie may be told again.
     case tell(InstanceIdentifier, PendingStep, StepTerms)
     /// Tell the app something that needs no answer.
     case notify(InstanceIdentifier, Notice)
-    /// Hand what this request brought (a URL, a notification) to the app that runs already.
+    /// Hand over what this request brought (a URL, a notification) to the app, which runs already.
     case deliver(InstanceIdentifier, RequestIdentifier, DeliveryAddress)
     /// Find out whether a debugger is attached to the instance, and send `Event.tracerInspected`.
     case inspectTracer(InstanceIdentifier)
@@ -128,28 +131,30 @@ public enum Effect: Hashable, Sendable {
     /// Find out whether a process of the instance holds a file lock, and send
     /// `Event.fileLocksInspected`.
     case inspectFileLocks(InstanceIdentifier)
-    /// Find out whether somebody is connected to the instance by a socket of its app, or waits to
-    /// be, and send `Event.connectionsInspected`.
+    /// Find out whether somebody is connected to the instance through a socket of its app, or waits
+    /// to be accepted, and send `Event.connectionsInspected`.
     case inspectConnections(InstanceIdentifier)
-    /// Keep the archive that the app has just sent, in place of the former one.
+    /// Keep the archive that the app has just sent and delete the former one.
     case keepState(InstanceIdentifier, AppIdentifier, SceneIdentifier)
     case refuseState(InstanceIdentifier, SceneIdentifier, StateRefusal)
     case deleteState(AppIdentifier, SceneIdentifier)
-    /// Send the app what is kept for it, or tell it that nothing will come after all.
+    /// Send the app the archive that is kept for it, or, if `isThere` is false, tell it that none
+    /// will come.
     case handOverState(InstanceIdentifier, SceneIdentifier, isThere: Bool)
     case keepSessions(AppIdentifier, SessionList)
     /// Remember that the installed version of the app has finished a launch.
     case noteVersion(AppIdentifier)
-    /// Move what the instance holds out of memory, bit by bit, for as long as it is suspended.
+    /// Page out the instance's memory, bit by bit, for as long as the instance is suspended.
     case pageOut(InstanceIdentifier)
     /// Tell the app how long it may go on in the background; nil means without a limit.
     case tellBackgroundTime(InstanceIdentifier, until: Instant?)
-    /// Tell the app to end its background tasks, or it is ended at this time. May come again.
+    /// Tell the app to end its background tasks, because otherwise it is ended at this time. May be
+    /// repeated.
     case tellExpiration(InstanceIdentifier, at: Instant)
-    /// Tell the app to run scheduled work. The same number may come again.
+    /// Tell the app to run scheduled work. May be repeated with the same number.
     case startRun(InstanceIdentifier, ScheduledRun, until: Instant)
     case expireRun(InstanceIdentifier, ScheduledRun, at: Instant)
-    /// Find out the machine's condition, and send `Event.taskConditionsInspected`.
+    /// Inspect the machine's condition, and send `Event.taskConditionsInspected`.
     case inspectTaskConditions
     /// At this time of the wall clock, in microseconds since 1970, send `Event.taskAlarmRang`; nil
     /// means never.
@@ -157,7 +162,7 @@ public enum Effect: Hashable, Sendable {
 }
 
 extension Lifecycle {
-    /// The effects of the event, each with what is true at the end of it.
+    /// The effects of the event, each with the values that hold at the end of the event.
     mutating func takeEffects() -> [Effect] {
         var result: [Effect] = []
         result.reserveCapacity(dirtyInstances.count + dirtyApps.count + effects.count)
@@ -170,7 +175,8 @@ extension Lifecycle {
             self[app].isDirty = false
             if !self[app].isRemoved { result.append(.saveApp(self[app].record)) }
         }
-        // After the records, so that an app is told about a run only once both are saved.
+        // Tasks are saved after the records and before other effects, so an app is told about a run
+        // only once both are saved.
         for app in schedule.dirtyApps {
             result.append(.saveTasks(app, schedule.apps[app] ?? AppTasks()))
         }
@@ -184,9 +190,9 @@ extension Lifecycle {
         return result
     }
 
-    /// The effect with what is true at the end of the event. A later part of the event may have
-    /// changed it: a launch that joins an instance brings it to the front. Nil for a step that was
-    /// replaced in the same event: it is not told.
+    /// The effect with the values that hold at the end of the event. They may have changed since
+    /// the effect was decided: for example, a launch that joins an instance brings it to the front.
+    /// Nil for a step that was replaced in the same event, because that step is not told.
     private func completed(_ effect: Effect) -> Effect? {
         switch effect {
         case .spawn(let id, let app, .launch(let request, _)):
@@ -214,7 +220,7 @@ extension Lifecycle {
         }
     }
 
-    /// The terms of the instance's launch if it is launched now.
+    /// The terms of a launch of the instance at this moment.
     public func launchTerms(of id: InstanceIdentifier) -> LaunchTerms {
         guard let record = table[id]?.record else { return LaunchTerms() }
         let first = isFirstLaunch(of: record.app)

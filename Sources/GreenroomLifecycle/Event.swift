@@ -1,9 +1,10 @@
 /// How short memory is.
 public enum MemoryPressure: UInt8, Comparable, Sendable {
     case none
-    /// End what nobody waits for: every prewarmed instance, then suspended ones.
+    /// End what nobody is using: first every prewarmed instance, then suspended ones.
     case warning
-    /// End everything but what is in front, one after the other: prewarmed, suspended, background.
+    /// End everything that is not in front, one instance after the other: prewarmed ones, then
+    /// suspended ones, then those in the background.
     case critical
     public static func < (lhs: Self, rhs: Self) -> Bool { lhs.rawValue < rhs.rawValue }
 }
@@ -21,13 +22,13 @@ public enum Event: Hashable, Sendable {
     case loggedIn(foregroundGroup: String)
     /// That user's last login session ended. Instances paused for it are ended; others stay.
     case loggedOut(foregroundGroup: String)
-    /// The apps that are worth their memory now, of those that `Lifecycle.plannable` names
-    /// (`PrewarmOccasion.auto`). Replaces the plan before it.
+    /// A new plan: those apps among `Lifecycle.plannable` that are worth their memory now
+    /// (`PrewarmOccasion.auto`). It replaces the former plan.
     case planned(Set<AppIdentifier>)
 
     // Requests
     case requested(RequestIdentifier, Request)
-    /// The client of the request is gone, so no answer is owed any more. A launch under way goes
+    /// The client of the request is gone, so nobody waits for an answer. A launch under way goes
     /// on.
     case requestAbandoned(RequestIdentifier)
 
@@ -36,12 +37,12 @@ public enum Event: Hashable, Sendable {
     case spawned(InstanceIdentifier)
     case spawnFailed(InstanceIdentifier, SpawnFailure)
     /// The instance is at its pause point and holds this many bytes. It may have threads besides
-    /// the one that paused, and it may have paused before the depth that was asked for.
+    /// the one that paused, and it may have paused before it reached the requested depth.
     case paused(
         InstanceIdentifier, byteCount: UInt64, hasOtherThreads: Bool = false,
         isTooEarly: Bool = false)
-    /// The instance was told to go and has left the pause. If it could not go on as the launch, it
-    /// was started anew, for this reason.
+    /// The instance was told to go and has left the pause. `anew` is the reason if it could not go
+    /// on as the launch and was started anew.
     case started(InstanceIdentifier, anew: AnewReason? = nil)
     /// The instance's channel ended or failed before the instance started.
     case channelLost(InstanceIdentifier)
@@ -54,31 +55,30 @@ public enum Event: Hashable, Sendable {
     case exited(InstanceIdentifier, ExitStatus)
     /// No process of the instance is left.
     case emptied(InstanceIdentifier)
-    /// Answers `Effect.learnLibraries`: how many libraries are known to be opened after main. It is
-    /// complete if the instance was looked at for as long as a start takes.
+    /// Answers `Effect.learnLibraries`: how many libraries are known to be opened after main. The
+    /// lesson is complete if the instance was observed for as long as a start takes.
     case librariesLearned(LibraryLesson, count: Int, isComplete: Bool)
-    /// The same, as a former supervisor has learned it.
+    /// The same, learned by a former supervisor.
     case librariesRecalled(LibraryLesson, count: Int, isComplete: Bool)
-    /// How long launches took that a former supervisor has measured.
+    /// How long the app's launches took, measured by a former supervisor.
     case timesRecalled(AppIdentifier, DepthTimes)
-    /// What was found of the instance, where nobody can tell what has happened to it.
+    /// What the shell found of an instance, when nobody can tell what has happened to it.
     case reconciled(InstanceIdentifier, found: Finding)
     case becameStale(InstanceIdentifier)
-    /// Before its pause point the instance was about to do this, and was stopped before it took
-    /// effect.
+    /// Before its pause point, the instance was about to do this, and was stopped before it did.
     case misfired(InstanceIdentifier, Misfire)
     /// The instance, which is to be held at its first window, is about to own a name on a message
-    /// bus. From now on the calls of it are reported.
+    /// bus. From now on, calls to that name are reported.
     case nameWatched(InstanceIdentifier)
-    /// Somebody has called the instance by such a name: to start it or to bring it to the front, or
-    /// with a question that it answers by itself.
+    /// Somebody has called such a name of the instance. `isLaunch` says whether the call starts the
+    /// program or brings it to the front; the instance answers any other call by itself.
     case called(InstanceIdentifier, isLaunch: Bool)
     case memoryMeasured(InstanceIdentifier, byteCount: UInt64)
     case pressureChanged(MemoryPressure)
     /// `Lifecycle.nextDeadline` is reached.
     case deadlineReached
-    /// Comes after `Lifecycle.init(restoring:…)`, once every difference between the records and the
-    /// world was reported. The core then gives again the effects that the former supervisor may not
+    /// Sent after `Lifecycle.init(restoring:…)`, once every difference between the records and the
+    /// world was reported. The core then repeats the effects that the former supervisor may not
     /// have performed.
     case restored
     /// End every instance, with its grace.
@@ -102,28 +102,28 @@ public enum Event: Hashable, Sendable {
     case sleepChanged(isAsleep: Bool)
     /// The machine goes on after all: launches are served again, and autostart applies.
     case shutdownCancelled
-    /// A shell says which app has the foreground of its display (`ForegroundReports`). Nil when
-    /// the shell is gone, and with it what it has said.
+    /// A shell says which app has the foreground of its display (`ForegroundReports`). Nil when the
+    /// shell is gone, so that its report no longer holds.
     case foregroundReported(ShellIdentifier, ForegroundReport?)
     // Memory and the machine
-    /// Tasks stall now because memory is short. The level falls by itself later; `none` ends it at
-    /// once.
+    /// Tasks stall now because memory is short. The level falls by itself later; `none` ends the
+    /// pressure at once.
     case stallReported(MemoryPressure)
     /// Answers `Effect.inspectConditions`.
     case conditionsInspected(PrewarmHold?)
     /// Answers `Effect.inspectFileLocks`.
     case fileLocksInspected(InstanceIdentifier, holdsLock: Bool)
-    /// Answers `Effect.inspectConnections`: whether somebody is connected to the instance by a
-    /// socket of its app, or waits to be.
+    /// Answers `Effect.inspectConnections`: whether somebody is connected to the instance through a
+    /// socket of its app, or waits to be accepted.
     case connectionsInspected(InstanceIdentifier, isInUse: Bool)
-    /// The kernel killed the instance because memory was short; certainly, or probably. Comes
-    /// before `exited`.
+    /// The kernel killed the instance, certainly or probably, because memory was short. Sent before
+    /// `exited`.
     case outOfMemory(InstanceIdentifier, isCertain: Bool, isOwnLimit: Bool)
     /// A client had this signal sent to the instance (signal(7)), so an end by that signal is no
     /// crash.
     case signalSent(InstanceIdentifier, signal: UInt8)
     // State preservation
-    /// What is kept for an app; comes after `appInstalled`.
+    /// What is kept for an app. Sent after `appInstalled`.
     case stateFound(AppIdentifier, KeptState)
     /// The shell no longer has the archive, or could not write it.
     case stateLost(AppIdentifier, SceneIdentifier)
@@ -131,23 +131,23 @@ public enum Event: Hashable, Sendable {
     case stateReported(InstanceIdentifier, SceneIdentifier, StateWish)
 
     // Launch screens
-    /// The app says that the user can see it.
+    /// The app says that it has drawn, so the user can see it.
     case drewFirstFrame(InstanceIdentifier)
 
     /// The tasks of this instance alone stall, because it is at its own memory limit.
     case instanceStalled(InstanceIdentifier, MemoryPressure)
     /// Answers `Effect.pageOut`: how many bytes of the instance have left memory.
     case pagedOut(InstanceIdentifier, byteCount: UInt64)
-    /// Manifests were read again, so apps that were triggered too often may be triggered again.
+    /// Manifests were read again, so apps that were triggered too often can be triggered again.
     case triggersForgiven
 
     // Background time and scheduled work
-    /// With the app's own number for the task.
+    /// `task` is the app's own number for the task.
     case backgroundTaskBegan(InstanceIdentifier, task: UInt64)
     case backgroundTaskEnded(InstanceIdentifier, task: UInt64)
-    /// The app does not want these tasks to be run any more; nil means none of its tasks.
+    /// The app cancels these scheduled tasks; nil means all of its tasks.
     case tasksCancelled(AppIdentifier, [String]?)
-    /// What an app had scheduled before. Comes before `restored` for apps that are installed by
+    /// What an app had scheduled before. Sent before `restored` for apps that are installed by
     /// then.
     case tasksRestored(AppIdentifier, AppTasks)
     case runCompleted(InstanceIdentifier, run: UInt64, RunOutcome)
@@ -239,7 +239,7 @@ extension Lifecycle {
 enum RefillEffort: Sendable {
     /// A launch is under way, and its answer comes first.
     case none
-    /// A launch has just been answered: no work that grows with the number of apps.
+    /// A launch has just been answered: do no work that grows with the number of apps.
     case little
     case full
 }

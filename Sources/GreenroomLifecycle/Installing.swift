@@ -1,4 +1,4 @@
-// What the administrator changes: installed apps, policy.
+// Changes by the administrator: installed apps and the policy.
 
 extension Lifecycle {
     mutating func appInstalled(_ description: AppDescription) {
@@ -60,8 +60,8 @@ extension Lifecycle {
         reviewSocket(of: app)
     }
 
-    /// Ends paused instances of another generation, and those beyond the count. One instance that a
-    /// client asked for may stay where none is kept.
+    /// Ends paused instances of another generation, and those beyond the count. If the count is 0,
+    /// one may stay, because a client may have asked for it.
     private mutating func discardUnwanted(_ description: AppDescription) {
         let app = description.identifier
         for id in self[app].pool + self[app].filling {

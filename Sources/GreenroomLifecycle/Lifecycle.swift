@@ -9,32 +9,32 @@
 /// 2. *Shutdown*: ends everything and refuses every launch.
 /// 3. *Launching* (`Launching`): a user's launch is always tried, whatever the back-off says.
 /// 4. *Foreground* (`Foreground`): at most one instance of a group is in front. What a shell
-/// reports counts for more than what launches imply (`ForegroundReports`).
+/// reports takes precedence over what launches imply (`ForegroundReports`).
 /// 5. *Reclaiming* (`Reclaiming`): ends prewarmed, suspended, then background instances, and never
 /// one in front.
 /// 6. *Suspending* (`Suspending`): after the background grace.
 /// 7. *Prewarming* (`Prewarming`): last, and only if nothing above prevents it.
 ///
 /// **Effects** of one event: first all saves, so that the runtime state is true before anything is
-/// done; then the others in the order of decision. Refilling the pools comes last.
+/// done; then the others in the order in which they were decided. Refilling the pools comes last.
 public struct Lifecycle: Hashable, Sendable {
-    /// At most this many further launches are remembered of an instance: more than a person starts
+    /// At most this many further launches of an instance are remembered: more than a person starts
     /// while one client reconnects.
     static let servedLaunchLimit = 8
     /// At most this many apps are checked for a refill after a launch, whose cost must not grow
-    /// with the number of apps. Every other event checks all apps that it may have changed
-    /// something for.
+    /// with the number of apps. Every other event checks all apps for which it may have changed
+    /// something.
     static let refillsAfterLaunch = 4
 
-    /// An instance counts as holding at most this many bytes (a pebibyte), so that sums cannot
-    /// overflow.
+    /// The memory of an instance is counted as at most this many bytes (a pebibyte), so that sums
+    /// cannot overflow.
     static let byteCountLimit: UInt64 = 1 << 50
 
     public internal(set) var policy: Policy
     /// The identifier that the next instance will get.
     public internal(set) var nextInstance: InstanceIdentifier
     public internal(set) var pressure = MemoryPressure.none
-    /// The kernel reported the pressure, and repeats its report while the pressure lasts.
+    /// The pressure was reported by the kernel, which repeats its report while the pressure lasts.
     var isPressureReported = false
     var lastReclaim: Instant?
     var conditions = Conditions()
@@ -49,7 +49,8 @@ public struct Lifecycle: Hashable, Sendable {
     var table: [InstanceIdentifier: Entry<Instance>] = [:]
     var directory: [AppIdentifier: Entry<App>] = [:]
     var launchNames = LaunchNames()
-    /// The instances in front of each group: one, and those that shells name (`ForegroundReports`).
+    /// The instances in front of each group: at most one, and those that shells name
+    /// (`ForegroundReports`).
     var fronts: [String: Set<InstanceIdentifier>] = [:]
     /// What each shell has reported last, and the running instances that shells have named.
     var reports: [ShellIdentifier: ForegroundReport] = [:]
@@ -62,10 +63,10 @@ public struct Lifecycle: Hashable, Sendable {
     var lostClaims: [PendingLaunch] = []
     /// The instances on their way to the pause.
     var filling: Set<InstanceIdentifier> = []
-    /// Apps that may have paused instances of former environments.
+    /// Apps that may have instances paused with former environments.
     var withSpares: Set<AppIdentifier> = []
-    /// The number of launches that are not known to run yet, and since when there has been at least
-    /// one.
+    /// The number of launches that are not known to run yet, and the time since which there has
+    /// been at least one.
     var underwayCount = 0
     var underwaySince: Instant?
     /// The time after launches in which no pool is filled (`Lulls`).
@@ -84,12 +85,14 @@ public struct Lifecycle: Hashable, Sendable {
     var requiring: [AppIdentifier: Set<AppIdentifier>] = [:]
     /// `Event.restored` has come, so autostart and restarts may begin.
     var isRestored = false
-    /// True from `init(restoring:…)` to `Event.restored`: what the records say may not be true yet.
+    /// True from `init(restoring:…)` to `Event.restored`: until then, what the records say may be
+    /// out of date.
     var isRestoring = false
     var socketReviews: Set<AppIdentifier> = []
     /// The triggers of apps that were triggered lately.
     var triggers: [AppIdentifier: Triggers] = [:]
-    /// Apps that became ready or ended in this event, and why, for launches that wait for them.
+    /// Apps that became ready or ended in this event, and why they ended, for launches that wait
+    /// for them.
     var availabilityReviews: [AppIdentifier: ExitReason?] = [:]
     /// The tasks that apps have scheduled, and the run that is under way.
     var schedule = Schedule()
@@ -112,7 +115,7 @@ public struct Lifecycle: Hashable, Sendable {
     public var nextDeadline: Instant? { deadlines.soonest }
 
     /// Decides what follows from `event`. If `now` is earlier than the latest known time, the
-    /// latter counts. Events about unknown or ended instances do no harm.
+    /// latest known time is used. Events about unknown or ended instances do no harm.
     public mutating func handle(_ event: Event, at now: Instant) -> [Effect] {
         self.now = max(now, self.now)
         decide(event)

@@ -24,7 +24,7 @@ extension Lifecycle {
             if description.autostart.value?.loginGroup == group, entry.record.hasSeenLogin {
                 updateApp(app) { $0.hasSeenLogin = false }
             }
-            // A client asked for this pool, so it is still wanted.
+            // The pool is still wanted if a client asked for it.
             guard description.isWarmInSession, description.loginGroup == group,
                 !entry.record.isPoolWanted
             else { continue }
@@ -32,7 +32,7 @@ extension Lifecycle {
         }
     }
 
-    /// Users who logged out while no supervisor was running.
+    /// Takes note of users who logged out while no supervisor was running.
     mutating func forgetFormerLogins() {
         for app in directory.keys.sorted() where self[app].record.hasSeenLogin {
             guard let autostart = self[app].description?.autostart.value,
@@ -61,10 +61,10 @@ extension Lifecycle {
 }
 
 extension AppDescription {
-    /// The foreground group whose login is meant by `PrewarmOccasion.login`.
+    /// The foreground group whose login `PrewarmOccasion.login` waits for.
     var loginGroup: String? { userLoginGroup ?? foregroundGroup }
 
-    /// Whether what is paused without a client's wish is paused for the login session.
+    /// Whether instances that no client asked for are paused for the login session.
     fileprivate var isWarmInSession: Bool {
         switch prewarmOccasion {
         case .login, .auto: true

@@ -9,22 +9,22 @@ public enum Occurrence: Hashable, Sendable {
         InstanceIdentifier, AppIdentifier, byteCount: UInt64, MemoryPressure, from: ExecutionState)
     case pressureChanged(MemoryPressure)
     /// The paused instance has threads besides the one that paused. They are frozen until its
-    /// launch, or run on because they cannot be frozen.
+    /// launch, or keep running because they cannot be frozen.
     case pausedWithThreads(InstanceIdentifier, AppIdentifier, areFrozen: Bool)
     /// The app is not prewarmed again before `retryAt`.
     case prewarmFailed(AppIdentifier, ExitReason, retryAt: Instant)
     /// The app is not prewarmed again.
     case misfired(InstanceIdentifier, AppIdentifier, Misfire)
-    /// The app pauses before main from now on; everywhere, or in the instance's environment.
-    /// The program is the one that it was about to start, if that is known.
+    /// From now on the app pauses before main, in every environment or only in the instance's.
+    /// `program` is the one that it was about to start, if known.
     case demoted(
         InstanceIdentifier, AppIdentifier, DepthFault, of: PrewarmDepth, program: String?,
         isEverywhere: Bool)
-    /// The app is seen to open this many libraries after main, more than were known.
+    /// The app was seen to open this many libraries after main, more than were known.
     case librariesLearned(AppIdentifier, count: Int)
-    /// A launch was measured that tells what the app's depth saves.
+    /// A measured launch has changed what is known about the time that the app's depth saves.
     case depthTimed(AppIdentifier)
-    /// The app is not prewarmed before `until`, and a client cannot launch it in the background.
+    /// Before `until`, the app is not prewarmed, and no client can launch it in the background.
     case crashLooped(AppIdentifier, until: Instant)
     case restartScheduled(AppIdentifier, at: Instant)
     case failed(AppIdentifier, SupervisionFailure)
@@ -36,8 +36,7 @@ public enum Occurrence: Hashable, Sendable {
     case stateKept(InstanceIdentifier, AppIdentifier, SceneIdentifier)
     case stateRefused(InstanceIdentifier, AppIdentifier, SceneIdentifier, StateRefusal)
     case stateDeleted(AppIdentifier, SceneIdentifier, StateDeletion)
-    /// The instance's launch screen is to be shown, for what this request brought; then, to be
-    /// taken away.
+    /// The instance's launch screen is to be shown for this request; or to be taken away.
     case launchScreenShown(InstanceIdentifier, AppIdentifier, RequestIdentifier)
     case launchScreenDropped(InstanceIdentifier, AppIdentifier, LaunchScreenEnd)
     /// The instance stalls within its own memory limit.

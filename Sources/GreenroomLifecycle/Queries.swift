@@ -1,13 +1,14 @@
-// What the shell may ask. None of these changes anything.
+// What the shell may ask the core. No query changes anything.
 
 extension Lifecycle {
-    /// Why the app is not prewarmed, if a prewarm showed a reason.
+    /// Why the app is not prewarmed, if a prewarm misfired.
     public func misfire(of app: AppIdentifier) -> Misfire.Kind? {
         guard let entry = directory[app], entry.hasMisfired else { return nil }
         return entry.record.misfireKind
     }
 
-    /// All instances, including the remembered ends, by identifier. Costs O(n log n).
+    /// All instances, including those that have ended and are remembered, by identifier. Costs O(n
+    /// log n).
     public var instances: [InstanceRecord] {
         table.values.map(\.record).sorted { $0.instance < $1.instance }
     }
@@ -19,18 +20,18 @@ extension Lifecycle {
         launchNames[launch].compactMap { table[$0]?.record }
     }
 
-    /// The instances of one app, including the remembered ends, by identifier.
+    /// The instances of one app, including those that have ended and are remembered, by identifier.
     public func instances(of app: AppIdentifier) -> [InstanceRecord] {
         (directory[app]?.members.sorted() ?? []).compactMap { table[$0]?.record }
     }
 
-    /// The states of one app's instances, in no order. Makes no copies of the records, of which there
-    /// may be many: ends are remembered.
+    /// The states of one app's instances, in no order. Copies no records, because there may be
+    /// many: ended instances are remembered.
     public func states(of app: AppIdentifier) -> [ExecutionState] {
         (directory[app]?.members ?? []).compactMap { table[$0]?.record.state }
     }
 
-    /// What is saved of every app, by identifier, without apps that are gone.
+    /// The saved records of all apps that are not removed, by identifier.
     public var apps: [AppRecord] {
         directory.values.filter { !$0.isRemoved }.map(\.record).sorted { $0.app < $1.app }
     }
@@ -45,7 +46,7 @@ extension Lifecycle {
             || entry.record.startAt != nil || !entry.prewarmWaiters.isEmpty
     }
 
-    /// How long the app's latest prewarm took that has paused; nil if this supervisor has seen none.
+    /// How long the app's latest successful prewarm took; nil if this supervisor has seen none.
     public func prewarmTime(of app: AppIdentifier) -> Duration? { directory[app]?.prewarmTime }
 
     /// The description of an installed app; nil if the app is not installed.

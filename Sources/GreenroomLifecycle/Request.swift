@@ -1,24 +1,26 @@
 // Requests to the core, and its answers. Every request is answered exactly once, unless its client
-// goes first. `requests` says where each one waits.
+// goes away first. `requests` says what each one waits for.
 
 /// What a client, an app or the daemon itself asks the core for (`Event.requested`).
 public enum Request: Hashable, Sendable {
     case launch(LaunchRequest)
-    /// Keep one paused instance more. Answered when it is paused or has failed.
+    /// Keep one more paused instance. Answered when it is paused or has failed.
     case prewarm(AppIdentifier, EnvironmentKey)
     /// The app will probably be launched soon. Answered at once.
     case prepare(AppIdentifier)
     case transition(Target, Transition)
     /// Answered with the end of the instance, at once if the instance has ended already.
     case awaitExit(Target)
-    /// Forget the app's failure, and its latest starts, crashes and failed launches.
+    /// Forget the app's failure, its latest starts, its crashes and its failed launches.
     case resetFailed(AppIdentifier)
     case scene(AppIdentifier, SceneRequest)
-    /// What the app waits for has happened (`[Path]`): launch it, unless it runs.
+    /// A path that the app waits for exists or has changed (`[Path]`): launch the app, unless it
+    /// runs.
     case trigger(LaunchRequest, TriggerLimit)
-    /// The app itself asks.
+    /// The app itself makes this request.
     case submitTask(AppIdentifier, ScheduledTask)
-    /// Run a pending scheduled task now, whatever holds it. Answered when the app has been told.
+    /// Run a pending scheduled task now, even if something holds it. Answered when the app has been
+    /// told.
     case runTask(AppIdentifier, identifier: String)
     /// End the time of the app's run, or of its background tasks, now.
     case expireTask(AppIdentifier)
@@ -32,27 +34,27 @@ public struct LaunchRequest: Hashable, Sendable {
     /// Launch the app without bringing it to the front.
     public var inBackground: Bool
     /// The app gets the client's own descriptors as its stdio, and the client waits for its end. It
-    /// is always a new instance, is never suspended by itself, and never displaces the app in
+    /// is always a new instance, is suspended only on request, and never displaces the app in
     /// front.
     public var isAttached: Bool
-    /// The client gets the app's output, so the daemon does not see the first of it.
+    /// The client gets the app's output, so the daemon does not see its beginning.
     public var takesOutput: Bool
-    /// Set if the launch brings what no paused instance can take over: the app is launched cold,
-    /// for this reason.
+    /// Set if the launch brings something that no paused instance can take over. The app is then
+    /// launched cold, for this reason.
     public var coldReason: ColdReason?
     public var joining = Joining.singleInstance
-    /// Tells launches that do the same from others, for example by their arguments; 0 if nobody
-    /// knows.
+    /// The same number for launches that do the same work, for example with the same arguments; 0
+    /// if unknown.
     public var work: UInt64 = 0
 
-    /// When an instance that runs already serves the launch.
+    /// When an instance that is already running serves the launch.
     public enum Joining: Hashable, Sendable {
-        /// If the app may have only one instance.
+        /// Only if the app may have no more than one instance.
         case singleInstance
-        /// Always: the launch wants the app to run, and no more.
+        /// Always, because the launch only wants the app to run.
         case anyInstance
-        /// Never: the launch brings files to a program, and only another process of the program
-        /// can pass them on.
+        /// Never, because the launch brings files to a program, and only another process of the
+        /// program can pass them on.
         case none
     }
 
@@ -98,19 +100,19 @@ public enum Answer: Hashable, Sendable {
     case launched(LaunchOutcome, inBackground: Bool = false)
     /// The instance is paused.
     case prewarmed(InstanceIdentifier)
-    /// The request is done, and the instance is in this state now.
+    /// The request was carried out, and the instance is now in this state.
     case done(InstanceIdentifier, ExecutionState)
     indirect case exited(InstanceRecord)
     case refused(Refusal)
     /// The scene session is discarded.
     case discarded(AppIdentifier, SceneIdentifier)
-    /// The hint was taken. `isReady` says whether an instance is paused already.
+    /// The hint was accepted. `isReady` says whether an instance is paused already.
     case prepared(AppIdentifier, isReady: Bool)
     /// The request was carried out, and there is nothing else to say.
     case accepted
 }
 
-/// What became of a launch.
+/// The outcome of a launch.
 public struct LaunchOutcome: Hashable, Sendable {
     public var instance: InstanceIdentifier
     public var kind: LaunchKind
@@ -138,7 +140,8 @@ public enum Refusal: Hashable, Sendable {
     case noSuchApp(AppIdentifier)
     /// The app or instance that the request is about does not run.
     case notRunning(Target)
-    /// The instance's state does not allow it, for example suspending a terminating instance.
+    /// The instance's state does not allow the transition, for example to suspend a terminating
+    /// instance.
     case illegalTransition(InstanceIdentifier, from: ExecutionState, Transition)
     /// The app cannot be prewarmed.
     case ineligible(AppIdentifier)
@@ -148,18 +151,18 @@ public enum Refusal: Hashable, Sendable {
     case crashLoop(AppIdentifier, until: Instant)
     /// There is no memory for another paused instance: the budget is used up, or memory is short.
     case overBudget(AppIdentifier)
-    /// No more instances may exist. The limit is that of all users together.
+    /// The instance limit is reached. It applies to all users together.
     case tooManyInstances(limit: Int)
-    /// The app's user has as many instances as that user's share allows.
+    /// The app's user has as many instances as the user's share allows.
     case tooManyInstancesOfUser(limit: Int)
     case spawnFailed(AppIdentifier, SpawnFailure)
-    /// The instance ended before it reached what was asked for.
+    /// The instance ended before it did what was asked for.
     case ended(InstanceIdentifier, ExitReason)
     case shuttingDown
     case freezeFailed(InstanceIdentifier)
     /// The daemon no longer starts the app by itself.
     case failed(AppIdentifier, SupervisionFailure)
-    /// An app that it requires could not be started.
+    /// Another app, which the app requires, could not be started.
     indirect case dependencyFailed(AppIdentifier, on: AppIdentifier, Refusal)
     /// The app ended before it was ready.
     case requiredEnded(AppIdentifier, ExitReason)
@@ -175,7 +178,8 @@ public enum Refusal: Hashable, Sendable {
     case cancelled(AppIdentifier)
     /// The machine's condition does not allow prewarming.
     case held(AppIdentifier, PrewarmHold)
-    /// A process of the instance holds a file lock. Frozen, it would make others wait.
+    /// A process of the instance holds a file lock. If it were frozen, others would wait for the
+    /// lock.
     case holdsFileLock(InstanceIdentifier)
     /// The app runs already, or its triggers launched it too often.
     case notTriggered(AppIdentifier)

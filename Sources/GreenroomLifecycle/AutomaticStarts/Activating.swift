@@ -2,7 +2,7 @@
 // no instance of the app can accept connections itself:
 //
 //   none runs, and the daemon may start the app → a connection launches it
-//   all that run are suspended                  → a connection thaws the one used last
+//   all running instances are suspended         → a connection thaws the one used last
 //
 // A failed app is not watched while none of its instances runs: an app that never accepts would
 // otherwise be started in a loop. A suspended app that never accepts is thawed once, and then not
@@ -41,7 +41,7 @@ extension Lifecycle {
             && !entry.members.contains { self[$0].record.state == .terminating }
     }
 
-    /// The instance that a connection thaws: the one used last, if all that run are suspended.
+    /// The instance that a connection thaws: if all running ones are suspended, the one used last.
     private func sleeper(of app: AppIdentifier) -> InstanceIdentifier? {
         guard let entry = directory[app] else { return nil }
         let running = entry.running.union(entry.attached)

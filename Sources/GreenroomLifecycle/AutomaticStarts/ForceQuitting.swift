@@ -7,13 +7,13 @@
 //   scheduled work                                             waits (`TaskHold.forceQuit`)
 //   a start for an app that requires it                        is refused, unless a user launches
 //                                                              that app
-//   a launch in the foreground, or attached                    is served, and ends this
-//   boot, login, if the app starts then; `resetFailed`         end this
-//   a manifest or a policy by which it does not last           ends this
+//   a launch in the foreground, or attached                    is served, and ends the force quit
+//   boot, login, if the app starts then; `resetFailed`         end the force quit
+//   a manifest or a policy by which it does not last           ends the force quit
 //
-// The user uses the app as long as another instance of it runs, so the force quit of one of several
-// instances does not count for the app. Nobody "uses" a service, so for apps that the daemon keeps
-// running or starts at boot it does not last unless their manifests say so (`ForceQuitLasts=`).
+// While another instance of the app runs, the user still uses the app, so a force quit of one of
+// several instances does not count. Nobody "uses" a service, so the force quit of an app that the
+// daemon keeps running or starts at boot lasts only if the manifest says so (`ForceQuitLasts=`).
 
 extension Lifecycle {
     /// Whether nothing but the user launches the app.
@@ -27,7 +27,7 @@ extension Lifecycle {
             ?? (policy.forceQuitLasts && !description.isService)
     }
 
-    /// The user force-quit an instance of the app, or a start of the app that was due.
+    /// The user force-quit an instance of the app, or cancelled a start of the app that was due.
     mutating func noteForceQuit(of app: AppIdentifier) {
         guard let entry = directory[app], entry.running.isEmpty, entry.attached.isEmpty,
             blocked[app] == nil, !hasClaim(app), forceQuitLasts(for: app), !entry.record.isForceQuit
@@ -51,7 +51,7 @@ extension Lifecycle {
         forgetForceQuit(of: app)
     }
 
-    /// Whether a user's launch waits for the app: its own one, or that of an app which requires it.
+    /// Whether a user's launch waits: a launch of this app, or of an app that requires it.
     func isWantedByUser(_ app: AppIdentifier) -> Bool {
         var seen: Set<AppIdentifier> = []
         var next = [app]

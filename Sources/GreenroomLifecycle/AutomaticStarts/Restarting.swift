@@ -1,5 +1,5 @@
-// Starts that no client asked for: restarts, autostart, and starts that another app
-// (`BlockedLaunches`) or a connection (`Activating`) needs. A start is due at `AppRecord.startAt`,
+// Starts that no client asked for: restarts, autostart, and starts needed by another app
+// (`BlockedLaunches`) or by a connection (`Activating`). A start is due at `AppRecord.startAt`,
 // which is saved and so outlives the supervisor. It is cleared when the launch begins.
 //
 //   an instance ends         → startAt = the end of the back-off; or the app fails; or nothing
@@ -10,7 +10,7 @@
 //
 // A crash loop (`BackingOff`) does not limit restarts. It stops only prewarms, background launches
 // by clients, and runs of scheduled work. The manifest asks for restarts itself (`Restart=`), and
-// the start limit bounds them.
+// the start limit limits them.
 
 extension Lifecycle {
     // MARK: Ends
@@ -32,12 +32,12 @@ extension Lifecycle {
             of: app, supervision, isPatient: record.endReason?.row.restart == .memoryIsFree)
     }
 
-    /// - Parameter isPatient: memory or a free place was missing, so the restart waits until some
-    ///   may be free again.
+    /// - Parameter isPatient: the instance ended for lack of memory, or there was no room for
+    ///   another instance, so the restart waits until there may be.
     private mutating func scheduleRestart(
         of app: AppIdentifier, _ supervision: Supervision, isPatient: Bool = false
     ) {
-        // Another instance may end after the last one was force-quit.
+        // An instance may end after the user has force-quit another one.
         guard !isForceQuit(app) else { return }
         let streak = self[app].record.restartStreak
         let delay = supervision.delay(after: streak)
@@ -68,7 +68,7 @@ extension Lifecycle {
         guard let entry = directory[app], entry.record.startAt != nil, !isShuttingDown,
             entry.description != nil
         else { return }
-        // An app that started now would be the next one to be ended.
+        // If the app started now, reclaiming would end it first.
         if pressure == .critical {
             let later = now.advanced(by: max(policy.reclaimPause, .milliseconds(1)))
             updateApp(app) { $0.startAt = later }
@@ -80,11 +80,11 @@ extension Lifecycle {
         _ = startAutomatically(app, isTriedAgain: true)
     }
 
-    /// Launches an app on the daemon's own account. It comes to the front only if no instance of
-    /// its group is there.
+    /// Launches an app without a client. The app comes to the front only if no instance of its
+    /// group is there.
     ///
     /// - Parameter isTriedAgain: see `PendingLaunch.isTriedAgain`.
-    /// - Returns: the reason if the app cannot be launched; nil if it is.
+    /// - Returns: the reason why the app cannot be launched; nil if it is launched.
     mutating func startAutomatically(
         _ app: AppIdentifier, inBackground: Bool = false, isTriedAgain: Bool = false
     ) -> Refusal? {
@@ -100,7 +100,7 @@ extension Lifecycle {
             app: app, launchIdentifier: LaunchIdentifier("greenroom-\(nextInstance)"),
             environmentKey: description.environmentKey, inBackground: inBackground || isDisplacing)
         var pending = PendingLaunch(request: .automatic, launch: launch, waiters: [])
-        // The launch takes the place of a start that is planned.
+        // This launch replaces the start that was scheduled.
         pending.isTriedAgain = isTriedAgain || self[app].record.startAt != nil
         admit(pending)
         return nil

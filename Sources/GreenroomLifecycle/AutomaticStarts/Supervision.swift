@@ -1,4 +1,4 @@
-/// When an app that ended by itself is started again (systemd.service(5), `Restart=`).
+/// When an app is started again after its end (systemd.service(5), `Restart=`).
 ///
 ///     ended by                                  no  on-failure  on-abnormal  always
 ///     clean status, clean signal                 -      -            -         x
@@ -41,16 +41,16 @@ public struct Supervision: Hashable, Sendable {
     public var restart: RestartPolicy
     /// From the end to the first restart.
     public var restartDelay: Duration
-    /// Each further restart in a row waits twice as long as the one before, but at most this long.
-    /// If nil, every restart waits `restartDelay`.
+    /// Each restart in a row waits twice as long as the one before it, up to this limit. If nil,
+    /// every restart waits `restartDelay`.
     public var maximumDelay: Duration?
     /// At most this many starts of any kind within the interval; then the daemon stops starting the
     /// app by itself. An interval or a burst of 0 means no limit.
     public var startLimitBurst: Int
     public var startLimitInterval: Duration
-    /// Ends that count as clean in addition to the usual ones.
+    /// Exit statuses and signals that count as clean, in addition to the usual ones.
     public var success: ExitStatusSet
-    /// After such an end the app is not started again, whatever `restart` says.
+    /// Exit statuses and signals after which the app is not started again, whatever `restart` says.
     public var preventing: ExitStatusSet
 
     public init(
@@ -83,8 +83,8 @@ public struct Supervision: Hashable, Sendable {
 
     var hasStartLimit: Bool { startLimitBurst > 0 && startLimitInterval > .zero }
 
-    /// The limit on starts by connections. It applies even where nothing else limits the app's
-    /// starts: an app that never accepts would be started again at once for the same connection.
+    /// The limit on starts by connections. It applies even if the manifest sets no start limit: an
+    /// app that never accepts would otherwise be started again at once for the same connection.
     var activationLimit: Supervision { hasStartLimit ? self : Supervision() }
 
     /// An instance that ran at least this long resets the count of restarts in a row.
@@ -135,7 +135,7 @@ public struct Dependencies: Hashable, Sendable {
     }
 }
 
-/// A part of a description that few apps have. It takes one word where it is absent.
+/// A part of a description that few apps have. Its absence takes one word of memory.
 public enum Boxed<Value: Hashable & Sendable>: Hashable, Sendable {
     case none
     indirect case some(Value)
@@ -151,7 +151,7 @@ public enum Boxed<Value: Hashable & Sendable>: Hashable, Sendable {
 }
 
 extension RequestIdentifier {
-    /// A launch of the daemon's own: no client waits for it, and the app gets what its manifest
-    /// says.
+    /// A launch by the daemon itself: no client waits for it, and the app gets only what its
+    /// manifest says.
     public static let automatic = RequestIdentifier(0)
 }

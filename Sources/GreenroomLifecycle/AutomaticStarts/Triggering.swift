@@ -1,7 +1,7 @@
 // Launches that an app's manifest asks for when a path exists or changes (`[Path]`), while no
-// instance of the app runs or only a suspended one. If the condition still holds when the app ends,
-// the app is launched again, up to its limit. Then its triggers are ignored until manifests are
-// read again, its manifest changes, or its failures are reset.
+// instance of the app runs, or only suspended ones do. If the condition still holds when the app
+// ends, the app is launched again, until it reaches its limit. After that its triggers are ignored
+// until manifests are read again, its manifest changes, or its failures are reset.
 
 /// At most `burst` starts within `interval`.
 public struct TriggerLimit: Hashable, Sendable {
@@ -12,7 +12,7 @@ public struct TriggerLimit: Hashable, Sendable {
         self.interval = interval
     }
 
-    /// The starts that are recent enough to count.
+    /// The starts that lie within the interval before `now`.
     func recent(_ starts: [Instant], at now: Instant) -> [Instant] {
         starts.filter { $0.duration(to: now) < interval }
     }
@@ -56,7 +56,7 @@ extension Lifecycle {
         launchRequested(request, launch)
     }
 
-    /// Whether the instance runs and so notices by itself what triggers its app.
+    /// Whether the instance is running, so that it notices by itself what triggers its app.
     private func isAtWork(_ id: InstanceIdentifier) -> Bool {
         let record = self[id].record
         switch record.state {

@@ -1,13 +1,13 @@
-// Apps that acknowledge their states (those made with the SDK). The daemon declares an unmodified
-// program to be in front. Such an app instead is told step by step, and is where it says that it
-// is:
+// Apps that acknowledge their states (those made with the SDK). The daemon simply declares that an
+// unmodified program is in front. An app made with the SDK is told each step, and its state is the
+// one that it has acknowledged:
 //
 //   a goal for each scene → the next step → the app is told, with a cookie and a deadline → it
 //   acknowledges → the scene moves → the app's state follows its scenes → the next step …
 //
-// One step is under way at a time. After half of its time there is a warning. When its time is
-// over, the shell is asked whether a debugger is attached to the app. If none is, the watchdog ends
-// the app.
+// One step is under way at a time. A warning is recorded after half of the step's time. When all of
+// it is over, the shell is asked whether a debugger is attached to the app. If none is, the
+// watchdog ends the app.
 
 extension Lifecycle {
     /// How long the shell may take to look for a debugger, and the time until it looks again.
@@ -114,10 +114,10 @@ extension Lifecycle {
         effects.append(.tell(id, self[id].record.conversation!.pending!, StepTerms()))
     }
 
-    /// Every scene has reached its goal.
+    /// No step is left: every scene has reached its goal.
     private mutating func settled(_ id: InstanceIdentifier) {
         let record = self[id].record
-        // At the end of its launch it moves first (`followScenes`).
+        // An instance that is still launching must first change its state (`followScenes`).
         guard record.state != .launching else { return }
         trialIsOver(for: id)
         answerGoal(of: id, .done(id, record.state))
@@ -167,8 +167,8 @@ extension Lifecycle {
 
     // MARK: Deadlines
 
-    /// After half of the time a warning is recorded. When all of it is over, the watchdog ends the
-    /// app, unless a debugger is attached to it.
+    /// The first time, at half of the step's time, records a warning. The second time, the watchdog
+    /// ends the app, unless a debugger is attached to it.
     mutating func stepDeadlineReached(_ id: InstanceIdentifier) {
         guard let record = table[id]?.record else { return }
         guard let pending = record.conversation?.pending else { return ownEndIsOverdue(id) }
@@ -182,7 +182,7 @@ extension Lifecycle {
         deadlines.set(.step(id), at: self[id].record.conversation!.pending!.deadline)
     }
 
-    /// The launch of the instance, or a step of it, took too long.
+    /// The instance took too long to launch, or to acknowledge a step.
     mutating func becameOverdue(_ id: InstanceIdentifier) {
         let again = now.advanced(by: Self.debuggerInterval)
         if self[id].record.phase == .starting || self[id].record.isUndecided {
@@ -195,8 +195,8 @@ extension Lifecycle {
         effects.append(.inspectTracer(id))
     }
 
-    /// The watchdogs are off while a debugger is attached: the step's deadline is moved until the
-    /// debugger is gone.
+    /// No watchdog ends an app while a debugger is attached: the deadline is postponed until the
+    /// debugger has detached.
     mutating func tracerInspected(_ id: InstanceIdentifier, isTraced: Bool) {
         guard table[id]?.isOverdue == true else { return }
         self[id].isOverdue = false
@@ -222,8 +222,8 @@ extension Lifecycle {
         deadlines.remove(.step(id))
     }
 
-    /// The app has agreed to end and now exits by itself. A SIGTERM sent at once would often be
-    /// faster than the app's own exit.
+    /// The app has agreed to end and now exits by itself. A SIGTERM sent at once would often arrive
+    /// before the app has exited.
     private mutating func agreedToEnd(_ id: InstanceIdentifier) {
         update(id) { $0.conversation!.pending = nil }
         awaitOwnEnd(id)
@@ -259,7 +259,7 @@ extension Lifecycle {
 
     // MARK: Coming back
 
-    /// Tells again what a former supervisor told. By the cookie the app knows whether it has done
+    /// Repeats the step that a former supervisor told. The cookie shows the app whether it has done
     /// the step already.
     mutating func tellStepAgain(_ id: InstanceIdentifier) {
         guard let pending = self[id].record.conversation?.pending else { return proceed(id) }
@@ -276,8 +276,8 @@ extension Lifecycle {
 }
 
 extension Policy {
-    /// How long an app has for a step. Sources: Apple's documentation, and what was observed of
-    /// Apple's systems.
+    /// How long an app has for a step. Sources: Apple's documentation, and observations of Apple's
+    /// systems.
     public func limit(of step: LifecycleStep) -> Duration {
         switch step {
         case .connect, .connectInBackground: connectDeadline

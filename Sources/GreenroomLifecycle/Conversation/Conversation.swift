@@ -8,8 +8,8 @@ public enum ActivationState: Int8, CaseIterable, Sendable {
     case background = 2
 }
 
-/// A scene session of an app. The numbers count up within the app, and a session outlives the app's
-/// processes. 0 stands for the whole of an app without scenes.
+/// A scene session of an app. The numbers count up within the app. A session outlives the app's
+/// processes. For an app without scenes, 0 stands for the app as a whole.
 public struct SceneIdentifier: Hashable, Comparable, Sendable, CustomStringConvertible {
     public let rawValue: UInt32
     public init(_ rawValue: UInt32) { self.rawValue = rawValue }
@@ -63,10 +63,10 @@ public struct SceneRecord: Hashable, Sendable {
 public struct PendingStep: Hashable, Sendable {
     public var step: LifecycleStep
     public var scene: SceneIdentifier
-    /// Counts up within the instance. A step that is told again keeps its cookie, so that the app
-    /// acknowledges it again without doing it twice.
+    /// Counts up within the instance. A repeated step keeps its cookie, so that the app
+    /// acknowledges the step again without doing it twice.
     public var cookie: UInt64
-    /// At first, when half of the time is over. Once `isWarned` is set, when all of it is.
+    /// The end of the first half of the time; once `isWarned` is set, the end of all of it.
     public var deadline: Instant
     public var isWarned: Bool
 
@@ -82,7 +82,7 @@ public struct PendingStep: Hashable, Sendable {
     }
 }
 
-/// What is known of an app that acknowledges its states, from the end of its launch on. The scenes
+/// The state of an app that acknowledges its states, kept from the end of its launch on. The scenes
 /// are in order of use, the latest last.
 public struct Conversation: Hashable, Sendable {
     public var scenes: [SceneRecord]
@@ -96,8 +96,8 @@ public struct Conversation: Hashable, Sendable {
         self.lastCookie = lastCookie
     }
 
-    /// An instance has at most this many scenes. Nobody shows more side by side, and they fit into
-    /// its record.
+    /// An instance has at most this many scenes. Nobody shows more side by side, and this many fit
+    /// into the instance's record.
     public static let sceneLimit = 8
 }
 

@@ -1,22 +1,22 @@
 // Notices that an app need not answer: protected data, memory, time, discarded sessions. A
-// suspended app cannot be notified. What will still matter to it is kept until it runs again.
+// suspended app cannot be notified: notices that will still matter are kept until it runs again.
 
-/// What a running app is notified of (UIApplicationDelegate).
+/// What a running app is notified about (UIApplicationDelegate).
 public enum Notice: Hashable, Sendable {
     case didReceiveMemoryWarning
     /// The clock was set, midnight has passed, or the time zone changed.
     case significantTimeChange
     case protectedDataWillBecomeUnavailable
-    /// It became unavailable while the app was suspended. The app learns it before all else, and
-    /// hears of no coming lock.
+    /// The data became unavailable while the app was suspended. The app is told this before
+    /// anything else, and is not told that the lock is coming.
     case protectedDataIsUnavailable
     case protectedDataDidBecomeAvailable
     case discardedSessions([SceneIdentifier])
-    /// The instance was suspended, and runs again because somebody connects to a socket of its app.
+    /// The instance was suspended, and was thawed because somebody connects to a socket of its app.
     case connectionArrived
 }
 
-/// What a suspended app missed.
+/// The notices that a suspended app missed.
 struct MissedNotices: OptionSet, Hashable, Sendable {
     let rawValue: UInt8
     static let timeChange = MissedNotices(rawValue: 1)
@@ -34,7 +34,8 @@ extension Lifecycle {
         let isNew =
             isLocked ? lockedUsers.insert(user).inserted : lockedUsers.remove(user) != nil
         guard isNew else { return }
-        // An app resigns before its data goes, and is active again after its data has come back.
+        // The app becomes inactive before its data becomes unavailable, and active after its data
+        // is available again.
         if isLocked { reviewInterruptions(ofUser: user) }
         for id in listeners() where userOfApp(of: id) == user {
             if self[id].record.state == .suspended {

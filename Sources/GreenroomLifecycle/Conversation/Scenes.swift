@@ -1,7 +1,7 @@
 // Scene sessions. A session belongs to an app and outlives its processes. While an instance runs,
 // the session may be connected as a scene. A launch connects the session used last, or creates the
-// first one. Discarding ends a session for good: its scene is disconnected, and the app is told, at
-// once if it runs and otherwise at its next launch.
+// first one. Discarding ends a session for good: its scene is disconnected, and the app is told at
+// once if it runs, otherwise at its next launch.
 
 /// Whether an app has scenes, and how many at once.
 public enum SceneSupport: UInt8, Sendable {
@@ -23,7 +23,7 @@ public enum SceneRequest: Hashable, Sendable {
 
 extension AppRecord {
     /// At most this many sessions of an app are remembered, and at most this many discarded ones
-    /// that it was not told about. They are its windows, not its history.
+    /// that the app was not told about. Sessions stand for an app's windows, not for its history.
     public static let sessionLimit = 8
 }
 
@@ -132,7 +132,7 @@ extension Lifecycle {
             where record.conversation!.scenes[index].scene == scene {
                 record.conversation!.scenes[index].goal = goal
             }
-            // A scene that the app was never told about need not be disconnected.
+            // If the app was never told about a scene, the scene need not be disconnected.
             let told = record.conversation!.pending?.scene
             record.conversation!.scenes.removeAll {
                 $0.goal == .disconnected && !$0.isConnected && $0.scene != told
@@ -158,7 +158,7 @@ extension Lifecycle {
             setGoal(.disconnected, of: scene, in: id)
             tellDiscarded(id)
         } else {
-            // The suspended app is told when it runs again.
+            // A suspended app is told when it runs again.
             update(id) { record in
                 record.conversation!.scenes.removeAll { $0.scene == scene }
             }

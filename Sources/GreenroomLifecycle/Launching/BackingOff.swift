@@ -17,7 +17,7 @@ extension Lifecycle {
     mutating func countPrewarmFailure(_ app: AppIdentifier) -> Instant {
         let failures = self[app].record.prewarmFailures.addingClamped(1)
         let backOffEnd = now.advanced(by: backOff(after: failures))
-        // Not sooner than the pause after a reclaim ends.
+        // A pause after a reclaim may end later than the back-off.
         let retryAt = max(self[app].record.prewarmRetryAt ?? backOffEnd, backOffEnd)
         updateApp(app) {
             $0.prewarmFailures = failures
@@ -36,9 +36,9 @@ extension Lifecycle {
         }
     }
 
-    /// Doubles from `backOffFirst` to `backOffCap`.
+    /// The back-off doubles with each failure, from `backOffFirst` to `backOffCap`.
     private func backOff(after failures: UInt32) -> Duration {
-        // With a first back-off of a millisecond, 2^20 times that is beyond every sensible cap.
+        // Even if the first back-off is a millisecond, 2^20 times that exceeds every sensible cap.
         let factor = Int64(1) << Int64(min(failures - 1, 20))
         return min(policy.backOffCap, max(.milliseconds(1), policy.backOffFirst) * factor)
     }

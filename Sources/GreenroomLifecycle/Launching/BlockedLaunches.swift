@@ -1,14 +1,14 @@
 // Launches that other apps block. A launch is blocked while
 //   an app that it conflicts with has not ended       (that app is asked to end)
 //   an app that it requires is not ready              (the daemon starts that app)
-//   an app that it comes after is being started
-//   a former instance of its own app has not ended    (if the app runs only once)
-// Once nothing blocks the launch any more, all of these are checked once more and the launch is
-// served (`Launching`). It is refused if a required app ends before it is ready. A client's launch
-// is not kept across a restart of the supervisor; the daemon's own launch is (`AppRecord.startAt`).
+//   an app that it is ordered after is being started
+//   a former instance of the same app has not ended   (if the app runs only once)
+// Once nothing blocks the launch any more, all of these are checked again and the launch is served
+// (`Launching`). It is refused if a required app ends before it is ready. A client's launch is not
+// kept across a restart of the supervisor; the daemon's own launch is (`AppRecord.startAt`).
 //
 // Differences from systemd.unit(5): Requires= implies After=, because a launch is answered only
-// when its app can do its work.
+// when its app can work.
 
 /// The blocked launches of one app in order of arrival, and what blocks them.
 struct BlockedLaunches: Hashable, Sendable {
@@ -41,8 +41,8 @@ extension Lifecycle {
 
     // MARK: What blocks
 
-    /// Checks everything that may block the app, from the beginning: an app that was ready may have
-    /// ended while others were waited for.
+    /// Checks again everything that may block the app: an app that was ready may have ended while
+    /// the launch waited for others.
     mutating func reviewBlockers(of app: AppIdentifier) {
         if blocked[app]?.launches.contains(where: { awaitsFormerEnd($0.launch) }) == true {
             blocked[app]!.instances.formUnion(self[app].ending)
@@ -70,7 +70,7 @@ extension Lifecycle {
         let name = pending.launch.launchIdentifier
         for waiter in pending.waiters { requests[waiter.request] = .blocked(app) }
         if pending.request != .automatic, !pending.launch.isAttached {
-            // The client's launch also does what the daemon's own launch was to do.
+            // The client's launch replaces the daemon's own launch.
             blocked[app]!.launches.removeAll { $0.request == .automatic && $0.waiters.isEmpty }
         }
         let same = blocked[app]!.launches.firstIndex { $0.launch.launchIdentifier == name }
@@ -113,16 +113,16 @@ extension Lifecycle {
                 forgetForceQuit(of: other)
             }
             if let refusal = startAutomatically(other) { return (other, refusal) }
-            // Starting the required app may have refused this launch, or may have failed at once.
+            // This launch may have been refused because of that start, or the start may have failed
+            // at once.
             guard blocked[app] != nil else { return nil }
             if availability(of: other) == .ended { return (other, .notRunning(.app(other))) }
         }
         return nil
     }
 
-    /// Whether a blocked launch of `app` waits for `other`. Circles of dependencies are refused
-    /// when manifests are loaded, but there may be one while a set of manifests is replaced one by
-    /// one.
+    /// Whether a blocked launch of `app` waits for `other`. Circular dependencies are refused when
+    /// manifests are loaded, but one may exist while manifests are replaced one by one.
     private func waits(_ app: AppIdentifier, for other: AppIdentifier) -> Bool {
         var seen: Set<AppIdentifier> = []
         var next = [app]
@@ -135,7 +135,7 @@ extension Lifecycle {
     }
 
     /// Whether the app runs only once, and an instance of it is ending: two at once could use the
-    /// same files. An attached instance is always another one.
+    /// same files. Attached launches need not wait, because they always get their own instance.
     func awaitsFormerEnd(_ launch: LaunchRequest) -> Bool {
         guard let entry = directory[launch.app], !launch.isAttached else { return false }
         return entry.description?.isSingleInstance == true && !entry.ending.isEmpty
@@ -148,8 +148,8 @@ extension Lifecycle {
 
     // MARK: Going on
 
-    /// An app became ready or ended. Launches that wait for it are checked at the end of the event:
-    /// the end of one instance does not count if the app has another instance by then.
+    /// An app became ready or ended. Launches that wait for it are checked at the end of the event,
+    /// because the end of one instance does not matter if the app has another one by then.
     mutating func availabilityChanged(of app: AppIdentifier, because reason: ExitReason? = nil) {
         guard !blocked.isEmpty else { return }
         availabilityReviews.updateValue(reason ?? availabilityReviews[app] ?? nil, forKey: app)
@@ -221,8 +221,7 @@ extension Lifecycle {
         reviewSocket(of: app)
     }
 
-    /// A client ended an app: the apps that require it are ended too, and the apps that require
-    /// those.
+    /// A client ended an app: ends the apps that require it too, and the apps that require those.
     mutating func endRequiring(_ app: AppIdentifier) {
         var seen: Set<AppIdentifier> = [app]
         var next = (requiring[app] ?? []).sorted()
@@ -238,8 +237,8 @@ extension Lifecycle {
 
     // MARK: The index
 
-    /// Indexes the apps that name another one in Requires= and Conflicts=, so that no launch looks
-    /// at all apps.
+    /// Indexes the apps by the names in their Requires= and Conflicts=, so that a launch need not
+    /// look at all apps.
     mutating func indexDependencies(
         of app: AppIdentifier, _ old: Dependencies?, _ new: Dependencies?
     ) {

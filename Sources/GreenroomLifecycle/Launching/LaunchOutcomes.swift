@@ -1,4 +1,4 @@
-// Outcomes of launches that do not simply start: repeated names, apps that run already, paused
+// Outcomes of launches other than a plain start: repeated names, apps that run already, paused
 // instances that do not start, and failures.
 
 extension Lifecycle {
@@ -19,7 +19,7 @@ extension Lifecycle {
         answer(request, .launched(outcome))
     }
 
-    /// An app with a single instance runs already, and its instance serves this launch too.
+    /// The app runs already and has a single instance, which serves this launch too.
     mutating func join(
         _ request: RequestIdentifier, _ launch: LaunchRequest, _ id: InstanceIdentifier
     ) {
@@ -39,7 +39,7 @@ extension Lifecycle {
         let isReady =
             self[id].record.state != .launching || self[id].record.phase == .arriving
         if !launch.inBackground && isReady { activate(id) }
-        // After willEnterForeground, as in UIKit.
+        // The delivery comes after willEnterForeground, as in UIKit.
         deliver(request, to: id)
         answer(request, .launched(outcome))
         remember(id, launch.launchIdentifier, outcome)
@@ -55,7 +55,7 @@ extension Lifecycle {
             request: request, launchIdentifier: name, isRepeated: isRepeated,
             isJoining: name != self[id].record.launchIdentifier)
         if self[id].launch == nil {
-            // The launch has been under way since before the supervisor's restart.
+            // The launch was already under way before the supervisor restarted.
             self[id].launch = PendingLaunch(request: request, launch: launch, waiters: [])
         }
         self[id].launch!.waiters.append(waiter)
@@ -65,8 +65,8 @@ extension Lifecycle {
         if !isRepeated { remember(id, name, LaunchOutcome(instance: id, kind: .foreground)) }
     }
 
-    /// Hands what the request brought to the instance. Comes before the answer, because the request
-    /// is forgotten with its answer.
+    /// Hands what the request brought to the instance. This comes before the answer, because an
+    /// answered request is forgotten.
     mutating func deliver(_ request: RequestIdentifier, to id: InstanceIdentifier) {
         guard directory[self[id].record.app]?.description?.acknowledges == true else { return }
         effects.append(.deliver(id, request, DeliveryAddress()))
@@ -93,11 +93,11 @@ extension Lifecycle {
         launchNames.remove(name, of: self[id].record.app, id)
     }
 
-    /// A paused instance was told to go and did not start: the launch is given to the next one, or
-    /// to a cold one. The caller ends the instance.
+    /// A paused instance was told to go and did not start: another paused instance serves the
+    /// launch, or a cold one does. The caller ends this instance.
     ///
-    /// - Parameter isDepthToBlame: whether the next prewarm need not wait, because it will not go as
-    ///   deep.
+    /// - Parameter isDepthToBlame: whether the depth caused the failure. The next prewarm is less
+    ///   deep, so it need not wait.
     mutating func relaunch(insteadOf id: InstanceIdentifier, isDepthToBlame: Bool = false) {
         var pending = self[id].launch
         let record = self[id].record
@@ -123,7 +123,7 @@ extension Lifecycle {
         end(id, .goFailed, gently: false)
     }
 
-    /// Refuses the launch of an undecided instance. Its name can be used again.
+    /// Refuses the launch of an undecided instance. The launch's name can be used again.
     mutating func failLaunch(_ id: InstanceIdentifier, _ refusal: Refusal) {
         guard self[id].isUndecided else { return }
         forgetUndecided(id)
@@ -139,7 +139,7 @@ extension Lifecycle {
         for waiter in pending.waiters { refuse(waiter.request, refusal) }
     }
 
-    /// The reason why every launch of the app is cold, whatever the launch brings.
+    /// Why every launch of the app is cold, whatever the launch brings; nil if not every launch is.
     func reasonBeforeAnyLaunch(_ app: AppIdentifier) -> ColdReason? {
         guard let app = directory[app], let description = app.description else { return nil }
         if !app.isEligible { return .ineligible }

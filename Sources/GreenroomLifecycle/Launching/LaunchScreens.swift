@@ -1,11 +1,11 @@
-// Launch screens: which instances have one on the display. Shells show it for
+// Launch screens: which instances have one on the display. A shell shows a launch screen for
 //
 //   a launch into the foreground that a client waits for     from the request on
-//   a launch in the background that comes to the front       from then on
+//   a launch in the background that comes to the front       from that moment on
 //
 // and never for a launch that stays in the background, an attached launch, or an app that runs
-// already. It is taken away at the first draw, and at the latest when the app is active
-// (`untilActive`), leaves the front, or ends.
+// already. The screen is taken away when the app first draws, and at the latest when the app
+// becomes active (`untilActive`), leaves the front, or ends.
 
 /// Whether an app has a launch screen, and what takes it away.
 public enum LaunchScreenUse: UInt8, Sendable {
@@ -25,7 +25,7 @@ public enum LaunchScreenEnd: Hashable, Sendable {
 }
 
 extension Lifecycle {
-    /// - Parameter request: its content and hints choose among several screens.
+    /// - Parameter request: the request's content and hints choose one of several screens.
     mutating func showScreen(of id: InstanceIdentifier, for request: RequestIdentifier) {
         let instance = self[id]
         let record = instance.record

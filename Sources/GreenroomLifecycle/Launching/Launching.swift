@@ -2,9 +2,9 @@
 // (`BlockedLaunches`), and then `serve`. In this order:
 //   1. a name already used       → the recorded outcome, or that of the launch under way
 //   2. a single instance runs    → it comes to the front (kind foreground, or resume if frozen);
-//                                  while it is ending, the launch is blocked. A program gets files
-//                                  by another process of it, which passes them on and ends
-//   3. a usable paused instance  → it is told to go, the oldest first; if it fails, one more; then
+//                                  while it is ending, the launch is blocked. Files reach a program
+//                                  through another process of it, which passes them on and ends
+//   3. a usable paused instance  → it is told to go, the oldest first; if that fails, one more
 //   4. a prewarm under way       → it is awaited, if that is sooner (`Claiming`)
 //   5. cold.
 // A launch is answered when its program is known to run: `started` or `spawned`. The work does not
@@ -38,8 +38,8 @@ extension Lifecycle {
         admit(pending)
     }
 
-    /// The running instance that serves a launch, as of an app that runs only once. Other apps are
-    /// not searched: they may have a thousand instances.
+    /// The running instance that serves the launch, if the app runs only once. The instances of
+    /// other apps are not searched, because there may be a thousand.
     func instanceToJoin(_ launch: LaunchRequest) -> InstanceIdentifier? {
         guard let app = directory[launch.app], joinsInstance(launch) else { return nil }
         return app.running.filter { self[$0].record.exitStatus == nil }.max(by: isUsedBefore)
@@ -63,7 +63,7 @@ extension Lifecycle {
         return nil
     }
 
-    /// Whether nothing keeps the launch from being served at once by a new instance.
+    /// Whether a new instance could serve the launch at once.
     func isFree(_ launch: LaunchRequest) -> Bool {
         blocked[launch.app] == nil && conflicting[launch.app] == nil
             && directory[launch.app]?.description?.dependencies.value == nil
@@ -71,7 +71,7 @@ extension Lifecycle {
             && directory[launch.app].map { launchRefusal($0.record) == nil } == true
     }
 
-    /// Every launch comes here. It is served now, or once no other app blocks it.
+    /// Every launch comes here. It is served now, or as soon as no other app blocks it.
     mutating func admit(_ pending: PendingLaunch) {
         let app = pending.launch.app
         if blocked[app] != nil { return block(pending) }
@@ -87,7 +87,7 @@ extension Lifecycle {
         reviewBlockers(of: app)
     }
 
-    /// Serves a launch that nothing blocks, by the running instance or by another one.
+    /// Serves a launch that nothing blocks, with the running instance or with another one.
     mutating func serve(_ pending: PendingLaunch) {
         let launch = pending.launch
         let isAutomatic = pending.request == .automatic
@@ -132,7 +132,7 @@ extension Lifecycle {
     mutating func begin(_ pending: PendingLaunch, after failure: ColdReason?) {
         let launch = pending.launch
         if let reason = launch.coldReason {
-            // Paused instances are kept for launches that one of them can serve.
+            // Paused instances are kept for launches that they can serve.
             return launchCold(pending, reasonBeforeAnyLaunch(launch.app) ?? reason)
         }
         if pending.goAttempts < 2, let id = usablePrewarm(launch.app, launch.environmentKey) {
@@ -162,7 +162,7 @@ extension Lifecycle {
             $0.launchKind = .prewarmed
         }
         assign(pending, to: id)
-        // The app waits for these effects, so they come before effects that only inform others.
+        // The launch waits for these effects, so they come before effects that only inform others.
         if self[id].record.otherThreads == .frozen { effects.append(.thaw(id)) }
         effects.append(.go(id, pending.request, LaunchTerms()))
         move(id, to: .launching, deadline: now.advanced(by: policy.startDeadline))
@@ -249,7 +249,7 @@ extension Lifecycle {
             countStart(record.app, supervision)
         }
         let condition = description?.readyCondition ?? .exec
-        // Nobody would see its output, so it is ready once it runs.
+        // If the daemon does not see the output, the app counts as ready once it runs.
         let isReady = condition == .exec || condition == .firstOutput && takesOutput
         beginLull(after: id, tellsReadiness: !isReady)
         if isReady {
@@ -277,7 +277,7 @@ extension Lifecycle {
         report(.launched(pending.request, pending.launch.launchIdentifier, record.app, outcome))
     }
 
-    /// A program that is ready is running, so `becameReady` also decides a launch whose `started`
+    /// A program that is ready is certainly running, so this also decides a launch whose `started`
     /// or `spawned` has not arrived yet.
     mutating func becameReady(_ id: InstanceIdentifier) {
         guard let record = table[id]?.record else { return }

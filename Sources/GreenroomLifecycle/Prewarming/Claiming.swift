@@ -1,24 +1,24 @@
 // Launches that use a prewarm which is still under way. A cold launch would do the same work from
-// its beginning, so what has been done of the prewarm is what waiting for it saves:
+// the beginning, so waiting saves the part of the prewarm that is done:
 //
 //   no prewarm of the app was measured yet          → cold
-//   the prewarm goes to the app's first window      → cold: it waits until the app is at rest
+//   the prewarm goes to the app's first window      → cold: it pauses only when the app is at rest
 //   the prewarm has just begun (`handoverTime`)     → cold: the pause itself would cost more
 //   it takes half as long again as the last one did → cold: nobody knows when it will pause
 //   otherwise                                       → the launch claims it
 //
-// A launch that starts cold leaves the prewarm for the pool, and so does one that gives its claim
-// up. A claimed instance goes as soon as it is paused. If it ends before, the launch is cold. Either
-// way there is no third process. A claim is not kept across a restart of the supervisor: the client
+// If a launch starts cold or gives its claim up, the prewarm goes on for the pool. A claimed
+// instance is told to go as soon as it is paused. If it ends before that, the launch is cold. No
+// case takes a third process. A claim is not kept across a restart of the supervisor: the client
 // repeats its launch, and the prewarm goes on.
 
 extension Lifecycle {
-    /// What it takes from the pause to the launch, beyond what a cold launch takes.
+    /// How much longer the pause and GO take than the same part of a cold launch.
     static let handoverTime = Duration.microseconds(500)
 
     // MARK: Claiming
 
-    /// The prewarm that the launch is served by sooner than by a cold start.
+    /// The prewarm under way that would serve the launch sooner than a cold start.
     func prewarmToClaim(_ launch: LaunchRequest) -> InstanceIdentifier? {
         guard let app = directory[launch.app], let description = app.description,
             let measured = app.prewarmTime
@@ -50,7 +50,8 @@ extension Lifecycle {
         directory[app]?.filling.contains { self[$0].claim != nil } ?? false
     }
 
-    /// The claim that the launch belongs to: its name is known there, or its app runs only once.
+    /// The claim that the launch joins: the claim knows the launch's name, or the app runs only
+    /// once.
     func claimToJoin(_ launch: LaunchRequest) -> InstanceIdentifier? {
         guard let app = directory[launch.app] else { return nil }
         let isSingle = joinsInstance(launch)
@@ -76,7 +77,7 @@ extension Lifecycle {
         requests[request] = .claim(id)
     }
 
-    /// Somebody has begun, or ceased, to wait for the prewarm.
+    /// Called when a launch has begun, or ceased, to wait for the prewarm.
     private mutating func reapplyPriority(_ id: InstanceIdentifier) {
         guard let priority = priority(in: .prewarming, self[id].record) else { return }
         effects.append(.applyPriority(id, priority))
@@ -92,15 +93,15 @@ extension Lifecycle {
         return claim
     }
 
-    /// The prewarm takes too long. It goes on, for the pool.
+    /// The prewarm takes too long: its launch stops waiting. The prewarm goes on for the pool.
     mutating func claimTimedOut(_ id: InstanceIdentifier) {
         guard let claim = removeClaim(of: id) else { return }
         reapplyPriority(id)
         serveFormerClaim(claim)
     }
 
-    /// Serves a launch after its claim: by the instance that has paused, or cold. Meanwhile another
-    /// app may have come into its way.
+    /// Serves a launch after its claim, with the instance that has paused or cold. In the meantime
+    /// another app may have begun to block it.
     mutating func serveFormerClaim(_ claim: PendingLaunch) {
         var pending = claim
         guard !pending.waiters.isEmpty || pending.request == .automatic else {
@@ -116,7 +117,8 @@ extension Lifecycle {
         while !lostClaims.isEmpty { serveFormerClaim(lostClaims.removeFirst()) }
     }
 
-    /// A client ended the app, or an app that conflicts with it was launched.
+    /// Refuses the launches that have claimed a prewarm of the app, because a client ended the app
+    /// or an app that conflicts with it was launched.
     ///
     /// - Parameter isAll: whether to refuse the launches of clients too, not only the daemon's own.
     mutating func refuseClaims(of app: AppIdentifier, _ refusal: Refusal, isAll: Bool = true) {

@@ -3,21 +3,22 @@
 //   libraries    with the libraries open that a program opens after main, or without
 //   runtime      with a learned list of imports, or without
 //
-//   an app that says when it is ready        → the time from the launch to that
-//   a program that counts as ready at once   → the time to its end, if it ends by itself with 0,
+//   an app that says when it is ready        → the time from the launch until it is ready
+//   a program that counts as ready at once   → the time until its end, if it ends by itself with 0
 //                                              within `judgedRunLimit`; compared with launches of
 //                                              the same work
-//   `deepLimit` deep launches of each work that was measured, none of which saves a tenth or 5 ms
+//   `deepLimit` deep launches of each measured work, none of which saves a tenth or 5 ms
 //                                            → the app is demoted (`Depths`)
 //
-// The shortest times are compared, because whatever else the machine does makes a launch longer.
+// The shortest times are compared, because everything else that the machine does only makes a
+// launch longer.
 
-/// How long launches from the pool took, of the two kinds that are compared.
+/// How long launches from the pool took, with the depth (deep) and without it (shallow).
 public struct DepthTimes: Hashable, Sendable {
-    /// Launches that do the same.
+    /// Launches that do the same work.
     public struct Work: Hashable, Sendable {
-        /// Tells the work from others (`LaunchRequest.work`); 0 is whatever an app does until it is
-        /// ready.
+        /// Distinguishes this work from others (`LaunchRequest.work`). 0 is what an app does until
+        /// it is ready.
         public var name: UInt64
         /// The shortest times.
         public var shallow: Duration?
@@ -28,19 +29,20 @@ public struct DepthTimes: Hashable, Sendable {
         public init(name: UInt64) { self.name = name }
     }
 
-    /// What the times belong to: of libraries the app's generation, of imports
-    /// `AppDescription.importBasis`.
+    /// What the times are valid for: the app's generation (libraries), or
+    /// `AppDescription.importBasis` (imports).
     public var basis: UInt64
-    /// The generation whose deep launches were measured: another list is another generation.
+    /// The generation whose deep launches were measured. Another list of imports makes another
+    /// generation.
     public var deepGeneration: UInt64 = 0
-    /// The work measured last is at the end; at most `workLimit`.
+    /// At most `workLimit`; the one measured last is at the end.
     public var works: [Work] = []
 
     public init(basis: UInt64) { self.basis = basis }
 
-    /// After this many deep launches of one work, it is judged.
+    /// A work is judged after this many deep launches.
     public static let deepLimit = 3
-    /// Most programs are called in a few ways.
+    /// Most programs are called in few different ways.
     public static let workLimit = 4
 
     /// - Returns: whether this changes anything.
@@ -51,7 +53,7 @@ public struct DepthTimes: Hashable, Sendable {
             deepGeneration = generation
         }
         let index = works.firstIndex { $0.name == name }
-        // Nothing to compare it with.
+        // Without a shallow launch of the same work there is nothing to compare.
         if isDeep, index == nil { return false }
         var work = index.map { works[$0] } ?? Work(name: name)
         if !isDeep {
@@ -69,7 +71,7 @@ public struct DepthTimes: Hashable, Sendable {
         return true
     }
 
-    /// The next deep launches are judged anew.
+    /// Forgets the deep launches, so that the next ones are judged afresh.
     mutating func forgetDeep() {
         for index in works.indices {
             works[index].deep = nil
@@ -77,13 +79,14 @@ public struct DepthTimes: Hashable, Sendable {
         }
     }
 
-    /// Whether no work that was measured often enough is done a tenth or 5 ms sooner.
+    /// Whether work was measured often enough, and none of it is done a tenth or 5 ms sooner.
     var savesNothing: Bool {
         let judged = works.filter { $0.shallow != nil && $0.deepCount == Self.deepLimit }
         return !judged.isEmpty && judged.allSatisfy(\.savesNothing)
     }
 
-    /// What a deep launch saves, on average of the works; nil if none was measured both ways.
+    /// The time that a deep launch saves, averaged over the works; nil if none was measured both
+    /// ways.
     public var saved: Duration? {
         let saved = works.compactMap(\.saved)
         return saved.isEmpty ? nil : saved.reduce(.zero, +) / saved.count
@@ -103,10 +106,10 @@ extension DepthTimes.Work {
 }
 
 extension Lifecycle {
-    /// A longer run is not measured: how long it takes varies by more than a depth saves.
+    /// Longer runs are not measured, because their times vary by more than a depth saves.
     static let judgedRunLimit = Duration.seconds(2)
 
-    /// How long the app's launches from the pool took; nil if none of the installed generation was
+    /// How long launches of the app's installed generation from the pool took; nil if none was
     /// measured.
     public func depthTimes(of app: AppIdentifier) -> DepthTimes? {
         guard let entry = directory[app], let times = entry.times.value,
@@ -116,7 +119,7 @@ extension Lifecycle {
         return times
     }
 
-    /// A former supervisor has measured this.
+    /// A former supervisor measured these times.
     mutating func timesRecalled(_ app: AppIdentifier, _ times: DepthTimes) {
         guard let entry = directory[app], entry.times == .none else { return }
         self[app].times = Boxed(times)
@@ -150,8 +153,8 @@ extension Lifecycle {
         report(.depthTimed(record.app))
     }
 
-    /// What the times of the instance's launch belong to, and whether they are those of a deep
-    /// launch; nil if nothing can be compared.
+    /// What the time of the instance's launch is valid for, and whether the launch was deep; nil if
+    /// the time cannot be compared with others.
     private func measured(_ record: InstanceRecord) -> (basis: UInt64, isDeep: Bool)? {
         guard record.launchKind == .prewarmed,
             let description = directory[record.app]?.description,

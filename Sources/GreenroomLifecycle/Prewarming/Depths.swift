@@ -2,23 +2,23 @@
 // that works:
 //
 //   a prewarm ends before its pause, takes too long, pauses somewhere else, starts a program,
-//   changes its process, or starts threads although it would not before main
+//   changes its process, or starts threads that it would not start before main
 //                             → the app pauses before main in that environment
 //   the same in a second environment, or in the app's own
 //                             → the app pauses before main
-//   any of this on the way to the app's first window; or the program cannot be held there, because
+//   any of this on the way to the app's first window; or the program cannot be held there because
 //   it owns a name on a bus that nobody can watch (`HeldNames`), shows something in another way, or
-//   cannot be frozen; or it ends while it is held, or does not start when it is launched
+//   cannot be frozen; or it ends while it is held, or shows no window when it is launched
 //                             → the same, but the app still goes as far as `libraries`
-//   `anewLimit` launches in a row were started anew, or launches are done no sooner
-//   (`DepthTimes`)            → the same, because the depth saves nothing. If the app's imports are
-//                               learned, the shell makes it again without them, which gives it its
-//                               depth back
+//   `anewLimit` launches in a row were started anew, or launches are not faster
+//   (`DepthTimes`)            → the app pauses before main, because the depth saves nothing. If
+//                               its imports are learned, the shell installs it again without
+//                               depth
 //   the app's files or its manifest change, or a client resets the app
-//                             → another chance
+//                             → the app gets its depth back
 //
-// A launch that was started anew is a right launch: the paused process executed the launch's words
-// in its own place, because it could not go on as the launch.
+// A launch that was started anew is a correct launch: the paused process could not go on as the
+// launch, so it executed the launch's words in its own process.
 
 /// How far a prewarm goes. Raw values are kept in the runtime state.
 public enum PrewarmDepth: UInt8, CaseIterable, Sendable {
@@ -26,15 +26,15 @@ public enum PrewarmDepth: UInt8, CaseIterable, Sendable {
     case main = 0
     /// After an interpreter has booted, and before it looks at its program.
     case runtime = 1
-    /// Before main, with the libraries open that the program was seen to open after it
+    /// Before main, with those libraries open that earlier launches opened after main
     /// (`LearnedLibraries`).
     case libraries = 2
-    /// In the program's main loop, with its windows made and not shown. The program holds them,
-    /// comes to rest, and is frozen: until then it is on its way to the pause.
+    /// In the program's main loop, with its windows made and not shown. The program withholds the
+    /// windows, comes to rest, and is frozen. Until then it is on its way to the pause.
     case window = 3
 }
 
-/// Why an app is not prewarmed as deep as its description says. Raw values are kept in the runtime
+/// Why an app is prewarmed less deep than its description says. Raw values are kept in the runtime
 /// state.
 public enum DepthFault: UInt8, CaseIterable, Sendable {
     /// It ended before its pause.
@@ -51,30 +51,30 @@ public enum DepthFault: UInt8, CaseIterable, Sendable {
     case changesProcess = 5
     /// A library started a thread.
     case startsThreads = 6
-    /// Launches were done no sooner than from main, or than without the learned imports.
+    /// Launches were no faster than from a pause before main, or than without the learned imports.
     case savesNothing = 7
     /// It was about to own a name on a message bus that nobody can watch.
     case ownsName = 8
-    /// It uses its display in a way in which its windows cannot be withheld.
+    /// It uses its display in a way that does not let its windows be withheld.
     case otherDisplay = 9
-    /// It was held, and its processes could not be frozen.
+    /// Its processes could not be frozen while it was held.
     case notFrozen = 10
     /// It was about to show an icon in a panel, or a notification.
     case showsNotice = 11
     /// It ended while it was held.
     case endedHeld = 12
-    /// It was held and launched, and did not show its window in time.
+    /// It was launched from being held, and did not show its window in time.
     case noWindow = 13
-    /// Another process of it runs, and owns its name on a message bus.
+    /// Another process of the program is running and owns its name on a message bus.
     case nameTaken = 14
 }
 
 /// Why a paused process executed the launch's words instead of going on. Raw values are kept in the
 /// runtime state.
 public enum AnewReason: UInt8, CaseIterable, Sendable {
-    /// The words before the program are not those of the prewarm.
+    /// The words before the program differ from those of the prewarm.
     case options = 1
-    /// The program is named in a way that only the interpreter's start understands.
+    /// The program is named in a way that only a starting interpreter understands.
     case program = 2
     /// A file beside the program hides a module that was loaded before.
     case hiddenModule = 3
@@ -84,7 +84,7 @@ public enum AnewReason: UInt8, CaseIterable, Sendable {
     case environment = 5
     /// The caller ignores a signal that the interpreter handles.
     case signals = 6
-    /// The program could not be exchanged.
+    /// The launch's program could not be put in place of the placeholder.
     case failed = 7
 }
 
@@ -92,22 +92,22 @@ public enum AnewReason: UInt8, CaseIterable, Sendable {
 public struct DepthRecord: Hashable, Sendable {
     /// Where the app is prewarmed less deep than its description says, and why.
     public var demotion: Demotion?
-    /// How many launches were started anew; and of those in a row, at most `anewLimit`.
+    /// How many launches were started anew, and how many in a row, counted up to `anewLimit`.
     public var anewCount: UInt32 = 0
     public var anewStreak: UInt8 = 0
-    /// Why the latest of them was.
+    /// Why the latest launch that was started anew was.
     public var latestAnew: AnewReason?
 
     public init() {}
 
     public struct Demotion: Hashable, Sendable {
-        /// The generation of the `AppDescription` that it applies to.
+        /// The generation of the `AppDescription` that the demotion applies to.
         public var generation: UInt64
-        /// The environment that it applies to; nil is every one.
+        /// The environment that the demotion applies to; nil means all.
         public var environmentKey: EnvironmentKey?
         public var fault: DepthFault
-        /// Whether the app was to be held at its first window. Then it still goes as far as
-        /// `libraries`, and else no further than main.
+        /// Whether the app was to be held at its first window. If so, it still goes as far as
+        /// `libraries`; if not, no further than main.
         public var isOfWindow: Bool
 
         public init(
@@ -129,7 +129,7 @@ public struct DepthRecord: Hashable, Sendable {
 }
 
 extension Lifecycle {
-    /// If as many launches in a row are started anew, the depth saves nothing.
+    /// If this many launches in a row are started anew, the depth saves nothing.
     static let anewLimit: UInt8 = 3
 
     /// How far the app is prewarmed in that environment.
@@ -139,7 +139,7 @@ extension Lifecycle {
         return lacksLibraries ? .main : depth
     }
 
-    /// How far the app may be prewarmed in that environment, also if nothing was learned of its
+    /// How far the app may be prewarmed in that environment, even if nothing was learned about its
     /// libraries yet.
     func allowedDepth(of app: AppIdentifier, _ key: EnvironmentKey) -> PrewarmDepth {
         guard let description = directory[app]?.description else { return .main }
@@ -149,8 +149,8 @@ extension Lifecycle {
         return demotion.isOfWindow ? .libraries : .main
     }
 
-    /// Why the installed generation of the app is prewarmed less deep than its description says;
-    /// nil if it is not.
+    /// Why the app's installed generation is prewarmed less deep than its description says; nil if
+    /// it goes as deep.
     public func demotion(of app: AppIdentifier) -> DepthRecord.Demotion? {
         guard let entry = directory[app], let demotion = entry.record.depth.demotion,
             demotion.generation == entry.description?.generation
@@ -168,20 +168,20 @@ extension Lifecycle {
             return false
         }
         demote(record.app, record, fault)
-        // Whoever waits for a prewarm waits for the next one.
+        // Clients that wait for a prewarm now wait for the next one.
         wantRefill(of: record.app)
         return true
     }
 
-    /// A paused instance was told to go and did not say that it has: of a held program nobody has seen
-    /// a window. The launch goes on in another process.
+    /// A paused instance was told to go and has not said in time that it did. A held program says
+    /// so when it has shown a window. The launch goes on in another process.
     mutating func goTimedOut(_ id: InstanceIdentifier) {
         goFailed(id, isDepthToBlame: demoteHeld(self[id].record, .noWindow))
     }
 
-    /// A program that was held has failed. From now on it is not held.
+    /// A held program has failed. From now on the app is not held.
     ///
-    /// - Returns: false if that is not to blame.
+    /// - Returns: false if holding is not to blame.
     mutating func demoteHeld(_ record: InstanceRecord, _ fault: DepthFault) -> Bool {
         guard record.depth == .window, record.state != .prewarming,
             record.generation == directory[record.app]?.description?.generation
@@ -210,8 +210,8 @@ extension Lifecycle {
             fault == .startsAnew || fault == .savesNothing
             || record.environmentKey == self[app].description?.environmentKey
             || known.map { $0.environmentKey != record.environmentKey } ?? false
-            // One demotion is remembered. If it were that of one environment, the app would be held
-            // again in the others.
+            // Only one demotion is remembered. If this one applied to one environment, the app
+            // would be held again in the others.
             || known?.isOfWindow == true && record.depth != .window
         let demotion = DepthRecord.Demotion(
             generation: record.generation,
@@ -221,7 +221,7 @@ extension Lifecycle {
             $0.depth.demotion = demotion
             $0.depth.anewStreak = 0
         }
-        // Another chance is another measurement.
+        // If the app gets its depth back, the depth is measured afresh.
         if var times = self[app].times.value, fault == .savesNothing {
             times.forgetDeep()
             self[app].times = Boxed(times)

@@ -1,31 +1,31 @@
 // Held programs that own names on a message bus, and held programs that are thawed for a moment.
-// Others find such a name and call it; the window that they wait for is not shown. So each name is
-// watched from before the program has it (`Event.nameWatched`):
+// Other programs find such a name and call it, and would wait for a window that is not shown. So
+// each name is watched from before the program owns it (`Event.nameWatched`):
 //
 //   a call of the name that starts the program or brings it to the front
 //       on its way to the pause  → launched as soon as it pauses
-//       held                     → launched at once, on the daemon's own account, unless another app or
-//                                  another instance of it is in the way: then it ends
-//   another call                 → thawed for `airTime`, in which it answers
+//       held                     → launched at once by the daemon itself, unless another app or another
+//                                  instance of it is in the way; then it ends
+//   any other call               → thawed for `airTime`, in which it answers
 //   the watch ends               → it ends (`becameStale`), because calls could be missed
-//   the supervisor is another    → it ends: nobody has watched in the meantime
-//   the name has an owner        → it ends before it asks for it (`DepthFault.nameTaken`), and the
+//   the supervisor has restarted → it ends: nobody has watched in the meantime
+//   the name has an owner        → it ends before it asks for the name (`nameTaken`), and the
 //                                  app goes only as far as `libraries` until an instance has ended
 //
-// One process can own a name, so such an app has one held instance.
+// Only one process can own a name, so such an app has one held instance.
 //
-// Airing: every held program is thawed for `airTime` after each `airInterval`, so that it takes
-// what its display and its bus have sent. Nothing of it is shown.
+// Airing: every held program is thawed for `airTime` after each `airInterval`, so that it reads
+// what its display and its bus have sent. None of its windows is shown.
 
 extension Lifecycle {
-    /// A program in its main loop takes some milliseconds for what has arrived.
+    /// A program in its main loop needs a few milliseconds to read what has arrived.
     static let airTime = Duration.milliseconds(200)
-    /// A Wayland compositor drops a client after some hundred events that it has not taken.
+    /// A Wayland compositor drops a client that has left some hundred events unread.
     static let airInterval = Duration.seconds(60)
 
     // MARK: Names
 
-    /// From now on calls of a name that the instance is about to own are reported.
+    /// The instance is about to own a name, and calls to that name are reported from now on.
     mutating func nameWatched(_ id: InstanceIdentifier) {
         guard let record = table[id]?.record, record.state == .prewarming,
             record.depth == .window, !record.wantsName
@@ -39,13 +39,14 @@ extension Lifecycle {
         switch record.state {
         case .prewarming: if isLaunch { self[id].isCalled = true }
         case .prewarmed: if isLaunch { launchCalled(id) } else { air(id) }
-        // It runs, and answers its calls itself; or it ends.
+        // An instance that runs answers its calls itself; one that ends answers none.
         case .launching, .inactive, .active, .background, .suspended, .terminating, .notRunning:
             break
         }
     }
 
-    /// Launches the instance that owns the name that was called. No other one can serve the call.
+    /// Launches the instance that owns the name that was called. No other instance can serve the
+    /// call.
     mutating func launchCalled(_ id: InstanceIdentifier) {
         let record = self[id].record
         guard !isShuttingDown, let description = directory[record.app]?.description,
@@ -60,21 +61,22 @@ extension Lifecycle {
         let launch = LaunchRequest(
             app: record.app, launchIdentifier: LaunchIdentifier("greenroom-call-\(id)"),
             environmentKey: record.environmentKey, inBackground: false)
-        // What another app, or another instance of it, is in the way of is left to a launch: this
-        // instance ends, and the caller hears so.
+        // If another app or another instance is in the way, this instance ends and the caller gets
+        // an error. A later launch settles the conflict.
         guard isFree(launch) else { return end(id, .poolTrimmed, gently: false) }
         var pending = PendingLaunch(request: .automatic, launch: launch, waiters: [])
         pending.isCall = true
         tellToGo(id, pending)
     }
 
-    /// Whether an instance that is held, or on its way there, wants a name.
+    /// Whether an instance of the app that is held, or about to be held, wants a name.
     func holdsName(_ app: AppIdentifier) -> Bool {
         guard let entry = directory[app] else { return false }
         return (entry.pool + entry.filling).contains { self[$0].record.wantsName }
     }
 
-    /// Another instance is about to be prewarmed. It could not have the name.
+    /// Another instance is about to be prewarmed, and could not own the name while these instances
+    /// do.
     mutating func endNameHolders(of app: AppIdentifier) {
         guard let entry = directory[app] else { return }
         for id in entry.pool + entry.filling where self[id].record.wantsName {
@@ -82,7 +84,7 @@ extension Lifecycle {
         }
     }
 
-    /// A launched instance of the app has ended, and may have left the name.
+    /// A launched instance of the app has ended, and may have given the name up.
     mutating func nameMayBeFree(_ record: InstanceRecord) {
         guard record.launchedAt != nil, demotion(of: record.app)?.fault == .nameTaken,
             let entry = directory[record.app]

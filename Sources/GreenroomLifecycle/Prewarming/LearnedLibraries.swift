@@ -1,20 +1,20 @@
-// Libraries that a program opens after main: plug-ins, theme engines, drivers. The shell finds out
-// which, at launches from the pool, and later prewarms open them before their pause.
+// Libraries that a program opens after main: plug-ins, theme engines, drivers. At launches from the
+// pool, the shell finds out which they are, and later prewarms open them before their pause.
 //
-//   a launch from the pool of an app that may be prewarmed so deep
-//                             → the shell looks what it opens
+//   a launch from the pool of an app that may be prewarmed to depth `libraries`
+//                             → the shell observes which libraries it opens
 //   it has opened libraries that are not known
 //                             → the pool of that environment is made anew, to depth `libraries`
 //   the shell has looked for as long as a start takes, or `lessonLimit` times
-//                             → it looks no more
-//   launches at that depth are done no sooner than from main
+//                             → it observes no further launches
+//   launches at that depth are not faster than from a pause before main
 //                             → the app is demoted (`DepthTimes`)
-//   a new supervisor has read what the former one has learned
-//                             → it counts as learned here
+//   a new supervisor has read what the former one had learned
+//                             → the core takes it over
 //
-// All of it belongs to one generation of the app. The shell has the libraries' names.
+// What was learned is valid for one generation of the app. The shell has the libraries' names.
 
-/// For which prewarms the libraries are learned: those of one build of the app, with one
+/// The prewarms that libraries are learned for: those of one build of the app, with one
 /// environment.
 public struct LibraryLesson: Hashable, Sendable {
     public var app: AppIdentifier
@@ -29,7 +29,7 @@ public struct LibraryLesson: Hashable, Sendable {
     }
 }
 
-/// What is known of the libraries that one generation of an app opens after main.
+/// What is known about the libraries that one generation of an app opens after main.
 struct LearnedLibraries: Hashable, Sendable {
     struct Known: Hashable, Sendable {
         var environmentKey: EnvironmentKey
@@ -52,12 +52,12 @@ extension Lifecycle {
     /// the shell has looked for long enough.
     static let lessonLimit = 3
 
-    /// How many libraries are opened before the pause of the app's next prewarm.
+    /// How many libraries the app's next prewarm opens before its pause.
     public func libraryCount(of app: AppIdentifier, _ key: EnvironmentKey) -> Int {
         learnedLibraries(of: app)?[key]?.count ?? 0
     }
 
-    /// What was learned of the installed generation.
+    /// What was learned about the installed generation.
     private func learnedLibraries(of app: AppIdentifier) -> LearnedLibraries? {
         guard let entry = directory[app], let learned = entry.libraries.value,
             learned.generation == entry.description?.generation
@@ -65,9 +65,9 @@ extension Lifecycle {
         return learned
     }
 
-    /// Whether a launch of the paused instance will show something new. If it has other threads, its
-    /// libraries started them before main, and nobody could tell what libraries do that are opened
-    /// later.
+    /// Whether a launch of the paused instance may show more libraries. Nothing is learned from an
+    /// instance with other threads: its libraries started them before main, so threads of libraries
+    /// that are opened later could not be told from them.
     public func learnsLibraries(from id: InstanceIdentifier) -> Bool {
         guard let record = table[id]?.record, record.otherThreads == .none,
             isOfLibraries(record)
@@ -99,13 +99,13 @@ extension Lifecycle {
         remakePool(of: app, key)
     }
 
-    /// A former supervisor has learned this.
+    /// A former supervisor learned this.
     mutating func librariesRecalled(_ lesson: LibraryLesson, count: Int, isComplete: Bool) {
-        // What was paused before the lesson stays, and serves a launch without them.
+        // Instances that were paused without these libraries stay, and can serve a launch.
         _ = note(lesson, count, isComplete, isLesson: false)
     }
 
-    /// - Returns: whether more libraries are opened from now on.
+    /// - Returns: whether prewarms open more libraries from now on.
     private mutating func note(
         _ lesson: LibraryLesson, _ count: Int, _ isComplete: Bool, isLesson: Bool
     ) -> Bool {
@@ -121,7 +121,7 @@ extension Lifecycle {
         known.isComplete = isComplete
         learned.environments.removeAll { $0.environmentKey == key }
         learned.environments.append(known)
-        // As many as may have paused instances.
+        // Only as many environments may have paused instances.
         if learned.environments.count > Self.formerKeyLimit + 1 {
             learned.environments.removeFirst()
         }
@@ -129,7 +129,7 @@ extension Lifecycle {
         return isNews
     }
 
-    /// Ends the paused instances that lack libraries, if others take their place.
+    /// Ends the paused instances that lack libraries, if new ones can take their place.
     private mutating func remakePool(of app: AppIdentifier, _ key: EnvironmentKey) {
         guard keptCount(of: app) > 0, fillRefusal(app) == nil else { return }
         for id in self[app].pool + self[app].filling

@@ -1,19 +1,19 @@
-// Apps whose manifest leaves it to the daemon when they are prewarmed (`PrewarmOccasion.auto`). The
-// shell has a plan made from past launches, which names those that are worth their memory. The core
-// keeps them as it keeps others: the plan adds no right to places or bytes, and every hold, back-off
-// and share applies.
+// Apps whose manifests let the daemon decide when to prewarm them (`PrewarmOccasion.auto`). From
+// past launches, the shell has a plan made that names the apps that are worth their memory. The
+// core treats them like other apps: the plan gives no right to places or bytes, and every hold,
+// back-off and share applies.
 //
 //   in the plan, its user has a session → its pool is kept
 //   no longer in the plan               → what is paused is ended, unless a client asked for it
 
-/// What a plan must know of an app.
+/// What the planner must know about an app.
 public struct PlannableApp: Hashable, Sendable {
     public var app: AppIdentifier
     public var user: UInt32
-    /// What its pool holds when it is full, in bytes.
+    /// The memory of the app's full pool, in bytes.
     public var byteCount: UInt64
-    /// From spawn to the pause, for one instance: the time that a launch from the pool does not
-    /// take. Nil before it was measured.
+    /// The time from spawning one instance to its pause, which a launch from the pool saves. Nil
+    /// until it is measured.
     public var preparation: Duration?
     public var isWarm: Bool
 }
@@ -35,13 +35,13 @@ extension Lifecycle {
         plan.contains(description.identifier) && hasSession(description)
     }
 
-    /// Whether the app is kept warm because the last plan has it.
+    /// Whether the app is kept warm because the last plan contains it.
     public func isPlanned(_ app: AppIdentifier) -> Bool {
         directory[app]?.description.map { isPlanned($0.value) } == true
     }
 
-    /// The apps that a plan may have, by identifier: those whose manifest leaves it to the daemon,
-    /// that can be paused, and whose user has a login session.
+    /// The apps that a plan may contain, by identifier: apps with the occasion `auto` that can be
+    /// paused and whose user has a login session.
     public var plannable: [PlannableApp] {
         directory.values.compactMap { entry in
             guard let description = entry.description, description.prewarmOccasion == .auto,
@@ -56,7 +56,7 @@ extension Lifecycle {
         }.sorted { $0.app < $1.app }
     }
 
-    /// How many bytes a plan may use: the budget without what is paused of other apps.
+    /// How many bytes a plan may use: the budget minus the memory of other apps' paused instances.
     public var plannableByteCount: UInt64 {
         var others: UInt64 = 0
         for instance in table.values where instance.record.state.isPrewarm {

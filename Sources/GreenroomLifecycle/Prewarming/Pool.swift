@@ -2,9 +2,9 @@
 
 extension Lifecycle {
     /// From now on the app's pool has this environment. A launch changes the environment only of a
-    /// pool that exists or is kept. A prewarm (`isWanted`) always changes it. One instance of each
-    /// of the last environments is kept, because a terminal and a launcher may take turns; the
-    /// others are ended.
+    /// pool that exists or is kept. A prewarm (`isWanted`) always changes it. One instance with
+    /// each of the last former environments is kept, because a terminal and a launcher may take
+    /// turns; all others are ended.
     mutating func setPoolKey(_ key: EnvironmentKey, of app: AppIdentifier, isWanted: Bool) {
         // Most launches bring the environment that the pool already has.
         guard let entry = directory[app], entry.isEligible else { return }
@@ -25,7 +25,7 @@ extension Lifecycle {
             let own = self[id].record.environmentKey
             if own == key { continue }
             if let index = former.firstIndex(of: own) {
-                // The next one of this environment is one too many.
+                // A second instance with this environment is not kept.
                 former.remove(at: index)
                 withSpares.insert(app)
             } else {
@@ -34,10 +34,11 @@ extension Lifecycle {
         }
     }
 
-    /// At most this many environments of an app have a paused instance beside the latest one.
+    /// At most this many former environments of an app have a paused instance.
     static let formerKeyLimit = 2
 
-    /// The paused instances of an app with the latest environment, and those on their way there.
+    /// The app's instances with the latest environment that are paused or on their way to the
+    /// pause.
     func latestMembers(of app: AppIdentifier) -> [InstanceIdentifier] {
         guard let entry = directory[app] else { return [] }
         return (entry.pool + entry.filling).filter {
@@ -45,15 +46,15 @@ extension Lifecycle {
         }
     }
 
-    /// How many paused instances of the app are kept for the environments of launches before the
-    /// latest, beside the manifest's number.
+    /// How many paused instances are kept for former environments of the app, in addition to the
+    /// manifest's number.
     public func spareCount(of app: AppIdentifier) -> Int {
         guard let entry = directory[app] else { return 0 }
         return entry.pool.count { self[$0].record.environmentKey != entry.poolKey }
     }
 
-    /// Ends the instances that are paused with former environments, of every app: another one is to
-    /// be prewarmed, and they leave it no room.
+    /// Ends every app's instances that were prewarmed with former environments, to make room for
+    /// another prewarm.
     mutating func endSpares() {
         let apps = withSpares.sorted()
         withSpares = []
@@ -73,13 +74,14 @@ extension Lifecycle {
         discardStale(id)
     }
 
-    /// Records that the app must not be prewarmed. The instance's end may be reported before this.
+    /// Records that the app must not be prewarmed. The instance's end may have been reported
+    /// before.
     mutating func misfired(_ id: InstanceIdentifier, _ misfire: Misfire) {
         guard let record = table[id]?.record, record.launchedAt == nil,
             let entry = directory[record.app]
         else { return }
-        // What an interpreter does when it boots, and a library when it is opened, it does not do
-        // before main.
+        // The depth is to blame: before main, no interpreter has booted and no learned library was
+        // opened.
         if record.depth != .main {
             switch misfire {
             case .startsPrograms(let program):
@@ -92,8 +94,7 @@ extension Lifecycle {
             case .secureExecution: break
             }
         }
-        // Another environment may bring other libraries. The app is not to blame for a caller's
-        // libraries.
+        // A caller's environment may bring in other libraries, for which the app is not to blame.
         if misfire == .changesProcess, record.environmentKey != entry.description?.environmentKey {
             return
         }
@@ -123,9 +124,9 @@ extension Lifecycle {
         }
     }
 
-    /// Least valuable first: expired instances, those of former environments, those that hold a
-    /// window, which need ten times as much memory as others, then those whose app was launched
-    /// longest ago, then the largest.
+    /// Prewarmed instances, least valuable first: expired ones, those with former environments,
+    /// those held at a window (which need ten times as much memory), then those whose app was
+    /// launched longest ago, then the largest.
     func prewarmsByValue(including states: Set<ExecutionState>) -> [InstanceIdentifier] {
         let records = table.values.map(\.record).filter { states.contains($0.state) }
         return records.sorted { first, second in

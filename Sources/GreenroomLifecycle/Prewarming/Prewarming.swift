@@ -2,7 +2,7 @@
 //   the app is eligible, its occasion has come (or a client waits), no shutdown, no sleep,
 //   no back-off or crash loop runs, memory pressure is none, the machine allows it (`Warming`),
 //   fewer than `concurrentPrewarms` instances are on their way to the pause (or, up to twice as
-//   many, none of the app's user),
+//   many, if none of them belongs to the app's user),
 //   the instance limit allows it, and the byte budget has room for the expected size.
 // The condition that is not met decides what the app waits for (`Refilling`, `RefillQueue`).
 
@@ -28,13 +28,13 @@ extension Lifecycle {
         wantRefill(of: app)
     }
 
-    /// Why the app's pool may not be filled now, places and bytes aside.
+    /// Why the app's pool may not be filled now, apart from places and bytes; nil if it may be.
     func fillRefusal(_ app: AppIdentifier) -> Refusal? {
         let record = self[app].record
         if isShuttingDown { return .shuttingDown }
         if let until = record.crashLoopUntil, until > now { return .crashLoop(app, until: until) }
-        // An app whose paused instances were reclaimed has a retry time as well. Its client is told
-        // of the pressure, because that is the cause.
+        // An app whose paused instances were reclaimed also has a retry time, but its client is
+        // told about the pressure, which is the cause.
         if pressure >= .warning { return .overBudget(app) }
         if let until = record.prewarmRetryAt, until > now { return .backOff(app, until: until) }
         return nil
@@ -51,7 +51,8 @@ extension Lifecycle {
         if isTooEarly, demote(instance.record, .pausedElsewhere) {
             return end(id, .prewarmFailed, gently: false)
         }
-        // Before main it had no other thread, or its libraries would not have been learned.
+        // Before main the app had no other thread: otherwise its libraries would not have been
+        // learned.
         if hasOtherThreads, instance.record.depth == .libraries,
             demote(instance.record, .startsThreads)
         {
@@ -61,13 +62,14 @@ extension Lifecycle {
         let measured = self[id].record.byteCount
         updateApp(app) { [now] in
             $0.measuredByteCount = measured
-            // If an instance was reclaimed while this one was on its way, the app still waits for
-            // the pause after a reclaim to end.
+            // If another instance was reclaimed while this one was on its way, the app must still
+            // wait out the pause after a reclaim.
             if $0.prewarmRetryAt.map({ $0 <= now }) ?? true { $0.isReclaimed = false }
         }
         let timeToLive =
             self[app].description?.prewarmTimeToLive ?? policy.prewarmTimeToLive
-        // At least a second, so that no manifest makes the pool fill and empty all the time.
+        // Kept for at least a second, so that no manifest makes the pool fill and empty all the
+        // time.
         let kept = jitter.spread(max(.seconds(1), pausedLifetime(of: app, timeToLive)))
         move(id, to: .prewarmed, deadline: now.advanced(by: kept))
         self[app].poolIsStale = false
@@ -76,7 +78,7 @@ extension Lifecycle {
         if let claim { serveFormerClaim(claim) }
         enforceBudget()
         let stayed = self[id].record.state == .prewarmed
-        // Whoever waits for a prewarm waits for the next one.
+        // Clients that wait for a prewarm now wait for the next one.
         if claim != nil, !stayed { return wantRefill(of: app) }
         if claim != nil { effects.append(.applyPriority(id, .prewarmed)) }
         if stayed, self[id].isCalled { return launchCalled(id) }
@@ -84,7 +86,7 @@ extension Lifecycle {
             update(id) { $0.otherThreads = .frozen }
             effects.append(.freezePaused(id))
         }
-        // A client waits for the latest environment.
+        // Clients wait for an instance with the latest environment.
         let isLatest = self[id].record.environmentKey == self[app].poolKey
         let waiters = isLatest ? self[app].prewarmWaiters : []
         if isLatest { self[app].prewarmWaiters = [] }
@@ -106,7 +108,7 @@ extension Lifecycle {
         }
         self[id].wasFrozen = areFrozen
         if areFrozen, record.depth == .window { wasFrozenHeld(id) }
-        // A program in its main loop goes on to work, and nobody would see why.
+        // An unfrozen program in its main loop would keep working, and nobody would see why.
         guard !areFrozen, record.depth == .window else { return }
         if record.generation == self[record.app].description?.generation {
             demote(record.app, record, .notFrozen)
@@ -115,8 +117,8 @@ extension Lifecycle {
         end(id, .prewarmFailed, gently: false)
     }
 
-    /// Whether a pool that a client asked for is given up when an instance expires, because nobody
-    /// wanted it for all that time.
+    /// Whether the pool is given up when an instance expires: only a client asked for the pool, and
+    /// nobody has used it in all that time.
     func isGivenUpWhenExpired(_ app: AppIdentifier) -> Bool {
         switch directory[app]?.description?.prewarmOccasion {
         case .demand, .never, .auto, nil: true

@@ -1,8 +1,8 @@
 /// Apps whose pool may lack instances, by what they wait for. Each event checks only those for
 /// which something may have changed, because there may be thousands of others.
 struct RefillQueue: Hashable, Sendable {
-    /// Apps to be checked, by user. The users take turns, so one user's apps cannot delay those of
-    /// another.
+    /// Apps to be checked, by user. The users take turns, so one user's apps cannot delay
+    /// another's.
     private var due: [UInt32: AppQueue] = [:]
     /// The users with such apps, the next one first.
     private var turns: [UInt32] = []
@@ -14,7 +14,7 @@ struct RefillQueue: Hashable, Sendable {
     private var takingTurns = AppQueue()
     /// Apps that wait until there is more room than `barrenRoom`.
     private var crowded = AppQueue()
-    /// Apps of users who have their whole share, by user. They wait until an instance ends.
+    /// Apps of users who have used up their share, by user. They wait until an instance ends.
     private var unshared: [UInt32: AppQueue] = [:]
     /// An instance has ended since the apps without a share were last checked.
     private(set) var mayShareAgain = false
@@ -37,7 +37,7 @@ struct RefillQueue: Hashable, Sendable {
         due[user, default: AppQueue()].prepend(app)
     }
 
-    /// - Parameter mayTake: whether it may be an app of this user.
+    /// - Parameter mayTake: whether an app of this user may be returned.
     mutating func popDue(where mayTake: (UInt32) -> Bool = { _ in true }) -> AppIdentifier? {
         guard let index = turns.firstIndex(where: mayTake) else { return nil }
         let user = turns.remove(at: index)
@@ -82,12 +82,12 @@ struct RefillQueue: Hashable, Sendable {
 
     // MARK: Waiting for a share
 
-    /// The app's user has as many instances as allowed.
+    /// The app's user has as many instances as the share allows.
     mutating func refuseShare(_ app: AppIdentifier, of user: UInt32) {
         unshared[user, default: AppQueue()].append(app)
     }
 
-    /// There are fewer instances than before.
+    /// Instances have ended, so shares may have grown.
     mutating func sharesGrew() { mayShareAgain = !unshared.isEmpty }
 
     var usersWithoutShare: [UInt32] { unshared.keys.sorted() }
@@ -106,8 +106,8 @@ struct RefillQueue: Hashable, Sendable {
 private struct AppQueue: Hashable, Sendable {
     private var order: [AppIdentifier] = []
     private var known: Set<AppIdentifier> = []
-    /// Apps before this index have been taken. They are removed once they are half of all, so that
-    /// taking an app costs the same however many wait.
+    /// Apps before this index have been taken. They are removed once they are half of the array, so
+    /// that taking an app costs the same however many apps wait.
     private var first = 0
 
     var count: Int { order.count - first }

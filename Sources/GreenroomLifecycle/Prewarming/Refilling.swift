@@ -5,13 +5,13 @@
 //   the machine forbids it       → the app waits until the machine's condition changes
 //   no room in the budget        → the app waits until there is more room
 //   its user has a full share    → the app waits until an instance ends
-//   back-off or crash loop       → the app has a deadline
+//   back-off or crash loop       → the app waits for its deadline
 //   otherwise                    → one instance is made; if the app lacks more, it queues again
 
 extension Lifecycle {
-    /// Launches that are under way keep the pools from being filled for at most this long. Most
-    /// bursts of launches are over by then. If launches never stop, later ones use the instances
-    /// that are prewarmed from then on.
+    /// Launches under way keep the pools from being filled for at most this long. Most bursts of
+    /// launches are over by then. If launches never stop, later ones use the instances that are
+    /// prewarmed after this time.
     static let underwayLimit = Duration.milliseconds(500)
 
     mutating func wantRefill(of app: AppIdentifier) { refills.append(app, of: user(of: app)) }
@@ -50,15 +50,15 @@ extension Lifecycle {
     private var hasFreeSlot: Bool { filling.count < policy.concurrentPrewarms }
 
     /// The next app that may be prewarmed now. If all slots are taken, a user without any prewarm
-    /// under way gets one nevertheless, until there are twice as many: programs that never pause
-    /// would keep everybody's pools empty otherwise, for as long as `pauseDeadline`.
+    /// under way still gets one, until twice as many prewarms are under way. Otherwise programs
+    /// that never pause would keep everybody's pools empty for as long as `pauseDeadline`.
     private mutating func popDue() -> AppIdentifier? {
         if hasFreeSlot { return refills.popDue() }
         guard !refills.isEmpty, filling.count < 2 * policy.concurrentPrewarms else { return nil }
         let busy = Set(filling.map { user(of: self[$0].record.app) })
         guard let app = refills.popDue(where: { !busy.contains($0) }) else { return nil }
         guard busy.contains(user(of: app)) else { return app }
-        // The app was installed again for another user since it was queued.
+        // Since it was queued, the app has been installed again for another user.
         wantRefill(of: app)
         return nil
     }
@@ -70,8 +70,8 @@ extension Lifecycle {
         return policy.prewarmByteBudget - prewarmedBytes
     }
 
-    /// Launches have priority until this time; nil if none is under way, or if launches have been
-    /// under way for longer than `underwayLimit`.
+    /// Launches have priority until this time; nil if none is under way, or if some have been under
+    /// way for longer than `underwayLimit`.
     private var launchesFirst: Instant? {
         let end = underwaySince?.advanced(by: Self.underwayLimit)
         return end.flatMap { $0 > now ? $0 : nil }

@@ -1,24 +1,25 @@
 // How many paused instances there should be now, and whether they may be made. `warmCount` alone
-// answers the first question. What the kernel says of the machine answers the second, and is
-// inspected only when something is about to be prewarmed.
+// answers the first question. The machine's condition answers the second; it is inspected only when
+// something is about to be prewarmed.
 //
 //   a client waits for it (`prewarm`)  → now, unless memory is low
 //   a hint (`prepare`), boot, login,
 //   a refill after a launch or an end  → unless any hold applies
 //   boot and login                     → not before the start delay is over
 
-/// Why nothing is prewarmed now, besides memory pressure and the byte budget.
+/// Why nothing is prewarmed now, apart from memory pressure and the byte budget.
 public enum PrewarmHold: UInt8, CaseIterable, Sendable {
     case lowMemory
     case highLoad
     case lowBattery
     case thermalStress
 
-    /// The hold applies even to a prewarm that a client waits for, because that would do harm too.
+    /// Whether the hold applies even to a prewarm that a client waits for, because that prewarm
+    /// would do harm too.
     var bindsWishes: Bool { self == .lowMemory }
 }
 
-/// What is known of the machine's condition.
+/// What is known about the machine's condition.
 struct Conditions: Hashable, Sendable {
     var hold: PrewarmHold?
     var inspectedAt: Instant?
@@ -36,17 +37,17 @@ extension Lifecycle {
         Instant(nanoseconds: 0).advanced(by: policy.prewarmStartDelay)
     }
 
-    /// How many paused instances an app should have now. It decides for prewarms, refills and
-    /// renewals alike.
+    /// How many paused instances an app should have now. Prewarms, refills and renewals all follow
+    /// this number.
     func warmCount(of identifier: AppIdentifier) -> Int {
         guard let app = directory[identifier] else { return 0 }
         let isAsked = !app.prewarmWaiters.isEmpty || isHinted(app)
         return max(keptCount(of: identifier), isAsked && app.isEligible ? 1 : 0)
     }
 
-    /// How many paused instances an app should have without a client that waits: the manifest's
-    /// number, from boot, from login, while the plan has the app, or once a client has asked for
-    /// them.
+    /// How many paused instances an app should have if no client waits: the manifest's number from
+    /// boot on, from login on, while the plan contains the app, or once a client has asked for
+    /// them; otherwise 0.
     func keptCount(of identifier: AppIdentifier) -> Int {
         let wanted = wantedCount(of: identifier)
         return wanted > 1 && holdsName(identifier) ? 1 : wanted
@@ -79,7 +80,7 @@ extension Lifecycle {
         return !entry.prewarmWaiters.isEmpty || isHinted(entry)
     }
 
-    /// A client waits now for what was being prewarmed for nobody.
+    /// A client has begun to wait for a prewarm that nobody had waited for.
     mutating func hurry(_ app: AppIdentifier) {
         for id in self[app].filling where self[id].claim == nil {
             effects.append(.applyPriority(id, .prewarmed))
@@ -88,8 +89,8 @@ extension Lifecycle {
 
     private func isHinted(_ app: Entry<App>) -> Bool { app.hintedUntil.map { $0 > now } ?? false }
 
-    /// Whether the machine allows a prewarm. If what is known of it is too old, it is inspected
-    /// again, and refilling goes on after that.
+    /// Whether the machine allows a prewarm. If what is known about the machine is too old, the
+    /// machine is inspected again, and refilling continues after that.
     mutating func mayWarm(_ app: AppIdentifier) -> Bool {
         let isWish = !self[app].prewarmWaiters.isEmpty
         let isUrgent = isUrgent(app)
@@ -142,7 +143,7 @@ extension Lifecycle {
 
     // MARK: Hints
 
-    /// A client is about to launch the app (the finger is down). Nothing waits for the result.
+    /// A client is about to launch the app (the finger is down). Nobody waits for the result.
     mutating func prepareRequested(_ request: RequestIdentifier, _ app: AppIdentifier) {
         guard let entry = directory[app], let description = entry.description else {
             return refuse(request, .noSuchApp(app))
@@ -156,7 +157,7 @@ extension Lifecycle {
         guard !isReady, !isShuttingDown else { return }
         self[app].hintedUntil = now.advanced(by: policy.hintLifetime)
         hurry(app)
-        // Before the others, because the launch is near.
+        // This app goes first, because its launch is near.
         refills.prepend(app, of: user(of: app))
     }
 

@@ -1,5 +1,5 @@
 // Reclaiming memory, in this order and never more than the pressure allows:
-//   1. prewarmed and prewarming: expired, then least valuable        (warning and critical)
+//   1. prewarmed and prewarming: expired, then least valuable first  (warning and critical)
 //   2. suspended: largest, then least recently used                  (warning: one each time)
 //   3. background: largest, then least recently used, SIGTERM first  (critical: one each time)
 // Instances that are launching, inactive, active or attached are never reclaimed. Memory is
@@ -70,12 +70,12 @@ extension Lifecycle {
             .reclaimed(
                 id, record.app, byteCount: record.byteCount, pressure, from: record.state))
         if record.state.isPrewarm { delayPrewarms(record.app) }
-        // A suspended app is killed without a callback (UIKit). A running app is asked to end.
+        // A suspended app is killed without a callback, as in UIKit. A running app is asked to end.
         end(id, .reclaimed, gently: record.state == .background)
     }
 
-    /// The app is not prewarmed again as soon as the pressure falls, because the pressure would
-    /// rise again.
+    /// Keeps the app from being prewarmed as soon as the pressure falls, which would raise the
+    /// pressure again.
     private mutating func delayPrewarms(_ app: AppIdentifier) {
         let pause = now.advanced(by: policy.reclaimPause)
         updateApp(app) {
@@ -85,7 +85,7 @@ extension Lifecycle {
     }
 
     /// The kernel killed a paused instance to free memory for others, as the daemon would have
-    /// done. So this is not a failure of the app.
+    /// done, so the app has not failed.
     mutating func poolTaken(_ app: AppIdentifier) {
         delayPrewarms(app)
         refusePrewarms(of: app, .backOff(app, until: self[app].record.prewarmRetryAt!))
@@ -101,7 +101,8 @@ extension Lifecycle {
 
     mutating func memoryMeasured(_ id: InstanceIdentifier, byteCount: UInt64) {
         guard let record = table[id]?.record, record.state != .notRunning else { return }
-        // An instance on its way to the pause keeps what is set aside for it until it is paused.
+        // While an instance is on its way to the pause, `byteCount` is the memory that is set aside
+        // for it.
         if record.state != .prewarming && record.byteCount != byteCount {
             resize(id, to: byteCount)
         }

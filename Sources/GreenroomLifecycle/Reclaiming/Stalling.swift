@@ -1,11 +1,11 @@
-// The level of memory pressure, as the kernel's reports give it. A report raises the level at once.
-// Each level is left only after a quiet time without another report of it, so that the level does
-// not change back and forth. Each report causes one reclaim. Without a report there is
-// none, because what was reclaimed may have been enough.
+// The level of memory pressure, according to the kernel's reports. A report raises the level at
+// once. Each level is left only after a quiet time without another report of it, so that the level
+// does not change back and forth. Each report causes one reclaim. Without a further report nothing
+// more is reclaimed, because the last reclaim may have been enough.
 
 extension Lifecycle {
-    /// Tasks stalled because memory is short. With `none` an administrator says that memory
-    /// suffices.
+    /// Tasks stalled because memory is short. `none` means that an administrator says that there is
+    /// enough memory.
     mutating func stallReported(_ level: MemoryPressure) {
         guard level > .none else { return pressureFell(to: .none) }
         isPressureReported = true
@@ -59,9 +59,10 @@ extension Lifecycle {
 
     // MARK: One instance
 
-    /// The instance stalls within its own memory limit, and ending others would not help it. It is
-    /// warned, at most once in a quiet time. In the background, if all of its tasks still stall
-    /// after the reclaim interval, it does nothing but look for memory, so it is ended.
+    /// The instance stalls within its own memory limit, and ending others would not help it. The
+    /// instance is warned, at most once per quiet time. If it is in the background and all of its
+    /// tasks still stall after the reclaim interval, it does nothing but look for memory, so it is
+    /// ended.
     mutating func instanceStalled(_ id: InstanceIdentifier, _ level: MemoryPressure) {
         guard level > .none, let instance = table[id], !isRestoring else { return }
         switch instance.record.state {

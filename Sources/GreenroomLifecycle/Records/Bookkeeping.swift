@@ -6,7 +6,7 @@ struct LaunchWaiter: Hashable, Sendable {
     var launchIdentifier: LaunchIdentifier
     /// The client repeated the name of a launch that is under way.
     var isRepeated = false
-    /// The client asked for an instance that another launch had asked for before.
+    /// The client joined an instance that another launch had asked for before.
     var isJoining = false
 }
 
@@ -21,13 +21,14 @@ struct PendingLaunch: Hashable, Sendable {
     var joined: [LaunchIdentifier] = []
     /// The number of paused instances tried so far.
     var goAttempts = 0
-    /// It has waited for a prewarm that was under way, and does not do so again.
+    /// The launch has already waited for a prewarm that was under way, and does not do so again.
     var hasClaimed = false
-    /// The daemon wants the app itself to run, and tries again if the launch is refused. An app
-    /// that requires it, or whose task is due, asks again by itself if it still does.
+    /// The daemon wants this app to run for its own sake, and tries again if the launch is refused.
+    /// A launch for another app that requires it, or for a task, is not tried again: it is
+    /// requested anew if it is still needed.
     var isTriedAgain = false
-    /// Somebody has called the held instance by its name (`HeldNames`). No client waits, and yet the
-    /// daemon has not started the app by itself.
+    /// Somebody has called the held instance by its name (`HeldNames`). No client waits, but the
+    /// daemon has not started the app by itself either.
     var isCall = false
 }
 
@@ -40,7 +41,7 @@ struct ServedLaunch: Hashable, Sendable {
 /// A request that waits for the end of an instance, and the kind of answer that it gets.
 struct EndWaiter: Hashable, Sendable {
     var request: RequestIdentifier
-    /// The request asked for the end itself, and is told only that the end has come.
+    /// The request asked for the end, and is told only that the instance has ended.
     var orderedIt: Bool
 }
 
@@ -54,39 +55,39 @@ struct Instance: Hashable, Sendable {
     var served: [ServedLaunch] = []
     var endWaiters: [EndWaiter] = []
     var freezeWaiters: [RequestIdentifier] = []
-    /// Changed since the last save.
+    /// The record has changed since it was last saved.
     var isDirty = false
     /// Requests that wait until every scene has reached its goal.
     var goalWaiters: [RequestIdentifier] = []
-    /// A deadline of the app has passed, and the shell is asked whether a debugger is attached to
-    /// it.
+    /// A deadline of the app has passed, and the shell was asked whether a debugger is attached.
     var isOverdue = false
-    /// The notices that it missed while it was suspended.
+    /// The notices that the instance missed while it was suspended.
     var missed: MissedNotices = []
-    /// The shell is looking at its file locks.
+    /// The shell is inspecting the instance's file locks.
     var isAwaitingFileLocks = false
-    /// The shell is looking at its connections.
+    /// The shell is inspecting the instance's connections.
     var isAwaitingConnections = false
-    /// Since when it has held a file lock although it should be suspended.
+    /// When the instance was first found to hold a file lock although it should be suspended.
     var fileLockedSince: Instant?
-    /// A client wants it suspended, possibly before its time in the background is over.
+    /// A client wants the instance suspended, possibly before its background time is over.
     var isSuspensionAsked = false
-    /// When it was last warned that it stalls within its own limit.
+    /// When the instance was last warned that it stalls within its own limit.
     var stalledAt: Instant?
     /// What the kernel said before the instance ended: `outOfMemory` or `probablyOutOfMemory`.
     var memoryEnd: ExitReason?
-    /// The signals that clients had sent to the instance; at most the 64 that exist.
+    /// The signals that clients had sent to the instance. There are only 64 signals.
     var sentSignals: Set<UInt8> = []
-    /// The archives that are kept for the instance, and how far its restoration is.
+    /// How far the restoration from each archive that is kept for the instance has got.
     var restoration: [SceneIdentifier: RestorationPhase] = [:]
-    /// The scenes whose state the app has saved since it was told its step.
+    /// The scenes whose state the app has saved since it was told its current step.
     var savedScenes: Set<SceneIdentifier> = []
-    /// The instance was told to go, but its channel was lost and will not tell whether it starts.
+    /// The instance was told to go, but its channel was lost, so it cannot report that it has
+    /// started.
     var isUnheard = false
     /// The app has drawn its first frame.
     var hasDrawn = false
-    /// The work that it was launched for, if it counts as ready at once: then its end tells how long
-    /// that took.
+    /// The work of the launch, if the instance counts as ready at once: the time to its end is then
+    /// the time that the work took.
     var work: UInt64 = 0
     /// Open background tasks, by the app's own numbers. Tasks that a former supervisor counted are
     /// only in the record.
@@ -95,11 +96,11 @@ struct Instance: Hashable, Sendable {
     /// supervisor counted have lower numbers.
     var firstBackgroundTask = UInt64.max
 
-    /// Somebody has called it by its name on the bus, and waits until it can be launched.
+    /// Somebody has called the instance by its name on the bus, and waits until it can be launched.
     var isCalled = false
-    /// It is held, and thawed for a moment.
+    /// The instance is held, and thawed for a moment.
     var isAiring = false
-    /// It was frozen at its pause before.
+    /// The instance has been frozen at its pause before.
     var wasFrozen = false
 
     var isUndecided: Bool { record.isUndecided }
@@ -108,7 +109,7 @@ struct Instance: Hashable, Sendable {
 /// An app: its description while it is installed, its saved record, and its instances by place.
 struct App: Hashable, Sendable {
     var record: AppRecord
-    /// Nil once the app was removed, and after a restart until the app is reported again.
+    /// Nil after the app was removed, and after a restart until the app is installed again.
     var description: Entry<AppDescription>?
     var isRemoved = false
     var isDirty = false
@@ -122,18 +123,19 @@ struct App: Hashable, Sendable {
     var attached: Set<InstanceIdentifier> = []
     /// Instances that have run, or may have, and are being ended.
     var ending: Set<InstanceIdentifier> = []
-    /// All of the above, instances that are being ended, and the remembered ends.
+    /// All of the above, paused instances that are being ended, and ended instances that are
+    /// remembered.
     var members: Set<InstanceIdentifier> = []
     var prewarmWaiters: [RequestIdentifier] = []
     /// How long the latest prewarm took, from its order to its pause.
     var prewarmTime: Duration?
-    /// When the app was last launched. It decides what a paused instance of the app is worth.
+    /// When the app was last launched. The value of its paused instances depends on this.
     var lastLaunched = Instant(nanoseconds: 0)
     /// The pool was discarded as stale and has not been filled since.
     var poolIsStale = false
     /// The app's sockets are being watched.
     var isListening = false
-    /// A hint that the app will be launched counts until then.
+    /// Until when a hint that the app will be launched is valid.
     var hintedUntil: Instant?
     /// The state versions of the app's archives, and the versions of the app that have finished a
     /// launch, the latest first.
@@ -144,13 +146,14 @@ struct App: Hashable, Sendable {
 
     /// The environment that the app's paused instances are made with.
     var poolKey: EnvironmentKey? { record.poolKey ?? description?.environmentKey }
-    /// The environments of launches before, latest first. A paused instance of each is kept.
+    /// The environments of former launches, latest first. One paused instance with each is kept.
     var formerKeys: [EnvironmentKey] = []
-    /// A launch has brought the pool's environment. One that nobody has brought is not kept.
+    /// A launch has brought the pool's environment. An environment that no launch has brought does
+    /// not become a former one.
     var isPoolKeyUsed = false
-    /// What was learned of the libraries that the app opens after main.
+    /// What was learned about the libraries that the app opens after main.
     var libraries = Boxed<LearnedLibraries>.none
-    /// How long launches from the pool took (`DepthTimes`).
+    /// How long launches from the app's pool took (`DepthTimes`).
     var times = Boxed<DepthTimes>.none
 
     func knows(_ key: EnvironmentKey) -> Bool { key == poolKey || formerKeys.contains(key) }
@@ -185,8 +188,8 @@ extension Lifecycle {
     }
 }
 
-/// The instances by launch name. A name belongs to its app: another app's launch of the same name
-/// is another launch.
+/// The instances by launch name. Names are per app: if another app has a launch of the same name,
+/// that is a different launch.
 struct LaunchNames: Hashable, Sendable {
     private struct Key: Hashable, Sendable {
         var app: AppIdentifier
@@ -198,7 +201,7 @@ struct LaunchNames: Hashable, Sendable {
     private var latest: [LaunchIdentifier: InstanceIdentifier] = [:]
     private var earlier: [LaunchIdentifier: [InstanceIdentifier]] = [:]
 
-    /// The instances of all apps, the latest one last.
+    /// The instances of all apps that were launched under this name, the latest last.
     subscript(name: LaunchIdentifier) -> [InstanceIdentifier] {
         guard let latest = latest[name] else { return [] }
         return (earlier[name] ?? []) + [latest]

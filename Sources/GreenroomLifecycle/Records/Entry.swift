@@ -1,6 +1,6 @@
-/// An entry of a table, kept in a place of its own, so that looking it up costs one reference count
-/// and not one for each of its members. Copies share the place until one of them is changed. They may
-/// be sent elsewhere unchecked, because a place is written only while nobody shares it.
+/// An entry of a table, kept in a heap object (its place), so that a lookup costs one reference
+/// count instead of one for each member. Copies share the place until one of them is changed.
+/// `@unchecked Sendable` is safe, because a place is written only while nobody shares it.
 @dynamicMemberLookup
 struct Entry<Value: Hashable & Sendable>: Hashable, @unchecked Sendable {
     private final class Place {
@@ -12,7 +12,7 @@ struct Entry<Value: Hashable & Sendable>: Hashable, @unchecked Sendable {
 
     init(_ value: Value) { place = Place(value) }
 
-    /// The whole, for those who need a copy of it.
+    /// The whole entry, for callers that need a copy.
     var value: Value { place.value }
 
     subscript<Member>(dynamicMember member: KeyPath<Value, Member>) -> Member {

@@ -6,8 +6,8 @@ public struct AppIdentifier: Hashable, Comparable, Sendable, CustomStringConvert
     public static func < (lhs: Self, rhs: Self) -> Bool { lhs.rawValue < rhs.rawValue }
 }
 
-/// One process tree of an app. The numbers count up, and none is used again while the runtime state
-/// is kept.
+/// One process tree of an app. The numbers count up, and none is reused while the runtime state is
+/// kept.
 public struct InstanceIdentifier: Hashable, Comparable, Sendable, CustomStringConvertible {
     public let rawValue: UInt64
     public init(_ rawValue: UInt64) { self.rawValue = rawValue }
@@ -23,8 +23,8 @@ public struct RequestIdentifier: Hashable, Comparable, Sendable {
     public static func < (lhs: Self, rhs: Self) -> Bool { lhs.rawValue < rhs.rawValue }
 }
 
-/// One shell that reports the foreground, as long as it is there. The identifiers are made outside the
-/// core.
+/// One shell that reports the foreground, for as long as it is connected. The identifiers are made
+/// outside the core.
 public struct ShellIdentifier: Hashable, Comparable, Sendable {
     public let rawValue: UInt64
     public init(_ rawValue: UInt64) { self.rawValue = rawValue }

@@ -1,5 +1,5 @@
-// What always holds after an event. The running daemon checks what costs nothing to check: a
-// supervisor that finds a fault in itself ends, and the next one begins with the records. Debug
+// What always holds after an event. The running daemon checks whatever costs nothing to check: a
+// supervisor that finds a fault in itself ends, and the next one starts from the records. Debug
 // builds check the rest.
 
 extension InstanceRecord {
@@ -14,7 +14,7 @@ extension InstanceRecord {
         return nil
     }
 
-    /// The same record without its fault. Saved records are not trusted.
+    /// The record without its fault, because saved records are not trusted.
     func mended() -> InstanceRecord {
         var record = self
         let isLaunching = state == .launching && exitStatus == nil
@@ -25,7 +25,7 @@ extension InstanceRecord {
             record.endedAt = endedAt ?? since
         } else if exitStatus != nil {
             record.endedAt = endedAt ?? since
-            // Whether processes are left is reported again.
+            // The shell reports again whether processes are left.
             record.isEmpty = false
         }
         return record
@@ -50,8 +50,8 @@ extension Lifecycle {
         assert(indexFault == nil, indexFault!)
     }
 
-    /// The index that disagrees with the records; nil if none does. This looks at all instances, so
-    /// nothing is checked if there are many.
+    /// Describes an index that disagrees with the records; nil if none does. This visits all
+    /// instances, so nothing is checked if there are many.
     private var indexFault: String? {
         guard table.count <= 100 else { return nil }
         let records = table.values.map(\.record)

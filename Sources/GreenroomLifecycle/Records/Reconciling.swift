@@ -4,34 +4,36 @@
 //   found        prewarming       paused     ordered          told to go            all others
 //   nothing      ordered again    ended      spawn failed     started, ended        ended
 //   remains      ordered again    ended      spawned, ended   started, ended        ended
-//   no channel   prewarm failed   the same   -                waits for its start   -
+//   no channel   prewarm failed   the same   -                awaits its start      -
 //   unfit        -                -          -                go failed             -
 //   unheard      -                -          -                -                     counts as ready
 //
-// A launch that may have run counts as run. If it were reported as failed, its client would launch
-// it again under the same name, and it might run twice.
+// A launch that may have run counts as one that ran. If it were reported as failed, its client
+// would repeat it under the same name, and the app might run twice.
 //
 // `unheard` matters only to a program that is starting: `Manner` says what follows.
 
-/// What the shell finds of an instance when nobody can tell what has happened to it.
+/// What the shell finds when nobody can tell what has happened to an instance.
 public enum Finding: Hashable, Sendable {
-    /// No process of the instance exists: the order for it was not carried out, or its spawner
+    /// No process of the instance exists: the order to spawn it was not carried out, or its spawner
     /// died.
     case nothing
-    /// The same, but a process of the instance was made before that. The shell has ended it.
+    /// The instance's spawner is gone, but a process of the instance was found. The shell has ended
+    /// it.
     case remains
-    /// Its main process exists, or its end is reported next. Its channel is lost.
+    /// The channel is lost. The main process exists, or (`hasEnded`) its end is reported next.
     case noChannel(hasEnded: Bool)
-    /// The instance cannot take over what its launch brings, or what it was made from has changed.
+    /// The paused instance cannot take over what the launch brings, or a file that it was made from
+    /// has changed.
     case unfit
-    /// Its main process exists, or its end is reported next. Whatever it has reported since the
-    /// former supervisor ended is lost.
+    /// The main process exists, or its end is reported next. Everything that the instance has
+    /// reported since the former supervisor ended is lost.
     case unheard
 }
 
 extension InstanceRecord {
-    /// Whether an order to spawn the instance that was not carried out still counts: the instance
-    /// was not ended in the meantime.
+    /// Whether an order to spawn the instance is still valid if it was not carried out: the
+    /// instance has not been ended in the meantime.
     public var awaitsSpawn: Bool { phase == .prewarming || phase == .ordered }
 }
 
@@ -69,12 +71,12 @@ extension Lifecycle {
         emptied(id)
     }
 
-    /// A paused instance ends by itself when it finds nobody at the other end of its channel. One
-    /// that was told to go closes its end when it starts.
+    /// A paused instance exits when it finds nobody at the other end of its channel. An instance
+    /// that was told to go closes its own end when it starts.
     private mutating func lostChannel(_ record: InstanceRecord, hasEnded: Bool) {
         let id = record.instance
         switch record.phase {
-        // The instance's end says more than the loss of its channel.
+        // If the instance has ended, its end says more than the loss of its channel.
         case .prewarming, .paused: if !hasEnded { pausedChannelLost(id) }
         case .toldToGo:
             self[id].isUnheard = true

@@ -1,6 +1,6 @@
 // How records change. Every change of a record goes through `update`, so that it is saved and its
-// deadline counts. The indices say which instances of an app are in which state; `move` takes an
-// instance out of those of its former state and puts it into those of its new one.
+// deadline is set. The indices say which instances of an app are in which state; `move` removes an
+// instance from the indices of its former state and adds it to those of the new one.
 
 extension Lifecycle {
     /// Makes a new instance in its first state.
@@ -24,17 +24,16 @@ extension Lifecycle {
         return id
     }
 
-    /// Changes a record. It is saved before the effects of this event, and its deadline is entered
-    /// into the queue. The state is changed only by `move`.
+    /// Changes a record. The record is saved before the effects of this event are performed, and
+    /// its deadline is entered into the queue. Only `move` changes the state.
     mutating func update(_ id: InstanceIdentifier, _ change: (inout InstanceRecord) -> Void) {
-        // Looked up once, because each launch comes here several times.
+        // The instance is looked up only once, because each launch comes here several times.
         let place = table.index(forKey: id)!
         let before = table.values[place].record.deadline
         change(&table.values[place].record)
         var after = table.values[place].record.deadline
         if after != before || deadlines[.instance(id)] != after {
-            // A deadline that has come already still needs an event of its own, or the core could
-            // loop.
+            // A deadline in the past still needs an event of its own, or the core could loop.
             if let deadline = after, deadline <= now {
                 after = Instant(nanoseconds: now.nanoseconds + 1)
                 table.values[place].record.deadline = after
@@ -54,8 +53,8 @@ extension Lifecycle {
         dirtyApps.append(app)
     }
 
-    /// Changes the memory that an instance holds, and, for a prewarmed one, what counts against the
-    /// budget.
+    /// Changes the memory that an instance holds. For a prewarmed instance, this also changes what
+    /// counts against the budget.
     mutating func resize(_ id: InstanceIdentifier, to byteCount: UInt64) {
         let record = self[id].record
         let byteCount = min(byteCount, Self.byteCountLimit)

@@ -31,34 +31,34 @@ public struct InstanceRecord: Hashable, Sendable {
     public var endedAt: Instant?
     /// False while processes of the instance may exist.
     public var isEmpty: Bool
-    /// The daemon launched the instance on its own account.
+    /// The daemon launched the instance by itself; no client asked for it.
     public var isAutomatic: Bool
-    /// A client wants it to end, so the app is not restarted, whatever ends the instance.
+    /// A client wants the instance to end, so the app is not restarted, whatever ends the instance.
     public var isEndOrdered: Bool
     /// Set for an app that acknowledges its states, once its launch sequence is over.
     public var conversation: Conversation?
     /// The instance's launch screen is on the display.
     public var showsLaunchScreen = false
-    /// The kernel killed it, and it had reached a memory limit of its own.
+    /// The kernel killed the instance after it had reached its own memory limit.
     public var wasOverOwnLimit = false
     /// A client has said that something covers the instance (`Interruptions`).
     public var isInterrupted = false
-    /// What the threads besides the paused one did when it was last paused.
+    /// What the threads besides the paused one did when the instance was last paused.
     public var otherThreads = OtherThreads.none
-    /// The instance's user, if its processes may not use the control socket. The rule applies to it
+    /// The instance's user, if its processes may not use the control socket. The restriction lasts
     /// even if the manifest is gone, or allows later instances to use the socket.
     public var confinedUser: UInt32?
-    /// What keeps it running in the background.
+    /// What keeps the instance running in the background.
     public var background: Boxed<BackgroundTime>
-    /// The user whose shells have reported that the instance has the foreground, and decide since
-    /// then whether it is in front (`ForegroundReports`).
+    /// The user whose shells have reported that the instance has the foreground. Since then they
+    /// decide whether it is in front (`ForegroundReports`).
     public var shellUser: UInt32?
-    /// How far it was prewarmed, or is to be.
+    /// How far the instance was prewarmed, or is to be.
     public var depth = PrewarmDepth.main
-    /// Set if its launch was started anew.
+    /// Set if the instance's launch was started anew.
     public var anewReason: AnewReason?
-    /// It has wanted a name on the session's message bus, which is watched while it is held
-    /// (`HeldNames`).
+    /// The instance has wanted a name on the session's message bus, which is watched while the
+    /// instance is held (`HeldNames`).
     public var wantsName = false
 
     public init(
@@ -83,35 +83,37 @@ public struct InstanceRecord: Hashable, Sendable {
     }
 }
 
-/// The threads that a paused instance has besides the one that paused: a library or the app has
-/// started them before. A paused instance is to be still.
+/// What happens to the threads of a paused instance besides the one that paused. A library or the
+/// app started them before the pause, and a paused instance should not run.
 public enum OtherThreads: UInt8, Sendable {
     case none = 0
     /// They are frozen until the launch.
     case frozen = 1
-    /// They run on, because they cannot be frozen.
+    /// They keep running, because they cannot be frozen.
     case running = 2
 }
 
-/// What a library did in a prewarm that it would do again in each prewarm.
+/// What happened in a prewarm and would happen again in every prewarm. Usually a library is the
+/// cause.
 public enum Misfire: Hashable, Sendable {
-    /// The library would have run this program; nil if nobody knows which.
+    /// A library would have run this program; nil if nobody knows which.
     case startsPrograms(String?)
-    /// The library would have changed something that is lost when the instance is launched.
+    /// A library would have changed something that is lost when the instance is launched.
     case changesProcess
-    /// The app's own program loads no preload library (AT_SECURE in getauxval(3)), so it would run
+    /// The app's program loads no preload library (AT_SECURE in getauxval(3)), so it would have run
     /// instead of pausing.
     case secureExecution
-    /// An instance that was to be held at its first window was about to own a name on a bus that
-    /// nobody can watch, or that another process of the program owns; uses its display in a way in
-    /// which its windows cannot be withheld; or was about to show an icon in a panel or a
-    /// notification.
+    /// These happen only to an instance that was to be held at its first window. It was about to
+    /// own a name on a bus that nobody can watch; or one that another process of the program owns;
+    /// it uses its display in a way that does not let its windows be withheld; or it was about to
+    /// show an icon in a panel or a notification.
     case ownsName
     case nameTaken
     case otherDisplay
     case showsNotice
 
-    /// What is remembered of the app. Where only its depth is to blame, that is in `DepthRecord`.
+    /// What is remembered about the app. If only its depth is to blame, `DepthRecord` remembers
+    /// that.
     public enum Kind: UInt8, Sendable {
         case startsPrograms = 0
         case changesProcess = 1
@@ -131,7 +133,8 @@ public enum Misfire: Hashable, Sendable {
 /// Everything about an app that must outlive the supervisor.
 public struct AppRecord: Hashable, Sendable {
     public var app: AppIdentifier
-    /// Failures of prewarms and of launches in a row. A success resets them.
+    /// The number of failed prewarms in a row, and of failed launches in a row. A success resets
+    /// its number.
     public var prewarmFailures: UInt32
     public var prewarmRetryAt: Instant?
     /// The memory of the app's paused instances was reclaimed. Since then no prewarm has failed,
@@ -142,7 +145,8 @@ public struct AppRecord: Hashable, Sendable {
     /// Times of the latest crashes, oldest first; at most `Policy.crashLoopCount`.
     public var crashes: [Instant]
     public var crashLoopUntil: Instant?
-    /// The generation of the `AppDescription` whose prewarm misfired. It is not prewarmed again.
+    /// The generation of the `AppDescription` whose prewarm misfired. This generation is not
+    /// prewarmed again.
     public var misfiredGeneration: UInt64? {
         get { boxedMisfire.value }
         set { boxedMisfire = Boxed(newValue) }
@@ -150,7 +154,7 @@ public struct AppRecord: Hashable, Sendable {
     private var boxedMisfire = Boxed<UInt64>.none
     /// What the misfire was.
     public var misfireKind = Misfire.Kind.startsPrograms
-    /// Where the app is prewarmed less deep than its description says, and launches that were
+    /// Whether the app is prewarmed less deep than its description says, and how many launches were
     /// started anew.
     public var depth: DepthRecord {
         get { boxedDepth.value ?? DepthRecord() }
@@ -159,7 +163,7 @@ public struct AppRecord: Hashable, Sendable {
     private var boxedDepth = Boxed<DepthRecord>.none
     /// The memory of the app's latest paused instance, in bytes; 0 before the first.
     public var measuredByteCount: UInt64
-    /// The environment that the app's pool is filled with.
+    /// The environment with which the app's pool is filled.
     public var poolKey: EnvironmentKey?
     /// A client asked for the pool (`PrewarmOccasion.demand`), so it is kept filled.
     public var isPoolWanted: Bool
@@ -167,8 +171,8 @@ public struct AppRecord: Hashable, Sendable {
     public var startAt: Instant?
     /// The start at `startAt` is a restart. Otherwise boot or login asks for it.
     public var isRestart: Bool
-    /// The number of restarts since a client last launched the app; and of those in a row, for the
-    /// back-off.
+    /// The number of restarts since a client last launched the app, and the number of restarts in a
+    /// row, for the back-off.
     public var restartCount: UInt32
     public var restartStreak: UInt32
     /// The latest starts of the app, oldest first; at most `startLimitBurst`.
@@ -177,11 +181,11 @@ public struct AppRecord: Hashable, Sendable {
     public var failure: SupervisionFailure?
     /// The user force-quit the app and has not launched it since.
     public var isForceQuit = false
-    /// The app was considered for autostart since the boot, and since its user logged in.
+    /// Whether the app was considered for autostart since the boot, and since its user logged in.
     public var hasSeenBoot: Bool
     public var hasSeenLogin: Bool
-    /// The app's scene sessions, with the one used last at the end, and the discarded ones that the
-    /// app was not told about; at most `sessionLimit` each.
+    /// The app's scene sessions, the one used last at the end, and the discarded sessions that the
+    /// app was not told about; at most `sessionLimit` of each.
     public var sessions: [SceneIdentifier] = []
     public var discarded: [SceneIdentifier] = []
     /// The number of the latest scene session that was ever made.

@@ -1,8 +1,9 @@
-/// The instances that have ended and are remembered: their launches' names, and how they ended.
+/// The instances that have ended and are remembered. Their records tell the names of their launches
+/// and how they ended.
 ///
-/// Users share the room. Beyond the limit the oldest end of the user with the most is forgotten, so
-/// nobody can make the daemon forget what others launched. A launch that is repeated after its end
-/// was forgotten is launched twice.
+/// All users share one limit. Beyond it, the user with the most ends loses the oldest one, so
+/// nobody can make the daemon forget what others launched. If a client repeats a launch whose end
+/// was forgotten, the app is launched twice.
 struct RememberedEnds: Hashable, Sendable {
     private struct End: Hashable {
         let number: UInt64
@@ -20,8 +21,8 @@ struct RememberedEnds: Hashable, Sendable {
         ends[user, default: []].append(End(number: latest, instance: instance))
     }
 
-    /// Removes the end that is to be forgotten first. It is the latest of all only if there is no
-    /// other.
+    /// Removes the end that is to be forgotten first. The latest end of all is removed only if
+    /// there is no other.
     mutating func popFirst() -> InstanceIdentifier? {
         let most = ends.max { one, other in
             (one.value.count, other.value[0].number) < (other.value.count, one.value[0].number)
@@ -32,7 +33,7 @@ struct RememberedEnds: Hashable, Sendable {
         return end.instance
     }
 
-    /// The same ends, after the users of apps have become known.
+    /// The same ends, grouped again once the users of apps are known.
     func regrouped(by user: (InstanceIdentifier) -> UInt32) -> RememberedEnds {
         var regrouped = self
         let all = ends.values.joined().sorted { $0.number < $1.number }

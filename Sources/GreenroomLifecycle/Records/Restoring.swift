@@ -1,7 +1,7 @@
-// Restoring the core after the supervisor died. The saved records give the same instances, apps,
-// pools, foreground and deadlines. Requests of clients are lost with their connections. What the
-// former supervisor saved but perhaps did not perform is performed again on `restored`: all of it
-// is idempotent.
+// Restoring the core after the supervisor died. The saved records yield the same instances, apps,
+// pools, foreground and deadlines as before. Requests of clients are lost with their connections.
+// What the former supervisor saved but perhaps did not perform is performed again on `restored`:
+// all of it is idempotent.
 
 extension Lifecycle {
     /// The state that the saved records describe, at `now`. After this the shell must send, in this
@@ -20,7 +20,7 @@ extension Lifecycle {
             directory[app.app] = Entry(App(record: app))
             deadlines.set(.start(app.app), at: app.startAt)
         }
-        // By the time of entering their states, which is the order of the pools.
+        // Sorted by when they entered their states, because pools are in that order.
         for record in instances.sorted(by: { ($0.since, $0.instance) < ($1.since, $1.instance) }) {
             restore(record)
         }
@@ -45,7 +45,7 @@ extension Lifecycle {
         self[app].lastLaunched = max(self[app].lastLaunched, record.lastUsed)
     }
 
-    /// Gives the effects again that follow from the records.
+    /// Repeats the effects that follow from the records.
     mutating func finishRestoring() {
         for app in directory.keys.sorted() where self[app].description == nil {
             appRemoved(app)
@@ -56,9 +56,9 @@ extension Lifecycle {
             switch record.state {
             case .suspended: effects.append(.freeze(id))
             case .launching where record.phase == .toldToGo:
-                // Perhaps it was told to go, perhaps not. Its channel says which, or its deadline
-                // comes. If it were ended now, a program that runs already would run twice for one
-                // launch.
+                // The instance may or may not have received the order to go. Its channel or its
+                // deadline will tell. If it were ended now, a program that runs already could run
+                // twice for one launch.
                 if record.otherThreads == .frozen { effects.append(.thaw(id)) }
             case .launching, .inactive, .active, .background: effects.append(.thaw(id))
             case .terminating: endAgain(record)
@@ -79,7 +79,7 @@ extension Lifecycle {
         forgetFormerLogins()
         if pressure >= .warning { pressureChanged(pressure) }
         for id in table.keys.sorted() { announceStateAgain(to: id) }
-        // This comes after reclaiming, because reclaimed instances are told about their end
+        // This comes after reclaiming, because an instance that was reclaimed is told about its end
         // instead.
         for id in table.keys.sorted() where self[id].record.manner == .acknowledging {
             tellStepAgain(id)
@@ -91,7 +91,8 @@ extension Lifecycle {
         awaitFormerShells()
     }
 
-    /// If the grace is not over, the end was a gentle one, and SIGTERM may not have been sent.
+    /// If the grace is not over, the instance was being ended gently, and SIGTERM may not have been
+    /// sent.
     private mutating func endAgain(_ record: InstanceRecord) {
         let isGentle: Bool =
             switch record.endReason?.row.again ?? .kill {

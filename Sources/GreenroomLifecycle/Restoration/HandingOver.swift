@@ -1,16 +1,16 @@
-// What happens to an archive from the moment an instance is told about it. It is on trial at first:
-// if the app fails in the meantime, the archive may be the cause and is deleted, so that later
-// launches do not fail too.
+// What happens to an archive from the moment an instance is told about it. At first the archive is
+// on trial: if the app fails during that time, the archive may be the cause and is deleted, so that
+// later launches do not fail too.
 
 /// How far the instance's restoration from an archive is.
 enum RestorationPhase: Hashable, Sendable {
-    /// Protected data cannot be read. The archive is handed over once it can.
+    /// Protected data cannot be read. The archive is handed over when it can be read.
     case withheld
     /// The instance was told at its launch to wait for the archive.
     case announced
     /// The archive was handed over and is not known to be harmless yet.
     case onTrial
-    /// On trial until the app says that it has finished restoring.
+    /// The archive is on trial until the app says that it has finished restoring.
     case extended
     /// The archive did no harm.
     case restored
@@ -29,7 +29,7 @@ extension Lifecycle {
     // MARK: Handing over
 
     /// The phase in which a restoration of the scene would begin now; nil if nothing is kept for
-    /// it.
+    /// the scene.
     private func phase(
         of scene: SceneIdentifier, for id: InstanceIdentifier
     ) -> RestorationPhase? {
@@ -43,8 +43,8 @@ extension Lifecycle {
     /// its archive.
     mutating func announceState(to id: InstanceIdentifier) {
         guard let phase = phase(of: .application, for: id) else { return }
-        // An instance that is launched as another type of app is not shown the archive. It may
-        // become this type later.
+        // The archive may date from a time when the app was of another type. It is then withheld,
+        // because the app may change back.
         let isShown = restoresAsWhole(id) && phase == .onTrial
         self[id].restoration[.application] = isShown ? .announced : .withheld
     }
@@ -60,8 +60,8 @@ extension Lifecycle {
         table[id]?.restoration[.application] == .announced
     }
 
-    /// The instance runs: hands over the archive that was announced to it, or tells it that none
-    /// will come.
+    /// Called when the instance runs. Hands over the archive that was announced to it, or tells it
+    /// that none will come.
     mutating func handOverAnnounced(to id: InstanceIdentifier) {
         guard self[id].restoration[.application] == .announced else { return }
         let now = phase(of: .application, for: id)
@@ -87,14 +87,15 @@ extension Lifecycle {
             guard phase(of: scene, for: id) == .onTrial,
                 scene != .application || restoresAsWhole(id)
             else { continue }
-            // After the launch, a failure of the app is not blamed on the archive.
+            // An archive that is handed over after the launch is not blamed for a failure of the
+            // app.
             let isLaunching = self[id].record.state == .launching
             self[id].restoration[scene] = isLaunching ? .onTrial : .restored
             effects.append(.handOverState(id, scene, isThere: true))
         }
     }
 
-    /// Every scene has reached its goal, so what was handed over did no harm.
+    /// Every scene has reached its goal, so the archives that were handed over did no harm.
     mutating func trialIsOver(for id: InstanceIdentifier) {
         for (scene, phase) in self[id].restoration where phase == .onTrial {
             self[id].restoration[scene] = .restored
@@ -114,7 +115,7 @@ extension Lifecycle {
     mutating func extendTrial(of scene: SceneIdentifier, for id: InstanceIdentifier) {
         switch self[id].restoration[scene] {
         case .onTrial?, .restored?: self[id].restoration[scene] = .extended
-        // An archive that was not handed over is not being restored.
+        // The app is not restoring from an archive that was not handed over.
         case .withheld?, .announced?, .extended?, nil: break
         }
     }
@@ -131,11 +132,12 @@ extension Lifecycle {
 
     // MARK: Coming back
 
-    /// A former supervisor launched the instance, and perhaps could not send the archive that it
-    /// had announced.
+    /// A former supervisor launched the instance, and may not have sent the archive that it had
+    /// announced.
     mutating func announceStateAgain(to id: InstanceIdentifier) {
         let record = self[id].record
-        // The force-quit may have been saved without the archives being deleted.
+        // The supervisor may have died after it had saved the force quit and before it had deleted
+        // the archives.
         if record.state == .terminating, record.endReason == .forceQuit {
             deleteStates(of: record.app, .forceQuit)
         }
@@ -149,7 +151,7 @@ extension Lifecycle {
 }
 
 extension InstanceRecord {
-    /// Whether nobody asked for this end and the program is to blame for it.
+    /// Whether nobody ordered this end, so that the program is to blame.
     fileprivate var isFailure: Bool {
         switch endReason?.row.blame ?? .never {
         case .always: true

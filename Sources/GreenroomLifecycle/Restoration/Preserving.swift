@@ -4,21 +4,21 @@
 //
 //   kept         on the way from the foreground to the background, or when a running app is told to
 //                end; not while the former archive is withheld or still being restored
-//   handed over  the app's archive at its launch, a scene's at its connection, if the state version
-//                is the same and protected data can be read; otherwise withheld until it can
-//   on trial     from then on until the app has reached its goal, and longer if the app says so
+//   handed over  an app's archive at its launch, a scene's at its connection, if the state version
+//                is the same and protected data can be read; if it cannot, withheld until it can
+//   on trial     from then until the app has reached its goal, and longer if the app says so
 //                (`HandingOver`)
 //   deleted      when its user force-quits the app; when the app fails while it is on trial; with
 //                its session; when the app has nothing to restore
 //
-// Also here: what an app must know for its one-time setup, that is, whether the app, and whether
-// this version of it, ever finished a launch.
+// This file also keeps what an app must know for its one-time setup: whether the app, and whether
+// this version of the app, has ever finished a launch.
 
 extension Lifecycle {
     // MARK: What there is
 
-    /// What the shell has found for an installed app. The saved sessions take precedence over the
-    /// found ones, unless there are none.
+    /// The shell has found state for an installed app. The sessions in the record, if any, take
+    /// precedence over those that were found.
     mutating func stateFound(_ app: AppIdentifier, _ kept: KeptState) {
         guard directory[app]?.isRemoved == false else { return }
         self[app].kept = kept.archives
@@ -40,7 +40,7 @@ extension Lifecycle {
         }
     }
 
-    /// The shell could not read or could not write the archive, so there is none.
+    /// The shell could not read or write the archive, so the archive is gone.
     mutating func stateLost(_ app: AppIdentifier, _ scene: SceneIdentifier) {
         directory[app]?.kept[scene] = nil
     }
@@ -144,7 +144,7 @@ extension Lifecycle {
 
     // MARK: One-time setup
 
-    /// Whether the app, and whether this version of it, has never finished a launch.
+    /// Whether the app, and whether this version of the app, has never finished a launch.
     public func isFirstLaunch(of app: AppIdentifier) -> (ever: Bool, ofVersion: Bool) {
         guard let entry = directory[app], let description = entry.description else {
             return (true, true)
@@ -153,8 +153,7 @@ extension Lifecycle {
         return (versions.isEmpty, !versions.contains(description.version))
     }
 
-    /// The first launch counts only when it has succeeded, so that a setup that failed is tried
-    /// again.
+    /// The first launch counts only once it has succeeded, so that a setup that failed is repeated.
     mutating func finishedLaunching(_ app: AppIdentifier) {
         guard let version = directory[app]?.description?.version,
             self[app].launchedVersions.first != version

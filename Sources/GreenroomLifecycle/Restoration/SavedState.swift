@@ -1,13 +1,13 @@
-// The types of state preservation (`Preserving`, `HandingOver`).
+// The types for state preservation (`Preserving`, `HandingOver`).
 
-/// What is kept for an app. The shell says it when the app is installed; from then on the core
-/// knows it.
+/// What is kept for an app. The shell reports it when the app is installed; from then on the core
+/// keeps track of it.
 public struct KeptState: Hashable, Sendable {
     /// The state version of each archive. `SceneIdentifier.application` stands for the app's own
     /// archive.
     public var archives: [SceneIdentifier: UInt64]
     /// The scene sessions in order of use, and the discarded ones that the app was not told about.
-    /// They count after a reboot, when the app has no record.
+    /// They are used after a reboot, when the app has no record.
     public var sessions: SessionList
     /// The versions that have finished a launch, the latest first.
     public var launchedVersions: [UInt64]
@@ -45,9 +45,9 @@ public struct SessionList: Hashable, Sendable {
 public enum StateWish: Hashable, Sendable {
     case keep(byteCount: UInt64)
     case forget
-    /// The archive is larger than allowed, so it was not sent.
+    /// The archive is too large, so it was not sent.
     case tooLarge(byteCount: UInt64)
-    /// The app needs longer than its callbacks to restore what it was given.
+    /// The app needs more time than its callbacks take to restore its state.
     case extend
     case complete
 }
@@ -55,7 +55,7 @@ public enum StateWish: Hashable, Sendable {
 /// Why an archive is refused.
 public enum StateRefusal: Hashable, Sendable {
     case tooLarge(byteCount: UInt64)
-    /// The app is not on its way into the background, or has saved already.
+    /// The app is not on its way to the background, or has already saved.
     case notNow
     /// The former archive is not restored yet.
     case restoring

@@ -1,29 +1,29 @@
-// Connections hold off suspension: whoever is connected to a frozen app, or waits to be, would get
-// no answer. So the shell looks at the app's sockets just before an instance is frozen by itself,
-// and once more when it is frozen:
+// Connections postpone suspension, because a client that is connected to a frozen app, or waits to
+// be accepted, would get no answer. So the shell inspects the app's sockets before the daemon
+// freezes an instance by itself, and again once the instance is frozen:
 //
 //   nobody is there                       → suspended; from now on the sockets are watched
-//   somebody waits or is connected        → looked again after another background grace
-//   accepted between the look and the end → thawed
+//   somebody waits or is connected        → inspected again after another background grace
+//   accepted between the two inspections  → thawed
 //
-// A client that asks for a suspension gets it. A connection that waits thaws the instance at once;
-// one that the app has accepted waits until the instance is thawed by something else.
+// A client's request for suspension is carried out. A waiting connection then thaws the instance at
+// once; a connection that the app has accepted waits until something else thaws the instance.
 
 extension Lifecycle {
-    /// The pause between two looks at an app with a short grace is at least this long.
+    /// The time between two inspections of an app with a short grace is at least this long.
     static let connectionInterval: Duration = .seconds(1)
 
     /// Suspends the instance unless somebody is connected to it.
     mutating func suspendUnlessConnected(_ id: InstanceIdentifier) {
         guard hasSockets(id), !isSuspensionAsked(id) else { return suspend(id) }
-        // The deadline asks again if no answer comes.
+        // If no answer comes, the deadline leads to another request.
         if let deadline = self[id].record.deadline, deadline <= now {
             update(id) { [now, policy] in $0.deadline = now.advanced(by: policy.freezeDeadline) }
         }
         inspectConnections(of: id)
     }
 
-    /// The instance is frozen. Somebody may have been accepted just before.
+    /// The instance is frozen. It may have accepted a connection just before.
     mutating func lookForLateConnection(_ id: InstanceIdentifier) {
         guard hasSockets(id), !isSuspensionAsked(id) else { return }
         inspectConnections(of: id)
@@ -43,7 +43,7 @@ extension Lifecycle {
     }
 
     mutating func connectionsInspected(_ id: InstanceIdentifier, isInUse: Bool) {
-        // Any change of state meanwhile makes the answer void (`move`).
+        // A change of state in the meantime makes the answer void (`move`).
         guard let instance = table[id], instance.isAwaitingConnections else { return }
         self[id].isAwaitingConnections = false
         guard instance.record.state == .background else {

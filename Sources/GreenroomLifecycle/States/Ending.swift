@@ -7,7 +7,7 @@
 //   all others                       → SIGTERM, and SIGKILL after the grace
 //   force-quit, watchdog             → SIGKILL
 //   main ended, processes left       → SIGKILL to the rest. If a client's program (run) ended by
-//                                      itself, the rest lives on, as with a shell: the client is
+//                                      itself, the rest keeps running, as in a shell: the client is
 //                                      told about the end at once; the instance goes when it is empty
 //
 // SIGKILL is repeated (`killRetry`, `killPersistence`), because a process may be in an
@@ -24,7 +24,7 @@ extension Lifecycle {
         if order == .thawAndTerminate { effects.append(.thaw(id)) }
         update(id) {
             $0.lastState = instance.record.state
-            // If the main process has ended, its end keeps the reason that it had.
+            // If the main process has ended already, the reason for its end stays.
             if $0.exitStatus == nil { $0.endReason = reason }
             if $0.progress == .toldToGo { $0.progress = .none }
         }
@@ -72,8 +72,8 @@ extension Lifecycle {
             instance.record.state != .notRunning
         else { return }
         if instance.isUnheard, instance.record.phase == .toldToGo {
-            // The instance may have run: a paused process that finds nobody at the other end exits
-            // with 0 too.
+            // Status 0 does not tell whether the instance ran, because a paused process that finds
+            // nobody at the other end also exits with 0.
             started(id)
             self[id].isUnheard = false
             return exited(id, .unknown)
@@ -104,7 +104,7 @@ extension Lifecycle {
         }
     }
 
-    /// Answers the requests that wait for the end. The instance stays until it is empty, and no
+    /// Answers the requests that wait for the end. The instance is kept until it is empty, but no
     /// request waits for that.
     private mutating func answerExit(of id: InstanceIdentifier) {
         let record = self[id].record
@@ -136,8 +136,8 @@ extension Lifecycle {
     /// The channel of a paused instance closes when it is killed, and that is reported before its
     /// end.
     ///
-    /// - Parameter isOwnDoing: whether the instance has closed it, by its end or otherwise. A loss
-    ///   that the next supervisor finds has other causes.
+    /// - Parameter isOwnDoing: whether the instance itself closed the channel, by ending or
+    ///   otherwise. If a later supervisor finds the channel lost, the cause is a different one.
     mutating func pausedChannelLost(_ id: InstanceIdentifier, isOwnDoing: Bool = false) {
         guard let instance = table[id], let reason = instance.memoryEnd else {
             if isOwnDoing, let record = table[id]?.record, demoteHeld(record, .endedHeld) {
@@ -149,7 +149,7 @@ extension Lifecycle {
         end(id, reason, gently: false)
     }
 
-    /// Counts an end that nobody ordered for or against the app.
+    /// Counts an end that nobody ordered: as a failure of the app, or as none.
     private mutating func countExit(
         _ record: InstanceRecord, _ reason: ExitReason, _ status: ExitStatus
     ) {
@@ -196,14 +196,14 @@ extension Lifecycle {
         finish(id)
     }
 
-    /// Makes the end final: tells whoever waits, drops the processes, and keeps the record for a
-    /// while.
+    /// Makes the end final: answers the requests that wait, releases the instance, and keeps its
+    /// record for a while.
     private mutating func finish(_ id: InstanceIdentifier) {
         update(id) { $0.isEmpty = true }
         move(id, to: .notRunning)
         let record = self[id].record
-        // These requests were to suspend what a program left behind, and the last process of that
-        // ended first.
+        // These requests were to suspend the processes that a program left behind, but the last of
+        // those ended first.
         answerFreeze(of: id, .refused(.ended(id, record.endReason ?? .unknown)))
         let waiters = self[id].endWaiters
         self[id].endWaiters = []
@@ -219,7 +219,8 @@ extension Lifecycle {
         forgetOldEnds()
     }
 
-    /// The user whose ends these are. Of an app that was removed only the administrator knows.
+    /// The user that the app's ends are counted for. For an app that was removed, this is the
+    /// administrator.
     func user(of app: AppIdentifier) -> UInt32 {
         directory[app]?.description?.user ?? policy.administrator
     }
@@ -246,8 +247,8 @@ extension Lifecycle {
         isShuttingDown = true
         for app in directory.keys.sorted() {
             refusePrewarms(of: app, .shuttingDown)
-            // The pending start is dropped too. If the shutdown is cancelled, no client waits for
-            // that start any more.
+            // The pending start is dropped too. If the shutdown is cancelled, autostart decides
+            // again.
             clearStart(app)
         }
         for app in blocked.keys.sorted() { refuseBlocked(app, .shuttingDown) }

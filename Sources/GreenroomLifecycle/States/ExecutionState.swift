@@ -1,7 +1,7 @@
 /// The state of an instance, as clients see it and records keep it. The raw values are kept in the
 /// runtime state: never renumber.
 public enum ExecutionState: UInt8, CaseIterable, Sendable {
-    /// No process is left; only the record of the end is.
+    /// No process is left, only the record of the end.
     case notRunning = 0
     /// On its way to the pause point.
     case prewarming = 1
@@ -9,7 +9,7 @@ public enum ExecutionState: UInt8, CaseIterable, Sendable {
     case prewarmed = 2
     /// Asked to run; its ready condition is not yet met.
     case launching = 3
-    /// In the foreground group, but receiving no input: on the way to or from `active`.
+    /// In front, but receiving no input: on the way to or from `active`.
     case inactive = 4
     /// In front of its group.
     case active = 5
@@ -31,7 +31,7 @@ public enum LaunchKind: UInt8, Sendable {
     case resume = 2
     /// An instance that was running already came to the front.
     case foreground = 3
-    /// A paused instance was told to go for it, and executed the launch's words in its own place.
+    /// A paused instance was told to go for it, and executed the launch's words in its own process.
     case startedAnew = 4
 }
 
@@ -41,7 +41,7 @@ public enum ColdReason: UInt8, CaseIterable, Sendable {
     case prewarmingDisabled = 0
     /// The program cannot be paused (`explain` has the details).
     case ineligible = 1
-    /// No instance is paused: none was prewarmed yet, or it was just used.
+    /// No instance is paused: none was prewarmed yet, or the last one was just used.
     case noneReady = 2
     /// What programs read before main differs from what the paused instance has read.
     case environmentMismatch = 3
@@ -53,9 +53,9 @@ public enum ColdReason: UInt8, CaseIterable, Sendable {
     case goFailed = 6
     /// The memory of the app's paused instances was reclaimed.
     case reclaimed = 7
-    /// The launch brings what no paused instance can take over.
+    /// The launch brings something that no paused instance can take over.
     case callerState = 8
-    /// The launch brings arguments, and the paused instance has begun without any.
+    /// The launch brings arguments, and the paused instance was started without any.
     case arguments = 9
 }
 

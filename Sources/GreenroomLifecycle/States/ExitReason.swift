@@ -3,7 +3,7 @@ public enum ExitReason: UInt8, CaseIterable, Sendable {
     /// It ended by itself with a status, by a signal that ends programs in everyday use (HUP, INT,
     /// PIPE, TERM; `ExitStatusSet.clean`), or by one that a client had sent to it.
     case exitedSelf = 0
-    /// Another signal ended it, which neither the daemon nor a client had sent.
+    /// Another signal ended it, and neither the daemon nor a client had sent that signal.
     case crashed = 1
     /// It was asked to end, and ended.
     case terminated = 2
@@ -21,7 +21,7 @@ public enum ExitReason: UInt8, CaseIterable, Sendable {
     case stale = 8
     /// Its memory was reclaimed.
     case reclaimed = 9
-    /// The pool was made smaller: by the budget, or because the manifest changed or is gone.
+    /// The pool was made smaller, because of the budget or because the manifest changed or is gone.
     case poolTrimmed = 10
     /// It was told to go and did not start in time.
     case goFailed = 11
@@ -37,12 +37,13 @@ public enum ExitReason: UInt8, CaseIterable, Sendable {
     case dependencyEnded = 16
     /// It did not acknowledge a change of state in time (UIKit's 0x8badf00d).
     case watchdog = 20
-    /// It held a file lock when it was to be suspended, and still did after the grace (0xdead10cc).
+    /// It held a file lock when it was to be suspended, and still held it after the grace
+    /// (0xdead10cc).
     case suspendedWithLockedFile = 30
     /// The kernel killed it because memory was short.
     case outOfMemory = 31
-    /// A SIGKILL that the daemon had not sent ended it, while the kernel killed processes because
-    /// memory was short.
+    /// A SIGKILL that the daemon had not sent ended it at a time when the kernel killed processes
+    /// because memory was short.
     case probablyOutOfMemory = 32
     /// It still had a background task when its background time was over (0x2182bad2).
     case backgroundTaskTimeout = 40
@@ -55,7 +56,7 @@ public enum ExitReason: UInt8, CaseIterable, Sendable {
 ///     again      how a new supervisor continues an end that the former one ordered
 ///     blame      whether saved state that is on trial is deleted, because it may be the cause
 ///     crash      whether the end counts towards a crash loop
-///     metric     how the end counts in the app's metrics
+///     metric     how the app's metrics count the end
 ///     report     whether the app's developer gets a report of the end
 ///     word       the name in the control socket's interface and in the journal
 ///     message    MESSAGE_ID= (sd-journal(3)), which `systemd/greenroom.catalog` explains
@@ -70,7 +71,7 @@ public struct ExitRow: Hashable, Sendable {
         case failure
         /// Restarted by every policy but `no`.
         case abnormal
-        /// Whether it is restarted depends on the exit status.
+        /// The exit status decides whether the app is restarted.
         case byStatus
     }
 
@@ -94,12 +95,12 @@ public struct ExitRow: Hashable, Sendable {
         case always
         /// The kernel's out-of-memory killer ended it. An app in the background that the kernel
         /// kills to free memory for others has done nothing wrong: the daemon would have reclaimed
-        /// it. For an app in front, or over a limit of its own, such an end is a crash.
+        /// it. For an app in front, or one over its own limit, such an end is a crash.
         case memory
     }
 
     public enum Metric: Sendable {
-        /// Not counted: it never ran, or nobody saw how it ended.
+        /// Not counted: the instance never ran, or nobody saw how it ended.
         case nothing
         case normal
         case byStatus

@@ -1,22 +1,23 @@
 // File locks (0xdead10cc). A process that is frozen while it holds a file lock blocks everybody who
-// needs that file. So the shell looks for file locks before an instance is frozen.
+// needs that file. So the shell looks for file locks before an instance is frozen:
 //
 //   no lock                              → suspended
 //   a lock, its background time is over  → looked for again after a grace; if still there: ended
-//   a lock, a client asked               → refused, because nobody wanted its end
+//   a lock, a client asked               → the request is refused, because nobody wanted an end
 //
 // The grace is not kept across a restart of the supervisor. It starts again.
 
 extension Lifecycle {
-    /// Suspends the instance once it is known to hold no file lock.
+    /// Suspends the instance as soon as it is known to hold no file lock.
     /// - Parameter isAsked: whether a client asks for it, possibly before the background time is
     ///   over.
     mutating func prepareSuspension(_ id: InstanceIdentifier, isAsked: Bool = false) {
-        // The client that asked may be gone when the answer comes.
+        // Kept here, because the client that asked may be gone when the answer comes.
         self[id].isSuspensionAsked = isAsked || !self[id].freezeWaiters.isEmpty
         guard policy.inspectsFileLocks else { return suspendUnlessConnected(id) }
         self[id].isAwaitingFileLocks = true
-        // The deadline asks again if no answer comes. It does not repeat a client's request.
+        // If no answer comes, the deadline leads to another look. A client's request is not
+        // repeated.
         if let deadline = self[id].record.deadline, deadline <= now {
             update(id) { [now, policy] in $0.deadline = now.advanced(by: policy.freezeDeadline) }
         }
@@ -31,8 +32,8 @@ extension Lifecycle {
             return answerFreeze(of: id, .done(id, instance.record.state))
         }
         if let pending = instance.record.conversation?.pending {
-            // Without a deadline nothing needs to be postponed: the instance is not to be suspended
-            // any more.
+            // Without a deadline, the instance is not to be suspended any more, so there is nothing
+            // to postpone.
             guard instance.record.deadline != nil else { return }
             return update(id) { $0.deadline = pending.deadline }
         }

@@ -1,12 +1,12 @@
-// Foreground groups. At most one instance of a group is in front (inactive or active), beside those
-// that shells name (`ForegroundReports`). The former one first goes from active through inactive to
-// the background. Apps without a group and attached instances displace no other and are displaced
-// by none.
+// Foreground groups. At most one instance of a group is in front (inactive or active), apart from
+// those that shells name (`ForegroundReports`). Before another one enters, the former goes from
+// active through inactive to the background. Apps without a group and attached instances neither
+// displace others nor are displaced.
 
 extension Lifecycle {
-    /// Sends what is in front of the instance's group to the background, unless a shell says that
-    /// it has the foreground. An instance that a shell names displaces only those of the shell's own
-    /// user: users may share a group, and each has shells of its own.
+    /// Sends the other instances in front of the instance's group to the background, except those
+    /// that a shell says have the foreground. An instance that a shell names displaces only
+    /// instances of the shell's user: users may share a group, and each has their own shells.
     mutating func displace(for id: InstanceIdentifier) {
         let record = self[id].record
         guard !record.isAttached, let group = group(of: record.app), let former = fronts[group]
@@ -19,8 +19,8 @@ extension Lifecycle {
     }
 
     mutating func moveToFront(_ id: InstanceIdentifier) {
-        // Before the move, because an instance that is marked as in the background does not take
-        // the front.
+        // This comes before the move, because an instance that is marked as in the background does
+        // not come to the front.
         update(id) { $0.inBackground = false }
         if self[id].record.state != .active {
             if self[id].record.state != .inactive { move(id, to: .inactive) }
@@ -38,7 +38,7 @@ extension Lifecycle {
         move(id, to: .background, deadline: suspensionDeadline(of: self[id].record))
     }
 
-    /// When an instance in the background is suspended by itself; nil means never.
+    /// When an instance in the background is suspended without a request; nil means never.
     func suspensionDeadline(of record: InstanceRecord) -> Instant? {
         guard !record.isAttached, let description = directory[record.app]?.description,
             description.suspendsInBackground
@@ -65,7 +65,7 @@ extension Lifecycle {
     }
 
     /// The app's group has changed, or was unknown before. Decides again which instance is in front
-    /// of the group: the one used last. Shells decide about those that they have named.
+    /// of the group: the one used last. For instances that shells have named, the shells decide.
     mutating func contestFront(of app: AppIdentifier) {
         guard let group = group(of: app) else { return }
         let candidates = self[app].running.filter { self[$0].record.isInFront }
@@ -78,9 +78,9 @@ extension Lifecycle {
         }
     }
 
-    /// A program that has ended soon after its launch, with 0, while another instance of the app
-    /// runs, has passed its launch on to that one (GApplication, KDBusService): the window that the
-    /// user sees belongs to the other, which comes to the front.
+    /// If a program ends with 0 soon after its launch while another instance of the app runs, it
+    /// has passed its launch on to that instance (GApplication, KDBusService). The window that the
+    /// user sees belongs to the other instance, which comes to the front.
     mutating func frontPasses(from record: InstanceRecord) {
         guard record.manner == .program, !record.isAttached, !record.inBackground,
             record.state.isRunning, let launchedAt = record.launchedAt,
@@ -95,8 +95,9 @@ extension Lifecycle {
         activate(other)
     }
 
-    /// A program that may pass its launch on begins to run. The other process must answer it, so it
-    /// is not left suspended. Of an app with several other instances none answers for the rest.
+    /// A program that may pass its launch on begins to run. The app's other instance must answer
+    /// it, and so is thawed. If there are several other instances, nobody knows which one answers,
+    /// and none is thawed.
     mutating func thawForwardee(of record: InstanceRecord) {
         guard record.manner == .program, let app = directory[record.app],
             app.running.count + app.attached.count == 2,
@@ -106,7 +107,7 @@ extension Lifecycle {
         thaw(other)
     }
 
-    /// A program that forwards its launch takes this long at most, on a machine under load too.
+    /// A program takes at most this long to pass its launch on, even on a machine under load.
     private static let forwardingTime: Duration = .seconds(30)
 
     func isUsedBefore(_ one: InstanceIdentifier, _ other: InstanceIdentifier) -> Bool {

@@ -1,23 +1,23 @@
 // What shells say about the foreground. A shell is whatever knows which window has the user's
 // attention: a compositor, or a program that asks the display. It reports which app has the
-// foreground, or that none has. A report holds until the shell's next one or its end, and is about
-// the instances of the shell's own user.
+// foreground, or that none has. A report holds until the shell's next report or the shell's end,
+// and concerns only instances of the shell's own user.
 //
 //   an instance that the report names             comes to the front, thawed if it is suspended
 //   an instance that a shell has named before     goes to the background, unless another shell
 //                                                 names it
-//   what else is in front of its group            goes to the background if it is the user's and no
+//   any other instance in front of its group      goes to the background if it is the user's and no
 //                                                 shell names it
 //   an instance that no shell has ever named      stays: it may have no window, or none yet
 //   a launch, a request to come to the front      displaces nothing that a shell names
 //   a request to go to the background             is obeyed; it counts as never named until the
 //                                                 next report
-//   the end of a shell                            moves nothing, and its last word protects what it
+//   the end of a shell                            moves nothing, and its last report protects what it
 //                                                 has named until the next row
 //   no shell of the user for `shellAbsence`       launches displace what is in front, as without a
-//                                                 shell. What shells have sent to the background and
-//                                                 has no group comes back to the front: nobody would
-//                                                 say that the user has returned to its window
+//                                                 shell. Instances that shells sent to the background
+//                                                 and that have no group return to the front: nobody
+//                                                 would say that the user has returned to the window
 //
 // Attached instances may be named, and are not moved: their terminal decides.
 
@@ -25,8 +25,8 @@
 public struct ForegroundReport: Hashable, Sendable {
     /// The shell's user. Instances of other users are not moved, whatever the shell says.
     public var user: UInt32
-    /// What has the foreground: an instance, or one of an app's, so that all of them count as in
-    /// front. Nil if it is none that the core knows.
+    /// What has the foreground: an instance, or some instance of an app, in which case all of the
+    /// app's instances count as in front. Nil if it is nothing that the core knows.
     public var front: Target?
 
     public init(user: UInt32, front: Target?) {
@@ -36,7 +36,7 @@ public struct ForegroundReport: Hashable, Sendable {
 }
 
 extension Lifecycle {
-    /// A shell that has crashed is back by then.
+    /// A shell that has crashed is expected to be back after this time.
     private static let shellAbsence: Duration = .seconds(10)
 
     mutating func foregroundReported(_ shell: ShellIdentifier, _ report: ForegroundReport?) {
@@ -53,8 +53,8 @@ extension Lifecycle {
         for id in named(by: report) { show(id, to: report.user) }
     }
 
-    /// Whether a shell says that the instance has the foreground. Until it is certain that no shell
-    /// comes back, the last word of the former one counts.
+    /// Whether a shell says that the instance has the foreground. The last report of a shell that
+    /// is gone counts until no shell is expected to come back.
     func isReported(_ id: InstanceIdentifier) -> Bool {
         guard let record = table[id]?.record else { return false }
         let isToBeInFront = record.state == .launching && !record.inBackground
@@ -79,7 +79,8 @@ extension Lifecycle {
         return isMeant && isOwn(record, of: report.user)
     }
 
-    /// An app whose manifest is gone belongs to whom it belonged when it was shown.
+    /// Whether the instance belongs to the user. If the app's manifest is gone, it belongs to the
+    /// user that it had when it was shown.
     func isOwn(_ record: InstanceRecord, of user: UInt32) -> Bool {
         (directory[record.app]?.description?.user ?? record.shellUser) == user
     }
@@ -106,7 +107,7 @@ extension Lifecycle {
         }
         let record = self[id].record
         if record.state == .launching, record.manner == .program {
-            // It comes to the front when it is ready.
+            // The instance comes to the front when it is ready.
             update(id) { $0.inBackground = false }
             self[id].launch?.launch.inBackground = false
         } else if record.isInFront {
@@ -116,8 +117,8 @@ extension Lifecycle {
         }
     }
 
-    /// The instance may have become one of those that a report names: it is launched, or its app
-    /// belongs to another user now.
+    /// A report may now name the instance, because it was launched or its app belongs to another
+    /// user.
     mutating func noteNamed(_ id: InstanceIdentifier) {
         let record = self[id].record
         guard !reports.isEmpty, !record.isAttached,
@@ -132,8 +133,8 @@ extension Lifecycle {
         activate(id)
     }
 
-    /// A client has sent the instance to the background, so what a shell has said before no longer
-    /// counts.
+    /// A client has sent the instance to the background, so earlier reports about it no longer
+    /// count.
     mutating func leaveShell(_ id: InstanceIdentifier) {
         guard shown.remove(id) != nil else { return }
         update(id) { $0.shellUser = nil }
@@ -146,7 +147,7 @@ extension Lifecycle {
         deadlines.set(.shell(user: user), at: now.advanced(by: Self.shellAbsence))
     }
 
-    /// After a restart: shells connect again.
+    /// After a restart, shells are expected to connect again.
     mutating func awaitFormerShells() {
         for user in Set(shown.compactMap { self[$0].record.shellUser }) { awaitShell(of: user) }
     }

@@ -4,10 +4,10 @@
 //
 //   begins                                    ends
 //   the user's session is locked              it is unlocked
-//   a client says so, of one instance         a client says so; the instance goes to the background;
+//   a client says so about one instance       a client says so; the instance goes to the background;
 //   (`Transition.interrupt`)                  or somebody asks for the instance to come to the front
 //
-// An app that comes to the front during the lock is inactive there.
+// An app that comes to the front while the session is locked is inactive.
 
 extension Lifecycle {
     func isInterrupted(_ id: InstanceIdentifier) -> Bool {
@@ -51,7 +51,7 @@ extension Lifecycle {
     }
 
     mutating func reviewInterruptions(of app: AppIdentifier) {
-        // Nobody knows whose an app is whose manifest is gone.
+        // If the manifest is gone, the app's user is unknown.
         guard self[app].description != nil else { return }
         for id in self[app].running.union(self[app].attached).sorted() {
             reviewInterruption(of: id)

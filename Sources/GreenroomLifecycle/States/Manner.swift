@@ -1,22 +1,22 @@
-// What programs and apps that acknowledge do differently when the same happens, all in one place:
+// How programs and apps that acknowledge differ when the same thing happens:
 //
 //                        a program                      an app that acknowledges
 //   becomes ready        comes to the front, or goes    is told its first step
 //                        to the background
 //   is not ready in time ended                          ended, unless a debugger holds it
 //   was not heard        counts as ready                is asked again
-//   a connection starts  it in front                    it in the background
+//   a connection starts  in front                       in the background
 //   to the front         moves at once                  is told, and moves when it acknowledges
 //   to the background    moves at once                  is told, and moves when it acknowledges
 //   a client's request   answered at once               answered when it has reached its goal
 //   to be suspended      frozen                         told to leave the front, then frozen
 //   to end gently        SIGTERM; thawed if suspended   willTerminate; SIGKILL if suspended
-//   ends by itself       what it leaves may live on     what it leaves is ended
+//   ends by itself       the rest may keep running      the rest is ended
 //
-// An app acknowledges its states from the moment it is ready (`Conversation`): from then on, its
-// instance decides. What happens before, and after its end, depends on what its manifest says.
-// What only apps that acknowledge have (steps, notices, scenes, tasks, saved state) is in
-// files of its own, and those files skip programs.
+// An app acknowledges its states from the moment it is ready (`Conversation`), so from then on the
+// instance's record decides which column applies. Before that, and after its end, the manifest
+// decides. What only apps that acknowledge have (steps, notices, scenes, tasks, saved state) is in
+// separate files, which skip programs.
 
 enum Manner: Hashable, Sendable {
     case program
@@ -28,7 +28,7 @@ enum EndOrder: Hashable, Sendable {
     case kill
     case terminate
     case thawAndTerminate
-    /// The app is told, and ends by itself.
+    /// The app is told to end, and exits by itself.
     case tell
 }
 
@@ -36,7 +36,7 @@ extension InstanceRecord {
     var manner: Manner { conversation == nil ? .program : .acknowledging }
 
     /// Whether the instance is in front of its group or, if the app acknowledges its states, on its
-    /// way there. An instance that was displaced and is still leaving is not.
+    /// way there. An instance that was displaced and is still leaving is not in front.
     public var isInFront: Bool {
         switch manner {
         case .program: state.isForeground
@@ -44,12 +44,12 @@ extension InstanceRecord {
         }
     }
 
-    /// Whether a URL is opened because the instance asks for it. The launch that follows comes to
-    /// the front, so only an app that the user is looking at may cause it.
+    /// Whether the instance may have a URL opened. The app that opens it comes to the front, so
+    /// only an app that the user is looking at may ask.
     public var mayOpenURL: Bool { isInFront }
 
-    /// How the instance is ended gently. Before its launch is decided, nothing has run that would
-    /// have to clean up.
+    /// How a gentle end of the instance begins. Before its launch is decided, nothing has run that
+    /// needs to clean up.
     var gentleEnd: EndOrder {
         guard exitStatus == nil else { return .kill }
         switch (phase, manner) {
@@ -63,7 +63,7 @@ extension InstanceRecord {
         case (.starting, .acknowledging), (.arriving, .acknowledging), (.inactive, .acknowledging),
             (.active, .acknowledging), (.background, .acknowledging):
             return .tell
-        // A suspended app ends without a callback (UIKit).
+        // A suspended app ends without a callback, as in UIKit.
         case (.freezing, .acknowledging), (.frozen, .acknowledging): return .kill
         }
     }
@@ -79,7 +79,7 @@ extension InstanceRecord {
 }
 
 extension Lifecycle {
-    /// The manner that the app's manifest promises.
+    /// The manner that the app's manifest declares.
     private func manner(of app: AppIdentifier) -> Manner {
         directory[app]?.description?.acknowledges == true ? .acknowledging : .program
     }
@@ -88,7 +88,7 @@ extension Lifecycle {
     mutating func enter(_ id: InstanceIdentifier) {
         switch manner(of: self[id].record.app) {
         case .program:
-            // The app's manifest may have changed since, so that it is a program now.
+            // The manifest may have changed in the meantime, so that the app is now a program.
             updateBackground(id) { $0 = BackgroundTime() }
             if self[id].record.inBackground { sendToBackground(id) } else { activate(id) }
             answerGoal(of: id, .done(id, self[id].record.state))
@@ -107,24 +107,24 @@ extension Lifecycle {
         }
     }
 
-    /// The instance is starting, and may have reported to nobody that its ready condition is met.
+    /// The instance is starting. It may have reported that it is ready while nobody listened.
     mutating func mayBeReady(_ id: InstanceIdentifier) {
         switch manner(of: self[id].record.app) {
-        // A program reports that once. To count it as ready too early is better than to end it at
-        // its launch deadline.
+        // A program reports only once. It is better to count it as ready too early than to end it
+        // at its launch deadline.
         case .program: becameReady(id)
-        // The shell has it say again what it has said.
+        // The shell asks the app to repeat what it has said.
         case .acknowledging: break
         }
     }
 
     /// Whether the app starts in the background when a connection starts it. No user asked to see
-    /// it, so an app that is told its states comes to the front when somebody wants it.
+    /// it, so an app that acknowledges its states comes to the front only when somebody wants it.
     func startsInBackground(onConnectionTo app: AppIdentifier) -> Bool {
         manner(of: app) == .acknowledging
     }
 
-    /// Whether processes that the program has started live on after it ended by itself.
+    /// Whether processes that the program has started keep running after it ended by itself.
     func leavesRest(_ record: InstanceRecord) -> Bool {
         guard let description = directory[record.app]?.description,
             manner(of: record.app) == .program, record.endReason == nil,
@@ -155,7 +155,7 @@ extension Lifecycle {
         }
     }
 
-    /// Does what a client asks of the instance.
+    /// Carries out a client's request about the instance.
     mutating func apply(
         _ transition: Transition, to id: InstanceIdentifier, _ request: RequestIdentifier
     ) {

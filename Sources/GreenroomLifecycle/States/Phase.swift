@@ -4,7 +4,8 @@ public enum LaunchProgress: Hashable, Sendable {
     case none
     /// GO was sent or is about to be sent. STARTED has not arrived yet.
     case toldToGo
-    /// The instance has run for its launch since then: it was spawned for that, or left its pause.
+    /// The instance has run for its launch since this time: it was spawned for the launch, or left
+    /// its pause.
     case running(since: Instant)
 }
 
@@ -26,10 +27,12 @@ public enum Phase: CaseIterable, Hashable, Sendable {
     case inactive
     case active
     case background
-    /// The freezer was told and has not answered; and, as far as is known, frozen.
+    /// `freezing`: the freezer was told and has not answered. `frozen`: the instance is frozen, as
+    /// far as is known.
     case freezing
     case frozen
-    /// Being ended; and, once the main process has ended, waiting for the rest to end.
+    /// `ending`: the instance is being ended. `emptying`: the main process has ended, and the rest
+    /// has not.
     case ending
     case emptying
     case ended

@@ -37,14 +37,15 @@ extension Lifecycle {
         }
     }
 
-    /// For a force quit, which does not wait for the grace: the app's instance that is being ended.
+    /// For a force quit, the app's instance that is already being ended, because a force quit does
+    /// not wait for the grace.
     private func ending(_ target: Target, _ transition: Transition) -> InstanceIdentifier? {
         guard transition == .forceQuit, case .app(let app) = target else { return nil }
         return directory[app]?.ending.max()
     }
 
-    /// No instance of the app is running. If the app was about to start, that start is dropped, and
-    /// the request is answered with the app's latest end.
+    /// Handles a request when no instance of the app is running. If the app was about to start, the
+    /// start is dropped and the request is answered with the app's latest end.
     private mutating func refuseOrCancel(
         _ request: RequestIdentifier, _ target: Target, _ transition: Transition
     ) {
@@ -60,9 +61,9 @@ extension Lifecycle {
         answer(request, .done(id, .notRunning))
     }
 
-    /// Moves a program to another state, at once or, during a launch, when the program is ready.
-    /// So is an app that acknowledges its states, until it has finished launching. The request is
-    /// answered after the move.
+    /// Moves a program to another state, at once or, during a launch, when the program is ready. An
+    /// app that acknowledges its states is moved in the same way until it has finished launching.
+    /// The request is answered after the move.
     mutating func move(
         _ transition: Transition, _ id: InstanceIdentifier, for request: RequestIdentifier
     ) {

@@ -1,6 +1,6 @@
-// Suspension. An instance is frozen by itself after its background grace, or at once if a client
-// asks for it. In both cases it goes to the background first. It counts as suspended from the order
-// to freeze on, and returns to the background if the freezer fails.
+// Suspension. The daemon freezes an instance after its background grace, or at once if a client
+// asks. In both cases the instance goes to the background first. It counts as suspended from the
+// order to freeze on, and returns to the background if the freezer fails.
 
 extension Lifecycle {
     mutating func suspend(_ id: InstanceIdentifier) {
@@ -8,7 +8,7 @@ extension Lifecycle {
         effects.append(.freeze(id))
     }
 
-    /// Suspends the instance, but not during a step: it is then suspended after the step.
+    /// Suspends the instance; if a step is under way, after that step.
     mutating func backgroundTimeIsOver(_ id: InstanceIdentifier) {
         guard let pending = self[id].record.conversation?.pending else {
             return isKeptRunning(id) ? taskTimeIsOver(id) : prepareSuspension(id)
@@ -26,7 +26,8 @@ extension Lifecycle {
         tellMissed(id)
     }
 
-    /// The freezer has confirmed the freeze, or has not denied it in time, which counts as much.
+    /// The freezer has confirmed the freeze, or has not reported a failure in time, which counts as
+    /// a confirmation.
     mutating func wasFrozen(_ id: InstanceIdentifier) {
         if table[id]?.record.state == .prewarmed { return threadsWereFrozen(id, true) }
         guard table[id]?.record.state == .suspended else { return }
@@ -36,7 +37,7 @@ extension Lifecycle {
         if policy.pagesOutSuspended { frozen.append(id) }
     }
 
-    /// Comes at the end of the event, so that instances which were thawed or ended in the meantime
+    /// Called at the end of the event, so that instances which were thawed or ended in the meantime
     /// are left alone.
     mutating func pageOutFrozen() {
         for id in frozen where table[id]?.record.state == .suspended {
@@ -45,7 +46,7 @@ extension Lifecycle {
         frozen.removeAll(keepingCapacity: true)
     }
 
-    /// The instance may run again already. Then what it needs is read back by itself.
+    /// The instance may already run again. The kernel then reads back what it needs.
     mutating func pagedOut(_ id: InstanceIdentifier, byteCount: UInt64) {
         guard let record = table[id]?.record, byteCount > 0 else { return }
         report(.pagedOut(id, record.app, byteCount: byteCount))
@@ -58,8 +59,8 @@ extension Lifecycle {
         thaw(id)
     }
 
-    /// Answers requests for the suspension. If a thaw was ordered in the meantime, the answer tells
-    /// them the resulting state.
+    /// Answers the requests to suspend the instance. If a thaw was ordered in the meantime, the
+    /// answer tells the resulting state.
     mutating func answerFreeze(of id: InstanceIdentifier, _ answer: Answer) {
         let waiters = self[id].freezeWaiters
         guard !waiters.isEmpty else { return }

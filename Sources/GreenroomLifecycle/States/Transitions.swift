@@ -15,8 +15,8 @@
 // `notRunning` is entered only once the main process has ended and no process is left. Every change
 // of state goes through `move`, which also updates the indices, so that they always agree.
 //
-// What each event does in each phase (`Phase`): the phase that it leads to, `.` if the phase does
-// not change, `--` if the request is refused. The columns are: prewarming, paused, ordered, told to
+// What each event does in each phase (`Phase`): the phase that it leads to; `.` if the phase does
+// not change; `--` if the request is refused. The columns are: prewarming, paused, ordered, told to
 // go, starting, arriving, inactive, active, background, freezing, frozen, ending, emptying, ended.
 // These changes have effects:
 //
@@ -27,7 +27,7 @@
 //   to ed          release
 //   pw             spawn, once more, if nothing or remains were found
 //
-// A program whose launch leads to the front. It has no phase `arriving`:
+// For a program whose launch leads to the front. A program has no phase `arriving`:
 //
 //                 pw  pa  or  go  st  in  ac  bg  fr  fz  en  em  ed
 //   spawned       .   .   st  .   .   .   .   .   .   .   .   .   .
@@ -58,8 +58,8 @@
 //   terminate     en  en  en  en  en  en  en  en  en  en  .   .   --
 //   forceQuit     en  en  en  en  en  en  en  en  en  en  .   .   --
 //
-// An app that acknowledges its states. Where a program moves at once, there is a `.` here, because
-// the app moves when it has acknowledged. A suspended app is thawed first:
+// For an app that acknowledges its states. Where a program moves at once, this table has a `.`,
+// because the app moves only when it has acknowledged. A suspended app is thawed first:
 //
 //                 pw  pa  or  go  st  ar  in  ac  bg  fr  fz  en  em  ed
 //   spawned       .   .   st  .   .   .   .   .   .   .   .   .   .   .
@@ -153,7 +153,7 @@ extension Lifecycle {
         {
             effects.append(.applyPriority(id, priority))
         }
-        // What is held back would not end either, while others work.
+        // A process with the priority of a prewarm would not get to its end while others work.
         if old.state == .prewarming, state == .terminating {
             effects.append(.applyPriority(id, .prewarmed))
         }
@@ -166,8 +166,8 @@ extension Lifecycle {
         if old.state == .launching { availabilityChanged(of: old.app, because: old.endReason) }
     }
 
-    /// Ends the conversation, if there is one, and refuses what waits for a state, because nothing
-    /// but its end is expected of the instance.
+    /// Ends the conversation, if there is one, and refuses the requests that wait for a state,
+    /// because the instance will reach no other state but its end.
     private mutating func leaveConversation(_ id: InstanceIdentifier) {
         deadlines.remove(.step(id))
         let reason = self[id].record.endReason ?? .unknown
@@ -187,7 +187,7 @@ extension Lifecycle {
         }
     }
 
-    /// A prewarm takes no time from anybody, unless somebody waits for it.
+    /// A prewarm takes no processor time from others unless somebody waits for it.
     private func preparingPriority(_ record: InstanceRecord) -> Priority {
         if let claim = table[record.instance]?.claim {
             return claim.launch.inBackground ? .background : .foreground

@@ -3,23 +3,23 @@
 //
 //   a task, in the foreground        → open, no limit
 //   in the background with a task    → its time runs, from when it entered the background
-//   shortly before the time is over  → it is told; no further task begins in this stay
+//   shortly before the time is over  → the app is told; no further task begins in this stay
 //   the time is over, a task is open → ended (0x2182bad2), unless a debugger holds it
 //   the last task has ended          → suspended after its background grace
 //   a run of scheduled work is open  → tasks have no limit of their own (`RunningTasks`)
 //
-// The record keeps the time, so it goes on while the supervisor is away. It also keeps the number
-// of tasks, but not their own numbers. Apps count those up. So if an end names a task that is not
-// open here, and the number is lower than all that began since the restart, it may be the end of a
-// task that a former supervisor counted. Otherwise it is ignored. One case remains: a task that the
-// former supervisor refused, because the time was about to end, may be counted as another task of
-// that time. That one is about to end too.
+// The record keeps the time, so the time goes on while the supervisor is away. The record also
+// keeps the number of open tasks, but not the apps' own numbers for them. Apps count those numbers
+// up. So when the app ends a task that is not open here, and its number is lower than those of all
+// tasks that began since the restart, it may be a task that a former supervisor counted. Otherwise
+// the end is ignored. One case remains: a task that the former supervisor refused, because the time
+// was about to end, may be taken for another task of that time. But that one is about to end too.
 
 /// What keeps an instance from being suspended.
 public struct BackgroundTime: Hashable, Sendable {
     /// The number of open tasks.
     public var taskCount: UInt8 = 0
-    /// When their time is over; nil if nothing limits it.
+    /// When the time of the tasks is over; nil if nothing limits it.
     public var end: Instant?
     /// The app was told that the end is near.
     public var isExpiring = false
@@ -27,7 +27,7 @@ public struct BackgroundTime: Hashable, Sendable {
 
     /// The time of a run of scheduled work.
     public struct RunTime: Hashable, Sendable {
-        /// Never 0, and never used again.
+        /// Never 0, and never reused.
         public var number: UInt64
         public var end: Instant
         public var isExpiring = false
@@ -41,14 +41,15 @@ public struct BackgroundTime: Hashable, Sendable {
 
     public init() {}
 
-    /// An instance has at most this many open tasks: more than any app finishes in half a minute.
+    /// An instance may have at most this many open tasks: more than any app finishes in half a
+    /// minute.
     public static let taskLimit: UInt8 = 64
 
     var isOpen: Bool { taskCount > 0 || run != nil }
 }
 
 extension Policy {
-    /// The time from telling the app that the end is near to the end.
+    /// How long before the end the app is told that the end is near.
     func expirationLead(of limit: Duration) -> Duration { min(expirationLead, limit / 3) }
 }
 
@@ -63,7 +64,7 @@ extension Lifecycle {
         guard !time.isExpiring, time.taskCount < BackgroundTime.taskLimit,
             self[id].openBackgroundTasks.insert(task).inserted
         else { return }
-        // The app sent this before the freezer stopped it.
+        // The app sent the message before the freezer stopped it.
         if record.state == .suspended { thaw(id) }
         updateBackground(id) { $0.taskCount += 1 }
         settleInBackground(id)
@@ -103,7 +104,7 @@ extension Lifecycle {
 
     // MARK: The clock
 
-    /// The instance is in the background and no step is under way: from here on its background time
+    /// The instance is in the background and no step is under way: from now on its background time
     /// runs, or it waits to be suspended.
     mutating func settleInBackground(_ id: InstanceIdentifier) {
         guard self[id].record.state == .background, !self[id].record.isTravelling else {
@@ -112,15 +113,16 @@ extension Lifecycle {
         startClock(id)
         let record = self[id].record
         let isOpen = isKeptRunning(id)
-        // The manifest may have changed since, and with it whether the app is suspended.
+        // The manifest may have changed in the meantime, and may now say whether the app is
+        // suspended or not.
         let given = isOpen || !suspendsByItself(record) ? nil : record.deadline
         let deadline = given ?? suspensionDeadline(of: record)
         if record.deadline != deadline { update(id) { $0.deadline = deadline } }
         if !isOpen, !self[id].freezeWaiters.isEmpty { prepareSuspension(id) }
     }
 
-    /// Nothing keeps the instance running any more. Its grace counts from when it entered the
-    /// background.
+    /// Nothing keeps the instance running any more. Its grace is counted from the time at which it
+    /// entered the background.
     mutating func awaitSuspension(_ id: InstanceIdentifier) {
         let record = self[id].record
         guard record.state == .background, !record.isTravelling else { return }
@@ -168,7 +170,7 @@ extension Lifecycle {
         limitTasks(of: id, to: now.advanced(by: policy.backgroundTaskLimit))
     }
 
-    /// The manifest has changed, and with it whether the app is suspended.
+    /// The manifest has changed, and may change whether the app is suspended.
     mutating func reviseBackgroundTime(_ id: InstanceIdentifier) {
         if suspendsByItself(self[id].record) { return settleInBackground(id) }
         stopClock(id)
@@ -187,7 +189,7 @@ extension Lifecycle {
         return end.advanced(by: .zero - policy.expirationLead(of: policy.backgroundTaskLimit))
     }
 
-    /// The deadline of the instance has come while tasks are open.
+    /// The instance's deadline has come while tasks are open.
     mutating func taskTimeIsOver(_ id: InstanceIdentifier) {
         guard let time = self[id].record.background.value, time.run == nil, let end = time.end
         else { return update(id) { $0.deadline = nil } }
@@ -220,7 +222,7 @@ extension Lifecycle {
     /// A thawed instance begins a new stay in the background.
     mutating func beginStay(_ id: InstanceIdentifier) { stopClock(id) }
 
-    /// Drops the background time, because nothing but its end is expected of the instance.
+    /// Drops the background time, because the instance is about to end.
     mutating func leaveBackgroundTime(_ id: InstanceIdentifier) {
         deadlines.remove(.run(id))
         self[id].openBackgroundTasks = []
@@ -231,7 +233,7 @@ extension Lifecycle {
         runEnded(run.number, of: id, isExpired ? .expired : .ended)
     }
 
-    /// Tells again what a former supervisor may not have told.
+    /// Tells the app the background time again, because a former supervisor may not have told it.
     mutating func tellBackgroundTimeAgain(_ id: InstanceIdentifier) {
         guard let time = self[id].record.background.value, let end = time.end,
             self[id].record.state.isRunning

@@ -1,13 +1,13 @@
 // Running scheduled work, one task at a time:
 //
 //   chosen    → the app is launched in the background or thawed, unless it runs already
-//   ready     → the request is removed from the pending ones, and the app is told. From here on the
+//   ready     → the request is removed from the pending ones, and the app is told. From now on the
 //               task counts as run, whatever happens
 //   shortly before its time is over → the app is told
 //   completed, or its time is over, or the app has ended → the next one
 //
-// If the app is in the background when the time is over, and would be suspended there, it is ended
-// like an app with an open background task.
+// If the app is in the background when the time is over, and is not exempt from suspension, it is
+// ended like an app with an open background task.
 
 extension Policy {
     func limit(of kind: ScheduledTask.Kind) -> Duration {
@@ -49,7 +49,7 @@ extension Lifecycle {
         giveUpRun(.notRunning(.app(current.app)))
     }
 
-    /// The app could not be launched. The task is tried again later, because none of it has run.
+    /// The app could not be launched. The task is tried again later, because it has not begun.
     private mutating func giveUpRun(_ refusal: Refusal) {
         guard let current = schedule.current else { return }
         schedule.current = nil
@@ -134,7 +134,7 @@ extension Lifecycle {
     private mutating func expireRun(
         of id: InstanceIdentifier, _ task: ScheduledRun, at given: Instant
     ) {
-        // A deadline that has come already still needs an event of its own.
+        // A deadline in the past still needs an event of its own.
         let end = max(given, now.advanced(by: .milliseconds(1)))
         updateBackground(id) {
             $0.run!.isExpiring = true
@@ -212,7 +212,8 @@ extension Lifecycle {
         startRun(of: task, app, request)
     }
 
-    /// Makes the time of the app's run, or otherwise of its background tasks, end shortly.
+    /// Makes the time of the app's run end shortly; if there is no run, the time of its background
+    /// tasks.
     mutating func expireTaskRequested(_ request: RequestIdentifier, _ app: AppIdentifier) {
         guard directory[app]?.description != nil else { return refuse(request, .noSuchApp(app)) }
         if let current = schedule.current, current.app == app, let id = current.instance,

@@ -1,5 +1,5 @@
 // Scheduled work (BGTaskScheduler): tasks that apps have asked to be run later. `TaskChoice` alone
-// decides when a task is run, and `RunningTasks` how.
+// decides when a task is run; `RunningTasks` decides how.
 
 /// A scheduled task, as an app requests it (BGTaskRequest).
 public struct ScheduledTask: Hashable, Sendable {
@@ -40,7 +40,7 @@ public struct ScheduledTask: Hashable, Sendable {
 
 /// The scheduled work of an app, which is kept even across a reboot.
 public struct AppTasks: Hashable, Sendable {
-    /// In the order in which they were submitted.
+    /// The pending requests, in the order in which they were submitted.
     public var requests: [ScheduledTask]
     /// The run that is under way. It is not run again.
     public var run: ScheduledRun?
@@ -53,7 +53,7 @@ public struct AppTasks: Hashable, Sendable {
 
 /// A scheduled task that is being run.
 public struct ScheduledRun: Hashable, Sendable {
-    /// Never 0, and never used again.
+    /// Never 0, and never reused.
     public var number: UInt64
     public var identifier: String
     public var kind: ScheduledTask.Kind
@@ -81,7 +81,7 @@ public enum RunOutcome: UInt8, CaseIterable, Sendable {
 
 /// The machine's condition when the core asks for it (`Effect.inspectTaskConditions`).
 public struct TaskConditions: Hashable, Sendable {
-    /// Microseconds since 1970.
+    /// The wall clock, in microseconds since 1970.
     public var wallClock: Int64
     public var isOnExternalPower: Bool
     public var hasNetwork: Bool
@@ -100,7 +100,7 @@ public struct TaskConditions: Hashable, Sendable {
 
 /// Why a scheduled task is not run now.
 public enum TaskHold: Hashable, Sendable {
-    /// Not before this time of the wall clock.
+    /// The task must not run before this time of the wall clock.
     case earliestBegin(Int64)
     case noExternalPower
     case noNetwork
@@ -110,7 +110,7 @@ public enum TaskHold: Hashable, Sendable {
     case memoryPressure
     /// The machine sleeps or is shutting down.
     case asleep
-    /// A task of this app is run first.
+    /// A task of this app runs first.
     case otherRun(AppIdentifier)
     /// The app has failed lately, or could not be launched.
     case failing(until: Instant)
@@ -126,19 +126,19 @@ struct Schedule: Hashable, Sendable {
     var apps: [AppIdentifier: AppTasks] = [:]
     /// The run that was chosen or is under way. There is at most one.
     var current: CurrentRun?
-    /// The shell is inspecting the machine; and something has changed, so that a task may perhaps
-    /// be run.
+    /// Whether the shell is inspecting the machine, and whether something has changed, so that a
+    /// task may be due.
     var isInspecting = false
     var needsReview = false
     /// When somebody last launched an app or brought one to the front.
     var lastUse = Instant(nanoseconds: 0)
     /// The number of the latest run.
     var lastNumber: UInt64 = 0
-    /// When an app that could not be launched for its task is tried again.
+    /// When the daemon tries again to launch an app that could not be launched for its task.
     var retryAt: [AppIdentifier: Instant] = [:]
     /// The time that the shell's alarm is set to.
     var alarm: Int64?
-    /// Changed since the last save.
+    /// The apps whose tasks have changed since they were last saved.
     var dirtyApps: [AppIdentifier] = []
 
     var isEmpty: Bool { apps.allSatisfy { $0.value.requests.isEmpty } }
@@ -185,7 +185,7 @@ extension Lifecycle {
         updateTasks(app) { tasks in
             tasks.requests.removeAll { identifiers?.contains($0.identifier) ?? true }
         }
-        // The task may have been chosen and not begun.
+        // A cancelled task may have been chosen already without having begun.
         guard let current = schedule.current, current.app == app, current.instance == nil,
             identifiers?.contains(current.request.identifier) ?? true
         else { return }
@@ -202,7 +202,8 @@ extension Lifecycle {
         cancelUndeclaredTasks(of: app)
     }
 
-    /// Cancels what the app scheduled under a former manifest and the present one does not name.
+    /// Cancels tasks that the app scheduled under a former manifest and that the present manifest
+    /// does not name.
     mutating func cancelUndeclaredTasks(of app: AppIdentifier) {
         guard policy.offersScheduledWork, let pending = schedule.apps[app]?.requests,
             let declared = directory[app]?.description?.scheduledTasks

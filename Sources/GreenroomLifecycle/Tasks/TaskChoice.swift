@@ -8,10 +8,10 @@
 //   requires a network  the machine has a network connection
 //   processing          nobody has used an app for a while, and the machine's load is low
 //
-// If several tasks may run, the one that has waited longest is run first.
+// If several tasks may run, the one that has waited longest runs first.
 
 extension Lifecycle {
-    /// Why a scheduled task is not run under these conditions.
+    /// Why a scheduled task is not run under these conditions; `due` if it may run.
     public func hold(
         of task: ScheduledTask, _ app: AppIdentifier, _ conditions: TaskConditions
     ) -> TaskHold {
@@ -38,7 +38,7 @@ extension Lifecycle {
         guard let entry = directory[app] else { return .failed }
         if isForceQuit(app) { return .forceQuit }
         if entry.record.failure != nil { return .failed }
-        // An app that runs need not be started.
+        // An app that runs already need not be started.
         if !entry.running.isEmpty { return nil }
         let times = [
             entry.record.crashLoopUntil, entry.record.launchRetryAt, schedule.retryAt[app],
@@ -48,7 +48,7 @@ extension Lifecycle {
         return .failing(until: until)
     }
 
-    /// When the app may be started again, if it was started too often lately; nil otherwise.
+    /// When the app may be started again, if it was started too often lately; otherwise nil.
     func startLimitEnd(of app: AppIdentifier) -> Instant? {
         let supervision = directory[app]?.description?.supervision.value ?? Supervision()
         guard !mayStart(app, supervision), let last = self[app].record.starts.last else {
@@ -72,7 +72,7 @@ extension Lifecycle {
         effects.append(.inspectTaskConditions)
     }
 
-    /// Nothing is pending, so there is no timer and no alarm.
+    /// Nothing is pending, so neither a timer nor an alarm is needed.
     private mutating func rest() {
         deadlines.remove(.schedule)
         setAlarm(nil)
@@ -97,7 +97,7 @@ extension Lifecycle {
             case .noExternalPower, .noNetwork, .highLoad:
                 let retry = now.advanced(by: max(policy.taskRetry, .seconds(1)))
                 next = min(next ?? retry, retry)
-            // An event announces the end of each of these.
+            // An event announces when each of these holds ends.
             case .memoryPressure, .asleep, .otherRun, .failed, .forceQuit: break
             }
         }
@@ -105,7 +105,8 @@ extension Lifecycle {
         setAlarm(alarm)
     }
 
-    /// Tasks that may begin earliest come first; among equals, those that were submitted first.
+    /// The pending tasks: those that may begin earliest come first; among equals, those submitted
+    /// first.
     private func pendingInOrder() -> [(AppIdentifier, ScheduledTask)] {
         let all = schedule.apps.sorted { $0.key < $1.key }.flatMap { app, tasks in
             tasks.requests.enumerated().map { (app, $0.offset, $0.element) }
