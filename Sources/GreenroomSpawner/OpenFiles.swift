@@ -15,22 +15,22 @@ struct OpenFiles {
         known = Int(clamping: ResourceLimit.current(.openFiles).soft)
     }
 
-    /// Descriptors that are kept for long have numbers from here on, above those that children are
-    /// given. With few descriptors there is no such order.
+    /// Descriptors that are kept for long get this number or a higher one, above those that
+    /// children are given. If the limit is low, they are not kept apart.
     var firstAside: CInt {
         known > 2 * SpawnerLimits.descriptorsForChildren
             ? CInt(SpawnerLimits.descriptorsForChildren) : 0
     }
 
-    /// Whether the next packet can be received and its instance be started. If a message loses
-    /// descriptors because there is no room, that cannot be told from a broken connection. The
-    /// kernel gives the lowest free number.
+    /// Whether there is room to receive the next packet and start its instance. If a message lost
+    /// descriptors for lack of room, that would look like a broken connection. The kernel always
+    /// gives the lowest free number.
     ///
     /// - Parameters:
-    ///   - used: at most this many descriptors are in use.
+    ///   - used: the largest number of descriptors that may be in use.
     ///   - any: a descriptor to duplicate, which shows the lowest free number.
     mutating func haveRoom(besides used: Int, tryingWith any: FileDescriptor) -> Bool {
-        // Far from any limit the kernel need not be asked.
+        // Far below the limit, the kernel need not be asked.
         if Int(firstAside) + used + 2 * Int(SpawnerLimits.descriptorReserve) < known { return true }
         let limit = ResourceLimit.current(.openFiles).soft
         known = Int(clamping: limit)

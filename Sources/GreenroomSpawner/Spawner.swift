@@ -5,9 +5,9 @@ public import GreenroomLinux
 ///
 /// The rules that it follows:
 /// 1. An instance is in the table from before it runs until it is emptied and released.
-/// 2. When its first process ends, the supervisor is told; the other processes are killed if the
-///    instance was released or has misfired, or if everything ends.
-/// 3. Whatever one supervisor missed, the next one reads in the table.
+/// 2. When its first process ends, the supervisor is told; the other processes are killed only if
+///    the instance was released or has misfired, or if the spawner ends.
+/// 3. Whatever one supervisor missed, the next one reads from the table.
 /// 4. When the spawner is told to end, it ends every instance first.
 public final class Spawner {
     let options: SpawnerOptions
@@ -28,13 +28,14 @@ public final class Spawner {
     var awaited = AwaitedEnds()
 
     var legacy = Legacy()
-    /// Nil if no file can be made in the runtime directory: then only processes outlive the
-    /// spawner.
+    /// Nil if no file can be made in the runtime directory. Then processes outlive the spawner, but
+    /// the table does not.
     var ledger: Ledger?
 
     var graceMilliseconds = SpawnerLimits.graceMilliseconds
     var ending: Ending = .no
-    /// Whether there is something to tidy up when it becomes quiet; at first, what start-up left.
+    /// Whether to tidy up when the spawner becomes idle. True at first, because start-up leaves
+    /// something.
     var hasWorked = true
 
     enum Ending: Equatable {

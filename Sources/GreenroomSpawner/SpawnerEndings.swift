@@ -1,10 +1,10 @@
 internal import Glibc
 internal import GreenroomLinux
 
-/// How instances end, and the spawner with them.
+/// How instances end, and how the spawner ends.
 extension Spawner {
-    /// Reaps every child that has ended: first processes of instances and of spawns, and their
-    /// orphans.
+    /// Reaps every child that has ended: first processes of instances and of spawns, and orphans of
+    /// theirs.
     func reap() throws(SystemError) {
         var concluded: [PendingSpawn] = []
         while let (pid, status, hasExecuted) = try nextEnd() {
@@ -15,21 +15,21 @@ extension Spawner {
                 concluded.append(spawn)
             }
         }
-        // A process may have ended at once; by now it is known whether it had executed its program.
+        // A process may have ended at once. By now it is known whether it had executed its program.
         for spawn in concluded { conclude(spawn) }
         finishDying()
     }
 
-    /// Looks which instances whose first process has ended have no process any more: an orphan may
-    /// have been the last one.
+    /// Checks which of the instances whose first process has ended have no process left: an orphan
+    /// that was just reaped may have been the last.
     func finishDying() {
         if awaited.dying.isEmpty { return }
         let snapshot = ProcessSnapshot()
         for number in awaited.dying { finish(number, snapshot) }
     }
 
-    /// The next child that has ended. Whether it had executed a program can be read only while it
-    /// is a zombie. Traced threads that have stopped are handled on the way.
+    /// The next child that has ended. Whether a process had executed a program can be read only
+    /// while it is a zombie. Traced threads that have stopped are handled along the way.
     private func nextEnd() throws(SystemError) -> (pid_t, TerminationStatus, hasExecuted: Bool)? {
         while true {
             let pid: pid_t
@@ -92,8 +92,8 @@ extension Spawner {
         }
     }
 
-    /// After the first process has ended: reports if no process is left. Whether the other
-    /// processes are ended, too, is decided by the supervisor; when everything ends, they are.
+    /// Called after the first process has ended. Reports if no process is left. The supervisor
+    /// decides whether the other processes are ended too; if the spawner ends, they are.
     func finish(_ number: UInt64, _ snapshot: ProcessSnapshot) {
         guard let instance = instances[number], instance.status != nil, !instance.isEmptied else {
             return
@@ -103,8 +103,8 @@ extension Spawner {
                 let isFirst = watch(number)
                 let isToEnd = instance.isReleased || instance.hasMisfired || ending != .no
                 if isToEnd { try instance.group.kill(snapshot) }
-                // The instance may live on for long. Its cgroup reports the end, so it is not
-                // checked at each reaping.
+                // The rest of the instance may run for long. Its cgroup reports the end, so it is
+                // not checked after each reaping.
                 if !isToEnd, instances[number]?.watch != nil { awaited.dying.remove(number) }
                 // The processes may have ended before the watch began.
                 guard isFirst, try instance.group.isEmpty(snapshot) else { return }
@@ -118,8 +118,8 @@ extension Spawner {
         conclude(number) {}
     }
 
-    /// Whether no process is left in its cgroup. Without a cgroup this takes a walk through /proc,
-    /// which `finish` makes once for all instances.
+    /// Whether no process is left in the instance's cgroup. Without a cgroup, only a walk through
+    /// /proc would tell, and `finish` makes one for all instances.
     private func isDeserted(_ number: UInt64) -> Bool {
         guard case .cgroup(let cgroup, _)? = instances[number]?.group else { return false }
         return (try? cgroup.isPopulated()) == false
@@ -138,11 +138,11 @@ extension Spawner {
     }
 
     /// Watches an instance whose first process has ended while others have not. Their end is
-    /// reported by cgroup.events, or by SIGCHLD when they become our children. If an instance
-    /// without a cgroup was adopted, they become somebody else's children, and we look again and
-    /// again.
+    /// reported by cgroup.events, or by SIGCHLD when they become our children. If the instance was
+    /// adopted and has no cgroup, its processes become somebody else's children, and we must check
+    /// repeatedly.
     ///
-    /// - Returns: true if it is watched from now on.
+    /// - Returns: true if the instance is watched from now on.
     private func watch(_ number: UInt64) -> Bool {
         guard let instance = instances[number], instance.watch == nil else { return false }
         let watch = watchEmptiness(of: instance.group)
@@ -163,14 +163,14 @@ extension Spawner {
         instance.channel?.closeWithQueue()
     }
 
-    /// Marks its cgroup, which is empty, for removal when nobody waits for anything else.
+    /// Marks the instance's empty cgroup for removal when nobody waits for anything else.
     func removeCgroup(of instance: Instance) {
         guard let name = instance.group.cgroupName else { return }
         cgroups.discard(name)
     }
 
-    /// Sends SIGTERM to everybody and thaws them, because a frozen process cannot act on it. A
-    /// second call can only make the deadline earlier.
+    /// Sends SIGTERM to every instance and thaws it, because a frozen process cannot act on the
+    /// signal. A second call can only make the deadline earlier.
     func end(graceMilliseconds: UInt32) {
         let deadline = MonotonicClock.nanoseconds + UInt64(graceMilliseconds) * 1_000_000
         switch ending {

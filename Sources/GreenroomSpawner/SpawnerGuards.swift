@@ -3,9 +3,9 @@ internal import GreenroomLinux
 
 /// Instances that are guarded on their way to the pause (``PrewarmGuard``).
 extension Spawner {
-    /// Handles a traced thread that has stopped. If it belongs to no known instance, it is a
-    /// process that a guarded one has made but that was not reported yet, or one that is not in the
-    /// table yet. It stays stopped until then.
+    /// Handles a traced thread that has stopped. A thread that belongs to no known instance may be
+    /// a process that a guarded one has made and not reported yet, or that of an instance that is
+    /// not in the table yet. It stays stopped until that is known.
     func stopped(_ thread: pid_t, _ stop: Tracee.Stop) {
         guard
             let number = guards.guarded.first(where: {
@@ -13,7 +13,7 @@ extension Spawner {
             }),
             let finding = instances[number]?.guarding?.stopped(thread, stop)
         else {
-            // A process that has not executed its program yet stops only for signals, which are
+            // Before a process has executed its program, it stops only for signals, which are
             // passed on.
             if case .signal(let number) = stop, number != SIGTRAP, spawns.isPending(thread) {
                 Tracee(thread).proceed(with: number)
@@ -26,7 +26,7 @@ extension Spawner {
     }
 
     /// Begins the guard of an instance that is now in the table. Its exec may have been reported
-    /// before.
+    /// already.
     func beginGuard(of number: UInt64) {
         guard let instance = instances[number], instance.guarding != nil else { return }
         guards.guarded.insert(number)
@@ -35,7 +35,7 @@ extension Spawner {
         }
     }
 
-    /// Records that the kernel did not let a process be traced, and tells the supervisor once.
+    /// Records that the kernel did not allow a process to be traced, and tells the supervisor once.
     func noteUnguarded(_ code: CInt) {
         guard guards.refusal == nil else { return }
         guards.refusal = code
@@ -64,8 +64,8 @@ extension Spawner {
         }
     }
 
-    /// Kills guarded instances: the next execution of the spawner would not know why their threads
-    /// stop.
+    /// Kills guarded instances, because the next execution of the spawner would not know why their
+    /// threads stop.
     func killGuarded() {
         for number in guards.guarded { try? instances[number]?.group.kill() }
     }
@@ -88,8 +88,8 @@ extension Spawner {
     private func killMisfired(_ number: UInt64) {
         instances[number]?.hasMisfired = true
         guard let instance = instances[number] else { return }
-        // The process first, because this cannot fail: the rest of the group may be looked up by
-        // name.
+        // The first process is killed first, because that cannot fail, while the rest of the group
+        // may have to be looked up by name.
         _ = try? instance.process.send(signal: SIGKILL)
         try? instance.group.kill()
     }

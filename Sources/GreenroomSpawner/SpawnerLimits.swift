@@ -1,14 +1,14 @@
 /// Every limit of the spawner's protocol and table.
 public enum SpawnerLimits {
-    /// A packet fits a Unix socket's default buffer (212,992 bytes) with room for a second one.
-    /// Longer bodies travel in a sealed memfd.
+    /// A packet of this size fits into a Unix socket's default buffer (212,992 bytes), with room
+    /// for a second one. Longer bodies travel in a sealed memfd.
     public static let packetByteCount = 65_536
     /// The kernel's own limit on argv and environment together is 6 MiB.
     public static let bodyByteCount = 6 << 20
     /// Bytes of a body for everything but strings and groups: limits, descriptors, numbers and
     /// flags.
     static let fixedByteCount = 4096
-    /// Programs of system call filters in one spawn; a supervisor makes two.
+    /// System call filters in one spawn; a supervisor makes two.
     static let filterCount = 8
     /// Bytes of a body for a confinement: the paths of its mounts, and its filters.
     static let confinementByteCount = 1 << 20
@@ -16,59 +16,59 @@ public enum SpawnerLimits {
     public static let stringCount = 65_536
     /// Descriptors in one spawn: standard ones and inherited sockets; far below the kernel's 253.
     public static let descriptorCount = 64
-    /// The size of what a launch inherits from its caller besides strings and descriptors; it is
-    /// fixed.
+    /// The fixed size of what a launch inherits from its caller besides strings and descriptors.
     static let inheritedByteCount = 424
-    /// Numbers below this are not kept for long, so that the descriptors for a child are below all
-    /// that are kept.
+    /// Descriptors that are kept for long do not have numbers below this, so that the descriptors
+    /// for a child are lower than all of those.
     static let descriptorsForChildren = 256
-    /// Numbers that stay free below the limit on open files: for a packet, and for an instance.
+    /// Descriptor numbers that stay free below the limit on open files, for a packet and an
+    /// instance.
     static let descriptorReserve: UInt64 = 96
     /// Supplementary groups in one spawn; the kernel's own limit.
     public static let groupCount = 65_536
     /// Instances in the table, including ended ones. Each holds at most three descriptors.
     public static let instanceCount = 4096
-    /// Packets that wait for a supervisor that does not read. If there are more, the connection is
-    /// dropped: the next one begins with the whole table, so nothing is lost.
+    /// Packets queued for a supervisor that does not read. Beyond that, the connection is dropped.
+    /// The next connection begins with the whole table, so nothing is lost.
     public static let queuedPacketCount = 16_384
     /// Bytes of the mapping that successive supervisors share.
     public static let stateByteCount = 64 << 20
-    /// The time between SIGTERM and SIGKILL when everything ends, unless the supervisor said
+    /// The time between SIGTERM and SIGKILL when the spawner ends, unless the supervisor said
     /// otherwise.
     public static let graceMilliseconds: UInt32 = 5_000
     /// A process that has not executed its program after this time is killed. It is longer than a
     /// disk takes to spin up, and shorter than a supervisor waits for an answer (20 s).
     static let spawnMilliseconds: UInt64 = 10_000
-    /// The same while somebody waits for every spawn under way: a new supervisor, which is to find
-    /// it in the table, or an upgrade.
+    /// The same time while a new supervisor or an upgrade waits until no spawn is under way.
     static let hurriedSpawnMilliseconds: UInt64 = 3_000
-    /// A killed process that does not end in this time waits for a file system that does not
+    /// A killed process that has not ended after this time is stuck in a file system that does not
     /// answer, and is left alone.
     static let killedSpawnMilliseconds: UInt64 = 1_000
     /// Processes of one user that could not be killed. Each costs us its descriptors and 32 KiB. A
-    /// user with this many starts nothing until one of them ends.
+    /// user who has this many can start nothing until one of them ends.
     static let stuckSpawnCount = 8
     /// Requests about an instance that is not in the table yet: a supervisor sends one or two.
     static let deferredCount = 16
-    /// After this much quiet, the spawner tidies up: one wake-up after work, none when idle.
+    /// After this much idle time the spawner tidies up: one wake-up after work, and none after
+    /// that.
     static let restMilliseconds: CInt = 1_000
     /// Cgroups of ended instances wait this long for a quiet moment in which they are removed, so
     /// that no spawn is delayed.
     static let litterMilliseconds: CInt = 5
-    /// At most this many cgroups are removed at a time; then we look whether anybody waits.
+    /// At most this many cgroups are removed at a time; then we check whether anybody waits.
     static let litterAtOnce = 16
-    /// If there are this many, they are removed at once.
+    /// If this many cgroups wait for removal, they are removed at once.
     static let litterCount = 1024
-    /// A cgroup that is not empty yet is tried this many times: processes that keep a failed
-    /// spawn's terminal end a moment after it.
+    /// How often the removal of a cgroup that is not empty yet is tried: processes that keep a
+    /// failed spawn's terminal end a moment after the spawn.
     static let litterTries = 20
     /// A spawner that is out of descriptors waits this long before it tries again to accept a
     /// supervisor.
     static let deafMilliseconds: CInt = 100
-    /// An adopted instance's new parent, usually process 1, may take this long to wait for it. The
-    /// kernel tells no status before that.
+    /// The new parent of an adopted instance, usually process 1, may take this long to reap it. The
+    /// kernel tells no exit status before that.
     static let reapMilliseconds: UInt64 = 3_000
-    /// The time between two looks at whether that has happened.
+    /// The time between two checks whether that has happened.
     static let unreapedMilliseconds: CInt = 100
     /// A spawner that a supervisor started for itself ends after this time without a supervisor.
     public static let solitudeMilliseconds: UInt64 = 60_000

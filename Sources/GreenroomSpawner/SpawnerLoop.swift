@@ -2,11 +2,11 @@ internal import Glibc
 public import GreenroomLinux
 
 extension Spawner {
-    /// Serves until told to end and every instance has ended.
+    /// Serves until the spawner was told to end and every instance has ended.
     public func run() throws(SystemError) {
-        // The spawner serves even if nobody receives this.
+        // It does not matter whether anybody receives this.
         try? ServiceNotification.send("READY=1")
-        try reap()  // The last execution may have read signals and not acted upon them.
+        try reap()  // The last execution may have read signals without acting on them.
         while !isFinished {
             var entries = [
                 PollEntry(signals.descriptor.rawValue, POLLIN),
@@ -31,8 +31,8 @@ extension Spawner {
                 rest()
             }
             connection.listenAgain()
-            // Ends before requests: the same packet may use a number again that has just been
-            // freed.
+            // Ends are handled before requests, because a request may reuse a number that has just
+            // been freed.
             if entries[0].isReady { try handleSignals() }
             if entries[1].isReady { try handleEmptiness() }
             if entries[3].isReady { try handleExits() }
@@ -47,7 +47,7 @@ extension Spawner {
 
     private var isFinished: Bool {
         ending != .no && instances.values.allSatisfy(\.isEmptied) && !spawns.areUnderWay
-            // Processes that were killed and are slow to end have time until the deadline.
+            // Killed processes that are slow to end have time until the deadline.
             && (ending == .killed || (spawns.pending.isEmpty && spawns.departing.isEmpty))
     }
 
@@ -72,15 +72,16 @@ extension Spawner {
         while let signal = try signals.next() {
             switch signal {
             case SIGCHLD: try reap()
-            // Not while the spawner ends: there is nothing left to go on with.
+            // A spawner that is ending does not execute itself again, because nothing would be left
+            // to pass on.
             case SIGUSR1: if ending == .no { settle(.upgrade) }
             default: end(graceMilliseconds: graceMilliseconds)
             }
         }
     }
 
-    /// Runs once after some work. Gives back the program text, which is two thirds of what is
-    /// resident: the kernel maps 64 KiB around every place that runs.
+    /// Runs once after some work. Gives back the pages of program text, which are two thirds of the
+    /// resident memory, because the kernel maps 64 KiB around every place that runs.
     private func rest() {
         guard hasWorked else { return }
         hasWorked = false
@@ -137,7 +138,7 @@ extension Spawner {
 
     // MARK: The supervisor's connection
 
-    /// Handles what a supervisor that has gone had sent before; that is a limited number of
+    /// Handles what a supervisor had sent before it went away, which is a limited number of
     /// packets.
     private func hearOut() {
         var turns = 0
@@ -147,11 +148,11 @@ extension Spawner {
         }
     }
 
-    /// Reads and answers what has come.
+    /// Reads and handles the packets that have arrived.
     private func serve() {
         connection.flush()
         do throws(ConnectionError) {
-            // A limit on one turn, so that exits are not kept waiting.
+            // One turn is limited, so that exits are not kept waiting.
             for _ in 0..<64 where !spawns.areSettling {
                 guard let packet = try connection.receive() else { return }
                 try handle(packet)

@@ -2,21 +2,21 @@ internal import GreenroomLinux
 
 /// The options on the spawner's command line.
 public struct SpawnerOptions: Sendable {
-    /// The directory in which the socket `spawner` is made.
+    /// The directory that contains the socket `spawner`.
     public var runtimeDirectory: String
     /// Whether a supervisor started the spawner for itself, without systemd. Then the spawner ends,
     /// with every instance, after a minute without a supervisor.
     public var isPrivate = false
     /// Whether to behave as on a host without cgroups.
     public var avoidsCgroups = false
-    /// Whether to keep a unit's cgroup, and do nothing else.
+    /// Whether to hold a unit's cgroup, and do nothing else.
     public var isHolder = false
-    /// The unit, beside ours, whose cgroup was delegated for the instances; nil if ours was.
+    /// The unit beside ours whose cgroup was delegated for the instances; nil means our own.
     public var cgroup: String?
     /// Whether systemd executed the spawner and delegated its cgroup.
     public var isManaged: Bool
 
-    /// The path of our own program. An upgrade executes the file that is there then.
+    /// The path of our own program. An upgrade executes whatever file is there at that time.
     var program = OwnProgram.path
     /// The memfd in which the last execution described what it leaves to this one.
     var succession: CInt?
@@ -31,7 +31,7 @@ public struct SpawnerOptions: Sendable {
     var ledgerPath: String { runtimeDirectory + "/instances" }
     var statePath: String { runtimeDirectory + "/state" }
 
-    /// The command line that gives these options again.
+    /// The command line that yields these options again.
     var commandLine: [String] {
         [program, "--runtime-directory", runtimeDirectory]
             + (isPrivate ? ["--private"] : []) + (avoidsCgroups ? ["--no-cgroups"] : [])

@@ -39,7 +39,8 @@ extension Spawner {
             legacy.state = state
         }
         connection.greet()
-        // Before the welcome: a supervisor that has read the welcome has read them all.
+        // They are sent before the welcome, so that a supervisor that has read the welcome has all
+        // of them.
         for (name, descriptor) in legacy.kept { tell(.kept(name: name, descriptor)) }
         let kept = instances.values.filter { !$0.isReleased }.sorted { $0.number < $1.number }
         tell(
@@ -73,11 +74,11 @@ extension Spawner {
             tryingWith: signals.descriptor)
     }
 
-    /// Freezes an instance. If the instance does not exist, or has no process left, nothing needs
-    /// to be done: requests and exits may cross on the way.
+    /// Freezes an instance. If the instance does not exist or has no process left, there is nothing
+    /// to do, because requests and exits may cross on the way.
     private func freeze(_ number: UInt64) {
         act(on: number) { group throws(SystemError) in try group.freeze() }
-        // For a cgroup the kernel itself reports that it is frozen.
+        // If there is a cgroup, the kernel itself reports that it is frozen.
         guard let instance = instances[number], instance.group.cgroupName == nil else { return }
         tell(.stopped(instance: number))
     }
@@ -104,7 +105,7 @@ extension Spawner {
     }
 
     /// Watches whether a group becomes empty. Without a watch, the check after each reaping still
-    /// notices.
+    /// notices the end.
     func watchEmptiness(of group: ProcessGroup) -> CInt? {
         switch group {
         case .cgroup(let cgroup, _):

@@ -1,9 +1,9 @@
 internal import Glibc
 internal import GreenroomLinux
 
-// How a request becomes an instance. Nobody waits for a spawn: between the clone and the exec, the
-// process already belongs to the app's user, who can stop it, and it enters and executes files of
-// that user.
+// How a request becomes an instance. The spawner does not wait for a spawn: between the clone and
+// the exec, the process already belongs to the app's user, who can stop it, and it enters
+// directories and executes files of that user.
 
 extension Spawner {
     func spawn(_ specification: SpawnSpecification) {
@@ -64,7 +64,7 @@ extension Spawner {
             guard let number = spawns.numbersByWaiter.removeValue(forKey: pid),
                 let spawn = spawns.pending[number]
             else { return nil }
-            // Somebody killed the waiter, and the process may share our memory.
+            // Somebody killed the waiter, so the process may still share our memory.
             spawn.hasLostWaiter = true
             spawn.start.spawn.kill()
             return spawn
@@ -81,11 +81,12 @@ extension Spawner {
     func handleSpawnReports() {
         waiters.takeReports()
         for spawn in Array(spawns.pending.values) where spawn.start.spawn.isOver {
-            // If it was called off before its process was made, nobody has killed the process.
+            // If the spawn was called off before its process was made, the process has not been
+            // killed yet.
             if spawn.verdict != nil { spawn.start.spawn.kill() }
             conclude(spawn)
         }
-        // A process may have ended before its waiter's report; no other end may follow.
+        // A process may have ended before its waiter reported, and no further end may follow.
         finishDying()
     }
 
@@ -93,9 +94,9 @@ extension Spawner {
         let number = spawn.specification.instance
         // The waiter and the process may have ended in one round.
         guard spawns.pending[number] === spawn, spawn.isOver else { return }
-        // A process that was killed at the last moment may have run its program; only its end
-        // tells. A process that failed, or that somebody killed earlier, stays in its cgroup until
-        // its end, and the next spawn with this number would get the same cgroup.
+        // Only the end of a process that was killed at the last moment tells whether it had run its
+        // program. A process that failed, or that somebody killed earlier, stays in its cgroup
+        // until its end, and the next spawn with this number would get the same cgroup.
         let hasFailed = spawn.start.spawn.failure != 0 || spawn.start.spawn.stage != .execute
         if spawn.verdict != nil || hasFailed, spawn.end == nil, !spawn.isAnswered,
             spawn.start.spawn.pid != nil
@@ -111,7 +112,7 @@ extension Spawner {
         let over = spawn.start.spawn.end()
         if let error = over.error {
             if error.stage == .cgroup, spawn.isReserved, spawn.verdict == nil {
-                // Somebody else removed the cgroup in reserve.
+                // Somebody else has removed the cgroup from the reserve.
                 depart(spawn, over.spawned)
                 return again(spawn)
             }
@@ -139,7 +140,8 @@ extension Spawner {
     }
 
     private func succeed(_ spawn: PendingSpawn, _ spawned: Spawned, _ traceError: CInt) {
-        // There is no watch yet: the end of the last process matters only after that of the first.
+        // There is no watch yet, because the end of the last process matters only after that of the
+        // first.
         var instance = Instance(
             number: spawn.specification.instance, app: spawn.specification.app, pid: spawned.pid,
             process: spawned.process, channel: spawn.start.channel,
@@ -155,7 +157,7 @@ extension Spawner {
         }
         enter(instance)
         tell(.spawned(instance.entry))
-        // Now that the launch has been answered.
+        // This is done only now that the launch has been answered.
         instance.moveAside(to: openFiles.firstAside)
         beginGuard(of: instance.number)
         if let end = spawn.end {
@@ -191,8 +193,8 @@ extension Spawner {
         if spawns.pending.isEmpty { return }
         for spawn in Array(spawns.pending.values) where !spawn.isAnswered && now >= spawn.deadline {
             if let verdict = spawn.verdict {
-                // The process waits for something that not even SIGKILL ends. It keeps its cgroup,
-                // its memory and the descriptors that it was passed until that is over.
+                // The process waits for something that not even SIGKILL interrupts. It keeps its
+                // cgroup, its memory and the descriptors that it was passed until it ends.
                 spawn.start.spawn.kill()
                 answer(spawn, verdict)
             } else {
@@ -211,7 +213,7 @@ extension Spawner {
         spawn.start.spawn.kill()
     }
 
-    /// Kills all spawns under way, because everything ends: none of them becomes an instance.
+    /// Kills all spawns under way, because the spawner ends. None of them becomes an instance.
     func killSpawns() {
         let now = MonotonicClock.nanoseconds
         for spawn in spawns.pending.values where !spawn.isAnswered {
@@ -246,7 +248,8 @@ extension Spawner {
         while !spawns.areUnderWay, !spawns.afterwards.isEmpty {
             switch spawns.afterwards.removeFirst() {
             case .welcome(let stateByteCount):
-                // The supervisor has gone in the meantime, or cannot be served: it comes back.
+                // If the supervisor has gone in the meantime, or cannot be served, it connects
+                // again.
                 guard connection.isOpen else { continue }
                 do {
                     try welcome(stateByteCount: stateByteCount)

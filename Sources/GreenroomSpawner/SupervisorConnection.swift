@@ -1,16 +1,16 @@
 internal import Glibc
 internal import GreenroomLinux
 
-/// The connection to the supervisor, of which there is one at a time. A supervisor that is live is
-/// not replaced by another; one that has gone, or that never said hello, is.
+/// The connection to the supervisor. There is one at a time. Another supervisor replaces one that
+/// has gone or has never said hello, but not one that is alive.
 ///
 /// A connection that fails never ends the spawner: the supervisor comes back and reads the table.
 final class SupervisorConnection {
     let listener: UnixSocket
     private var supervisor: Supervisor?
-    /// Since when no supervisor has been connected (``MonotonicClock``, nanoseconds).
+    /// The time since which no supervisor has been connected (``MonotonicClock``, nanoseconds).
     private(set) var aloneSince = MonotonicClock.nanoseconds
-    /// Whether a connection could not be accepted; then the next attempt waits.
+    /// Whether a connection could not be accepted, so that the next attempt must wait.
     private(set) var isDeaf = false
 
     private struct Supervisor {
@@ -18,7 +18,7 @@ final class SupervisorConnection {
         /// The supervisor's process, if children may take descriptors from its table.
         var owner: ProcessDescriptor?
         var saidHello = false
-        /// Whether all messages so far could be sent.
+        /// Whether all messages so far could be sent to the supervisor.
         var listens = true
     }
 
@@ -42,8 +42,8 @@ final class SupervisorConnection {
                 guard let next = try listener.accept() else { return }
                 socket = next
             } catch {
-                // No descriptor is free. The supervisor is accepted when one is. If the spawner
-                // ended because of this, every exit status would be lost.
+                // No descriptor is free. The supervisor is accepted when one is free again. If the
+                // spawner ended because of this, every exit status would be lost.
                 isDeaf = true
                 return
             }
@@ -56,14 +56,13 @@ final class SupervisorConnection {
         }
     }
 
-    /// Tries again to accept.
+    /// Allows the next attempt to accept.
     func listenAgain() { isDeaf = false }
 
-    /// The supervisor has said hello, and hears from now on what happens.
+    /// The supervisor has said hello, and is told from now on what happens.
     func greet() {
         supervisor?.saidHello = true
-        // The child of an ordinary user may be in a user namespace of its own, and may not fetch
-        // then.
+        // The child of an ordinary user may be in its own user namespace, and then may not fetch.
         if geteuid() == 0, let process = supervisor?.stream.socket.otherProcess(), process.letsFetch
         {
             supervisor?.owner = process
@@ -75,12 +74,13 @@ final class SupervisorConnection {
         aloneSince = MonotonicClock.nanoseconds
     }
 
-    /// Shuts the connection down, so that the supervisor sees its end, whoever has a copy of it.
+    /// Shuts the connection down, so that the supervisor sees its end even if another process has a
+    /// copy.
     func end() { supervisor?.stream.end() }
 
     // MARK: Messages
 
-    /// The next packet that has come; nil if there is none.
+    /// The next packet that has arrived; nil if there is none.
     func receive() throws(ConnectionError) -> Packet? { try supervisor?.stream.receive() }
 
     /// Sends a message to the supervisor, if one is connected that has said hello.
@@ -98,9 +98,8 @@ final class SupervisorConnection {
         do { try supervisor.stream.flush() } catch { stopTelling() }
     }
 
-    /// Stops sending to a supervisor that receives nothing any more. What it has sent is still
-    /// handled: if its releases were lost, the next supervisor would be told about these instances
-    /// again.
+    /// Stops sending to a supervisor that no longer receives. What it has sent is still handled: if
+    /// its releases were lost, the next supervisor would be told about those instances again.
     private func stopTelling() {
         supervisor?.listens = false
         supervisor?.stream.end()

@@ -18,7 +18,7 @@ public enum Finding: Hashable, Sendable {
     /// No process of the instance exists: the order to spawn it was not carried out, or its spawner
     /// died.
     case nothing
-    /// The instance's spawner is gone, but a process of the instance was found. The shell has ended
+    /// The spawner does not know the instance, but a process of it was found. The shell has ended
     /// it.
     case remains
     /// The channel is lost. The main process exists, or (`hasEnded`) its end is reported next.

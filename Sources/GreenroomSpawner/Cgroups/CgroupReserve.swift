@@ -1,8 +1,8 @@
 internal import Glibc
 public import GreenroomLinux
 
-/// Cgroups that are made in advance, one for each app that was recently launched cold: making one
-/// takes as long as a tenth of such a launch.
+/// Cgroups that are made in advance, one for each app that was recently launched cold. To make one
+/// takes a tenth of the time of such a launch.
 ///
 /// They are named after the app like the others, but without an instance's number. When one is
 /// taken, the number is written on it as a label. To find an instance's cgroup, use
@@ -17,18 +17,19 @@ struct CgroupReserve {
         let cgroup: Cgroup
     }
 
-    /// In the order of launches, the most recent one last.
+    /// In the order of launches, the most recent last.
     private var spares: [Spare] = []
     /// The app that was launched last and has no spare.
     private var wanted: String?
     private var serial: UInt64 = 0
-    /// Whether the kernel has no labels for cgroups.
+    /// Whether the kernel cannot label cgroups.
     private var isImpossible = false
 
-    /// The names of cgroups that are in use here although they belong to no instance.
+    /// The names of the cgroups in reserve, which belong to no instance.
     var names: [String] { spares.map(\.name) }
 
-    /// Takes a cgroup for this instance, if there is one; another one is made when there is time.
+    /// Takes a cgroup for this instance, if there is one. Another is made later, when there is
+    /// time.
     mutating func take(
         app: String, instance: UInt64
     ) -> (cgroup: Cgroup, name: String)? {
@@ -36,7 +37,8 @@ struct CgroupReserve {
         wanted = app
         guard let index = spares.lastIndex(where: { $0.app == app }) else { return nil }
         let spare = spares.remove(at: index)
-        // The label comes before any process: the spawner may be killed at any time.
+        // The label is written before any process enters, because the spawner may be killed at any
+        // time.
         guard (try? spare.cgroup.label(Subtree.name(app: app, instance: instance))) != nil else {
             return nil
         }
@@ -45,7 +47,8 @@ struct CgroupReserve {
 
     /// Makes another cgroup in place of the one that was taken last. Call it when nobody waits.
     ///
-    /// - Returns: the name of a cgroup that must go to make room, and is to be removed.
+    /// - Returns: the name of a cgroup that is not needed, which the caller must remove; nil if
+    ///   there is none.
     mutating func refill(in base: Cgroup) -> String? {
         guard let app = wanted else { return nil }
         wanted = nil
@@ -72,18 +75,18 @@ struct CgroupReserve {
         "\(start(app))\(getpid()).\(serial)"
     }
 
-    /// How the names in reserve begin. No instance's own name begins so: there a number follows the
-    /// dash.
+    /// The beginning of names in reserve. No instance's own name begins like this, because there a
+    /// number follows the dash.
     static func start(_ app: String) -> String { Subtree.name(app: app) + "-r" }
 }
 
-/// The cgroup of an instance: it has the instance's name, or its label.
+/// The cgroup of an instance, which has the instance's name or label.
 public enum InstanceCgroup {
     /// The part before the last dash in the names of an app's cgroups.
     public static func name(ofApp app: String) -> String { Subtree.name(app: app) }
 
     /// Finds the cgroup among those below `base`. This is rarely needed, because the spawner tells
-    /// its name.
+    /// the cgroup's name.
     public static func find(
         app: String, instance: UInt64, in base: Cgroup
     ) -> (cgroup: Cgroup, name: String)? {

@@ -9,10 +9,11 @@ struct CgroupTree {
     private var reserve = CgroupReserve()
     /// The cgroups that are to be removed, the oldest first.
     private var litter: [Litter] = []
-    /// Whether removing them has begun since the latest event: the rest follows without another
-    /// pause.
+    /// Whether their removal has begun since the latest event. The rest is then removed without
+    /// another pause.
     private var hasBegunTidying = false
-    /// Whether there may be cgroups that belong to no instance. A supervisor looks at them first.
+    /// Whether there may be cgroups that belong to no instance. They are removed only after a
+    /// supervisor has looked at them.
     var hasStrays = false
 
     private struct Litter {
@@ -22,12 +23,12 @@ struct CgroupTree {
 
     init(_ subtree: Subtree) { self.subtree = subtree }
 
-    /// Nil without cgroups.
+    /// The cgroup above those of the instances; nil without cgroups.
     var base: Cgroup? { subtree.cgroup }
 
     // MARK: Making
 
-    /// A paused instance takes none: nobody is in a hurry for it, and it has a channel.
+    /// Not used for an instance that is to pause: nobody waits for it, and it has a channel.
     mutating func takeFromReserve(
         for specification: SpawnSpecification
     ) -> (cgroup: Cgroup, name: String)? {
@@ -45,10 +46,10 @@ struct CgroupTree {
                 return (try base.createChild(name), name)
             } catch {
                 switch error.code {
-                // If a dead spawner left it, it is empty or may not be taken.
+                // A dead spawner may have left it. It can be removed only if it is empty.
                 case EEXIST: try base.removeChild(name)
-                // The limit on cgroups may be reached (cgroup.max.descendants): those of ended
-                // instances make room.
+                // The limit on cgroups may be reached (cgroup.max.descendants): removing those of
+                // ended instances makes room.
                 case EAGAIN where hasLitter, ENOSPC where hasLitter: removeLitter()
                 case _: throw error
                 }
@@ -72,8 +73,7 @@ struct CgroupTree {
 
     // MARK: Removing
 
-    /// Removes the cgroup of a spawn that failed. Whatever the process had begun to make may still
-    /// be in it.
+    /// Removes the cgroup of a spawn that failed. The failed process may still be in it.
     mutating func remove(_ name: String) {
         if (try? base?.removeChild(name)) != true { discard(name) }
     }
@@ -88,7 +88,7 @@ struct CgroupTree {
 
     var hasLitter: Bool { !litter.isEmpty }
 
-    /// Whether some cgroups have not been tried yet, and nobody waited for anything else just now.
+    /// Whether the removal goes on: it has begun, and for some cgroups it has not been tried yet.
     var isTidying: Bool { hasBegunTidying && litter.contains { $0.tries == 0 } }
 
     /// Begins to remove cgroups, or continues, while nothing else happens.
@@ -97,11 +97,11 @@ struct CgroupTree {
         removeLitter(atMost: SpawnerLimits.litterAtOnce)
     }
 
-    /// Something has happened: there is a pause before the removal continues.
+    /// Something has happened, so the removal continues only after a pause.
     mutating func pauseTidying() { hasBegunTidying = false }
 
-    /// Removes the oldest first. A cgroup that cannot be removed is tried again, but not for ever:
-    /// an app can make cgroups that we cannot remove.
+    /// Removes the oldest first. If a cgroup cannot be removed, this is tried again, but not for
+    /// ever, because an app can make cgroups that we cannot remove.
     mutating func removeLitter(atMost limit: Int = .max) {
         let some = Array(litter.prefix(limit))
         litter.removeFirst(some.count)
@@ -112,8 +112,7 @@ struct CgroupTree {
         }
     }
 
-    /// Cgroups of instances that nobody knows any more go with the others: they may not be empty
-    /// yet.
+    /// Marks the cgroups of unknown instances for removal. They may not be empty yet.
     ///
     /// - Parameter used: the names of the cgroups of known instances and spawns.
     mutating func removeStrays(except used: Set<String>) {

@@ -6,8 +6,8 @@ enum Subtree {
     case cgroup(Cgroup, path: String, isOurs: Bool)
     case degraded(reason: String)
 
-    /// Under systemd this is a delegated cgroup: that of the given unit, or our own. Otherwise it
-    /// is a new cgroup below ours, so that spawners do not share one.
+    /// Under systemd, the subtree is a delegated cgroup: that of the given unit, or our own.
+    /// Otherwise it is a new cgroup below ours, so that spawners do not share one.
     ///
     /// - Parameters:
     ///   - isManaged: whether systemd executed us.
@@ -22,7 +22,7 @@ enum Subtree {
             }
             guard unsafe access(own + "/cgroup.procs", W_OK) == 0 else {
                 return .degraded(
-                    reason: "\(own) is not ours to write; run under systemd with Delegate=yes")
+                    reason: "\(own) is not writable; run under systemd with Delegate=yes")
             }
             return isManaged ? try delegated(own) : try below(own)
         } catch {
@@ -30,12 +30,12 @@ enum Subtree {
         }
     }
 
-    /// The cgroup of a unit that has no process of its own. Nobody has to make room for its
-    /// instances, and whoever restarts us finds our own cgroup unchanged.
+    /// The cgroup of another unit, which has no process of its own. No process must move out of the
+    /// way for the instances, and our own cgroup stays as it is, so that our unit can be restarted.
     private static func lent(_ path: String) throws(SystemError) -> Subtree {
         guard unsafe access(path + "/cgroup.procs", W_OK) == 0 else {
             return .degraded(
-                reason: "\(path) is not ours to write; start the unit that it is of")
+                reason: "\(path) is not writable; start the unit that it belongs to")
         }
         let base = try Cgroup(path: path)
         try? base.enable(wanted(of: base))
@@ -44,8 +44,8 @@ enum Subtree {
 
     /// Enables the controllers that the supervisor uses. That makes the unit's cgroup an inner one,
     /// which may hold no process, so we move to a leaf. (If instances survive such a unit, it
-    /// cannot be restarted: its main process has nowhere to start. So another unit's cgroup is
-    /// better, see `lent`.)
+    /// cannot be restarted, because its main process has no cgroup to start in. So another unit's
+    /// cgroup is better, see `lent`.)
     private static func delegated(_ own: String) throws(SystemError) -> Subtree {
         let base = try Cgroup(path: own)
         let wanted = try wanted(of: base)
@@ -64,8 +64,8 @@ enum Subtree {
     private static func below(_ own: String) throws(SystemError) -> Subtree {
         let name = "greenroom-\(getpid())"
         let base = try existingOrNew(name, in: try Cgroup(path: own))
-        // Enables what our parent gives us. Processes are only in its children, so none is in the
-        // way.
+        // Enables the controllers that our parent gives us. Only the children contain processes, so
+        // none is in the way.
         try? base.enable(wanted(of: base))
         return .cgroup(base, path: own + "/" + name, isOurs: true)
     }
@@ -95,7 +95,7 @@ enum Subtree {
         }
     }
 
-    /// The names of the cgroups in it.
+    /// The names of the cgroups in the subtree.
     var names: [String] {
         guard case .cgroup(_, let path, _) = self else { return [] }
         return (try? FolderContents.names(in: path)) ?? []
@@ -109,8 +109,8 @@ enum Subtree {
         }
     }
 
-    /// A cgroup's name: with the app's name for people who look at the tree, and the instance's
-    /// number to be unique.
+    /// A cgroup's name. It contains the app's name, for people who look at the tree, and the
+    /// instance's number, which makes it unique.
     static func name(app: String, instance: UInt64) -> String {
         "\(name(app: app))-\(instance)"
     }

@@ -3,7 +3,7 @@ internal import GreenroomLinux
 
 /// One line of the table.
 ///
-/// running → ended (`status`: its first process was reaped; others may live on) → emptied (no
+/// running → ended (`status`: its first process was reaped; others may still run) → emptied (no
 /// process left). An instance leaves the table when it is emptied *and* released.
 struct Instance {
     let number: UInt64
@@ -17,11 +17,11 @@ struct Instance {
     var status: TerminationStatus?
     var isEmptied = false
     var isReleased = false
-    /// Whether it misfired: then all its remaining processes are killed.
+    /// Whether the instance misfired, so that all its remaining processes are killed.
     var hasMisfired = false
-    /// Traces it until it has paused, if it is to pause before main.
+    /// Traces the instance until it has paused, if it is to pause before main.
     var guarding: PrewarmGuard?
-    /// Whether it is the child of a dead spawner, so that this one cannot wait for it.
+    /// Whether the instance is the child of a dead spawner, so that this one cannot reap it.
     var isAdopted = false
 
     func moveAside(to lowest: CInt) {

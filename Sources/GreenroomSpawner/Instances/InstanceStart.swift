@@ -8,11 +8,11 @@ struct InstanceStart {
     let cgroup: (cgroup: Cgroup, name: String)?
     /// The limit on open files that the spawner had before it raised it.
     let openFiles: ResourceLimit
-    /// The process that holds what strangers sent.
+    /// The process whose table has the descriptors that strangers sent.
     let owner: ProcessDescriptor?
     let waiters: SpawnWaiters
 
-    /// A start under way. It keeps the descriptors open that the process is passed.
+    /// A start under way. It keeps open the descriptors that are passed to the process.
     struct Begun {
         let spawn: SpawnUnderWay
         let channel: UnixSocket?
@@ -60,15 +60,15 @@ struct InstanceStart {
         request.oomScoreAdjustment = specification.oomScoreAdjustment
         request.isTraced = specification.guardedExecutions > 0
         request.takesControllingTerminal = specification.takesControllingTerminal
-        // It is the last variable, so that no launch has to search for it.
+        // LISTEN_PID is the last variable, so that no launch has to search for it.
         request.tellsListenPid =
             specification.environment.ends(with: SpawnRequest.listenPidPlaceholder)
         return request
     }
 
-    /// A directory's descriptor would lead out of the app's own file system, so the name of the
-    /// directory in there is used instead. The app's user may have put another directory at that
-    /// name: the process enters it with the rights of the app and no others.
+    /// A directory's descriptor would lead out of the app's own file system, so the directory is
+    /// entered by its name inside that file system. The app's user may have put another directory
+    /// there, but the process enters it with the rights of the app only.
     private func keepInside(_ request: inout SpawnRequest) throws(SpawnError) {
         guard request.confinement?.hasOwnMounts == true,
             let directory = request.workingDirectoryDescriptor
@@ -91,7 +91,7 @@ struct InstanceStart {
             do {
                 try cgroup.write(setting.file, setting.value)
             } catch {
-                // Without the controller the file does not exist.
+                // If the controller is missing, the file does not exist.
                 guard error.code == ENOENT else {
                     throw SpawnError(stage: .resources, code: error.code, subject: setting.file)
                 }
@@ -104,8 +104,7 @@ struct InstanceStart {
         }
     }
 
-    /// - Returns: /dev/null if one of the standard streams leads there; keep it open until the
-    ///   spawn.
+    /// - Returns: /dev/null if a standard stream needs it. Keep it open until the spawn.
     private func placeDescriptors(
         in request: inout SpawnRequest
     ) throws(SpawnError) -> FileDescriptor? {
@@ -128,9 +127,8 @@ struct InstanceStart {
         }
     }
 
-    /// Places the app's end at the top of the app's table, where no program expects a free number:
-    /// programs still count from 3. There it is a blocking socket, because the pause is a plain
-    /// receive.
+    /// Places the app's end at the top of the app's table, so that the first number that a program
+    /// gets is still 3. The app's end is a blocking socket, because the pause is a plain receive.
     private func openChannel(
         in request: inout SpawnRequest
     ) throws(SpawnError) -> (ours: UnixSocket, apps: UnixSocket) {

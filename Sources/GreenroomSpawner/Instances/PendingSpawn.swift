@@ -4,21 +4,21 @@ internal import GreenroomLinux
 /// A spawn that a supervisor asked for, and whose process has not executed its program yet.
 ///
 /// under way → killed (its time is over; its end is awaited for a moment) → answered (it is over,
-/// or the process cannot even be killed). A spawn leaves the table when its waiter has reported or
-/// ended and its process has ended, unless that became an instance.
+/// or the process cannot be killed). A spawn leaves the table when its waiter has reported or ended
+/// and its process has either ended or become an instance.
 final class PendingSpawn {
     let specification: SpawnSpecification
     let cgroup: (cgroup: Cgroup, name: String)?
-    /// Whether the cgroup was made in advance: somebody else may have removed it.
+    /// Whether the cgroup was made in advance, so that somebody else may have removed it.
     let isReserved: Bool
     let start: InstanceStart.Begun
-    /// When the process is killed; after that, when we stop waiting for its end
+    /// When the process is to be killed; once it is, when we stop waiting for its end
     /// (``MonotonicClock``, nanoseconds).
     var deadline: UInt64
     /// Why the spawner killed it.
     var verdict: SpawnError?
     var isAnswered = false
-    /// Whether somebody killed the waiter, so that only the process's end shows that the process no
+    /// Whether somebody killed the waiter. Then only the process's end shows that the process no
     /// longer shares our memory.
     var hasLostWaiter = false
     /// How the process ended.
@@ -42,6 +42,6 @@ final class PendingSpawn {
         start.spawn.isOver || hasLostWaiter && (end != nil || start.spawn.pid == nil)
     }
 
-    /// The user whose program it runs; nil means our own user.
+    /// The user as whom the process runs; nil means our own user.
     var user: uid_t? { specification.identity?.user }
 }

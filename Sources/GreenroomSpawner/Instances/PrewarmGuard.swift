@@ -4,24 +4,23 @@ internal import GreenroomLinux
 /// Traces a program from its exec to its pause (ptrace(2)), so that nothing that it starts takes
 /// effect.
 ///
-/// A constructor of a library may execute a program, or make a process. Neither knows of the pause:
-/// they would run for real, at each prewarm. When the program is traced, whatever it starts stops
-/// before its first instruction and is killed there. A system call filter would do the same, but
-/// could never be removed again. The trace is gone after the pause, before the supervisor may
-/// launch the instance.
+/// A constructor of a library may execute a program or make a process. These would not pause, but
+/// run at each prewarm. When the program is traced, whatever it starts stops before its first
+/// instruction and is killed there. A system call filter could do the same, but could never be
+/// removed. The trace ends after the pause, before the supervisor may launch the instance.
 ///
-/// The guard allows threads, and as many executions as lead to the program that pauses, but none of
-/// a program that will not load the library that pauses it (AT_SECURE in getauxval(3)): its main
-/// would run. Signals are passed on, except those that stop a process: they take effect after the
-/// pause.
+/// The guard allows threads, and as many executions as lead to the program that pauses. It does not
+/// allow a program that will not load the library that pauses it (AT_SECURE in getauxval(3)),
+/// because its main would run. Signals are passed on, except those that stop a process, which take
+/// effect after the pause.
 ///
 /// exec → watching → ending (each thread is stopped once, and detached) → over.
 struct PrewarmGuard {
     enum Finding: Equatable {
         case nothing
-        /// Kill the instance: it would have run a program, or has made a process.
+        /// Kill the instance, because it would have run a program or has made a process.
         case misfire(program: String?)
-        /// Kill the instance: it would run and not pause.
+        /// Kill the instance, because it would run instead of pausing.
         case secureExecution
         /// The guard traces no thread any more.
         case over
@@ -36,17 +35,18 @@ struct PrewarmGuard {
     }
 
     /// Enough stops for a program with a thousand threads. A program that stops more often would
-    /// keep the spawner from everything else.
+    /// keep the spawner busy.
     private static let stopLimit = 8192
     private static let stopSignals: Set<CInt> = [SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU]
 
     private let process: pid_t
-    /// The app's end of its channel, held open. An exec closes the app's own; if the supervisor
-    /// then found the channel closed, it would kill the app before anybody saw what it did.
+    /// The app's end of its channel, which the guard holds open. An exec closes the app's own copy.
+    /// If the supervisor then found the channel closed, it would kill the app before anybody saw
+    /// what the app did.
     private let channel: UnixSocket?
     private var executions: UInt32
     private var threads: [pid_t: Phase]
-    /// Threads that stopped before the thread that made them reported them.
+    /// Threads that stopped before the thread that made them had reported them.
     private var unannounced: Set<pid_t> = []
     private var hasExecuted = false
     private var isEnding = false
@@ -61,8 +61,8 @@ struct PrewarmGuard {
         threads = [process: .running]
     }
 
-    /// Whether a thread belongs to this process. A thread that has just been made does, even before
-    /// that was reported.
+    /// Whether a thread belongs to this process. This includes a thread that was made but has not
+    /// been reported yet.
     func isOwn(_ thread: pid_t) -> Bool {
         if threads[thread] != nil { return true }
         return unsafe access("/proc/\(process)/task/\(thread)", F_OK) == 0
@@ -82,7 +82,8 @@ struct PrewarmGuard {
         case .cloned:
             if let child = tracee.child, !announced(child) { return made(child) }
             tracee.proceed()
-        // The first exec, before other reports were asked for.
+        // The first exec is reported like this, because the other reports are requested only after
+        // it.
         case .signal(SIGTRAP) where !hasExecuted:
             hasExecuted = true
             tracee.reportStarts()
@@ -105,7 +106,7 @@ struct PrewarmGuard {
 
     mutating func ended(_ thread: pid_t) -> Finding {
         threads[thread] = nil
-        // The thread that made it may still report it, so `unannounced` keeps it.
+        // The thread stays in `unannounced`, because the thread that made it may still report it.
         return isEnding && threads.isEmpty ? .over : .nothing
     }
 
@@ -130,7 +131,7 @@ struct PrewarmGuard {
         return .nothing
     }
 
-    /// Records a new thread; false if it is not a thread of this process.
+    /// Records a new thread. Returns false if it is not a thread of this process.
     private mutating func announced(_ child: pid_t) -> Bool {
         if unannounced.remove(child) != nil { return true }
         guard isOwn(child) else { return false }
@@ -138,14 +139,14 @@ struct PrewarmGuard {
         return true
     }
 
-    /// Kills a process that was made. It is traced like the process that made it, and would outlive
-    /// it.
+    /// Kills a new process. It is traced like the process that made it, and would outlive that
+    /// process.
     private mutating func made(_ child: pid_t?) -> Finding {
         if let child { _ = kill(child, SIGKILL) }
         return misfired()
     }
 
-    /// Reports a misfire only once: what other threads do until they are dead adds nothing.
+    /// Reports a misfire only once. What other threads do before they are dead does not matter.
     private mutating func misfired(running program: String? = nil) -> Finding {
         if hasMisfired { return .nothing }
         hasMisfired = true
@@ -157,6 +158,6 @@ struct PrewarmGuard {
         return ended(tracee.thread)
     }
 
-    /// The program that it executes now, for messages.
+    /// The program that the process executes now, for messages.
     private var program: String? { ProcessTable.program(of: process) }
 }

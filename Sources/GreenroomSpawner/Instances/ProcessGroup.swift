@@ -5,7 +5,7 @@ internal import GreenroomLinux
 enum ProcessGroup {
     case cgroup(Cgroup, name: String)
     /// The members are the session of the first process, and its descendants. A process that leaves
-    /// both (a double fork with a session of its own) is lost: this is why cgroups are used.
+    /// both (by a double fork and a new session) is lost, which is why cgroups are used.
     case session(leader: pid_t)
 
     var cgroupName: String? {
@@ -22,8 +22,8 @@ enum ProcessGroup {
                 try cgroup.kill()
             } catch {
                 guard error.code == ENOENT else { throw error }
-                // Before Linux 5.14. A frozen cgroup cannot fork in the meantime, and SIGKILL works
-                // all the same.
+                // Before Linux 5.14 there is no cgroup.kill. The processes of a frozen cgroup
+                // cannot fork, and SIGKILL ends them even so.
                 try cgroup.freeze()
                 for pid in try cgroup.processes() { _ = Glibc.kill(pid, SIGKILL) }
                 try cgroup.thaw()
@@ -69,7 +69,7 @@ enum ProcessGroup {
     }
 }
 
-/// The processes at one moment, read from /proc when first asked for: one walk for all instances
+/// The processes at one moment, read from /proc on first use, so that one walk serves all instances
 /// that ended together.
 final class ProcessSnapshot {
     private var running: [ProcessTable.Entry]?

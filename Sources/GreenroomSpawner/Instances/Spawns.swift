@@ -3,13 +3,13 @@ internal import GreenroomLinux
 
 /// The spawns that have not become instances yet.
 struct Spawns {
-    /// Spawns whose process has not executed its program yet, or never will and has not ended.
+    /// Spawns whose process has not executed its program yet, or has failed to and has not ended.
     var pending: [UInt64: PendingSpawn] = [:]
     var numbersByWaiter: [pid_t: UInt64] = [:]
     /// Cgroups of processes that never became instances; they are removed when the processes have
     /// ended.
     var departing: [pid_t: String] = [:]
-    /// What to do when no spawn is under way any more. Nothing else is begun before that.
+    /// What to do when no spawn is under way any more. No request is read before that.
     var afterwards: [Afterwards] = []
 
     enum Afterwards {
@@ -28,12 +28,12 @@ struct Spawns {
         pending.values.lazy.filter { !$0.isAnswered }.map(\.deadline).min()
     }
 
-    /// Whether this is the process of a spawn under way.
+    /// Whether `pid` is the process of a spawn under way.
     func isPending(_ pid: pid_t) -> Bool {
         pending.values.contains { $0.start.spawn.pid == pid }
     }
 
-    /// Whether so many of this user's processes could not be killed that the user may start no
+    /// Whether too many of this user's processes could not be killed, so that the user may start no
     /// more.
     func isStuck(_ user: uid_t?) -> Bool {
         if pending.count < SpawnerLimits.stuckSpawnCount { return false }

@@ -17,7 +17,7 @@ extension SpawnSpecification {
 }
 
 extension WireWriter {
-    /// A bit in the byte of a mount's kind.
+    /// A bit in the byte that says what kind of mount it is.
     fileprivate static let withoutLinks: UInt8 = 0x80
 
     mutating func put(_ setting: SpawnSpecification.CgroupSetting) {
@@ -56,7 +56,7 @@ extension WireReader {
         return setting
     }
 
-    /// Reads a confinement, and refuses anything that it does not understand completely: half a
+    /// Reads a confinement. Refuses anything that it does not understand completely, because half a
     /// confinement protects nobody.
     mutating func takeConfinement() throws(SpawnerWireError) -> Confinement? {
         guard try takeBool() else { return nil }

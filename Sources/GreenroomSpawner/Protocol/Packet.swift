@@ -3,8 +3,8 @@ public import GreenroomLinux
 
 /// One message on the wire: a header of 12 bytes, then the body.
 ///
-/// `u32 magic "GRS1"; u16 version; u16 type; u32 flags`, little-endian. With flag 1 the body is in
-/// the first descriptor, a sealed memfd.
+/// `u32 magic "GRS1"; u16 version; u16 type; u32 flags`, little-endian. With flag 1, the first
+/// descriptor is a sealed memfd that contains the body.
 struct Packet: Sendable {
     static let magic: UInt32 = 0x3153_5247
     static let version: UInt16 = 6
@@ -49,7 +49,7 @@ public enum ConnectionError: Error, Sendable, CustomStringConvertible {
         switch self {
         case .closed: "the other end of the spawner's socket is gone; connect again"
         case .malformed(.badVersion(let version)):
-            "the other end speaks version \(version) of the spawner's protocol and we "
+            "the other end speaks version \(version) of the spawner's protocol, and we speak "
                 + "\(Packet.version): restart it"
         case .malformed(let error): "not a packet of the spawner's protocol: \(error)"
         case .system(let error): "\(error)"
@@ -87,8 +87,8 @@ public enum ConnectionError: Error, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Sends nothing any more. What the other end has sent can still be received; then comes
-    /// `closed`.
+    /// Stops sending. What the other end has sent can still be received; after that, `receive`
+    /// throws `closed`.
     func end() {
         unsent.removeAll()
         firstUnsent = 0
@@ -133,8 +133,8 @@ public enum ConnectionError: Error, Sendable, CustomStringConvertible {
             do {
                 return unsafe try socket.receive(into: UnsafeMutableRawBufferPointer(buffer))
             } catch {
-                // The error is reported once, before what the other end had still sent. Packets
-                // follow, and then the end.
+                // The kernel reports this error once, before the data that the other end had still
+                // sent. Packets follow, and then the end.
                 if error.code == ECONNRESET { continue }
                 throw error.isDisconnection ? .closed : .system(error)
             }

@@ -1,12 +1,12 @@
 public import GreenroomLinux
 
-/// A socket of a network that the spawner opens for the supervisor, which may be forbidden to have
-/// one, and whose own network may be an empty one.
+/// A network socket that the spawner opens for the supervisor, which may not be allowed to open one
+/// and whose network namespace may be empty.
 public struct SocketOrder: Hashable, Sendable {
-    /// The name in the answer, and the one under which the spawner keeps the socket.
+    /// The name that the answer repeats, and under which the spawner keeps the socket.
     public var name: String
     public var kind: ListeningSocket.Kind
-    /// In the words of ``SocketAddress``; never a path or an abstract name.
+    /// Written as in ``SocketAddress``; never a path or an abstract name.
     public var address: String
     public var backlog: CInt
     /// Whether the spawner keeps a duplicate for later supervisors

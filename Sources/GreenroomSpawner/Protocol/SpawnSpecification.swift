@@ -3,10 +3,10 @@ public import GreenroomLinux
 
 /// One instance to be started, as the supervisor describes it.
 public struct SpawnSpecification: Sendable {
-    /// A descriptor of the supervisor, and its number in the app. If nothing is passed for target
-    /// 0, 1 or 2, that is /dev/null, or closed.
+    /// A descriptor of the supervisor, and its number in the app. If none is passed for 0, 1 or 2,
+    /// the app has /dev/null there, or nothing (`closedDescriptors`).
     public struct PassedDescriptor: Sendable {
-        /// Nil in the spawner, if the child takes ``number`` from the supervisor's table:
+        /// Nil in the spawner if the child takes ``number`` from the supervisor's table, because
         /// descriptors that strangers sent never come into the spawner's table.
         public var descriptor: FileDescriptor?
         var number: CInt
@@ -24,7 +24,7 @@ public struct SpawnSpecification: Sendable {
         }
     }
 
-    /// The supervisor's number for the instance, never used twice while the instance is in the
+    /// The supervisor's number for the instance. It is not reused while the instance is in the
     /// table.
     public var instance: UInt64
     /// The app, for the name of the cgroup.
@@ -36,12 +36,12 @@ public struct SpawnSpecification: Sendable {
     /// Used instead of ``workingDirectory``; an O_PATH descriptor (open(2)) suffices.
     public var workingDirectoryDescriptor: FileDescriptor?
     public var fileModeMask: UInt32?
-    /// Nil means the spawner's own.
+    /// The user and groups of the app; nil means the spawner's own.
     public var identity: SpawnRequest.Identity?
     public var noNewPrivileges = false
     public var confinement: Confinement?
-    /// Settings of the cgroup, written before the process is made. Without a cgroup, or without the
-    /// controller, the instance is not started.
+    /// Settings of the cgroup, written before the process is made. If the cgroup or the controller
+    /// is missing, the instance is not started.
     public var cgroupSettings: [CgroupSetting] = []
     public var resourceLimits: [ResourceLimit] = []
     public var oomScoreAdjustment: Int?
@@ -58,9 +58,9 @@ public struct SpawnSpecification: Sendable {
     public var descriptors: [PassedDescriptor] = []
     /// Whether the child fetches what strangers sent (``Welcome/fetches``).
     public var fetches = false
-    /// One bit for each of the descriptors 0, 1 and 2: whether it is closed.
+    /// One bit for each of the descriptors 0, 1 and 2: set if the descriptor is closed in the app.
     public var closedDescriptors: UInt8 = 0
-    /// The bytes of an ``InheritedState``; empty: nothing is taken over from a caller.
+    /// The bytes of an ``InheritedState``; empty if nothing is inherited from a caller.
     public var inherited: [UInt8] = []
 
     public init(
@@ -79,7 +79,7 @@ extension SpawnSpecification {
     /// The number of the app's end of its channel, unless the app's limit on open files is lower.
     public static let channelNumber: CInt = 1023
 
-    /// The same with a limit on open files; nil: the app has no limit of its own.
+    /// The number for an app with this limit on open files; nil if the app has no limit of its own.
     public static func channelNumber(openFiles soft: UInt64?) -> CInt {
         min(CInt(clamping: soft ?? 1024) - 1, channelNumber)
     }
@@ -89,7 +89,7 @@ extension SpawnSpecification {
         Subtree.name(app: app, instance: instance)
     }
 
-    /// False if the spawner would refuse to read this, and end the connection: a client may bring
+    /// False if the spawner would refuse this and end the connection, because a client may bring
     /// more arguments than any program may have. Check this before sending.
     public var isWithinLimits: Bool {
         guard arguments.count <= SpawnerLimits.stringCount,
@@ -106,7 +106,7 @@ extension SpawnSpecification {
             <= SpawnerLimits.bodyByteCount
     }
 
-    /// The descriptors that go with the packet; that of the directory comes last.
+    /// The descriptors that go with the packet; the directory's is the last.
     var allDescriptors: [FileDescriptor] {
         descriptors.filter { !isFetched($0) }.compactMap(\.descriptor)
             + (workingDirectoryDescriptor.map { [$0] } ?? [])
@@ -226,6 +226,6 @@ extension SpawnSpecification {
         return ResourceLimit(resource, soft: try reader.take(), hard: try reader.take())
     }
 
-    /// Means on the wire: leave the file mode mask as it is.
+    /// The value on the wire that leaves the file mode mask as it is.
     private static let inherited = UInt32.max
 }

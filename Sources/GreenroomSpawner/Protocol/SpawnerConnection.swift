@@ -18,17 +18,18 @@ public final class SpawnerConnection {
 
     public var fileDescriptor: CInt { stream.socket.descriptor.rawValue }
 
-    /// The spawner's process (SO_PEERCRED). It stays the same when the spawner executes itself
-    /// again.
+    /// The spawner's process (SO_PEERCRED). The process stays the same when the spawner executes
+    /// itself again.
     public func spawnerProcess() throws(SystemError) -> pid_t {
         try stream.socket.peerCredentials().pid
     }
 
-    /// The spawner's process, and never another one that got its number, as far as the kernel can
-    /// tell. Nil if it has ended.
+    /// The spawner's process; nil if it has ended. It is never another process with the same
+    /// number, if the kernel can tell.
     public func process() -> ProcessDescriptor? { stream.socket.otherProcess() }
 
-    /// How much of what was sent the spawner has not read, without what is still queued here.
+    /// The number of bytes sent that the spawner has not read, not counting those still queued
+    /// here.
     public var unreadByteCount: Int { (try? stream.socket.unreadByteCount()) ?? 0 }
 
     /// Whether requests are queued because the spawner has not read enough.
@@ -62,7 +63,7 @@ public final class SpawnerConnection {
         return messages
     }
 
-    /// A limit, so that other work of the loop gets its turn.
+    /// Limits one call, so that other work of the loop gets its turn.
     private static let batch = 64
 
     private static func decode(_ packet: Packet) throws(ConnectionError) -> SpawnerMessage {

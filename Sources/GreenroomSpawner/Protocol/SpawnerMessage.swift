@@ -10,14 +10,14 @@ public enum SpawnerMessage: Sendable {
     /// The answer to a spawn: the line of the instance, which is running.
     case spawned(TableEntry)
     case spawnFailed(instance: UInt64, SpawnError)
-    /// The instance's first process has ended; the others may live on.
+    /// The instance's first process has ended; others may still run.
     case exited(instance: UInt64, TerminationStatus)
-    /// No process of the instance is left. Comes once: after `exited`, or directly before it if the
+    /// No process of the instance is left. Sent once: after `exited`, or directly before it if the
     /// first process was also the last.
     case emptied(instance: UInt64)
     /// A kill, freeze or thaw was refused with this errno.
     case failed(instance: UInt64, code: CInt)
-    /// A descriptor that an earlier supervisor had kept; comes before `welcome`.
+    /// A descriptor that an earlier supervisor had kept. Sent before `welcome`.
     case kept(name: String, FileDescriptor)
     /// The spawner was told to end, and ends every instance first.
     case ending
@@ -25,17 +25,17 @@ public enum SpawnerMessage: Sendable {
     case stopped(instance: UInt64)
     /// No thread of the instance is traced any more.
     case unguarded(instance: UInt64)
-    /// The guarded instance was about to run the program `program`, or made a process. Nothing of
-    /// that has run, and the instance is being killed: `exited` follows.
+    /// The guarded instance was about to run the program `program`, or made a process. None of that
+    /// has run, and the instance is being killed: `exited` follows.
     case misfired(instance: UInt64, program: String?)
-    /// The kernel does not let the spawner trace its children: no instance is guarded.
+    /// The kernel does not let the spawner trace its children, so no instance is guarded.
     case cannotGuard(code: CInt)
-    /// The guarded instance executed a program that loads no preload library. Nothing of that has
-    /// run, and the instance is being killed: `exited` follows.
+    /// The guarded instance executed a program that loads no preload library. None of it has run,
+    /// and the instance is being killed: `exited` follows.
     case executedSecurely(instance: UInt64)
-    /// The socket of that name, which was ordered.
+    /// The socket that was ordered under this name.
     case listening(name: String, FileDescriptor)
-    /// Why the socket of that name could not be opened.
+    /// The socket that was ordered under this name could not be opened.
     case cannotListen(name: String, SystemError)
 }
 
@@ -47,7 +47,7 @@ public struct Welcome: Sendable {
     public var degradation: String?
     /// How many `instance` messages follow.
     public var instanceCount: UInt32
-    /// The file of the state mapping, for ``SharedMemory/init(mapping:)``. A new one is zeroed.
+    /// The file of the state mapping, for ``SharedMemory/init(mapping:)``. A new file is zeroed.
     public var state: FileDescriptor
     /// The directory of the instances' cgroups; nil without cgroups.
     public var cgroup: FileDescriptor?

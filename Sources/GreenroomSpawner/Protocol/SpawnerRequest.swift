@@ -5,7 +5,7 @@ public enum SpawnerRequest: Sendable {
     /// The first message of a connection; answered by `welcome` and the table.
     ///
     /// - `stateByteCount`: the size of the shared mapping. The first hello creates the mapping;
-    ///   later ones get that one, whatever size they ask for.
+    ///   later ones get the same mapping, whatever size they ask for.
     /// - `graceMilliseconds`: the time between SIGTERM and SIGKILL if the spawner is told to end.
     case hello(stateByteCount: UInt32, graceMilliseconds: UInt32)
     /// Answered by `spawned` or `spawnFailed`.
@@ -13,24 +13,24 @@ public enum SpawnerRequest: Sendable {
     /// Sends SIGKILL to every process of the instance, frozen or not. `exited` and `emptied`
     /// follow.
     case kill(instance: UInt64)
-    /// Stops every process: cgroup.freeze, or SIGSTOP without cgroups.
+    /// Stops every process of the instance, by cgroup.freeze or, without cgroups, by SIGSTOP.
     case freeze(instance: UInt64)
     case thaw(instance: UInt64)
-    /// Forgets an instance, as soon as no process of it is left. If there is one, the instance is
-    /// killed.
+    /// Forgets an instance. If a process of it is left, the instance is killed first.
     case release(instance: UInt64)
     /// Sends SIGTERM to all instances, SIGKILL after the grace, and then ends the spawner.
     case shutDown(graceMilliseconds: UInt32)
-    /// Keeps a duplicate under this name for later supervisors, which get it before the welcome.
+    /// Keeps a duplicate of the descriptor under this name for later supervisors, which get it
+    /// before the welcome.
     case keep(name: String, FileDescriptor)
     case drop(name: String)
     /// Stops tracing the instance, which has paused. Answered by `unguarded`; at once if it is not
     /// traced.
     case unguard(instance: UInt64)
-    /// Every record has been compared with the table: anything else that a former spawner left may
-    /// be removed.
+    /// Every record has been compared with the table: whatever else a former spawner left may be
+    /// removed.
     case reconciled
-    /// Opens a socket of a network. Answered by `listening` or `cannotListen`.
+    /// Opens a network socket. Answered by `listening` or `cannotListen`.
     case listen(SocketOrder)
 }
 

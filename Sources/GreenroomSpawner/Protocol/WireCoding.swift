@@ -1,6 +1,6 @@
 internal import GreenroomLinux
 
-/// Why a packet is not valid. The connection that it came by is of no more use.
+/// Why a packet is not valid. Its connection cannot be used any more.
 public enum SpawnerWireError: Error, Hashable, Sendable {
     case truncated
     case trailingBytes
@@ -76,8 +76,8 @@ struct WireReader {
     mutating func takeString() throws(SpawnerWireError) -> String {
         let count = Int(try take(UInt32.self))
         guard rest.count >= count else { throw .truncated }
-        // This may be a whole environment, in each launch, so it is validated by words, not byte by
-        // byte.
+        // Each launch may send a whole environment here, so the bytes are validated in words, not
+        // one by one.
         let bytes = rest.prefix(count)
         guard let text = try? UTF8Span(validating: bytes.span) else { throw .badValue }
         rest = rest.dropFirst(count)
@@ -112,8 +112,8 @@ struct WireReader {
     ) throws(SpawnerWireError) -> [Element] {
         let count = Int(try take(UInt32.self))
         guard count <= limit else { throw .limitExceeded }
-        // An element has at least one byte, so no memory is reserved for a count that a stranger
-        // made up.
+        // Each element has at least one byte, so this check keeps a false count from reserving
+        // memory.
         guard count <= rest.count else { throw .truncated }
         var elements: [Element] = []
         for _ in 0..<count { elements.append(try element(&self)) }

@@ -1,8 +1,9 @@
 internal import Glibc
 internal import GreenroomLinux
 
-// What a killed spawner leaves to the next: processes in cgroups, and the ledger that says which is
-// which. These processes now have another parent, so only the kernel can tell how they end.
+// What a killed spawner leaves to the next: processes in cgroups, and the ledger that says which
+// instance each belongs to. These processes now have another parent, so we learn of their ends only
+// from the kernel, through their process descriptors.
 
 extension Spawner {
     /// Adds an instance to the table, and to the ledger for the next spawner.
@@ -33,7 +34,8 @@ extension Spawner {
         enter(instance)
     }
 
-    /// The cgroup that contains a dead spawner's instances, if it exists and we may write to it.
+    /// The cgroup that contains a dead spawner's instances; nil if it does not exist or we may not
+    /// write to it.
     static func subtree(_ left: Ledger.Contents) -> Subtree? {
         guard let (path, isOurs) = left.subtree,
             unsafe access(path + "/cgroup.procs", W_OK) == 0,
@@ -42,8 +44,9 @@ extension Spawner {
         return .cgroup(cgroup, path: path, isOurs: isOurs)
     }
 
-    /// Takes over the entries that are alive, and ends all other processes in these cgroups: those
-    /// that were never reported, and those whose first process ended in the meantime.
+    /// Takes over the entries whose process is alive. Ends all other processes in these cgroups:
+    /// those of spawns that were never reported, and those of instances whose first process has
+    /// ended in the meantime.
     func adopt(_ entries: [Ledger.Entry]) {
         for entry in entries {
             guard let instance = living(entry) else { continue }
@@ -59,8 +62,8 @@ extension Spawner {
                 try? cgroup.kill()
             }
         }
-        // The other cgroups stay until a supervisor has looked: if it ordered an instance and finds
-        // such a cgroup, the instance may have run.
+        // The other cgroups stay until a supervisor has looked at them. If it ordered an instance
+        // and finds such a cgroup, the instance may have run.
         cgroups.hasStrays = true
     }
 
@@ -91,8 +94,9 @@ extension Spawner {
         ProcessTable.name(of: pid) == ProcessTable.name(of: getpid())
     }
 
-    /// Kills such processes. Without cgroups they are found by their looks. If a process's parent
-    /// is a spawner, it belongs to that spawner.
+    /// Kills such processes. Without cgroups, they are recognized by their name, and because they
+    /// have executed nothing. A process whose parent is a spawner belongs to that spawner, and is
+    /// left alone.
     private func endUnfinished() {
         for entry in (try? ProcessTable.entries()) ?? [] where !entry.hasExecuted {
             guard !hasOurName(entry.parent), let process = try? ProcessDescriptor(pid: entry.pid),
@@ -103,7 +107,7 @@ extension Spawner {
     }
 
     func removeStrays() {
-        // A supervisor may repeat a request before it says that it has looked.
+        // A supervisor may say that it has looked and still repeat a spawn.
         cgroups.removeStrays(
             except: Set(instances.values.compactMap(\.group.cgroupName))
                 .union(spawns.departing.values)
@@ -111,7 +115,8 @@ extension Spawner {
     }
 
     private func living(_ entry: Ledger.Entry) -> Instance? {
-        // First the descriptor, then the check: after that the number cannot mean another process.
+        // The descriptor is opened before the check, so that the number cannot come to mean another
+        // process in between.
         guard let process = try? ProcessDescriptor(pid: entry.pid), let group = group(of: entry)
         else { return nil }
         var instance = Instance(
@@ -132,7 +137,7 @@ extension Spawner {
             let path = CgroupLocation.path(in: text),
             let own = InstanceCgroup.find(
                 app: entry.app, instance: entry.number, in: base),
-            // The instance may have made cgroups inside its own.
+            // The instance may have made cgroups inside its own cgroup.
             path.split(separator: "/").contains(Substring(own.name))
         else { return nil }
         return .cgroup(own.cgroup, name: own.name)
@@ -148,7 +153,7 @@ extension Spawner {
                 awaited.unreaped[number] = nil
                 end(adopted: number, status)
             case .pending:
-                // The process's parent must wait for it first; then the descriptor reports again.
+                // The process's parent must reap it first; then the descriptor reports again.
                 awaited.unreaped[number] =
                     awaited.unreaped[number] ?? MonotonicClock.nanoseconds
                     + SpawnerLimits.reapMilliseconds * 1_000_000

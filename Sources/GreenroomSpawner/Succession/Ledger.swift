@@ -4,9 +4,9 @@ internal import GreenroomLinux
 /// The table of instances as a file in the runtime directory, for the next spawner if this one is
 /// killed. The file's contents are checked against the kernel before they are believed.
 ///
-/// The file has slots of 512 bytes. The first has the boot and the cgroup above the instances; each
-/// of the others has an instance or nothing. One pwrite(2) writes a slot, and a checksum shows
-/// whether it is complete.
+/// The file has slots of 512 bytes. The first slot contains the boot identifier and the cgroup
+/// above the instances; each other slot contains an instance or nothing. One pwrite(2) writes a
+/// slot, and a checksum shows whether the slot is complete.
 final class Ledger {
     struct Entry: Hashable {
         var number: UInt64
@@ -25,7 +25,7 @@ final class Ledger {
 
     private static let slotByteCount = 512
     private static let magic: UInt64 = 0x3130_5245_4744_454c  // "LEDGER01"
-    /// One for the header, and one for every instance.
+    /// One slot for the header, and one for each instance.
     private static let slotCount = SpawnerLimits.instanceCount + 1
 
     private let path: String
@@ -46,7 +46,7 @@ final class Ledger {
         file = try FileDescriptor.open(path + ".new", O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
     }
 
-    /// What a former spawner left, unless that is of another boot.
+    /// What a former spawner left during this boot; nil if there is nothing.
     static func left(at path: String) -> Contents? {
         contents(at: path) ?? contents(at: path + ".cgroup")
     }
@@ -58,7 +58,7 @@ final class Ledger {
         return contents(bytes)
     }
 
-    /// Replaces the old file. Call it when everything that was found has been entered.
+    /// Replaces the old file. Call this when everything that was found has been entered.
     func commit() { _ = unsafe rename(path + ".new", path) }
 
     func begin(_ subtree: Subtree) {
@@ -80,8 +80,8 @@ final class Ledger {
         _ = unsafe rename(copyPath + ".new", copyPath)
     }
 
-    /// Adds an entry. If there is no room, nothing is written, and the next spawner only ends that
-    /// instance.
+    /// Adds an entry. If there is no room, nothing is written, and the next spawner ends that
+    /// instance instead of adopting it.
     func add(_ entry: Entry) {
         var writer = WireWriter()
         writer.put(entry.number)
@@ -165,14 +165,14 @@ final class Ledger {
         return sum == Self.sum(slot.dropLast(8))
     }
 
-    /// FNV-1a, never 0: it detects a torn or foreign slot, but not malice.
+    /// FNV-1a, but never 0. It detects a torn or foreign slot, but not an attack.
     private static func sum(_ bytes: ArraySlice<UInt8>) -> UInt64 {
         var sum: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in bytes { sum = (sum ^ UInt64(byte)) &* 0x100_0000_01b3 }
         return sum | 1
     }
 
-    /// The identifier of this boot: process numbers and cgroups of another boot mean nothing.
+    /// The identifier of this boot: process numbers and cgroups from another boot mean nothing.
     private static let boot: String =
         (try? SmallFile.text(of: "/proc/sys/kernel/random/boot_id")) ?? ""
 }

@@ -9,7 +9,7 @@ struct Legacy {
     /// connection is not lost while the next supervisor takes over.
     var kept: [String: FileDescriptor] = [:]
 
-    /// Keeps a descriptor, and replaces one of the same name.
+    /// Keeps a descriptor in place of any of the same name.
     mutating func keep(_ descriptor: FileDescriptor, as name: String) {
         let isNew = kept[name] == nil
         guard !isNew || kept.count < SpawnerLimits.keptCount,
@@ -22,7 +22,7 @@ struct Legacy {
 }
 
 extension SpawnerLimits {
-    /// Descriptors kept by name: the sockets of some hundred apps.
+    /// Descriptors kept by name; enough for the sockets of some hundred apps.
     static let keptCount = 1024
     /// A name consists of an app, a kind and an address.
     static let keptNameByteCount = 512

@@ -2,8 +2,8 @@ internal import Glibc
 internal import GreenroomLinux
 
 extension Spawner {
-    /// Executes the program again, which may be a newer one by now, and passes on everything that
-    /// it needs to go on. Returns only if that failed, with everything as before.
+    /// Executes the program file again, which may be a newer one by now, and passes on everything
+    /// that the new execution needs. Returns only if that failed, with everything unchanged.
     func upgrade() throws(SystemError) {
         killGuarded()
         cgroups.emptyReserve()
@@ -21,8 +21,8 @@ extension Spawner {
         try file.setCloseOnExec(false)
         var arguments = options.commandLine
         arguments += [SpawnerOptions.successionOption, "\(file.rawValue)"]
-        // A child that cannot be killed may have a copy of the connection, so it is shut down: the
-        // supervisor then sees its end.
+        // The connection is shut down so that the supervisor sees its end even if a child that
+        // cannot be killed has a copy of it.
         connection.end()
         do {
             try OwnProgram.execute(options.program, arguments)
@@ -33,9 +33,9 @@ extension Spawner {
         }
     }
 
-    /// Goes on where the last execution stopped.
+    /// Continues where the last execution stopped.
     func resume(_ succession: Succession) {
-        // The last execution may not have removed every cgroup yet.
+        // The last execution may not have removed all cgroups of ended instances.
         cgroups.hasStrays = true
         graceMilliseconds = succession.graceMilliseconds
         legacy.state = succession.state

@@ -4,7 +4,7 @@ internal import GreenroomLinux
 /// What one execution of the spawner leaves to the next when it executes itself again (SIGUSR1, for
 /// an upgrade): children stay children, and descriptors stay open under their numbers.
 ///
-/// It does not include the supervisor's connection, but the listening socket: the supervisor
+/// The listening socket is passed on, but the supervisor's connection is not: the supervisor
 /// connects again and reads the table.
 struct Succession {
     var listener: FileDescriptor
@@ -20,7 +20,7 @@ struct Succession {
     /// the old ones: 1 has no kept descriptors, 2 no adopted instances.
     private static let version: UInt16 = 3
 
-    /// Every descriptor that must stay open over the exec.
+    /// Every descriptor that must stay open across the exec.
     private var descriptors: [FileDescriptor] {
         var all = [listener]
         if let directory = subtree.cgroup?.directory { all.append(directory) }
@@ -57,8 +57,8 @@ struct Succession {
         return writer.bytes
     }
 
-    /// Takes over the descriptors that the bytes name. Call it only once: it owns those
-    /// descriptors.
+    /// Takes over the descriptors that the bytes name. Call this only once, because the result owns
+    /// those descriptors.
     init(_ bytes: [UInt8]) throws {
         var reader = WireReader(bytes[...])
         let version = try reader.take(UInt16.self)
