@@ -2,14 +2,14 @@ internal import CGreenroomLinux
 internal import Glibc
 internal import Synchronization
 
-/// A descriptor with one owner, closed when the owner goes. It is close-on-exec from birth: only a
-/// ``SpawnRequest`` hands it to another program.
+/// A descriptor with one owner, closed when this object is released. It is close-on-exec from
+/// birth, so only a ``SpawnRequest`` passes it to another program.
 public final class FileDescriptor: Sendable {
-    /// -1 after it was given up: a late use must trap, and never reach a number that was given out
-    /// again.
+    /// -1 after ownership was given up, so that a late use traps instead of reaching a number that
+    /// is in use again.
     private let number: Atomic<CInt>
-    /// The stranger who owns it; nil if it is ours. A stranger's descriptor is never closed here,
-    /// because closing it could take any time.
+    /// The stranger who owns the descriptor; nil if it is ours. A stranger's descriptor is never
+    /// closed here, because closing it could take any time.
     private let stranger: Stranger?
     private let share: Stranger.Share
 
@@ -21,7 +21,7 @@ public final class FileDescriptor: Sendable {
         share = .sent
     }
 
-    /// Takes over an open descriptor of a stranger's, which the disposer closes.
+    /// Takes over an open descriptor that a stranger sent, which the disposer will close.
     public init(owning rawValue: CInt, of stranger: Stranger, _ share: Stranger.Share = .sent) {
         precondition(rawValue >= 0, "not a descriptor")
         number = Atomic(rawValue)
@@ -43,7 +43,7 @@ public final class FileDescriptor: Sendable {
         }
     }
 
-    /// Whether a stranger owns it.
+    /// Whether a stranger owns the descriptor.
     public var isStrangers: Bool { stranger != nil }
 
     /// Turns this descriptor into a stranger's.
@@ -58,7 +58,8 @@ public final class FileDescriptor: Sendable {
         return rawValue
     }
 
-    /// Gives up ownership: the caller closes the returned number. Not for a stranger's descriptor.
+    /// Gives up ownership: the caller closes the returned number. Not allowed for a stranger's
+    /// descriptor.
     public func release() -> CInt {
         precondition(stranger == nil, "a stranger's descriptor is closed by the disposer")
         let rawValue = number.exchange(-1, ordering: .acquiringAndReleasing)
@@ -75,11 +76,11 @@ public final class FileDescriptor: Sendable {
         return FileDescriptor(owning: copy, of: stranger, share)
     }
 
-    /// Gives the descriptor a number of at least `lowest` (fcntl F_DUPFD_CLOEXEC). Call it before
-    /// anybody has used the present number. It is for descriptors that a process with many children
-    /// keeps for long: a child starts with a copy of all descriptors below the highest that it is
-    /// given (``SpawnRequest``), and those above cost it nothing. If there is no room, nothing
-    /// changes.
+    /// Gives the descriptor a number of at least `lowest` (fcntl F_DUPFD_CLOEXEC). Call this before
+    /// anybody has used the present number. It is meant for descriptors that a process with many
+    /// children keeps for long: a child starts with a copy of all descriptors below the highest
+    /// that it is given (``SpawnRequest``), and those above cost nothing. If no such number is
+    /// free, nothing changes.
     public func moveAside(to lowest: CInt) {
         guard stranger == nil, rawValue < lowest else { return }
         let aside = gr_dup_cloexec(rawValue, lowest)
@@ -88,13 +89,14 @@ public final class FileDescriptor: Sendable {
     }
 
     /// Whether this is a directory, as far as the kernel knows by itself: fstat(2) would wait for
-    /// whoever serves the file system, who may be a stranger (fuse(4)). An O_PATH descriptor
-    /// suffices.
+    /// the server of the file system, which may be a stranger's process (fuse(4)). An O_PATH
+    /// descriptor suffices.
     public var isDirectory: Bool { gr_file_type(rawValue) == S_IFDIR }
 
     public var isCharacterDevice: Bool { gr_file_type(rawValue) == S_IFCHR }
 
-    /// O_PATH (open(2)), which the C library's module hides; the same on x86-64 and aarch64.
+    /// O_PATH (open(2)), which the C library's module hides. The value is the same on x86-64 and
+    /// aarch64.
     public static let pathOnly: CInt = 0o10000000
 
     /// Opens a file (open); `mode` is used with `O_CREAT`.
@@ -144,7 +146,7 @@ public final class FileDescriptor: Sendable {
         try systemCall("fcntl") { gr_set_nonblocking(rawValue, on) }
     }
 
-    /// Only for a descriptor that must stay open over this process's own exec.
+    /// Only for a descriptor that must stay open across this process's own exec.
     public func setCloseOnExec(_ on: Bool) throws(SystemError) {
         try systemCall("fcntl") { gr_set_cloexec(rawValue, on) }
     }

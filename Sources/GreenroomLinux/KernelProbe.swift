@@ -1,6 +1,7 @@
 internal import CGreenroomLinux
 
-/// Whether the kernel has a call and permits it: found by making the call, never from the version.
+/// Whether the kernel has a call and permits it. This is found by making the call, never from the
+/// kernel's version.
 public enum KernelProbe {
     /// clone3(2)
     public static var hasClone3: Bool { gr_has_clone3() }

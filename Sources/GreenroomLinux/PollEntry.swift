@@ -12,7 +12,7 @@ public struct PollEntry: Sendable {
         self.events = Int16(events)
     }
 
-    /// Whether an event came that was asked for, or the other end is gone.
+    /// Whether one of the requested events came, or the other end is gone.
     public var isReady: Bool { happened != 0 }
 }
 
@@ -50,7 +50,7 @@ extension PollEntry {
 }
 
 extension FileDescriptor {
-    /// Waits until it is readable. For tests and for programs without a loop.
+    /// Waits until the descriptor is readable. For tests and for programs without a loop.
     public func waitUntilReadable(milliseconds: CInt = -1) throws(SystemError) -> Bool {
         try PollEntry.wait(for: rawValue, POLLIN, milliseconds: milliseconds)
     }

@@ -1,8 +1,8 @@
 internal import CGreenroomLinux
 internal import Glibc
 
-/// Sends messages to the service manager without libsystemd (sd_notify(3), the protocol under
-/// "Notes").
+/// Sends messages to the service manager without libsystemd (sd_notify(3) describes the protocol
+/// under "Notes").
 public enum ServiceNotification {
     /// Sends assignments such as `READY=1`; does nothing without `$NOTIFY_SOCKET`.
     public static func send(_ text: String) throws(SystemError) {

@@ -1,7 +1,7 @@
 internal import CGreenroomLinux
 internal import Glibc
 
-/// A system call that the kernel refused: what was called, on what, and why.
+/// A system call that failed: the call, its subject, and the reason.
 ///
 /// Errors that only mistakes in our code can cause (`EBADF`, `EFAULT`) are never thrown: they trap
 /// in ``systemCall(_:on:_:)``.
@@ -10,7 +10,7 @@ public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
     public let code: CInt
     /// The name of the call's man page.
     public let call: String
-    /// The path or name that the call was about, if there is one.
+    /// The path or name that the call was made for, if there is one.
     public let subject: String?
 
     public init(code: CInt, call: String, subject: String? = nil) {
@@ -33,7 +33,7 @@ public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
         code == EPIPE || code == ECONNRESET || code == ENOTCONN || code == ECONNREFUSED
     }
 
-    /// What the reader of the message can do, if that does not depend on the call.
+    /// What the reader of the message can do about it, if that does not depend on the call.
     private var remedy: String? {
         switch code {
         case EMFILE: "raise LimitNOFILE= of this service"
@@ -63,12 +63,12 @@ public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The one funnel of system calls: repeats after a signal (`EINTR`), traps on mistakes in our code,
-/// and throws what the kernel refused.
+/// All system calls go through this function. It repeats a call after a signal (`EINTR`), traps on
+/// mistakes in our code, and throws any other failure.
 ///
 /// - Parameters:
 ///   - name: the call, for the message.
-///   - subject: the path that the call is about, evaluated only for an error.
+///   - subject: the path that the call is made for, evaluated only for an error.
 ///   - body: makes the call; -1 means that `errno` tells why it failed.
 @discardableResult
 @inline(__always)

@@ -1,11 +1,11 @@
 internal import CGreenroomLinux
 public import Glibc
 
-/// A cgroup of the v2 hierarchy, held by its directory (cgroups(7),
+/// A cgroup of the v2 hierarchy, identified by an open descriptor of its directory (cgroups(7),
 /// Documentation/admin-guide/cgroup-v2).
 ///
-/// The directory stays valid when a namespace hides its path. A removed cgroup gives `ENODEV`; the
-/// directory never comes to mean another cgroup of the same name.
+/// The descriptor stays valid when a namespace hides the path. Once the cgroup is removed, calls
+/// fail with `ENODEV`; the descriptor never comes to mean another cgroup of the same name.
 public struct Cgroup: Sendable {
     /// An O_PATH descriptor of the directory, as ``SpawnRequest/cgroup`` wants it.
     public let directory: FileDescriptor
@@ -40,7 +40,7 @@ public struct Cgroup: Sendable {
 
     /// Removes a cgroup below this one (unlinkat).
     ///
-    /// - Returns: false while that cgroup has processes or child cgroups (`EBUSY`); true also if it
+    /// - Returns: false if that cgroup has processes or child cgroups (`EBUSY`); true also if it
     ///   did not exist.
     @discardableResult
     public func removeChild(_ name: String) throws(SystemError) -> Bool {
@@ -56,8 +56,8 @@ public struct Cgroup: Sendable {
         return true
     }
 
-    /// Removes a cgroup below this one together with its child cgroups: whoever may write to it
-    /// (root, a container's manager) may have made some. Removes nothing while it has processes.
+    /// Removes a cgroup below this one together with its child cgroups: root, or a container's
+    /// manager, may have made some. Removes nothing while it has processes.
     ///
     /// - Returns: as ``removeChild(_:)``.
     @discardableResult
@@ -95,19 +95,20 @@ public struct Cgroup: Sendable {
         return names
     }
 
-    /// At most this many levels of child cgroups are looked at, or removed. systemd in a container makes five.
+    /// At most this many levels of child cgroups are read or removed. systemd in a container makes
+    /// five.
     private static let levelLimit = 16
 
     /// Stops every process in this cgroup (cgroup.freeze). Returns before they have stopped: see
-    /// ``isFrozen()``. Do not wait for that by poll(2) on cgroup.events, which reports only once in
-    /// 10 ms.
+    /// ``isFrozen()``. Do not wait for that with poll(2) on cgroup.events, which reports at most
+    /// once in 10 ms.
     public func freeze() throws(SystemError) { try write("cgroup.freeze", "1") }
 
     /// Lets the processes run again (cgroup.freeze).
     public func thaw() throws(SystemError) { try write("cgroup.freeze", "0") }
 
-    /// Sends SIGKILL to every process in this cgroup and below (cgroup.kill), at once, including
-    /// processes that fork in the meantime and frozen ones. Needs Linux 5.14; `ENOENT` before.
+    /// Sends SIGKILL to every process in this cgroup and below (cgroup.kill), including frozen ones
+    /// and those that fork in the meantime. Needs Linux 5.14; `ENOENT` before.
     public func kill() throws(SystemError) { try write("cgroup.kill", "1") }
 
     /// Whether every process in this cgroup has stopped.
@@ -167,8 +168,8 @@ public struct Cgroup: Sendable {
     }
 
     private func events() throws(SystemError) -> (populated: Bool, frozen: Bool) {
-        // This runs after every exit, and searching a string would take ten times as long as the
-        // rest.
+        // This runs after every exit, and a string search would take ten times as long as
+        // everything else here.
         var (populated, frozen) = (false, false)
         for line in try read("cgroup.events").utf8.split(separator: UInt8(ascii: "\n")) {
             if line.elementsEqual("populated 1".utf8) { populated = true }
@@ -179,9 +180,9 @@ public struct Cgroup: Sendable {
 
     // MARK: Labels
 
-    /// Writes a text for others to read into an attribute of the cgroup (fsetxattr); it is removed
-    /// with the cgroup. `EOPNOTSUPP` before Linux 5.7; `EBADF` for a cgroup opened by
-    /// ``init(path:)``, whose descriptor is O_PATH.
+    /// Writes a text into an attribute of the cgroup (fsetxattr), where others can read it. The
+    /// text is removed with the cgroup. `EOPNOTSUPP` before Linux 5.7; `EBADF` for a cgroup opened
+    /// by ``init(path:)``, whose descriptor is O_PATH.
     public func label(_ text: String) throws(SystemError) {
         // Swift gives no address for an empty string, so a NUL byte is appended.
         var text = text + "\0"

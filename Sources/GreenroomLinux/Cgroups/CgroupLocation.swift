@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Where the cgroup v2 hierarchy is and where we are in it (cgroups(7)).
+/// Where the cgroup v2 hierarchy is mounted, and which cgroup this process is in (cgroups(7)).
 public enum CgroupLocation {
     /// The mount point of cgroup2, from /proc/self/mountinfo; nil if it is not mounted. On a hybrid
     /// host that is usually /sys/fs/cgroup/unified, not /sys/fs/cgroup.

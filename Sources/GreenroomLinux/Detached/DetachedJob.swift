@@ -5,17 +5,17 @@ internal import Glibc
 /// (``DetachedWorker``); the job must live until that process has made them.
 @safe public final class DetachedJob {
     public enum Call {
-        /// Reads a whole file; a file of `limit` bytes or more is `EFBIG`.
+        /// Reads a whole file. Fails with `EFBIG` if it has `limit` bytes or more.
         case read(String, limit: Int)
-        /// Looks at what the path leads to, and watches it if an inotify queue is given
+        /// Finds out which file the path leads to, and watches it if an inotify queue is given
         /// (inotify(7)).
         case look(String, watchedBy: Inotify? = nil, for: UInt32 = 0)
         /// `MADV_PAGEOUT` of process_madvise(2).
         case pageOut(ProcessDescriptor, Range<UInt>)
         /// Opens a FIFO for reading that does not wait for input.
         case openPipe(String)
-        /// Moves what waits in a pipe, at most `limit` bytes and no more than the target takes at
-        /// once. Without a target the bytes are thrown away.
+        /// Moves bytes that wait in a pipe to the target: at most `limit`, and no more than the
+        /// target takes at once. Without a target, the bytes are discarded.
         case forward(FileDescriptor, to: FileDescriptor?, limit: Int)
 
         fileprivate var byteCount: Int { if case .read(_, let limit) = self { limit } else { 0 } }
@@ -29,7 +29,7 @@ internal import Glibc
 
     private let calls: [Call]
     let records: UnsafeMutableBufferPointer<gr_detached_call>
-    /// Memory for what the calls read; only the part that is used takes memory.
+    /// Address space for what the calls read; only the part that is used takes memory.
     private let room: UnsafeMutableRawPointer?
     private let roomByteCount: Int
 
@@ -109,7 +109,7 @@ internal import Glibc
         /// More may wait.
         case moved
         case nothing
-        /// The target takes nothing at present.
+        /// The target accepts nothing at present.
         case blocked
         /// The pipe is empty and nobody has it open for writing, or it cannot be read.
         case ended
@@ -124,8 +124,8 @@ internal import Glibc
         }
     }
 
-    /// The reading end that ``Call/openPipe(_:)`` opened; nil if it could not. The caller takes
-    /// it once. The disposer closes it, because closing waits as well.
+    /// The reading end that ``Call/openPipe(_:)`` opened; nil if it could not. Call this only once.
+    /// The disposer closes the descriptor, because closing may wait as well.
     public func pipe(_ index: Int, of stranger: Stranger) -> FileDescriptor? {
         let number = unsafe records[index].result
         return number >= 0 ? FileDescriptor(owning: CInt(number), of: stranger) : nil
@@ -137,7 +137,7 @@ internal import Glibc
             ? CInt(records[index].result) : nil
     }
 
-    /// The file that the path leads to; nil if nothing can be seen there.
+    /// The file that the path leads to; nil if there is none, or we may not see it.
     public func file(_ index: Int) -> FileIdentity? {
         guard unsafe records[index].is_found else { return nil }
         let file = unsafe records[index].file

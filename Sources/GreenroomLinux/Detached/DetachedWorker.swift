@@ -18,7 +18,7 @@ internal import Glibc
         FileDescriptor(owning: try systemCall("eventfd") { gr_eventfd() })
     }
 
-    /// Takes the reports that have come, so that `report` is readable only at the next one.
+    /// Consumes the reports so far, so that `report` becomes readable only at the next one.
     public static func take(_ report: FileDescriptor) { gr_eventfd_take(report.rawValue) }
 
     public func begin(_ job: DetachedJob) {
@@ -29,10 +29,10 @@ internal import Glibc
 
     public var isBusy: Bool { unsafe gr_detached_is_busy(worker) }
 
-    /// Whether somebody else has ended the process. Do not use this object any more then.
+    /// Whether somebody else has ended the process. If so, do not use this object any more.
     public var isGone: Bool { unsafe gr_detached_is_gone(worker) }
 
-    /// Ends the process. Call it only when the process is not busy, and do not use this object any
-    /// more.
+    /// Ends the process. Call this only when the process is not busy, and do not use this object
+    /// afterwards.
     public func end() { unsafe gr_detached_end(worker) }
 }

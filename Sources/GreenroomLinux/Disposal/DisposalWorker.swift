@@ -1,13 +1,14 @@
 internal import CGreenroomLinux
 
-/// A process that closes descriptors (disposal.c), with the descriptors that it was given and their
-/// users.
+/// A process that closes descriptors (disposal.c), and the users of the descriptors that it was
+/// given.
 // Sound: only the disposer uses it, with its lock held; what the process itself shares is atomic.
 @safe final class DisposalWorker: @unchecked Sendable {
     private let worker: OpaquePointer
-    /// Readable when the process has ended; nil if there was no room for a descriptor of it.
+    /// Becomes readable when the process ends; nil if no descriptor was free.
     let process: FileDescriptor?
-    /// The user of each number that it was given, without those that are known to be closed.
+    /// The user of each number that the process was given, without those that are known to be
+    /// closed.
     private var users: [UInt32] = []
     private var firstUser: UInt32 = 0
     private var addedCount: UInt32 = 0
@@ -23,7 +24,8 @@ internal import CGreenroomLinux
     /// Returns false if the process has no room for another number.
     func add(_ number: CInt, of user: UInt32) -> Bool {
         forgetDone()
-        // Before the number is handed over: a worker that is awake may close it at once.
+        // The user is recorded before the number is handed over, because a worker that is awake may
+        // close it at once.
         users.append(user)
         guard unsafe gr_disposal_add(worker, number) else {
             users.removeLast()
@@ -47,7 +49,7 @@ internal import CGreenroomLinux
         return users.first
     }
 
-    /// How many of this user's descriptors it has not closed yet.
+    /// How many of this user's descriptors the process has not closed yet.
     func count(of user: UInt32) -> Int {
         forgetDone()
         return users.count { $0 == user }
@@ -70,9 +72,10 @@ internal import CGreenroomLinux
 
     func report() { unsafe gr_disposal_report(worker) }
 
-    /// Ends the process. Call it only when the process has nothing to do, or is gone.
+    /// Ends the process. Call this only when the process has nothing to do, or is gone.
     func end() { unsafe gr_disposal_end(worker) }
 
-    /// Whether somebody else has ended the process. The descriptor that it was closing is closed.
+    /// Whether somebody else has ended the process. The descriptor that the process was closing
+    /// then is closed.
     var isGone: Bool { unsafe gr_disposal_is_gone(worker) }
 }

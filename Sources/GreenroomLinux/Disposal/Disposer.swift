@@ -2,17 +2,17 @@ internal import CGreenroomLinux
 internal import Glibc
 internal import Synchronization
 
-/// Closes what strangers sent, in separate processes (disposal.c): close(2) takes as long as its
-/// sender likes.
+/// Closes descriptors that strangers sent, in separate processes (disposal.c), because the sender
+/// can make close(2) take any time.
 ///
 /// One worker serves everybody. If it does not close a number within ``patience``, that number's
 /// user keeps the worker, with everything that this user sent, and another worker serves the
 /// others. When the user's worker has closed everything, it reports and is ended. So nobody waits
 /// for another user's descriptors, and a user has at most one process that hangs.
 ///
-/// The loop that owns the disposer calls ``handOver()`` once in each turn in which something came
-/// (``onFirst``), ``look()`` after ``patience`` as long as one of these asks for it, and
-/// ``heard()`` when ``reports`` is readable.
+/// The loop that owns the disposer calls ``handOver()`` once in each turn in which a descriptor was
+/// dropped (``onFirst``), and ``heard()`` when ``reports`` is readable. If a call returns true, the
+/// loop calls ``look()`` after ``patience``.
 public final class Disposer: Sendable {
     public enum Limit {
         /// At most this many descriptors of a user wait behind one that cannot be closed; then
@@ -21,20 +21,19 @@ public final class Disposer: Sendable {
         /// At most this many users whose descriptors hang at the same time, with a process each.
         /// All further users share another process.
         public static let hangingUsers = 32
-        /// At most this many descriptors of a user that are not closed yet, wherever they wait:
+        /// At most this many descriptors of a user may be waiting to be closed, wherever they wait:
         /// enough for several turns.
         static let underWayPerUser = 512
-        /// A user whose descriptor was found being closed more than this many times, while the
-        /// common worker was busy, gets a separate worker: that user's file system may answer, but
-        /// slowly.
+        /// If the busy common worker is found closing a user's descriptor more than this many
+        /// times, that user gets a separate worker: the user's file system may answer, but slowly.
         static let slowLooks = 2
         /// Strangers get at most a quarter of the open files that this process may have, and one
         /// user half of that.
         static let share: UInt64 = 4
     }
 
-    /// A number that takes longer than this hangs. The slowest disks flush in less, and others wait
-    /// for at most twice this.
+    /// A descriptor that takes longer than this to close counts as hanging. The slowest disks flush
+    /// in less, and other users wait at most twice this.
     public static let patience = Duration.milliseconds(50)
 
     /// A descriptor to be closed.
@@ -54,9 +53,9 @@ public final class Disposer: Sendable {
         var overdueCount: Int { waiting.count + (worker?.outstandingCount ?? 0) }
     }
 
-    /// Stands for everybody who is not trusted and has no worker, once ``Limit/hangingUsers`` users
-    /// have one: the descriptors of all these go to one worker. (No user has this number, or the
-    /// one above it.)
+    /// Stands for all untrusted users without a worker, once ``Limit/hangingUsers`` users have one.
+    /// The descriptors of all these users go to one worker. (No user has this number, or the one
+    /// above it.)
     private static let rest = UInt32.max - 1
 
     private static func isTrusted(_ user: UInt32) -> Bool { user == 0 || user == geteuid() }
@@ -65,9 +64,9 @@ public final class Disposer: Sendable {
         /// Descriptors to be handed to workers at the end of the turn.
         var fresh: [Item] = []
         var common: DisposalWorker?
-        /// How many numbers the common worker had closed when it was last looked at.
+        /// How many numbers the common worker had closed when it was last checked.
         var lastDone: UInt32?
-        /// How often each user's descriptor was found being closed by the busy common worker.
+        /// How often the busy common worker was found closing a descriptor of each user.
         var slowLooks: [UInt32: Int] = [:]
         var accounts: [UInt32: Account] = [:]
         var liveCount = 0
@@ -83,8 +82,8 @@ public final class Disposer: Sendable {
     /// The descriptor that the workers report to.
     private let report: FileDescriptor
 
-    /// Makes the one disposer of this process. It closes the descriptors that strangers own
-    /// (``FileDescriptor``).
+    /// Makes the disposer of this process, of which there is only one. It closes the descriptors
+    /// that strangers own (``FileDescriptor``).
     public init() throws(SystemError) {
         let report = FileDescriptor(owning: try systemCall("eventfd") { gr_eventfd() })
         let reports = FileDescriptor(owning: try systemCall("epoll_create1") { gr_epoll() })
@@ -94,7 +93,8 @@ public final class Disposer: Sendable {
         most = Int(clamping: ResourceLimit.current(.openFiles).soft / Limit.share)
     }
 
-    /// Sets what is called when the first descriptor of a turn waits, on the thread that let it go.
+    /// Sets the function that is called when the first descriptor of a turn is dropped, on the
+    /// thread that dropped it.
     public func setOnFirst(_ body: @escaping @Sendable () -> Void) {
         state.withLock { $0.onFirst = body }
     }
@@ -150,8 +150,8 @@ public final class Disposer: Sendable {
             {
                 return true
             }
-            // As with instances and connections: an eighth is reserved for root and the daemon's
-            // own user, and nobody else gets more than is free.
+            // As with instances and connections, an eighth is reserved for root and the daemon's
+            // own user, and no other user gets more than is free.
             let free = most - most / 8 - state.liveCount
             return account.liveCount > 0 && account.liveCount >= min(free, most / 2)
         }
@@ -160,8 +160,8 @@ public final class Disposer: Sendable {
     // MARK: The end
 
     /// Closes the descriptors that were dropped since the last turn, and ends the disposer's
-    /// processes. Waits at most ``patience``. A descriptor that then hangs stays with its worker
-    /// and the keeper until this process has ended. After this call nothing is closed any more.
+    /// processes. Waits at most ``patience``. A descriptor that still hangs then stays with its
+    /// worker and the keeper until this process has ended. After this call, nothing more is closed.
     public func leave() {
         state.withLock { state in
             _ = handOver(&state)
@@ -183,8 +183,8 @@ public final class Disposer: Sendable {
 
     // MARK: Turns
 
-    /// Hands the turn's descriptors to workers. Call it at the end of a turn in which something
-    /// came.
+    /// Hands the turn's descriptors to workers. Call this at the end of a turn in which a
+    /// descriptor was dropped.
     /// - Returns: whether to look again after ``patience``.
     public func handOver() -> Bool {
         state.withLock { handOver(&$0) }
@@ -201,7 +201,8 @@ public final class Disposer: Sendable {
                 state.accounts[owner]!.waiting.append(item)
                 users.insert(owner)
             } else if state.common?.add(item.number, of: item.user) != true {
-                // Later: the worker has no room, or there is none.
+                // The worker has no room, or there is no worker, so the descriptor waits for a
+                // later turn.
                 state.fresh.append(item)
             }
         }
@@ -225,8 +226,8 @@ public final class Disposer: Sendable {
         return nil
     }
 
-    /// Looks at the common worker after ``patience``. A user whose number is still being closed
-    /// hangs; a user who is met again and again is slow.
+    /// Checks the common worker after ``patience``. If a number is still being closed, its user
+    /// counts as hanging; a user whose numbers are found being closed repeatedly counts as slow.
     /// - Returns: whether to look again after ``patience``.
     public func look() -> Bool {
         state.withLock { state in
@@ -259,16 +260,16 @@ public final class Disposer: Sendable {
         return state.lastDone == done || state.slowLooks[user]! > Limit.slowLooks
     }
 
-    /// The user who can take over the common worker; nil if that user has a worker already, so that
-    /// none of that user's descriptors reaches the common one.
+    /// The user to whom the common worker can be left; nil if that user already has a worker, so
+    /// that no further descriptor of that user reaches the common one.
     private func place(for user: UInt32, _ state: State) -> UInt32? {
         let isFree = Self.isTrusted(user) || state.hangingCount < Limit.hangingUsers
         let owner = isFree ? user : Self.rest
         return state.accounts[owner]?.worker == nil ? owner : nil
     }
 
-    /// Leaves the worker, which hangs in a descriptor of the user's, to that user. Takes back the
-    /// other descriptors that it has, and hands them to the workers they belong to.
+    /// Leaves the worker, which hangs while it closes a descriptor of the user's, to that user.
+    /// Takes the worker's other descriptors back, and hands them to the workers of their users.
     private func leave(_ worker: DisposalWorker, to user: UInt32, _ state: inout State) {
         state.common = nil
         state.hangingCount += 1
@@ -281,11 +282,11 @@ public final class Disposer: Sendable {
         }
         state.accounts[user] = account
         worker.report()
-        // The worker may have gone on in the meantime.
+        // The worker may have finished in the meantime.
         settle(user, &state)
     }
 
-    /// Call it when ``reports`` is readable: a user's worker has closed everything it had, or a
+    /// Call this when ``reports`` is readable: a user's worker has closed everything it had, or a
     /// worker was ended.
     /// - Returns: whether to look again after ``patience``.
     public func heard() -> Bool {
@@ -301,7 +302,8 @@ public final class Disposer: Sendable {
         }
     }
 
-    /// Drops the common worker, which somebody has ended. Another worker gets what it left.
+    /// Drops the common worker, which somebody has ended. Another worker gets its remaining
+    /// descriptors.
     private func loseCommon(_ state: inout State) {
         guard let worker = state.common else { return }
         state.common = nil
@@ -319,7 +321,8 @@ public final class Disposer: Sendable {
     private func settle(_ user: UInt32, _ state: inout State) {
         guard let worker = state.accounts[user]?.worker else { return }
         if worker.isGone {
-            // Somebody has ended the worker. If the rest hangs as well, that shows again.
+            // Somebody has ended the worker. If the remaining descriptors hang as well, that will
+            // be noticed again.
             takeBack(worker, &state)
             state.fresh += state.accounts[user]!.waiting
             state.accounts[user]!.waiting = []

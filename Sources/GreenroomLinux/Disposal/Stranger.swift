@@ -1,4 +1,4 @@
-/// A user who sent descriptors. They are closed by the disposer, and nobody waits for that.
+/// A user who sent descriptors. The disposer closes them, and nobody waits for that.
 public final class Stranger: Sendable {
     public let user: UInt32
     let disposer: Disposer
@@ -8,18 +8,18 @@ public final class Stranger: Sendable {
         self.disposer = disposer
     }
 
-    /// How a descriptor came to hold something of the stranger's.
+    /// Why closing a descriptor may depend on the stranger.
     public enum Share: Sendable {
         /// The stranger sent it: close(2) may ask whoever serves its file.
         case sent
-        /// The stranger's end of a connection (SOCK_STREAM), in which messages of the stranger's
-        /// may wait.
+        /// Our end of a connection with the stranger (SOCK_STREAM), in which messages from the
+        /// stranger may wait.
         case connection
         /// A socket that strangers can send to, and that others hold as well.
         case queue
     }
 
-    /// Whether too many descriptors of this user cannot be closed. Nothing more is to be taken from
-    /// the user until they are.
+    /// Whether too many descriptors of this user cannot be closed. Until they are closed, take no
+    /// more from the user.
     public var isOverdrawn: Bool { disposer.isOverdrawn(user) }
 }

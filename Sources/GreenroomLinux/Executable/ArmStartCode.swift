@@ -25,7 +25,7 @@ enum ArmStartCode {
         return nil
     }
 
-    /// These change only registers and the process's own stack, and no other memory.
+    /// These instructions change registers and the process's own stack, but no other memory.
     private static func isHarmless(_ word: UInt32) -> Bool {
         harmless.contains { word & $0.mask == $0.bits }
     }

@@ -1,4 +1,4 @@
-/// The tables of the dynamic section, as far as the inspection needs them.
+/// Those tables of the dynamic section that the inspection needs.
 struct DynamicSection {
     /// Offsets in the string table.
     private var needed: [UInt64] = []
@@ -53,7 +53,7 @@ struct DynamicSection {
     /// constructor.
     var hasPreinitFunctions: Bool { preinitByteCount > 0 }
 
-    /// The libraries that the program itself names.
+    /// The libraries that the program names itself.
     func libraries(
         _ file: borrowing ExecutableFile, _ segments: borrowing Segments
     ) throws(ElfProgram.Failure) -> NeededLibraries {
@@ -80,7 +80,7 @@ struct DynamicSection {
     // MARK: Symbols
 
     /// The undefined symbol whose address the dynamic linker writes to `place`; nil if it writes
-    /// something else there, or nothing.
+    /// anything else there, or nothing.
     func importedSymbol(
         at place: UInt64, _ file: borrowing ExecutableFile, _ segments: borrowing Segments
     ) throws(ElfProgram.Failure) -> String? {
@@ -111,7 +111,7 @@ struct DynamicSection {
         return try symbol(relocatedAt: place, by: others, file, segments)
     }
 
-    /// Reads the table in pieces: tables of several megabytes exist.
+    /// Reads the table in pieces, because tables of several megabytes exist.
     private func symbol(
         relocatedAt place: UInt64, by table: Table, _ file: borrowing ExecutableFile,
         _ segments: borrowing Segments

@@ -38,10 +38,10 @@ struct ElfProgram: Equatable {
     /// At most this many relocations are read from each of two tables. The largest programs import
     /// tens of thousands of symbols.
     static let relocationLimit = 1 << 20
-    /// The size of a string table. The largest known here is that of node: 4 MB.
+    /// The size of a string table. The largest one seen is node's: 4 MB.
     static let stringTableByteLimit: UInt64 = 64 << 20
-    /// The size of a dynamic linker's string table, which is read as a whole. That of musl, which
-    /// is the C library as well, has 16 KB.
+    /// The size of a dynamic linker's string table, which is read as a whole. musl's, which is also
+    /// that of the C library, has 16 KB.
     static let loaderStringByteLimit = 1 << 20
     static let pathByteLimit = 4096
 
@@ -85,8 +85,8 @@ struct ElfProgram: Equatable {
         return name == "__libc_start_main" ? .cLibrary : .otherFunction
     }
 
-    /// Whether a file that a program names as its dynamic linker is one. Debuggers rely on two
-    /// names: glibc's linker exports the first, musl's the second.
+    /// Whether the file that a program names as its dynamic linker really is one. Debuggers rely on
+    /// two names: glibc's linker exports the first, musl's the second.
     static func isDynamicLinker(_ file: borrowing ExecutableFile) -> Bool {
         do {
             let header = try header(of: file)

@@ -1,15 +1,15 @@
-/// A program's first instructions, followed to the place where they leave for a library.
+/// A program's first instructions, followed to the point where they call into a library.
 ///
 /// These instructions run before the preload library is called. So they are followed only while
-/// they do nothing but move registers and call. The start code of glibc and of musl does just that
-/// in all their versions, and ends in `__libc_start_main`. Code that does anything else (a store,
-/// as in Free Pascal's; a condition; a system call; an unknown instruction) is not followed.
+/// they do nothing but move registers and call. The start code of all versions of glibc and musl
+/// does only that, and ends in `__libc_start_main`. Code that does anything else (a store, as in
+/// Free Pascal's; a condition; a system call; an unknown instruction) is not followed.
 enum EntryCode {
-    /// How a straight run of instructions ends.
+    /// How a run of instructions without branches ends.
     enum End: Equatable {
-        /// A call of code of the program itself, or a jump to it.
+        /// A call or a jump to code of the program itself.
         case code(at: UInt64)
-        /// A call or a jump through a pointer that lies at this address.
+        /// A call or a jump through a pointer that is stored at this address.
         case pointer(at: UInt64)
     }
 
@@ -19,7 +19,7 @@ enum EntryCode {
     /// The longest known run, musl's second function with a frame pointer, has 60 bytes.
     private static let runByteLimit = 96
 
-    /// The address of the pointer through which the program leaves its own code for the first time.
+    /// The address of the pointer through which the program first leaves its own code.
     static func pointer(
         from entry: UInt64, _ file: borrowing ExecutableFile, _ segments: borrowing Segments
     ) -> UInt64? {

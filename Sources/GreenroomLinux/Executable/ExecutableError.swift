@@ -4,14 +4,14 @@ public enum ExecutableError: Error, Equatable, Sendable {
     case notFound(name: String, searchPath: String?)
     /// A file exists, but it may not be executed.
     case notExecutable(path: String)
-    /// What exists is not a file: a directory, or a device or the like.
+    /// The path leads to something other than a file: a directory, or a device or the like.
     case notAFile(path: String, isDirectory: Bool)
     /// The file, or a folder on the way to it, is on a file system that a process of this user
     /// serves.
     case served(path: String, user: UInt32)
     /// A script whose first line names a program that does not exist.
     case interpreterNotFound(script: String, interpreter: String)
-    /// Scripts that interpret scripts, beyond the kernel's limit.
+    /// Scripts interpret scripts more often than the kernel allows.
     case tooManyInterpreters(path: String)
     /// `#!` with nothing after it, or with a name too long for the kernel.
     case badFirstLine(script: String)

@@ -1,6 +1,6 @@
 /// What running a command means, found without running it.
 public struct ExecutableFacts: Equatable, Sendable {
-    /// The path that exec is called with, after the name was looked up.
+    /// The path that is passed to exec, after the name was looked up.
     public var path: String
     /// Every file that the kernel and `env` use, in order: scripts, wrappers, the executable, its
     /// ELF interpreter. When one of them changes, a paused instance is stale.
@@ -8,7 +8,7 @@ public struct ExecutableFacts: Equatable, Sendable {
     /// The real path of the executable that ends up running, as `/proc/PID/exe` will show it.
     public var executable: String
     /// The arguments that come before the caller's own in the executable's argv (interpreter, its
-    /// option, script); nil if that is only the program's name.
+    /// option, script); nil if there is nothing before them but the program's name.
     public var argumentPrefix: [String]?
     public var eligibility: Eligibility
 }
@@ -22,12 +22,12 @@ public struct InspectedFile: Equatable, Sendable {
         case executable
         /// The dynamic linker that the executable names.
         case loader
-        /// A file of the daemon's that runs in an interpreter.
+        /// A hook of the daemon's that runs in an interpreter.
         case hook
     }
 
     public var role: Role
-    /// The path as it was named; links are followed again at each comparison.
+    /// The path as it was given; links are followed again at each comparison.
     public var path: String
     public var identity: FileIdentity
 

@@ -12,8 +12,8 @@ struct ExecutableFile: ~Copyable {
         case unreadable
     }
 
-    /// Opens the file (open(2)) without waiting for the other end of a FIFO and without taking a
-    /// terminal.
+    /// Opens the file (open(2)), without waiting for the other end of a FIFO and without acquiring
+    /// a controlling terminal.
     init(path: String) throws(OpenFailure) {
         let found: FileDescriptor
         do throws(PathOwners.Objection) { found = try PathOwners.look(path) } catch {

@@ -24,13 +24,14 @@ public enum ExecutableInspection {
         return walk.facts
     }
 
-    /// With one of these the dynamic linker itself prints or writes something, or runs no program.
+    /// If one of these variables is set, the dynamic linker itself prints or writes something, or
+    /// runs no program.
     private static let reports = [
         "LD_DEBUG", "LD_PROFILE", "LD_SHOW_AUXV", "LD_TRACE_LOADED_OBJECTS",
     ]
 
-    /// The objection to what an environment has the dynamic linker do for every program, and to the
-    /// libraries that it adds. ld.so(8)
+    /// Why no program can be paused with this environment, because of what it makes the dynamic
+    /// linker do or which libraries it adds; nil if programs can be. ld.so(8)
     /// - Parameter environment: `NAME=value`.
     public static func objection(to environment: [String]) -> IneligibilityReason? {
         var libraries = NeededLibraries()
@@ -47,8 +48,8 @@ public enum ExecutableInspection {
         return libraries.objection
     }
 
-    /// The file that exec would use for a name. As execvp(3), but an unusable file is reported only
-    /// when no usable one follows.
+    /// The file that exec would use for a name, found as by execvp(3), except that an unusable file
+    /// is reported only if no usable one follows.
     public static func find(_ name: String, in searchPath: String) throws(ExecutableError) -> String
     {
         if name.contains("/") {
@@ -71,13 +72,13 @@ public enum ExecutableInspection {
         throw .notFound(name: name, searchPath: searchPath)
     }
 
-    /// What is at a path. The obstacle is nil for a regular file that somebody may execute; the
+    /// The file at a path. The obstacle is nil for a regular file that somebody may execute; the
     /// kernel checks the launching user's permission at exec.
     private struct Sight {
         let obstacle: ExecutableError?
     }
 
-    /// - Returns: nil if nothing can be seen there.
+    /// - Returns: nil if there is no file, or we may not see it.
     private static func look(at path: String) throws(ExecutableError) -> Sight? {
         var status = stat()
         do throws(PathOwners.Objection) {
@@ -95,8 +96,8 @@ public enum ExecutableInspection {
             obstacle: status.st_mode & 0o111 == 0 ? .notExecutable(path: path) : nil)
     }
 
-    /// Whether this is the system's own `env`, which does what env(1) says. Another program of that
-    /// name is paused like any other.
+    /// Whether this is the system's own `env`, which behaves as env(1) says. Another program called
+    /// `env` is paused like any program.
     static func isEnv(_ path: String) -> Bool {
         guard path.split(separator: "/").last == "env", let own = status(path), own.st_uid == 0,
             own.st_mode & (S_IWGRP | S_IWOTH) == 0
@@ -119,7 +120,7 @@ public enum ExecutableInspection {
         guard let file = try? PathOwners.look(path) else { return true }
         let size = unsafe gr_attribute_size(
             "/proc/self/fd/\(file.rawValue)", "security.capability")
-        // After any other error it is safer to assume capabilities.
+        // After any other error, it is safer to assume that the file gives capabilities.
         return size > 0 || (size < 0 && errno != ENODATA && errno != EOPNOTSUPP)
     }
 }

@@ -1,8 +1,7 @@
 internal import Glibc
 
-/// Distinguishes one state of a file from another without reading the file: replaced (device,
-/// inode), written (size, modification), or with another owner, mode or capabilities (status
-/// change).
+/// Distinguishes states of a file without reading it: whether it was replaced (device, inode), was
+/// written (size, modification), or got another owner, mode or capabilities (status change).
 public struct FileIdentity: Equatable, Hashable, Sendable {
     public var device: UInt64
     public var inode: UInt64
@@ -19,7 +18,8 @@ public struct FileIdentity: Equatable, Hashable, Sendable {
         self.changed = changed
     }
 
-    /// The file that the path names now, links followed; nil if nothing can be seen there. stat(2)
+    /// The file that the path names now, links followed; nil if there is none, or we may not see
+    /// it. stat(2)
     public init?(path: String) {
         guard let status = PathOwners.status(of: path) else { return nil }
         self.init(status)

@@ -10,8 +10,8 @@ public enum IneligibilityReason: String, Equatable, Sendable, CaseIterable {
     case setUserID = "set_user_id"
     case setGroupID = "set_group_id"
     case fileCapabilities = "file_capabilities"
-    /// Noticed while the program was executed. All other reasons but the last two can be known
-    /// before.
+    /// Noticed when the program was executed. All other reasons but the last two are known before
+    /// that.
     case secureExecution = "secure_execution"
     case unreadable = "unreadable"
     case unknownFormat = "unknown_format"
@@ -22,7 +22,7 @@ public enum IneligibilityReason: String, Equatable, Sendable, CaseIterable {
     case wrapperNotUnderstood = "wrapper_not_understood"
     case argumentsReadEarly = "arguments_read_early"
     case preloadRefused = "preload_refused"
-    /// Some libraries are known to do this; others were noticed when they were about to.
+    /// Some libraries are known to do this; others are noticed when they are about to.
     case startsPrograms = "starts_programs"
     /// Noticed at the pause.
     case changesProcess = "changes_process"
@@ -30,7 +30,7 @@ public enum IneligibilityReason: String, Equatable, Sendable, CaseIterable {
     /// The code that clients and logs use.
     public var code: String { rawValue }
 
-    /// One sentence for people: what it means, and what could be done.
+    /// An explanation for people: what the reason means, and what they can do.
     public var explanation: String {
         switch self {
         case .staticallyLinked:
@@ -40,17 +40,17 @@ public enum IneligibilityReason: String, Equatable, Sendable, CaseIterable {
             "The program is a static PIE: no dynamic linker runs that could pause it, and there "
                 + "is little start-up work to save."
         case .noCLibrary:
-            "The program does not use a C library (as Go programs built without cgo), so it cannot "
+            "The program does not use a C library (like Go programs built without cgo), so it cannot "
                 + "be paused before main."
         case .noLibraryStart:
             "The program does not start through the C library's __libc_start_main, so it cannot "
                 + "be paused before main."
         case .unknownEntry:
-            "The program does not begin with a C library's start code (as Free Pascal's programs and "
+            "The program does not begin with a C library's start code (like Free Pascal's programs and "
                 + "those that Go links itself), so its own code would run before the pause."
         case .preinitFunctions:
             "The program has functions that run before those of all libraries (DT_PREINIT_ARRAY; "
-                + "sanitizers have), and before the pause."
+                + "sanitizers have them), and so before the pause."
         case .otherArchitecture:
             "The program is for another processor architecture than Greenroom's preload library."
         case .setUserID:
@@ -95,8 +95,8 @@ public enum IneligibilityReason: String, Equatable, Sendable, CaseIterable {
             "The program is built with the shared address sanitizer (libasan), or has it from "
                 + "LD_PRELOAD in Environment=; it must be loaded before any other preload library."
         case .startsPrograms:
-            "A library of the program (as libparted and libtsan) starts another program or a process "
-                + "when it is loaded, which would happen at each preparation. Where that was seen, it was "
+            "A library of the program (such as libparted or libtsan) starts another program or a process "
+                + "when it is loaded, which would happen at each preparation. If that was seen, it was "
                 + "stopped, and is tried again when the program's file or the manifest changes, or "
                 + "after greenroomctl reset-failed."
         case .changesProcess:

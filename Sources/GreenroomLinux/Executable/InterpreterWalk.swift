@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// Goes from a command to the executable that will run, one interpreter per step, as the kernel and
-/// `env` do, and notes each file on the way.
+/// Follows a command to the executable that will run, one interpreter per step, as the kernel and
+/// `env` do, and records each file on the way.
 struct InterpreterWalk {
     private(set) var facts: ExecutableFacts
     private let searchPath: String
@@ -15,7 +15,7 @@ struct InterpreterWalk {
             path: path, files: [], executable: path, argumentPrefix: nil, eligibility: .eligible)
     }
 
-    /// Looks at the current file; true if another one follows.
+    /// Inspects the current file. Returns true if another one follows.
     mutating func step() throws(ExecutableError) -> Bool {
         let file: ExecutableFile
         do {
@@ -44,7 +44,7 @@ struct InterpreterWalk {
         return try enter(line)
     }
 
-    /// Goes from a script to its interpreter, or through `env` to the command that it names.
+    /// Moves on from a script to its interpreter, or from `env` to the command that it runs.
     private mutating func enter(_ line: ScriptLine) throws(ExecutableError) -> Bool {
         steps += 1
         guard steps <= ExecutableInspection.interpreterLimit else {
@@ -52,7 +52,8 @@ struct InterpreterWalk {
         }
         let script = current
         let tail = [script] + (facts.argumentPrefix?.dropFirst() ?? [])
-        // The kernel would look from the caller's directory; it uses no search path.
+        // The kernel would interpret the path relative to the caller's directory; it uses no search
+        // path.
         guard line.interpreter.hasPrefix("/") else { return end(.relativePath) }
         current = try findInterpreter(line.interpreter, of: script)
         guard ExecutableInspection.isEnv(current) else {
@@ -98,7 +99,7 @@ struct InterpreterWalk {
         return false
     }
 
-    /// The reasons for which ld.so ignores LD_PRELOAD come first: with those, a prewarm would run
+    /// The reasons for which ld.so ignores LD_PRELOAD come first: for those, a prewarm would run
     /// the program.
     private mutating func ineligibility(
         of file: borrowing ExecutableFile
@@ -133,7 +134,7 @@ struct InterpreterWalk {
         }
     }
 
-    /// The loader is checked by itself, because it runs first.
+    /// The loader is checked separately, because it runs first.
     private mutating func ineligibility(ofLoader path: String) -> IneligibilityReason? {
         guard path.hasPrefix("/") else { return .relativePath }
         do {

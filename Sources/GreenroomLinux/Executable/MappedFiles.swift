@@ -17,7 +17,7 @@ public enum MappedFiles {
         /// Whether some of the mapping is code.
         public var isExecutable = false
 
-        /// Whether this may be a program's file. Devices and shared memory without a name are not.
+        /// Whether this may be a file of a program. Devices and unnamed shared memory are not.
         public var isProgramText: Bool {
             !["/dev/", "/memfd:", "/SYSV", "/anon_hugepage"].contains { path.hasPrefix($0) }
         }
@@ -31,8 +31,8 @@ public enum MappedFiles {
             isDeleted && !isExecutable && found == nil
         }
 
-        /// Whether the path still names the mapped file. On stacked file systems stat(2) and the
-        /// mapping have different inode numbers, and only a deletion shows.
+        /// Whether the path still names the mapped file. On stacked file systems, stat(2) and the
+        /// mapping show different inode numbers, so only a deletion can be noticed.
         public func isCurrent(_ found: FileIdentity?) -> Bool {
             guard !isDeleted, let found else { return false }
             return found.inode == inode || found.device != device
@@ -97,7 +97,7 @@ public enum MappedFiles {
 }
 
 extension ArraySlice<UInt8> {
-    /// Whether the third letter of `r-xp`, after the first blank, is an x.
+    /// Whether the third letter of the permissions (`r-xp`), which follow the first blank, is an x.
     fileprivate var isExecutable: Bool {
         guard let blank = firstIndex(of: UInt8(ascii: " ")), blank + 3 < endIndex else {
             return false
@@ -105,7 +105,7 @@ extension ArraySlice<UInt8> {
         return self[blank + 3] == UInt8(ascii: "x")
     }
 
-    /// What follows address, permissions and offset: device, inode and path.
+    /// The part after address, permissions and offset: device, inode and path.
     fileprivate var afterThreeFields: ArraySlice<UInt8> {
         var spaces = 0
         for index in indices where self[index] == UInt8(ascii: " ") {

@@ -1,19 +1,19 @@
-/// What the libraries that a program names say about pausing it.
+/// What the libraries that a program names tell about whether it can be paused.
 struct NeededLibraries: Equatable {
     /// Whether one of them is a C library: `libc.so.6` of glibc, `libc.so` of musl, or Alpine's
     /// `libc.musl-x86_64.so.1`.
     private(set) var hasCLibrary = false
     private(set) var objection: IneligibilityReason?
 
-    /// Constructors of these run before the pause and remember the arguments: Rust's standard
-    /// library if it is shared (libstd-HASH.so), Rust's compiler driver, which includes it, and
-    /// GNUstep's process information. (Swift's standard library remembers them, too; the preload
-    /// library gives it those of the launch.)
+    /// Libraries whose constructors run before the pause and remember the arguments: Rust's
+    /// standard library if it is shared (libstd-HASH.so), Rust's compiler driver, which includes
+    /// it, and GNUstep's process information. (Swift's standard library remembers them, too; the
+    /// preload library gives it those of the launch.)
     private static let earlyReaders = ["libstd-", "librustc_driver-", "libgnustep-base.so"]
     /// The address sanitizer, which ends a program in which it is not the first of all libraries.
     private static let firstOnes = ["libasan.so", "libclang_rt.asan"]
-    /// The first runs `dmidecode` through a shell when it is loaded. The others execute the program
-    /// again, without the preload library, if its addresses or its stack do not suit them.
+    /// The first library runs `dmidecode` through a shell when it is loaded. The others execute the
+    /// program again, without the preload library, if its addresses or its stack do not suit them.
     private static let starters = [
         "libparted.so", "libparted-", "libtsan.so", "libclang_rt.tsan",
     ]
@@ -31,7 +31,7 @@ struct NeededLibraries: Equatable {
 
     /// Adds folders in which libraries are looked up, or one library's path. ld.so(8)
     mutating func insert(searchPath: String) {
-        // The dynamic linker ignores a search path that is empty as a whole.
+        // The dynamic linker ignores an empty search path.
         let folders =
             searchPath.isEmpty
             ? [] : searchPath.split(separator: ":", omittingEmptySubsequences: false)

@@ -2,13 +2,13 @@ internal import Glibc
 
 /// A library that is to be preloaded, and any obstacle to that.
 ///
-/// If the dynamic linker cannot load the library, it prints a line and goes on without it
-/// (ld.so(8)). A program that was to wait in it would then run for real. So the library is checked
-/// before.
+/// If the dynamic linker cannot load the library, it prints a line and continues without it
+/// (ld.so(8)). A program that was to wait in the library would then run for real. So the library is
+/// checked first.
 public struct PreloadLibrary: Equatable, Sendable {
     public enum Obstacle: Equatable, Sendable {
         case missing
-        /// The path has a character that LD_PRELOAD= takes for something else.
+        /// The path has a character with a special meaning in LD_PRELOAD.
         case unspeakable
         /// The file is incomplete, or not a library for this machine's own programs.
         case damaged
@@ -60,7 +60,7 @@ public struct PreloadLibrary: Equatable, Sendable {
         }
     }
 
-    /// Looks at the modes alone and does not rely on what an access control list grants.
+    /// Considers the modes alone, and does not rely on what an access control list grants.
     private static func closed(on path: String) -> String? {
         guard mode(of: path).map({ $0 & S_IROTH != 0 }) ?? false else { return path }
         var folder = path[...]

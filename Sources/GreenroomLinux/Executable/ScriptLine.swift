@@ -4,8 +4,7 @@ struct ScriptLine: Equatable {
     /// Everything after the interpreter, spaces included: Linux passes it as one argument.
     var argument: String?
 
-    /// The number of bytes that the kernel reads of a file to decide how to run it
-    /// (`BINPRM_BUF_SIZE`).
+    /// How many bytes of a file the kernel reads to decide how to run it (`BINPRM_BUF_SIZE`).
     static let byteLimit = 256
 
     enum Failure: Error {
@@ -30,25 +29,25 @@ struct ScriptLine: Equatable {
     }
 }
 
-/// What `env` does with its arguments, as far as scripts use it: `env COMMAND` and
-/// `env -S COMMAND ARGUMENTS…`. env(1)
+/// What `env` does with its arguments, in the forms that scripts use: `env COMMAND` and `env -S
+/// COMMAND ARGUMENTS…`. env(1)
 struct EnvLine: Equatable {
     /// The command and the arguments that come before the script.
     var command: [String]
 
     /// - Parameter argument: the script line's one argument.
-    /// - Returns: nil for anything else. An option that clears the environment would remove the
-    ///   preload library, and the script would run for real. A variable that env sets would be lost
-    ///   at the launch.
+    /// - Returns: nil for any other form. An option that clears the environment would remove the
+    ///   preload library, so that the script would run for real. A variable that env sets would be
+    ///   lost at the launch.
     init?(_ argument: String?) {
         guard let argument else { return nil }
         guard let list = Self.afterSplitOption(argument) else {
-            // Without -S a blank is part of the command's name.
+            // Without -S, a blank is part of the command's name.
             guard Self.isPlainCommand(argument) else { return nil }
             command = [argument]
             return
         }
-        // Quotes, escapes, ${variables} and other blanks have rules of their own.
+        // Quotes, escapes, ${variables} and other blanks have their own rules.
         guard !list.utf8.contains(where: "\"'\\$#\r\u{b}\u{c}".utf8.contains) else { return nil }
         let words = list.split { $0 == " " || $0 == "\t" }.map(String.init)
         guard let first = words.first, Self.isPlainCommand(first) else { return nil }
@@ -66,7 +65,7 @@ struct EnvLine: Equatable {
         !word.isEmpty && !word.hasPrefix("-") && !word.contains("=")
     }
 
-    /// Whether the command is the same one in every working directory.
+    /// Whether the same command is found in every working directory.
     func isFound(alikeFromEverywhere searchPath: String) -> Bool {
         if command[0].contains("/") { return command[0].hasPrefix("/") }
         return searchPath.split(separator: ":", omittingEmptySubsequences: false)

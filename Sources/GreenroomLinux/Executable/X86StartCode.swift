@@ -25,7 +25,7 @@ enum X86StartCode {
         var operandByteCount = 0
     }
 
-    /// These change only registers and the process's own stack, and no other memory.
+    /// These instructions change registers and the process's own stack, but no other memory.
     private static let harmless = [
         Harmless(bytes: [0xf3, 0x0f, 0x1e, 0xfa]),  // endbr64
         // _start of glibc and musl

@@ -1,12 +1,12 @@
 internal import CGreenroomLinux
 internal import Glibc
 
-/// Access control lists (acl(5)) as the kernel takes them: an attribute of 8 bytes per entry, after
-/// a version.
+/// Access control lists (acl(5)) in the kernel's format: an attribute with a version, then 8 bytes
+/// per entry.
 extension FileDescriptor {
     /// Gives one more user the rights that `permissions` names (4 to read, 1 to execute or pass
-    /// through). The owner gets the same rights, and everybody else none. `EOPNOTSUPP` if the file
-    /// system has no such lists.
+    /// through). The owner gets the same rights, and everybody else gets none. `EOPNOTSUPP` if the
+    /// file system has no such lists.
     public func share(_ permissions: UInt32, withUser user: UInt32) throws(SystemError) {
         let (owner, named, group, mask, others) = (0x01, 0x02, 0x04, 0x10, 0x20)
         let rights = Int(permissions)

@@ -2,11 +2,10 @@ public import Glibc
 
 /// The file locks of the machine (proc_locks(5)).
 public enum FileLocks {
-    /// Whether one of these processes holds a lock of flock(2) or fcntl(2). Locks of an open file
-    /// description name no process, and processes of another pid namespace are not seen: such locks
-    /// are ignored.
+    /// Whether one of these processes holds a lock of flock(2) or fcntl(2). Locks of open file
+    /// descriptions, which name no process, and of processes in another pid namespace are ignored.
     ///
-    /// - Returns: nil if the machine's list of locks is too long to be read whole. Then look at the
+    /// - Returns: nil if the machine's list of locks is too long to be read whole. Then examine the
     ///   files that ``descriptors(of:)`` names.
     public static func areHeld(by processes: [pid_t]) throws(SystemError) -> Bool? {
         let (text, isWhole) = try beginning(of: "/proc/locks", byteCount: listByteCount)
@@ -16,14 +15,15 @@ public enum FileLocks {
 
     /// Room for some thousand locks, which the kernel writes within a millisecond.
     static let listByteCount = 64 << 10
-    /// At most this many descriptors, of all processes together, are looked at.
+    /// At most this many descriptors, of all processes together, are examined.
     static let descriptorLimit = 512
 
     /// `1: FLOCK  ADVISORY  WRITE 1234 08:02:567 0 EOF`; a lock that waits has `->` after the
     /// number.
     static func holders(in text: String) -> Set<pid_t> {
         var holders: Set<pid_t> = []
-        // By bytes, because this runs before each suspension, and a desktop has some hundred locks.
+        // The text is searched by bytes, because this runs before each suspension and a desktop has
+        // some hundred locks.
         for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
             let fields = line.split(separator: UInt8(ascii: " "), maxSplits: 5)
             guard fields.count > 4,
@@ -36,8 +36,8 @@ public enum FileLocks {
     }
 
     /// The paths of the files that describe these processes' descriptors (proc_pid_fdinfo(5)), up
-    /// to a limit. Reading one may take any time: that of an epoll instance is read under its lock,
-    /// which its process may hold while it waits.
+    /// to a limit. Reading such a file may take any time: the one of an epoll instance is read
+    /// under a lock that its process may hold while it waits.
     public static func descriptors(of processes: [pid_t]) -> [String] {
         var left = descriptorLimit
         return processes.flatMap { pid in

@@ -3,9 +3,9 @@ internal import Glibc
 internal import Synchronization
 
 /// Finds out who serves each file system of this mount namespace: the kernel, or a process of a
-/// user (fuse(4)). Such a process may make every caller wait for ever, and may answer what it
-/// likes: that a file belongs to root, for example. /proc/self/mountinfo tells them apart without
-/// asking anybody.
+/// user (fuse(4)). Such a process may make every caller wait for ever, and may lie, for example
+/// that a file belongs to root. /proc/self/mountinfo tells who serves a file system without asking
+/// the server.
 final class FileServers: Sendable {
     static let own = FileServers()
 
@@ -24,7 +24,7 @@ final class FileServers: Sendable {
     func server(of mount: UInt64) throws(SystemError) -> UInt32? {
         try state.withLock { state throws(SystemError) in
             if state.list == nil {
-                // Without /proc nobody can know.
+                // Without /proc, there is no way to know.
                 guard let list = try? FileDescriptor.open("/proc/self/mountinfo", O_RDONLY) else {
                     return nil
                 }
@@ -65,7 +65,7 @@ final class FileServers: Sendable {
                 $0.hasPrefix("user_id=")
             })
         else { return nil }
-        // If the number cannot be read, the mount is some unknown user's.
+        // If the number cannot be read, the mount belongs to an unknown user.
         return UInt32(option.dropFirst("user_id=".count)) ?? .max
     }
 }

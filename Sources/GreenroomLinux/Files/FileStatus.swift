@@ -9,7 +9,7 @@ public struct FileStatus: Sendable {
     public let kind: Kind
     public let identity: FileIdentity
 
-    /// Returns nil if nothing can be seen at the path.
+    /// Returns nil if there is nothing at the path, or we may not see it.
     public init?(path: String) {
         guard let status = PathOwners.status(of: path) else { return nil }
         switch status.st_mode & S_IFMT {
@@ -21,7 +21,8 @@ public struct FileStatus: Sendable {
         identity = FileIdentity(status)
     }
 
-    /// The link itself, in a folder that may be asked; nil if the path is no link.
+    /// The status of the link itself; nil if the path is not a link. No stranger may serve the
+    /// link's folder.
     public init?(ofLink path: String) {
         var status = stat()
         guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK else {

@@ -23,9 +23,9 @@ public enum FolderContents {
         return names
     }
 
-    /// Whether the folder has nothing in it, as far as can be seen.
+    /// Whether the folder is empty; true also if it cannot be read.
     public static func isEmpty(_ path: String) -> Bool {
-        // Somebody else may have a say in the path.
+        // Other users may control parts of the path.
         guard let folder = try? PathOwners.look(path) else { return true }
         return (try? names(in: "/proc/self/fd/\(folder.rawValue)", atMost: 1))?.isEmpty ?? true
     }

@@ -9,7 +9,7 @@ public struct FileEvent: Hashable, Sendable {
     /// The name of the file in a watched directory; empty for the watched file itself.
     public let name: String
 
-    /// Whether events were lost. If so, look at everything again.
+    /// Whether events were lost. If so, examine everything again.
     public var overflowed: Bool { mask & UInt32(IN_Q_OVERFLOW) != 0 }
     /// Whether the watch ended, because its file is gone or the watch was removed.
     public var watchEnded: Bool { mask & UInt32(IN_IGNORED) != 0 }
@@ -18,7 +18,7 @@ public struct FileEvent: Hashable, Sendable {
 /// An inotify queue. Its descriptor is readable when there are events.
 public final class Inotify: Sendable {
     public let descriptor: FileDescriptor
-    /// Room for several events: one with the longest name has 16 + 256 bytes.
+    /// Room for several events. An event with the longest name has 16 + 256 bytes.
     private static let bufferByteCount = 4096
 
     public init() throws(SystemError) {
@@ -36,8 +36,8 @@ public final class Inotify: Sendable {
         }
     }
 
-    /// The same for a path that somebody else may have a say in (``PathOwners``): it never asks a
-    /// file system that another user serves.
+    /// The same for a path of which other users may control parts (``PathOwners``). This never
+    /// accesses a file system that another user serves.
     public func watch(foreign path: String, for mask: UInt32) throws(SystemError) -> CInt {
         let file: FileDescriptor
         do throws(PathOwners.Objection) { file = try PathOwners.look(path) } catch {
@@ -52,8 +52,8 @@ public final class Inotify: Sendable {
     /// Ends a watch (inotify_rm_watch). It is not an error if the watch has ended already.
     public func remove(_ watch: CInt) { _ = inotify_rm_watch(descriptor.rawValue, watch) }
 
-    /// The events that wait; possibly none. Call again until it returns none, or wait for the
-    /// descriptor.
+    /// The events that wait, possibly none. Call this until it returns none, or wait for the
+    /// descriptor again.
     public func read() throws(SystemError) -> [FileEvent] {
         unsafe try withUnsafeTemporaryAllocation(
             byteCount: Self.bufferByteCount, alignment: MemoryLayout<inotify_event>.alignment

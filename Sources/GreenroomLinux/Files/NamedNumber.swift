@@ -6,8 +6,9 @@
 enum NamedNumber {
     /// The number in the first line that begins with the name.
     ///
-    /// - Parameter name: with what ends it in the text, so that it is not the beginning of another.
-    /// - Returns: nil if there is no such line, or no number in it that fits.
+    /// - Parameter name: the name with the separator that follows it, so that it does not match the
+    ///   beginning of a longer name.
+    /// - Returns: nil if there is no such line, or it has no number that fits.
     static func first(_ name: String, in text: String) -> UInt64? {
         let (text, name) = (text.utf8Span.span, name.utf8Span.span)
         var line = 0

@@ -1,13 +1,13 @@
 internal import CGreenroomLinux
 public import Glibc
 
-/// Decides whose files a daemon with more rights than others may open by their names.
+/// Decides which files a privileged daemon may open by their names, depending on who owns them.
 ///
-/// Whoever owns a folder decides what the names in it mean. A daemon that runs as root and opens a
-/// path below a user's folder opens what that user wants, for example through a link. So each
+/// The owner of a folder decides what the names in it mean. A daemon that runs as root and opens a
+/// path below a user's folder opens whatever that user wants, for example through a link. So each
 /// folder and each link on the way is checked: it must belong to root or to the daemon's own user,
 /// and must not be writable by everybody. In a folder with the sticky bit (/tmp) each name belongs
-/// to its owner. After these checks nobody else can replace what was checked, and the path may be
+/// to its owner. After these checks, nobody else can replace what was checked, so the path may be
 /// opened.
 ///
 /// Groups are trusted: root, or the user, gave them the right to write.
@@ -16,15 +16,15 @@ public struct PathOwners: Sendable {
     public enum Objection: Error, Equatable, Sendable, CustomStringConvertible {
         case foreign(path: String, owner: UInt32)
         case writableByAll(path: String)
-        /// A file system mounted where everybody may mount: its server might never answer
-        /// (fuse(4)).
+        /// A file system that is mounted in a place where everybody may mount: its server might
+        /// never answer (fuse(4)).
         case mounted(path: String)
         /// The path is on a file system that a process of this user serves.
         case served(path: String, user: UInt32)
-        /// Reading what is at the path might never end.
+        /// What is at the path is not a file, and reading it might never end.
         case special(path: String)
         case dangling(path: String)
-        /// The path cannot be examined: it does not exist, for example.
+        /// The path cannot be examined, for example because it does not exist.
         case failed(SystemError)
 
         public var description: String {
@@ -35,10 +35,10 @@ public struct PathOwners: Sendable {
             case .writableByAll(let path):
                 "\(path) can be changed by everybody: chmod o-w \(path)"
             case .mounted(let path):
-                "\(path) is a file system mounted where everybody may have done it"
+                "\(path) is a file system mounted where everybody could have mounted it"
             case .served(let path, let user):
                 "\(path) is on a file system that a process of user \(user) serves (fuse), who might "
-                    + "never answer, or not truly; greenroomd reads nothing there"
+                    + "never answer, or lie; greenroomd reads nothing there"
             case .special(let path): "\(path) is a pipe, a socket or a device, not a file"
             case .dangling(let path):
                 "\(path) is a link that leads nowhere; correct it or remove it"
@@ -66,14 +66,14 @@ public struct PathOwners: Sendable {
     }
 
     private let trusted: Set<UInt32>
-    /// A path with more links than this leads in circles (ELOOP, path_resolution(7)).
+    /// A path with more links than this counts as circular (ELOOP, path_resolution(7)).
     private static let linkLimit = 40
 
-    /// - Parameter user: the user whom the daemon runs as; nil means the user of this process.
+    /// - Parameter user: the user as whom the daemon runs; nil means the user of this process.
     public init(user: UInt32? = nil) {
         var trusted: Set<UInt32> = [0, user ?? geteuid()]
-        // In a user namespace root may have no number of its own. Whoever owns "/" decides about
-        // everything below.
+        // In a user namespace, root may have no number of its own. The owner of "/" controls
+        // everything below it.
         if let root = Self.status(of: nil, "/") { trusted.insert(root.owner) }
         self.trusted = trusted
     }
@@ -105,12 +105,12 @@ public struct PathOwners: Sendable {
         }
     }
 
-    /// Opens the folder of a file that is to be made. The folder may belong to a stranger, if
-    /// everything on the way from there on belongs to that stranger alone. Missing folders are made
-    /// where no stranger has a say.
+    /// Opens the folder in which a file is to be made. The path may lead into folders of a
+    /// stranger, if everything from there on belongs to that stranger alone. Missing folders are
+    /// made only where no stranger has control.
     ///
     /// - Returns: the folder, if its path might lead elsewhere by the time it is used; nil if
-    ///   nobody else can change what the path leads to.
+    ///   nobody else can change where the path leads.
     func folder(of path: String) throws(Objection) -> FileDescriptor? {
         let parent = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path[..<$0] } ?? ""
         let end = try walk(String(parent), strangers: true, makesFolders: true)
@@ -119,13 +119,13 @@ public struct PathOwners: Sendable {
 
     /// Where a path leads to.
     public struct Destination: Equatable, Sendable {
-        /// The path without links, as far as it exists; the rest of it as it was.
+        /// The path, without links as far as it exists, then the rest unchanged.
         public var path: String
         /// Whether somebody else can change what the path leads to.
         public var isStrangers: Bool
     }
 
-    /// Finds out where a path leads to that may be in a stranger's folder. From there on everything
+    /// Finds out where a path leads that may enter a stranger's folder. From there on, everything
     /// must belong to that stranger alone, without any link. The path need not exist.
     public func destination(of path: String) throws(Objection) -> Destination {
         let end = try walk(path, strangers: true, mayBeMissing: true)
@@ -133,15 +133,16 @@ public struct PathOwners: Sendable {
         do throws(SystemError) { place = try end.descriptor.path() } catch { throw .failed(error) }
         let rest = end.missing.map { "/" + $0 }.joined()
         let isOurs = trusted.contains(end.status.owner)
-        // Whoever may make names there can make the rest of the path.
+        // A user who may make names in the last folder can make the rest of the path.
         let isOpen = !end.missing.isEmpty && end.status.mode & 0o2 != 0
         return Destination(
             path: (place == "/" && !rest.isEmpty ? "" : place) + rest,
             isStrangers: !isOurs || isOpen)
     }
 
-    /// The same for a path that is mounted with the rights of this process. Rights that an ordinary
-    /// user has lead nobody anywhere, so for such a user every link counts as the user's own.
+    /// The same for a path that is mounted with the rights of this process. If this process has
+    /// only the rights of an ordinary user, nobody gains anything by misleading it, so every link
+    /// counts as the user's own.
     public static func mountDestination(of path: String) throws(Objection) -> Destination {
         if geteuid() == 0 { return try PathOwners().destination(of: path) }
         return Destination(path: realPath(of: path) ?? path, isStrangers: false)
@@ -151,10 +152,10 @@ public struct PathOwners: Sendable {
 
     private static let ofRoot = PathOwners(user: 0)
 
-    /// Opens what a path leads to, links followed, whoever owns it (O_PATH in open(2)). As root, it
-    /// never asks a file system that a user serves, so it never waits for a process that may not
-    /// answer. (For a user other than root, the kernel asks such a file system on that user's own
-    /// behalf.) The result can be opened again by its name in /proc/self/fd.
+    /// Opens what a path leads to, links followed, whoever owns it (O_PATH in open(2)). As root,
+    /// this never accesses a file system that a user serves, so it never waits for a process that
+    /// may not answer. (For another user, the kernel lets such a file system be accessed only if it
+    /// is that user's own.) The result can be opened again by its name in /proc/self/fd.
     static func look(_ path: String) throws(Objection) -> FileDescriptor {
         do throws(SystemError) {
             guard geteuid() == 0, path.hasPrefix("/") else {
@@ -181,14 +182,14 @@ public struct PathOwners: Sendable {
         return found
     }
 
-    /// The path without links (realpath(3)), found as ``look(_:)`` finds it; nil if nothing can be
-    /// seen there.
+    /// The path without links (realpath(3)), found as by ``look(_:)``; nil if nothing is there, or
+    /// we may not see it.
     public static func realPath(of path: String) -> String? {
         guard let file = try? look(path) else { return nil }
         return try? file.path()
     }
 
-    /// stat(2) of what ``look(_:)`` opens; nil if nothing can be seen at the path.
+    /// stat(2) of what ``look(_:)`` opens; nil if nothing is there, or we may not see it.
     public static func status(of path: String) -> stat? {
         var status = stat()
         if geteuid() != 0 { return unsafe stat(path, &status) == 0 ? status : nil }
@@ -219,11 +220,11 @@ public struct PathOwners: Sendable {
     /// What the path leads to.
     ///
     /// - Parameters:
-    ///   - strangers: the way may lead into a stranger's folder. From there on it must stay in
-    ///     folders of that stranger, without any link and on one file system.
-    ///   - makesFolders: missing folders are made where no stranger has a say.
+    ///   - strangers: whether the path may lead into a stranger's folder. From there on, it must
+    ///     stay in folders of that stranger, without any link and on one file system.
+    ///   - makesFolders: whether to make missing folders where no stranger has control.
     ///   - owners: whether it matters who owns the folders and links on the way.
-    ///   - mayBeMissing: the way ends before the first name that does not exist.
+    ///   - mayBeMissing: whether to stop before the first name that does not exist, instead of failing.
     private func walk(
         _ path: String, strangers: Bool = false, makesFolders: Bool = false, owners: Bool = true,
         mayBeMissing: Bool = false
@@ -292,15 +293,15 @@ public struct PathOwners: Sendable {
         guard trusted.contains(status.owner) else {
             throw .foreign(path: path, owner: status.owner)
         }
-        // The mode of a link means nothing, and root decided about a device's mode.
+        // The mode of a link means nothing, and only root sets the mode of a device.
         let canBeChanged = status.kind == S_IFREG || status.kind == S_IFDIR
         if canBeChanged, status.mode & 0o2 != 0, !status.isSticky {
             throw .writableByAll(path: path)
         }
     }
 
-    /// The components of a path, the first one last. Split by bytes, as the kernel does: to Swift a
-    /// slash before a combining mark is another character.
+    /// The components of a path, the first one last. The path is split by bytes, as in the kernel,
+    /// because to Swift a slash before a combining mark is another character.
     private static func components(of path: String) -> [String] {
         path.utf8.split(separator: UInt8(ascii: "/")).reversed().map { String(Substring($0)) }
             .filter { $0 != "." }
@@ -325,8 +326,8 @@ public struct PathOwners: Sendable {
     }
 
     /// The status of a name in a folder, links not followed; an empty name means the folder itself.
-    /// It contains only what the kernel knows by itself, because the server of the file system
-    /// might not answer.
+    /// Only what the kernel knows without asking the server of the file system is in it, because
+    /// the server might not answer.
     private static func status(of folder: FileDescriptor?, _ name: String) -> Status? {
         var status = gr_file_status()
         guard unsafe gr_look(folder?.rawValue ?? AT_FDCWD, name, &status) == 0 else { return nil }

@@ -39,7 +39,7 @@ extension FileDescriptor {
         return bytes
     }
 
-    /// Writes a short text in one call, as files of the kernel demand.
+    /// Writes a short text in one call, as the kernel's files require.
     public func writeText(_ text: String) throws(SystemError) {
         var text = text
         try systemCall("write") {
@@ -50,10 +50,11 @@ extension FileDescriptor {
 
 /// Files of a few kilobytes by their paths: /proc, cgroups, manifests.
 public enum SmallFile {
-    /// One page: most such files are shorter, and mountinfo takes a few rounds.
+    /// One page. Most such files are shorter; mountinfo takes a few rounds.
     static let chunkByteCount = 4096
 
-    /// Replaces a file by one with this text, whole or not at all (rename(2)).
+    /// Replaces a file with one that contains this text, either completely or not at all
+    /// (rename(2)).
     public static func replace(
         _ path: String, with text: String, mode: UInt32 = 0o644
     ) throws(SystemError) {
@@ -63,8 +64,8 @@ public enum SmallFile {
     public static func replace(
         _ path: String, with bytes: [UInt8], mode: UInt32 = 0o644
     ) throws(SystemError) {
-        // The draft's name is hidden, so that it cannot be another app's file: an app may be called
-        // X.new.
+        // The draft's name begins with a dot, so that it cannot be another app's file: an app may
+        // be called X.new.
         let name = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
         let draft = String(path[..<name] + "." + path[name...] + ".new")
         do throws(SystemError) {

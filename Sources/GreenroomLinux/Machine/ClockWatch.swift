@@ -1,8 +1,8 @@
 internal import CGreenroomLinux
 internal import Glibc
 
-/// Notices when somebody sets the clock (timerfd_create(2), TFD_TIMER_CANCEL_ON_SET). Its
-/// descriptor is readable then.
+/// Notices when somebody sets the clock (timerfd_create(2), TFD_TIMER_CANCEL_ON_SET). The
+/// descriptor is then readable.
 public final class ClockWatch: Sendable {
     public let descriptor: FileDescriptor
 
@@ -21,7 +21,7 @@ public final class ClockWatch: Sendable {
 
 /// The time zone of the machine (tzset(3), localtime_r(3)).
 public enum LocalZone {
-    /// The file that defines the time zone: that of `TZ=:/path`, or else localtime(5).
+    /// The file that defines the time zone: the one that `TZ=:/path` names, or else localtime(5).
     public static var path: String {
         guard let text = unsafe getenv("TZ").map({ unsafe String(cString: $0) }),
             text.hasPrefix(":/")
@@ -32,7 +32,7 @@ public enum LocalZone {
     /// Reads the time zone again if it has changed. For programs with one thread.
     public static func reload() {
         if let value = unsafe getenv("TZ").map({ unsafe String(cString: $0) }) {
-            // The C library looks at the file only when the variable's text has changed.
+            // The C library reads the file again only if the variable's text has changed.
             unsafe setenv("TZ", "UTC", 1)
             tzset()
             unsafe setenv("TZ", value, 1)

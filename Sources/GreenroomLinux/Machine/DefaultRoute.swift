@@ -1,6 +1,6 @@
 extension MachineCondition {
     /// Whether the machine has a default route over IPv4 (proc_net(5), `route`) or IPv6
-    /// (`ipv6_route`), apart from that of the loopback device.
+    /// (`ipv6_route`), other than through the loopback device.
     public var hasDefaultRoute: Bool { hasDefaultRoute4 || hasDefaultRoute6 }
 
     /// Flags of route(8): RTF_UP, and RTF_REJECT for a route that leads nowhere.
@@ -23,8 +23,9 @@ extension MachineCondition {
         }
     }
 
-    /// The lines of a table of the machine's network, which is that of process 1: a service may have
-    /// an empty network (`PrivateNetwork=`). Whoever may not see process 1 reads the own table.
+    /// The lines of a table of the machine's network. That is the network of process 1, because a
+    /// service may have an empty one (`PrivateNetwork=`). If this process may not see process 1,
+    /// its own table is read.
     private func routes(_ table: String) -> [Substring] {
         let text = text(of: "/proc/1/net/" + table) ?? text(of: "/proc/net/" + table) ?? ""
         return text.split(separator: "\n")

@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// The condition of the machine: load, batteries and temperatures, as the kernel's files below
-/// `root` tell. A value that the machine does not have is nil.
+/// The condition of the machine: load, batteries and temperatures, read from the kernel's files
+/// below `root`. A value that the machine does not have is nil.
 public struct MachineCondition: Sendable {
     /// The prefix of `/proc` and `/sys`; empty for this machine.
     public let root: String
@@ -30,7 +30,7 @@ public struct MachineCondition: Sendable {
         var levels: [Int] = []
         for name in names(in: directory) {
             let path = "\(directory)/\(name)/"
-            // A mouse or a keyboard may have a battery, too.
+            // A mouse or a keyboard may also have a battery.
             guard word(of: path + "type") == "Battery", word(of: path + "scope") != "Device",
                 let capacity = word(of: path + "capacity").flatMap({ Int($0) })
             else { continue }

@@ -1,10 +1,10 @@
-/// A value that may take long to read, because a driver asks its hardware over a slow bus, and that
-/// changes slowly. After two slow readings in a row the value is kept for a hundred times as long
-/// as the reading took. So a slow driver takes at most a hundredth of a thread's time. A value that
-/// is read quickly, or was delayed only once by a busy machine, is read again every time.
+/// A value that changes slowly and may take long to read, because a driver asks its hardware over a
+/// slow bus. After two slow readings in a row the value is kept for a hundred times as long as the
+/// reading took. So a slow driver takes at most a hundredth of a thread's time. A value that is
+/// read quickly, or was delayed only once by a busy machine, is read again every time.
 public struct SlowReading<Value> {
-    /// A reading that takes at least this many nanoseconds is slow. Others take a hundredth of
-    /// that.
+    /// A reading that takes at least this many nanoseconds is slow. A normal one takes a hundredth
+    /// of that.
     public static var slowness: UInt64 { 10_000_000 }
     /// A value is kept at most this long, in nanoseconds.
     public static var longestBelief: UInt64 { 5_000_000_000 }

@@ -19,13 +19,13 @@ public struct MemoryFacts: Hashable, Sendable {
 }
 
 /// The memory of one process, from counters that the kernel reads without a lock
-/// (proc_pid_statm(5)). Reading the proportional share, in contrast, takes the lock of the
-/// process's mappings.
+/// (proc_pid_statm(5)). To read the proportional share would take the lock of the process's
+/// mappings.
 public struct ProcessMemory: Hashable, Sendable {
     /// All resident memory.
     public let resident: UInt64
-    /// The memory that is freed with the process: neither pages of files nor memory that is shared
-    /// by name.
+    /// The memory that is freed when the process ends: neither pages of files nor named shared
+    /// memory.
     public let own: UInt64
 
     /// Returns nil if the process is gone.

@@ -1,9 +1,9 @@
 internal import Glibc
 
-/// Takes memory away from processes without their help: back to its files, or to swap.
+/// Moves memory of processes back to its files, or to swap, without their help.
 extension Cgroup {
     /// Asks the kernel to reclaim `byteCount` bytes of this cgroup (memory.reclaim, Linux 5.19,
-    /// with the memory controller). Returns only when that is done, so ask for few.
+    /// with the memory controller). Returns only when that is done, so ask for a small number.
     ///
     /// - Returns: false if no more can be reclaimed (`EAGAIN`).
     public func reclaim(byteCount: UInt64) throws(SystemError) -> Bool {

@@ -15,7 +15,7 @@ public struct PressureTrigger: Sendable {
     public let window: Duration
     private let stall: Stall
     private let threshold: Duration
-    /// The stall total when the trigger was made.
+    /// The total stall time when the trigger was made.
     private let totalBefore: Duration
 
     /// - Parameters:
@@ -61,9 +61,9 @@ public struct PressureTrigger: Sendable {
         try descriptor.writeText("\(stall.rawValue) \(stalled) \(inAll)\0")
     }
 
-    /// Whether a report can be true. Without CAP_SYS_RESOURCE the first windows count all stalls
-    /// since boot, if nobody had a trigger until then (Linux 6.5 to 6.18: psi_trigger_create takes
-    /// the total of another counter than update_triggers).
+    /// Whether a report can be true. Without CAP_SYS_RESOURCE, the first windows count all stalls
+    /// since boot if nobody had a trigger before (Linux 6.5 to 6.18: psi_trigger_create starts from
+    /// another counter than update_triggers).
     public var isTrue: Bool {
         guard let total = try? Self.total(of: stall, descriptor) else { return true }
         return total - totalBefore >= threshold

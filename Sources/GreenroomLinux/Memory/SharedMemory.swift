@@ -1,14 +1,14 @@
 internal import CGreenroomLinux
 internal import Glibc
 
-/// Memory that two processes share through a memfd (memfd_create, mmap). Unmapped when this object
-/// goes.
+/// Memory that two processes share through a memfd (memfd_create, mmap). It is unmapped when this
+/// object is released.
 ///
-/// The users agree on what lies in it. This type only guarantees that it does not move and that its
-/// size cannot change (it is sealed, or a file of our own), so that reading it never faults, unless the
-/// file system of a file is full: see ``reserve(_:)``.
+/// The users of the memory agree on its contents. This type only guarantees that the memory does
+/// not move and that its size cannot change (it is sealed, or a file of our own), so that reading
+/// never faults, unless a file's file system is full: see ``reserve(_:)``.
 public final class SharedMemory: Sendable {
-    /// The descriptor to hand to the other process.
+    /// The descriptor to pass to the other process.
     public let descriptor: FileDescriptor
     public let byteCount: Int
     private let base: UInt
@@ -63,13 +63,13 @@ public final class SharedMemory: Sendable {
         self.descriptor = descriptor
         self.byteCount = byteCount
         self.base = UInt(bitPattern: base)
-        // If it is a file on a disk, the kernel would otherwise read 128 KiB around every page that
-        // is touched.
+        // For a file on a disk, the kernel would otherwise read 128 KiB around every page that is
+        // touched.
         _ = unsafe madvise(baseAddress, byteCount, MADV_RANDOM)
     }
 
-    /// Makes the file system give memory for a part (posix_fallocate). If it is full, a page that is
-    /// touched for the first time ends the process by SIGBUS otherwise.
+    /// Makes the file system allocate space for a part (posix_fallocate). Otherwise, on a full file
+    /// system, the first access to a page ends the process with SIGBUS.
     public func reserve(_ part: Range<Int>) throws(SystemError) {
         while true {
             let code = posix_fallocate(
@@ -87,7 +87,7 @@ public final class SharedMemory: Sendable {
     }
 }
 
-/// Bytes in a memfd that nobody can change any more: safe to hand to another process.
+/// Bytes in a memfd that nobody can change any more, so that it is safe to pass to another process.
 public enum SealedFile {
     /// Copies the bytes into a new sealed memfd (memfd_create, F_SEAL_WRITE).
     public static func create(

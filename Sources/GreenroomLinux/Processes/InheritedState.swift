@@ -1,7 +1,6 @@
 internal import CGreenroomLinux
 
-/// What a process inherits from whoever executed it, besides strings, descriptors, directory and
-/// umask.
+/// What a process inherits across exec, besides strings, descriptors, directory and umask.
 public struct InheritedState: Hashable, Sendable {
     public struct Limit: Hashable, Sendable {
         /// ``ResourceLimit/unlimited`` means no limit.
@@ -14,24 +13,24 @@ public struct InheritedState: Hashable, Sendable {
         }
     }
 
-    /// By the kernel's number of the resource (getrlimit(2)); empty: all limits stay as they are.
+    /// The limits, by the kernel's number of the resource (getrlimit(2)); empty if all limits stay
+    /// as they are.
     public var limits: [Limit] = []
-    /// The resources whose soft limit is not raised either, because the manifest sets them; a bit
-    /// each.
+    /// One bit for each resource whose soft limit is not raised, because the manifest sets it.
     public var fixedLimits: UInt32 = 0
     /// The priority of setpriority(2).
     public var nice: Int32 = 0
     /// The priority of ioprio_set(2); 0 means none.
     public var ioPriority: UInt32 = 0
-    /// The CPUs to run on, a bit each; empty: they stay as they are.
+    /// One bit for each CPU to run on; empty if the CPUs stay as they are.
     public var affinity: [UInt64] = []
-    /// A bit for each signal; the first signal's is the lowest.
+    /// One bit for each ignored signal; signal 1 has the lowest bit.
     public var ignoredSignals: UInt64 = 0
     public var blockedSignals: UInt64 = 0
     /// The execution domain of personality(2); 0 is Linux.
     public var personality: UInt32 = 0
     public var noNewPrivileges = false
-    /// One bit for each of the descriptors 0, 1 and 2: whether it is closed.
+    /// One bit for each of the descriptors 0, 1 and 2: set if it is closed.
     public var closedDescriptors: UInt32 = 0
 
     public static let limitCount = Int(GR_LIMITS)
@@ -47,13 +46,13 @@ public struct InheritedState: Hashable, Sendable {
 
     /// The descriptors above 2 of this process that are not close-on-exec, in order.
     ///
-    /// - Parameter limit: at most this many are returned; `count` is the number of all.
+    /// - Parameter limit: at most this many are returned; `count` is the number that exist.
     public static func descriptors(limit: Int) -> (numbers: [Int32], count: Int) {
         var numbers = [Int32](repeating: 0, count: limit)
         let count = unsafe numbers.withUnsafeMutableBufferPointer {
             unsafe Int(gr_inherited_descriptors($0.baseAddress!, Int32(limit)))
         }
-        // Without /proc, nobody knows.
+        // Without /proc, they cannot be found.
         guard count > 0 else { return ([], 0) }
         return (numbers.prefix(count).sorted(), count)
     }

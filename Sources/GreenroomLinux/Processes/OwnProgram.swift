@@ -2,8 +2,8 @@ internal import Glibc
 
 /// This process's program.
 public enum OwnProgram {
-    /// The path of the program's file (readlink of /proc/self/exe). Ask early: after the
-    /// file was replaced, the path says that it is deleted.
+    /// The path of the program's file (readlink of /proc/self/exe). Read this early: once the file
+    /// has been replaced, the path ends in "(deleted)".
     public static var path: String {
         var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
         let count = unsafe bytes.withUnsafeMutableBytes {

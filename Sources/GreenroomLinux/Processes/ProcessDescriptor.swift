@@ -34,8 +34,8 @@ private let CLD_EXITED_VALUE: CInt = 1
 private let CLD_DUMPED_VALUE: CInt = 3
 private let CLD_TRAPPED_VALUE: CInt = 4
 
-/// A process, held by its pidfd, which never comes to mean another process with the same number.
-/// Readable when the process has ended.
+/// A process, identified by its pidfd, which never comes to mean another process with the same
+/// number. The descriptor is readable when the process has ended.
 public struct ProcessDescriptor: Sendable {
     public let descriptor: FileDescriptor
 
@@ -47,7 +47,7 @@ public struct ProcessDescriptor: Sendable {
             owning: try systemCall("pidfd_open", on: "\(pid)") { gr_pidfd_open(pid) })
     }
 
-    /// Whether this process may take descriptors out of that process's table (pidfd_getfd).
+    /// Whether we may take descriptors out of that process's table (pidfd_getfd).
     public var letsFetch: Bool { gr_can_fetch(descriptor.rawValue) }
 
     /// Sends a signal (pidfd_send_signal); 0 only checks whether sending would be allowed.
@@ -87,12 +87,12 @@ public enum Children {
     public enum Change: Hashable, Sendable {
         /// The child has ended and is reaped.
         case ended(TerminationStatus)
-        /// A thread that we trace has stopped, and stays so until we let it go on.
+        /// A thread that we trace has stopped, and stays stopped until we let it continue.
         case stopped(Tracee.Stop)
     }
 
-    /// A child that has ended, which stays a zombie, or a traced thread that has stopped (waitid
-    /// P_ALL, WNOWAIT); nil if there is none, or no child is left.
+    /// A child that has ended, or a traced thread that has stopped (waitid P_ALL, WNOWAIT); nil if
+    /// there is none, or no child is left. The child stays a zombie.
     public static func nextChanged() throws(SystemError) -> pid_t? {
         var code: CInt = 0
         var status: CInt = 0
@@ -112,7 +112,7 @@ public enum Children {
         let wall: CInt = 0x4000_0000  // __WALL
         let taken = unsafe waitpid(pid, &status, WNOHANG | wall)
         if taken < 0 {
-            // The thread has executed a program, and so has taken another number in the meantime.
+            // The thread has executed a program in the meantime, and so has another number.
             if errno == ECHILD { return nil }
             throw SystemError(code: errno, call: "waitpid")
         }

@@ -5,13 +5,13 @@ extension ProcessDescriptor {
     /// What a process that is not the parent can learn about a process's end.
     public enum Exit: Hashable, Sendable {
         case known(TerminationStatus)
-        /// The process runs, or its parent has not waited for it yet: ask again.
+        /// The process is running, or its parent has not reaped it yet. Ask again.
         case pending
-        /// The kernel does not tell: Linux before 6.15.
+        /// The kernel does not tell (Linux before 6.15).
         case untold
     }
 
-    /// How a process ended, which need not be a child of ours (PIDFD_GET_INFO of ioctl_pidfd(2)).
+    /// How the process ended, which need not be a child of ours (PIDFD_GET_INFO of ioctl_pidfd(2)).
     public var exit: Exit {
         var status: CInt = 0
         return switch unsafe gr_pidfd_exit(descriptor.rawValue, &status) {
@@ -23,7 +23,7 @@ extension ProcessDescriptor {
 }
 
 extension TerminationStatus {
-    /// Makes the status from the one that wait(2) gives.
+    /// Makes the status from the status that wait(2) returns.
     init(waitStatus status: CInt) {
         let signal = status & 0x7f
         self =
@@ -48,8 +48,7 @@ public final class ProcessExits: Sendable {
         }
     }
 
-    /// The key of a process that has ended, or that has been waited for since; nil if there is
-    /// none.
+    /// The key of a process that has ended or, later, has been reaped; nil if there is none.
     public func next() throws(SystemError) -> UInt64? {
         var key: UInt64 = 0
         let count = try systemCall("epoll_wait") {

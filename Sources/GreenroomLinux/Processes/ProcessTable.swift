@@ -1,7 +1,7 @@
 public import Glibc
 
-/// Processes as /proc shows them (proc(5)). This is racy by nature, and only for hosts without
-/// cgroups.
+/// Processes as /proc shows them (proc(5)). This is inherently racy, and meant only for hosts
+/// without cgroups.
 public enum ProcessTable {
     /// One line of /proc/PID/stat.
     public struct Entry: Hashable, Sendable {
@@ -14,7 +14,8 @@ public enum ProcessTable {
         /// Whether the process has executed a program since it was made (PF_FORKNOEXEC).
         public let hasExecuted: Bool
         public let threadCount: Int
-        /// The start time, in clock ticks since boot. With the number it identifies the process.
+        /// The start time, in clock ticks since boot. Together with the number, it identifies the
+        /// process.
         public let startTicks: UInt64
 
         init?(stat text: String) {
@@ -52,7 +53,7 @@ public enum ProcessTable {
     }
 
     /// The program that the process executes (readlink of /proc/PID/exe); nil if the process is
-    /// gone, or we may not ask.
+    /// gone, or we may not read that.
     public static func program(of pid: pid_t) -> String? {
         var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
         let count = unsafe bytes.withUnsafeMutableBytes {
@@ -61,7 +62,7 @@ public enum ProcessTable {
         return count > 0 ? String(decoding: bytes.prefix(count), as: UTF8.self) : nil
     }
 
-    /// Every process that can be seen, without those that end in the meantime.
+    /// Every process that we can see, except those that end in the meantime.
     public static func entries() throws(SystemError) -> [Entry] {
         guard let directory = unsafe opendir("/proc") else {
             throw SystemError(code: errno, call: "opendir", subject: "/proc")

@@ -1,12 +1,12 @@
 internal import CGreenroomLinux
 public import Glibc
 
-/// A pseudo-terminal (pty(7)): a program reads from the terminal what is written to the controller,
-/// and the other way round.
+/// A pseudo-terminal (pty(7)): what is written to the controller can be read from the terminal, and
+/// the other way round.
 public struct PseudoTerminal: Sendable {
     /// The descriptor is nonblocking.
     public let controller: FileDescriptor
-    /// Nil after it was closed here.
+    /// Nil once we have closed it.
     public private(set) var terminal: FileDescriptor?
 
     public init() throws(SystemError) {
@@ -58,7 +58,7 @@ public enum Terminal {
     }
 
     /// Restores these attributes of the terminal if a signal ends this process; nil turns that off.
-    /// For one terminal at a time.
+    /// Works for one terminal at a time.
     public static func restoreOnCrash(_ descriptor: CInt, _ attributes: termios?) {
         guard var attributes else { return gr_restore_on_crash(-1, nil) }
         unsafe gr_restore_on_crash(descriptor, &attributes)
@@ -73,7 +73,7 @@ public enum Terminal {
         return attributes.c_cc.4  // VEOF
     }
 
-    /// The identity of the open terminal: equal for two descriptors of the same one.
+    /// The identity of the open terminal: equal for two descriptors of the same terminal.
     public static func device(of descriptor: CInt) -> UInt64? {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFCHR else {

@@ -37,7 +37,7 @@ public struct ResourceLimit: Hashable, Sendable {
     }
 
     /// Sets this process's soft and hard limit to `hard`, if the kernel permits it (setrlimit). A
-    /// failure is ignored: whoever reaches the limit reports it.
+    /// failure is ignored, because reaching the limit will be reported.
     public func raiseSoft() {
         var limit = rlimit()
         limit.rlim_cur = rlim_t(hard)

@@ -10,8 +10,8 @@ public struct SignalDescriptor: Sendable {
             owning: try systemCall("signalfd") { unsafe gr_signalfd(signals, CInt(signals.count)) })
     }
 
-    /// Stops this process's group as the terminal would (SIGTSTP, SIGTTOU), this process included,
-    /// though the signal is blocked. Returns when the process is continued; returns at once if the
+    /// Stops this process's group as the terminal would (SIGTSTP, SIGTTOU), including this process,
+    /// even if the signal is blocked. Returns when the process is continued; returns at once if the
     /// signal is ignored, or if the kernel does not stop a group that nobody could continue.
     public static func stopGroup(_ signal: CInt) { _ = gr_stop_group(signal) }
 
@@ -19,7 +19,7 @@ public struct SignalDescriptor: Sendable {
     /// ignored.
     public static func isIgnored(_ signal: CInt) -> Bool { gr_signal_is_ignored(signal) }
 
-    /// A signal that has come; nil if there is none. Several SIGCHLD come as one.
+    /// A signal that has arrived; nil if there is none. Several SIGCHLD may arrive as one.
     public func next() throws(SystemError) -> CInt? {
         let signal = try systemCall("read") { gr_signalfd_read(descriptor.rawValue) }
         return signal == 0 ? nil : signal

@@ -13,11 +13,11 @@ public struct Tracee: Hashable, Sendable {
     public enum Stop: Hashable, Sendable {
         /// The thread is about to receive this signal.
         case signal(CInt)
-        /// The thread has executed a program, and has run no instruction of it.
+        /// The thread has executed a program, and has not run any instruction of it.
         case executed
-        /// The thread has made a process, which has run no instruction.
+        /// The thread has made a process, which has not run any instruction.
         case forked
-        /// The thread has made a thread, or has made a process by a call that is meant for threads.
+        /// The thread has made a thread, or a process by a call that is meant for threads.
         case cloned
         case other
 
@@ -35,16 +35,16 @@ public struct Tracee: Hashable, Sendable {
         }
     }
 
-    /// Has later execs, children and threads of this thread reported (PTRACE_SETOPTIONS). If the
-    /// tracer ends, the thread is killed.
+    /// Requests reports of later execs, children and threads of this thread (PTRACE_SETOPTIONS). If
+    /// the tracer ends, the thread is killed.
     public func reportStarts() { _ = gr_trace_options(thread) }
 
-    /// Lets the thread go on (PTRACE_CONT).
+    /// Lets the thread continue (PTRACE_CONT).
     ///
     /// - Parameter signal: the signal that the thread receives first; 0 means none.
     public func proceed(with signal: CInt = 0) { _ = gr_trace_continue(thread, signal) }
 
-    /// Lets the thread go on and stops tracing it (PTRACE_DETACH).
+    /// Lets the thread continue and stops tracing it (PTRACE_DETACH).
     public func detach(with signal: CInt = 0) { _ = gr_trace_detach(thread, signal) }
 
     /// The process or thread that this thread has just made (PTRACE_GETEVENTMSG).
@@ -56,8 +56,8 @@ public struct Tracee: Hashable, Sendable {
     /// Whether the kernel has told the program that this process has just executed not to trust its
     /// environment (AT_SECURE in getauxval(3)). If so, the dynamic linker loads no library that
     /// LD_PRELOAD names. The kernel does that for set-user-ID programs, for file capabilities, and
-    /// for rules of AppArmor and SELinux. True also if this process may not look: then the program
-    /// has more rights than this process.
+    /// for rules of AppArmor and SELinux. True also if this process may not read that, because then
+    /// the program has more rights than this process.
     public func isSecurelyExecuted(by process: pid_t) -> Bool {
         let secure: UInt = 23
         do throws(SystemError) {

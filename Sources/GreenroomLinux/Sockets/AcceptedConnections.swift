@@ -1,15 +1,15 @@
 public import Glibc
 
 /// Finds out whether a process holds connections that it has accepted on a listening socket, from
-/// /proc (proc(5)). Within the limits of ``ListeningProcess``: what the kernel lists after them
-/// counts as absent.
+/// /proc (proc(5)). The limits of ``ListeningProcess`` apply: connections that the kernel lists
+/// beyond them are not found.
 public enum AcceptedConnections {
-    /// Whether one of the processes has a connection that was accepted on one of the sockets, and
-    /// that is established. (A TCP connection that its client has closed is not. A connection of
-    /// AF_UNIX is until the process closes it.)
+    /// Whether one of the processes has an established connection that was accepted on one of the
+    /// sockets. (A TCP connection that its client has closed is no longer established. A connection
+    /// of AF_UNIX stays established until the process closes it.)
     ///
-    /// - Parameter listeners: sockets of the network namespace of process 1, or of this process if
-    ///   that one's tables cannot be read. The kernel lists accepted connections with the address
+    /// - Parameter listeners: sockets in the network namespace of process 1, or in our own if the
+    ///   tables of process 1 cannot be read. The kernel lists accepted connections with the address
     ///   that the listening socket was bound to.
     public static func exist(
         in processes: [pid_t], acceptedOn listeners: [FileDescriptor]
@@ -61,7 +61,7 @@ public enum AcceptedConnections {
     /// state SS_CONNECTED (3); one that still waits is in SS_CONNECTING, without an inode.
     private static func hasUnixConnection(_ sockets: Set<String>, _ names: Set<Substring>) -> Bool {
         guard !names.isEmpty, !sockets.isEmpty else { return false }
-        // A connection is listed in the network of its client, and a service may have another than
+        // A connection is listed in its client's network namespace, which for a service may not be
         // the machine's (`PrivateNetwork=`).
         return ["self", "1"].contains { process in
             ListeningProcess.lines(of: "/proc/\(process)/net/unix").contains { line in
@@ -72,8 +72,8 @@ public enum AcceptedConnections {
         }
     }
 
-    /// A table of the machine's network: this process may be in an empty one (`PrivateNetwork=`),
-    /// while its sockets were made outside.
+    /// A table of the machine's network, because this process may be in an empty one
+    /// (`PrivateNetwork=`) while its sockets were made outside.
     private static func machineLines(of table: String) -> [Substring] {
         let lines = ListeningProcess.lines(of: "/proc/1/net/\(table)")
         return lines.isEmpty ? ListeningProcess.lines(of: "/proc/self/net/\(table)") : lines

@@ -1,7 +1,7 @@
 internal import CGreenroomLinux
 internal import Glibc
 
-/// A nonblocking Unix datagram socket with a name, whose messages come with their senders'
+/// A nonblocking Unix datagram socket with a name. Its messages come with their senders'
 /// credentials. sd_notify(3) writes to such a socket.
 public struct DatagramSocket: Sendable {
     public let descriptor: FileDescriptor
@@ -33,8 +33,8 @@ public struct DatagramSocket: Sendable {
         try systemCall("setsockopt") { gr_pass_credentials(number, true) }
     }
 
-    /// The next message as text and its sender; nil if no message waits. Of a longer message, the
-    /// first `byteCount` bytes. Descriptors that came with it are closed.
+    /// The next message as text, and its sender; nil if no message waits. A message longer than
+    /// `byteCount` bytes is cut off. Descriptors that came with it are closed.
     public func receive(
         atMost byteCount: Int = 4096
     ) throws(SystemError) -> (text: String, sender: Credentials)? {

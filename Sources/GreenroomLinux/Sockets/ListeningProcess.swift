@@ -2,8 +2,8 @@ public import Glibc
 
 /// Finds out whether a process listens on a socket, from /proc (proc(5)).
 public enum ListeningProcess {
-    /// At most this many bytes are read of one table, and at most this many descriptors of all
-    /// processes together are looked at, so that the caller is not held up.
+    /// At most this many bytes of one table are read, and at most this many descriptors of all
+    /// processes together are examined, so that the caller is not held up.
     private static let tableByteLimit = 1 << 20
     public static let descriptorLimit = 4096
 

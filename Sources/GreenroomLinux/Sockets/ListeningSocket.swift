@@ -1,7 +1,7 @@
 internal import CGreenroomLinux
 public import Glibc
 
-/// Where a socket listens, in the words of systemd.socket(5), `ListenStream=`.
+/// Where a socket listens, written as in systemd.socket(5), `ListenStream=`.
 public enum SocketAddress: Hashable, Sendable {
     case path(String)
     /// The name without its `@` (unix(7), abstract).
@@ -81,7 +81,7 @@ public enum SocketAddress: Hashable, Sendable {
     }
 }
 
-/// A bound socket, which also listens if its kind can (socket(2), bind(2), listen(2)).
+/// A bound socket, which also listens if its kind allows (socket(2), bind(2), listen(2)).
 public struct ListeningSocket: Sendable {
     public enum Kind: UInt8, Sendable {
         case stream
@@ -102,7 +102,7 @@ public struct ListeningSocket: Sendable {
     /// - Parameters:
     ///   - mode: the mode of the socket's file, which also gets `user` and `group`; -1 keeps the
     ///     owner.
-    ///   - backlog: at most this many connections may wait; the kernel has a limit of its own.
+    ///   - backlog: at most this many connections may wait; the kernel has its own limit.
     public static func open(
         _ kind: Kind, at address: SocketAddress, mode: mode_t, user: uid_t = .max,
         group: gid_t = .max, backlog: CInt = .max
@@ -184,7 +184,7 @@ public struct ListeningSocket: Sendable {
     ) throws(SystemError) {
         try setOption(socket, SOL_SOCKET, SO_REUSEADDR, 1)
         guard let isSixOnly else { return }
-        // An IPv4 socket gives EOPNOTSUPP, which does not matter.
+        // An IPv4 socket fails with EOPNOTSUPP, which does not matter.
         try? setOption(socket, CInt(IPPROTO_IPV6), IPV6_V6ONLY, isSixOnly ? 1 : 0)
     }
 
@@ -200,7 +200,7 @@ public struct ListeningSocket: Sendable {
 
     // MARK: Binding
 
-    /// Binds the socket, and replaces a file on which nobody listens any more.
+    /// Binds the socket, and replaces a socket file on which nobody listens any more.
     private static func bind(
         _ socket: FileDescriptor, to place: SocketPlace, _ kind: Kind
     ) throws(SystemError) {
@@ -213,8 +213,8 @@ public struct ListeningSocket: Sendable {
         }
     }
 
-    /// Whether nobody listens on the socket file. A file of another kind would refuse connections,
-    /// too, but must not be removed.
+    /// Whether nobody listens on the socket file. A file of another kind would also refuse
+    /// connections, but must not be removed.
     private static func isAbandoned(_ path: String, _ kind: Kind) -> Bool {
         var status = stat()
         guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK,
@@ -226,8 +226,8 @@ public struct ListeningSocket: Sendable {
     }
 
     /// Sets the mode and owner of a socket's file. Another user may own the folder and may have
-    /// replaced the file by now, so the file is not changed by its name but through a descriptor
-    /// that was checked.
+    /// replaced the file by now, so the file is changed through a descriptor that was checked, not
+    /// by its name.
     private static func give(
         _ place: SocketPlace, _ mode: mode_t, _ user: uid_t, _ group: gid_t
     ) throws(SystemError) {
@@ -257,7 +257,8 @@ public struct ListeningSocket: Sendable {
         }
     }
 
-    /// A struct sockaddr_un that ends with the name: any byte after it would belong to the name.
+    /// A struct sockaddr_un that ends with the name, because any byte after it would belong to the
+    /// name.
     private static func unixAddress(abstract name: String) -> [UInt8] {
         family(AF_UNIX) + [0] + Array(name.utf8)
     }
@@ -291,11 +292,11 @@ public struct ListeningSocket: Sendable {
 /// The place where a socket's file is, or is to be made. Missing folders are made with the default
 /// mode of DirectoryMode= in systemd.socket(5).
 private struct SocketPlace {
-    /// The path for messages.
+    /// The path to show in messages.
     let path: String
-    /// The path for the kernel. In a stranger's folder it goes through the descriptor of the folder
-    /// that was checked, because the folder's path may lead elsewhere by now. (getsockname(2) then
-    /// returns this name.)
+    /// The path to give to the kernel. In a stranger's folder, it goes through the descriptor of
+    /// the folder that was checked, because the folder's path may lead elsewhere by now.
+    /// (getsockname(2) then returns this name.)
     let name: String
     private let folder: FileDescriptor?
 

@@ -3,9 +3,9 @@ public import Glibc
 
 extension UnixSocket {
     /// The supplementary groups that the peer had when it connected (SO_PEERGROUPS, unix(7)); empty
-    /// on a kernel that does not tell. The primary group is not among them.
+    /// if the kernel does not tell. The primary group is not among them.
     public func peerGroups() -> [gid_t] {
-        // SO_PEERGROUPS is newer than the C library's header for it.
+        // The C library's header does not have SO_PEERGROUPS.
         let peerGroups: CInt = 59
         var groups: [gid_t] = []
         var capacity = 64

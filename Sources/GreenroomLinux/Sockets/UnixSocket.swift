@@ -14,7 +14,7 @@ public struct Credentials: Hashable, Sendable {
     }
 }
 
-/// A Unix socket (unix(7)), nonblocking by default. Its descriptor closes it.
+/// A Unix socket (unix(7)), nonblocking by default. It is closed with its descriptor.
 public struct UnixSocket: Sendable {
     public enum Kind: Sendable {
         /// SOCK_SEQPACKET: one receive returns what one send sent.
@@ -99,7 +99,7 @@ public struct UnixSocket: Sendable {
         }
     }
 
-    /// The process that connected, or made the pair, as it was then (SO_PEERCRED).
+    /// The credentials, at that time, of the process that connected or made the pair (SO_PEERCRED).
     public func peerCredentials() throws(SystemError) -> Credentials {
         var pid: pid_t = 0
         var user: uid_t = 0
@@ -110,13 +110,13 @@ public struct UnixSocket: Sendable {
         return Credentials(pid: pid, user: user, group: group)
     }
 
-    /// Closes the socket with everything that waits in it (SO_LINGER in socket(7)): no message can
-    /// be received any more. For that it may make a child of this process, which ends at once.
-    /// Nobody else uses the descriptor.
+    /// Closes the socket and discards everything that waits in it (SO_LINGER in socket(7)), so that
+    /// no message can be received any more. This may make a child of this process, which ends at
+    /// once. Nobody else may be using the descriptor.
     public func closeWithQueue() { gr_close_queue(descriptor.release()) }
 
-    /// The process that connected, never another one that got its number (SO_PEERPIDFD, 6.5).
-    /// Throws `ENOPROTOOPT` on an older kernel, another error if that process has ended.
+    /// The process that connected, never another one with the same number (SO_PEERPIDFD, Linux
+    /// 6.5). Throws `ENOPROTOOPT` on an older kernel, and another error if that process has ended.
     public func peerProcess() throws(SystemError) -> ProcessDescriptor {
         ProcessDescriptor(
             FileDescriptor(
@@ -134,20 +134,20 @@ public struct UnixSocket: Sendable {
     }
 
     /// The process at the other end, by its number, for Linux before 6.5. The number belongs to
-    /// that process as long as that process has its end of the connection open. If another process
-    /// holds that end as well, through fork(2) or from before, the number may belong to a different
-    /// process by now.
+    /// that process as long as the process has its end of the connection open. If another process
+    /// also holds that end, for example after fork(2), the number may by now belong to a different
+    /// process.
     package func processByNumber() -> ProcessDescriptor? {
         guard let pid = (try? peerCredentials())?.pid, pid > 0,
             let process = try? ProcessDescriptor(pid: pid)
         else { return nil }
-        // Checked after the process was opened: if it had ended before that, its end would be
-        // closed.
+        // This is checked after the process was opened: if the process had ended before that, its
+        // end would be closed.
         return isEnded ? nil : process
     }
 
-    /// How much of what was sent the other end has not received (SIOCOUTQ). Only 0, and whether it
-    /// grows or shrinks, mean something, because the kernel counts its own overhead.
+    /// How much of what was sent the other end has not received (SIOCOUTQ). Only 0, and whether the
+    /// number grows or shrinks, are meaningful, because the kernel counts its own overhead.
     public func unreadByteCount() throws(SystemError) -> Int {
         Int(try systemCall("ioctl") { gr_unread(descriptor.rawValue) })
     }

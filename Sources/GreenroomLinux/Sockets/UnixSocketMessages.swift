@@ -1,10 +1,10 @@
 internal import CGreenroomLinux
 public import Glibc
 
-/// One message, whose bytes lie in the receiver's buffer.
+/// One message, whose bytes are in the receiver's buffer.
 public struct ReceivedMessage: Sendable {
-    /// The number of bytes in the buffer. 0: the other end is closed (or sent an empty packet,
-    /// which Greenroom never does).
+    /// The number of bytes in the buffer. 0 means that the other end is closed (or sent an empty
+    /// packet, which Greenroom never does).
     public let byteCount: Int
     /// Descriptors that the receiver now owns, in the sender's order, close-on-exec.
     public let descriptors: [FileDescriptor]
@@ -46,8 +46,8 @@ extension UnixSocket {
     /// Receives one message into the buffer (recvmsg, MSG_CMSG_CLOEXEC). Allocates nothing for a
     /// message without descriptors.
     ///
-    /// - Parameter sender: the stranger who owns the descriptors that come with the message, if a
-    ///   stranger does.
+    /// - Parameter sender: the stranger to whom the descriptors that come with the message belong,
+    ///   if any.
     /// - Returns: nil if the call would block.
     public func receive(
         into bytes: UnsafeMutableRawBufferPointer, from sender: Stranger? = nil
@@ -93,7 +93,8 @@ extension UnixSocket {
         return count.map { ($0, hasDescriptors) }
     }
 
-    /// Drops the next message (recv). It must not have descriptors: they would be closed here.
+    /// Discards the next message (recv). It must not have descriptors, because they would be closed
+    /// here.
     public func discard() throws(SystemError) {
         _ = try systemCallUnlessBlocked("recv") { recv(descriptor.rawValue, nil, 0, 0) }
     }
@@ -101,12 +102,12 @@ extension UnixSocket {
     /// What waits to be received.
     public enum Queue: Sendable {
         case perhapsDescriptors
-        /// Bytes, or nothing. `isLast`: the other end sends no more.
+        /// Bytes, or nothing. `isLast` means that the other end will send no more.
         case bytes(isLast: Bool)
     }
 
-    /// Looks at what waits and leaves it there, of a `.stream` socket where
-    /// ``UnixSocket/setPassesCredentials(_:)`` is off (poll, SIOCINQ, recvmsg, MSG_PEEK).
+    /// What waits in a `.stream` socket, which stays there (poll, SIOCINQ, recvmsg, MSG_PEEK).
+    /// ``UnixSocket/setPassesCredentials(_:)`` must be off.
     public var queue: Queue {
         switch gr_look_at_queue(descriptor.rawValue) {
         case GR_QUEUE_BYTES: .bytes(isLast: false)

@@ -5,7 +5,7 @@ extension Confinement {
     /// Calls `body` with the structure for C, which is valid only during the call.
     ///
     /// An ordinary user gets the namespaces inside a user namespace, as in systemd's user manager
-    /// (PrivateUsers=). There the process keeps its user's number, and the program has no
+    /// (PrivateUsers=). In it the process keeps its user's number, and the program has no
     /// privilege.
     func withRequest<Result>(
         _ body: (UnsafePointer<gr_confinement>) -> Result
@@ -39,8 +39,8 @@ extension Confinement {
     private func withFilters<Result>(
         _ body: (UnsafeBufferPointer<gr_filter>) -> Result
     ) -> Result {
-        // All programs lie one after the other in one buffer: nested closures for each would be no
-        // clearer.
+        // All filters are placed one after the other in one buffer, because a nested closure for
+        // each would be no clearer.
         let bytes = filters.flatMap(\.self)
         return unsafe bytes.withUnsafeBytes { bytes in
             var start = 0

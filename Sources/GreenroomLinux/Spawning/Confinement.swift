@@ -1,8 +1,8 @@
-/// What a process is denied for good, before its first instruction: namespaces, mounts,
+/// Permanent restrictions on a process, set before its first instruction: namespaces, mounts,
 /// capabilities and system call filters (namespaces(7), mount_setattr(2), capabilities(7),
-/// seccomp(2)). Either all of it is applied exactly, or the process is not started.
+/// seccomp(2)). Either all of them are applied exactly, or the process is not started.
 public struct Confinement: Hashable, Sendable {
-    /// Namespaces that the process gets for itself. The raw values are the kernel's CLONE_NEW*.
+    /// Namespaces of which the process gets its own. The raw values are the kernel's CLONE_NEW*.
     public struct Namespaces: OptionSet, Hashable, Sendable {
         public let rawValue: UInt64
         public init(rawValue: UInt64) { self.rawValue = rawValue }
@@ -51,14 +51,14 @@ public struct Confinement: Hashable, Sendable {
         public var attributes: MountAttributes
         /// Whether to skip the mount if its path does not exist.
         public var isOptional = false
-        /// Whether to bind or hide what is at the path inside the namespace by then, instead of
-        /// what is outside. Attributes are then set on this mount alone.
+        /// Whether to bind or hide what is at the path inside the namespace at that moment, instead
+        /// of what is outside. Attributes are then set on this mount alone.
         public var isLate = false
         /// Whether to make the target of a bind, in a file system made before.
         public var makesTarget = false
-        /// Whether a symbolic link on the way to either path fails the mount. Both paths had no
-        /// links when they were checked, and somebody whom the app must not serve as a way to more
-        /// rights could put one there.
+        /// Whether the mount fails if either path contains a symbolic link. Neither path had a link
+        /// when it was checked, but since then somebody could have put one there to gain rights
+        /// through the app.
         public var followsNoLinks = false
 
         public init(
@@ -75,25 +75,24 @@ public struct Confinement: Hashable, Sendable {
     public var namespaces: Namespaces = []
     /// Applied in this order, at most ``mountLimit``: parents before children.
     public var mounts: [Mount] = []
-    /// The capabilities that the process can ever have, a bit for each number; nil: as the
-    /// parent's.
+    /// The capabilities that the process can ever have, one bit for each number; nil means those of
+    /// the parent.
     public var capabilityBoundingSet: UInt64?
-    /// The capabilities that the program starts with although its user is not privileged.
+    /// The capabilities that the program starts with even if its user is not privileged.
     public var ambientCapabilities: UInt64 = 0
-    /// Programs of classic BPF, 8 bytes per instruction.
+    /// System call filters: programs of classic BPF, 8 bytes per instruction.
     public var filters: [[UInt8]] = []
 
     public init() {}
 
     public static let mountLimit = 192
-    /// The kernel's limit on one program, BPF_MAXINSNS, in bytes.
+    /// The kernel's limit on one filter, BPF_MAXINSNS, in bytes.
     public static let filterByteLimit = 4096 * 8
 
-    /// Whether the process sees another file system than we do, so that its paths mean nothing
-    /// here.
+    /// Whether the process sees another file system than we do, so that its paths are not ours.
     public var hasOwnMounts: Bool { namespaces.contains(.mount) }
 
-    /// Whether everything can be handed to the kernel without being cut short.
+    /// Whether everything can be passed to the kernel without truncation.
     var isValid: Bool {
         mounts.count <= Self.mountLimit
             && !mounts.contains { $0.target.utf8.contains(0) || $0.source.utf8.contains(0) }

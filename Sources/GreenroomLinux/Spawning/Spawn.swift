@@ -3,13 +3,14 @@ internal import Glibc
 
 extension SpawnRequest {
     /// Begins to start the process (clone3, execve) and returns at once, whatever the child then
-    /// waits for. When ``SpawnUnderWay/isOver``, the process runs its program or never will.
+    /// waits for. When ``SpawnUnderWay/isOver`` is true, the process runs its program or never
+    /// will.
     ///
     /// If the kernel or a filter does not permit clone3 or CLONE_INTO_CGROUP, clone is used and the
-    /// child enters its cgroup itself, which is slower and otherwise the same.
+    /// child enters its cgroup itself. That is slower, but otherwise the same.
     ///
-    /// - Parameter waiters: where the waiter comes from and returns to; nil: it serves this spawn
-    ///   alone, and its end is the end of the spawn.
+    /// - Parameter waiters: where the waiter comes from and returns to. If nil, the waiter serves
+    ///   this spawn alone, and the spawn is over when the waiter ends.
     public func begin(with waiters: SpawnWaiters? = nil) throws(SpawnError) -> SpawnUnderWay {
         try check()
         guard let strings = StringTables(path, workingDirectory, arguments, environment) else {
@@ -33,13 +34,14 @@ extension SpawnRequest {
     @unsafe private struct Start {
         let waiter: OpaquePointer?
         let report: CInt
-        /// Why it could not begin.
+        /// Why the spawn could not begin.
         var why = gr_spawned()
     }
 
     /// Starts the process and waits until it runs its program or has failed: 0.1–0.2 ms, whatever
-    /// the size of this process. A process that does not get there within ten seconds is killed
-    /// (ETIMEDOUT). For programs without a loop, and for children that nobody else can hold up.
+    /// the size of this process. A process that has not executed its program within ten seconds is
+    /// killed (ETIMEDOUT). For programs without a loop, and for children that nobody else can
+    /// delay.
     public func spawn() throws(SpawnError) -> Spawned {
         let spawn = try begin()
         guard spawn.wait(milliseconds: SpawnUnderWay.patienceMilliseconds) else {
@@ -60,8 +62,8 @@ extension SpawnRequest {
         step < 0 ? nil : confinement?.mounts[Int(step)].target
     }
 
-    /// Whether the process gives up new privileges. Without CAP_SYS_ADMIN the kernel accepts a
-    /// filter only from a process that does (seccomp(2)); systemd.exec(5) implies it there, too.
+    /// Whether the process gives up new privileges. Without CAP_SYS_ADMIN, the kernel accepts a
+    /// filter only from a process that does (seccomp(2)). systemd.exec(5) has the same rule.
     private var givesUpPrivileges: Bool {
         guard !noNewPrivileges, let confinement, !confinement.filters.isEmpty else {
             return noNewPrivileges
@@ -75,7 +77,7 @@ extension SpawnRequest {
         if targets.count != descriptors.count || targets.contains(where: { $0 < 0 }) {
             throw SpawnError(stage: .descriptors, code: EINVAL)
         }
-        // -1 leaves the id as it is (setresuid(2)): the app would keep ours.
+        // -1 leaves an id as it is (setresuid(2)), so the app would keep ours.
         if identity?.group == .max { throw SpawnError(stage: .group, code: EINVAL) }
         if identity?.user == .max { throw SpawnError(stage: .user, code: EINVAL) }
         guard inherited.isEmpty || inherited.count == MemoryLayout<gr_inherited>.size else {
@@ -155,7 +157,7 @@ extension SpawnRequest {
 
 /// argv, envp and the paths in one buffer: the pointers first, then the bytes.
 private struct StringTables {
-    /// Pointers into the buffer, valid as long as the buffer is.
+    /// Pointers into the buffer, valid for as long as the buffer.
     @unsafe struct Pointers {
         let path: UnsafePointer<CChar>
         let workingDirectory: UnsafePointer<CChar>?

@@ -1,10 +1,9 @@
 public import Glibc
 
-/// What to run and how. Everything in which the child differs from the parent is stated here
-/// (execve(2)).
+/// What to run and how. Everything in which the child differs from the parent is here (execve(2)).
 ///
-/// The child has no open descriptors but those of ``descriptors``. Every signal has its default
-/// action and none is blocked, unless ``inherited`` says otherwise.
+/// The child has no open descriptors other than those in ``descriptors``. Every signal has its
+/// default action, and none is blocked, unless ``inherited`` says otherwise.
 public struct SpawnRequest: Sendable {
     /// A descriptor of the parent, and the number that it gets in the child.
     public struct DescriptorMapping: Hashable, Sendable {
@@ -21,7 +20,7 @@ public struct SpawnRequest: Sendable {
     }
 
     /// The user and groups to run as. Setting them needs privilege (CAP_SETUID, CAP_SETGID), even
-    /// if they are one's own.
+    /// if they are the present ones.
     public struct Identity: Hashable, Sendable {
         public var user: uid_t
         public var group: gid_t
@@ -40,7 +39,7 @@ public struct SpawnRequest: Sendable {
     public var arguments: StringBlock
     /// The whole environment, each `NAME=value`.
     public var environment: StringBlock
-    /// The directory, entered as the app's user; nil: the parent's.
+    /// The working directory, entered as the app's user; nil means the parent's.
     public var workingDirectory: String?
     /// Used instead of ``workingDirectory``; an O_PATH descriptor (open(2)) suffices.
     public var workingDirectoryDescriptor: FileDescriptor?
@@ -51,13 +50,14 @@ public struct SpawnRequest: Sendable {
     public var takesControllingTerminal = false
     public var identity: Identity?
     public var noNewPrivileges = false
-    /// Namespaces, mounts, capabilities and filters; nil: as the parent's.
+    /// Namespaces, mounts, capabilities and filters; nil means those of the parent.
     public var confinement: Confinement?
     /// Whether the child replaces ``listenPidPlaceholder`` in ``environment`` with its own number
     /// (sd_listen_fds(3)).
     public var tellsListenPid = false
     public static let listenPidPlaceholder = "LISTEN_PID=0000000000"
-    /// In the environment of a traced process, the child puts the bytes that it has written here.
+    /// If the environment of a traced process contains this, the child replaces the zeros with the
+    /// number of bytes that it has written.
     public static let writtenPlaceholder = "GREENROOM_WRITTEN=00000000000000000000"
     /// Whether the parent traces the child: it stops after its exec (``Tracee``), and whenever it
     /// receives a signal.
@@ -75,7 +75,7 @@ public struct SpawnRequest: Sendable {
     /// The cgroup in which the child is born. It must not be frozen, or the parent waits until it
     /// is thawed.
     public var cgroup: FileDescriptor?
-    /// What the child inherits from its caller, as the bytes of an ``InheritedState``; empty:
+    /// What the child inherits from its caller, as the bytes of an ``InheritedState``; empty if
     /// nothing.
     public var inherited: [UInt8] = []
     /// For tests: spawn as on a kernel without clone3.
@@ -88,7 +88,7 @@ public struct SpawnRequest: Sendable {
     }
 }
 
-/// A process that now runs its own program. It is a child, so somebody has to wait for it.
+/// A process that now runs its own program. It is our child, so somebody must reap it.
 public struct Spawned: Sendable {
     public let pid: pid_t
     public let process: ProcessDescriptor
@@ -96,7 +96,7 @@ public struct Spawned: Sendable {
 
 /// Why a spawn failed: the stage, and the kernel's error. No process is left over.
 public struct SpawnError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The stages in their order. The raw values go over the spawner's wire.
+    /// The stages in order. The raw values are part of the spawner's protocol.
     public enum Stage: UInt8, CaseIterable, Sendable {
         case arguments = 0
         case clone
@@ -116,13 +116,13 @@ public struct SpawnError: Error, Hashable, Sendable, CustomStringConvertible {
         case directory
         case filter
         case execute
-        /// Setting resources of the cgroup. The spawner does this, before the process is made.
+        /// Setting resources of the cgroup. The spawner does this before the process is made.
         case resources
     }
 
     public let stage: Stage
     public let code: CInt
-    /// What the stage was about, if that varies: a path, or a file.
+    /// What the stage was working on, if that varies: a path, or a file.
     public let subject: String?
 
     public init(stage: Stage, code: CInt, subject: String? = nil) {

@@ -1,23 +1,23 @@
 internal import CGreenroomLinux
 public import Glibc
 
-/// A process that was made and has not executed its program yet. That may take as long as the app's
-/// user likes: the user can stop the process, and owns the files that it waits for.
+/// A process that was made and has not executed its program yet. The app's user can make that take
+/// any time, because the user can stop the process and may own the files that it waits for.
 ///
-/// This object keeps the descriptors of the request open. If it is dropped before ``end()``, its
-/// memory is left to the process, which may still use it.
+/// This object keeps the descriptors of the request open. If the object is released before
+/// ``end()``, its memory is not freed, because the process may still use it.
 @safe public final class SpawnUnderWay {
-    /// The process that waits for the exec, a child of ours. If it came from no ``SpawnWaiters``,
-    /// its end is the end of the spawn.
+    /// The child of ours that waits for the exec. If it did not come from a ``SpawnWaiters``, the
+    /// spawn is over when it ends.
     public let waiter: pid_t
     private let waiters: SpawnWaiters?
     private let request: SpawnRequest
     /// Nil after the end.
     private var handle: OpaquePointer?
 
-    /// How long ``SpawnRequest/spawn()`` waits: longer than a disk takes to spin up.
+    /// How long ``SpawnRequest/spawn()`` waits, which is longer than a disk takes to spin up.
     static let patienceMilliseconds: CInt = 10_000
-    /// How long it then waits for the end of a process that has failed or was killed.
+    /// How long it then waits until a process that has failed or was killed has ended.
     static let endMilliseconds: CInt = 1_000
 
     init(_ handle: OpaquePointer, _ request: SpawnRequest, _ waiters: SpawnWaiters?) {
@@ -27,7 +27,7 @@ public import Glibc
         waiter = unsafe gr_waiter_pid(gr_spawn_waiter(handle))
     }
 
-    /// Whether the process has executed its program or has ended, or could not be made.
+    /// Whether the process has executed its program, has ended, or could not be made.
     public var isOver: Bool { unsafe gr_spawn_is_over(handle!) }
 
     /// The process that is to run the program, a child of ours; nil until it is made.
@@ -36,7 +36,7 @@ public import Glibc
         return pid > 0 ? pid : nil
     }
 
-    /// The stage that the process is at, or the last stage that it reached.
+    /// The process's present stage, or the last one that it reached.
     public var stage: SpawnError.Stage { unsafe SpawnError.Stage(gr_spawn_stage(handle!)) }
 
     /// Sends SIGKILL to the process that is to run the program; if it is not made yet, it ends as
@@ -44,19 +44,20 @@ public import Glibc
     /// to end.
     public func kill() { unsafe gr_spawn_kill(handle!) }
 
-    /// The errno for which the spawn has failed, though its process may not have ended; 0 if it has
-    /// not failed.
+    /// The errno of the spawn's failure; 0 if it has not failed. After a failure, the process may
+    /// still not have ended.
     public var failure: CInt { unsafe gr_spawn_error(handle!) }
 
     /// How the spawn ended.
     public struct End: Sendable {
-        /// Nil if no process was ever made. A process that failed is a zombie of ours, or soon will
-        /// be.
+        /// Nil if no process was made. A process that failed is a zombie child of ours, or soon
+        /// will be.
         public let spawned: Spawned?
         public let error: SpawnError?
         /// The last stage: ``SpawnError/Stage/execute`` if the program runs.
         public let stage: SpawnError.Stage
-        /// The errno for which the process is not traced although it should be; else 0.
+        /// The errno of the failure if the process could not be traced although it should be;
+        /// otherwise 0.
         public let traceError: CInt
 
         public func get() throws(SpawnError) -> Spawned {
@@ -87,16 +88,16 @@ public import Glibc
             traceError: result.trace_error)
     }
 
-    /// Waits for the waiter, and kills the process if it does not get there in time.
+    /// Waits for the waiter. Kills the process if it has not executed its program in time.
     ///
-    /// - Returns: false if it was killed; then nothing more is to be done with this spawn.
+    /// - Returns: false if the process was killed; the spawn then needs nothing more.
     func wait(milliseconds: CInt) -> Bool {
         let waiter: ProcessDescriptor
         do throws(SystemError) {
             waiter = try ProcessDescriptor(pid: self.waiter)
         } catch {
-            // If the waiter is gone, somebody else has waited for it. Otherwise there is no
-            // descriptor to wait with, and the waiter uses this memory until it has ended.
+            // If the waiter is gone, somebody else has reaped it. Otherwise there is no descriptor
+            // to wait with, and the waiter uses this memory until it has ended.
             if error.code != ESRCH {
                 while waitpid(self.waiter, nil, 0) < 0, errno == EINTR {}
             }

@@ -1,10 +1,11 @@
 internal import CGreenroomLinux
 public import Glibc
 
-/// The processes that wait for execs in place of a program with a loop (spawn.c). One that is ready
-/// spares a launch the time in which it would be made.
+/// The processes that wait for execs on behalf of a program with a loop (spawn.c). If one is ready,
+/// a launch need not wait until it is made.
 ///
-/// They are children of ours. Call ``ended(_:)`` when one of them has ended: somebody may kill it.
+/// They are children of ours. Call ``ended(_:)`` when one of them has ended, because somebody may
+/// kill it.
 @safe public final class SpawnWaiters {
     /// Becomes readable whenever a spawn is over.
     public let reports: FileDescriptor
@@ -12,7 +13,7 @@ public import Glibc
     private let reporting: FileDescriptor
 
     private var waiters: [pid_t: OpaquePointer] = unsafe [:]
-    /// The one that has nothing to do. If there are more, they are ended.
+    /// The waiter that has nothing to do. Further idle waiters are ended.
     private var spare: pid_t?
 
     public init() throws(SystemError) {
@@ -20,7 +21,7 @@ public import Glibc
         try reports.setNonblocking(true)
     }
 
-    /// Takes the reports that have come, so that ``reports`` is readable only at the next one.
+    /// Consumes the reports so far, so that ``reports`` becomes readable only at the next one.
     public func takeReports() {
         var bytes: UInt64 = 0
         let count = MemoryLayout.size(ofValue: bytes)
@@ -29,7 +30,7 @@ public import Glibc
 
     public func contains(_ process: pid_t) -> Bool { unsafe waiters[process] != nil }
 
-    /// Forgets a process that has ended and was waited for.
+    /// Forgets a waiter that has ended and was reaped.
     public func ended(_ process: pid_t) {
         if spare == process { spare = nil }
         if let waiter = unsafe waiters.removeValue(forKey: process) {
@@ -37,8 +38,8 @@ public import Glibc
         }
     }
 
-    /// Kills all of them, because our program ends: they share our memory. The one that has nothing
-    /// to do is gone on return.
+    /// Kills all waiters, which share our memory, because our program ends. On return, the idle
+    /// waiter is gone.
     public func kill() {
         let processes = unsafe Array(waiters.keys)
         for process in processes { _ = Glibc.kill(process, SIGKILL) }
@@ -51,7 +52,7 @@ public import Glibc
     /// The number of the pipe's end that waiters write to.
     var reportNumber: CInt { reporting.rawValue }
 
-    /// The one that has nothing to do; nil if there is none.
+    /// The waiter that has nothing to do; nil if there is none.
     func take() -> OpaquePointer? {
         defer { spare = nil }
         return unsafe spare.flatMap { unsafe waiters[$0] }
@@ -61,7 +62,7 @@ public import Glibc
         unsafe waiters[gr_waiter_pid(waiter)] = waiter
     }
 
-    /// Takes one back whose spawn is over, or that was not used.
+    /// Takes back a waiter whose spawn is over, or that was not used.
     func giveBack(_ process: pid_t) {
         guard contains(process) else { return }
         if spare == nil {

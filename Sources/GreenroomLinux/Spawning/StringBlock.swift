@@ -1,7 +1,7 @@
-/// Arguments or environment entries, in the form that execve(2) wants: NUL-terminated, one after
-/// the other. They are bytes, not characters: Linux does not promise UTF-8.
+/// Arguments or environment entries, in the form that execve(2) needs: NUL-terminated, one after
+/// the other. They are bytes, not characters, because Linux does not promise UTF-8.
 ///
-/// A spawn copies a block as a whole, so strings that many spawns share are laid out only once.
+/// A spawn copies a block as a whole, so strings that many spawns share are converted only once.
 public struct StringBlock: Hashable, Sendable {
     /// The strings, each followed by its NUL.
     public private(set) var bytes: [UInt8] = []
@@ -9,8 +9,7 @@ public struct StringBlock: Hashable, Sendable {
 
     public init() {}
 
-    /// Returns nil if a string contains a NUL, which would cut it short: the program would not get
-    /// what was asked for.
+    /// Returns nil if a string contains a NUL, which would cut the string short.
     public init?(_ strings: some Sequence<String>) {
         for string in strings {
             guard append(string) else { return nil }
