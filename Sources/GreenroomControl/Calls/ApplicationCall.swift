@@ -6,8 +6,8 @@ extension Control {
         case open(OpenCall)
         /// A quick action.
         case performAction(app: String, action: String, isBackground: Bool)
-        /// A remote notification. With a response, the user has tapped on it, and the app comes to
-        /// the foreground; otherwise the app gets it in the background.
+        /// A remote notification. A response means that the user has tapped on it: the app comes to
+        /// the foreground. Without one, the app gets the notification in the background.
         case notify(app: String, payload: String, response: String?)
         case continueActivity(app: String, type: String, title: String?, webpageURL: String?)
         /// Another key of UIApplication.LaunchOptionsKey, for a launch in the background.
@@ -15,8 +15,7 @@ extension Control {
         /// Sets the app that opens `handles`, which is `scheme:NAME` or `type:TYPE`.
         case setDefaultHandler(app: String, handles: String)
         case scene(app: String, SceneAction, session: String?)
-        /// Makes the user's protected data unavailable (`lock`) or available. Nil means the
-        /// caller's.
+        /// Makes a user's protected data unavailable (`lock`) or available. Nil means the caller.
         case lock(user: UInt32?)
         case unlock(user: UInt32?)
     }
@@ -25,14 +24,14 @@ extension Control {
         public var urls: [String]
         /// Nil means the app that declares the scheme or the type.
         public var app: String?
-        /// The MIME type of all of them, if the caller knows it.
+        /// The MIME type of all URLs, if the caller knows it.
         public var contentType: String?
         public var sourceApplication: String?
         public var isBackground = false
-        /// Texts for the app from the caller, for each URL (UIScene.OpenURLOptions).
+        /// Text for the app from the caller, for each URL (UIScene.OpenURLOptions).
         public var annotation: String?
         public var eventAttribution: String?
-        /// With ``sizeClass``, chooses the launch screen.
+        /// Together with ``sizeClass``, selects the launch screen.
         public var orientation: Orientation?
         public var sizeClass: SizeClass?
         public init(urls: [String]) { self.urls = urls }

@@ -1,8 +1,8 @@
-/// A string of Linux: an argument, a variable or a path. It consists of bytes without a NUL and
-/// need not be UTF-8. Nearly all such strings are, and those are kept as text.
+/// A string of Linux: an argument, a variable or a path. It consists of bytes without a NUL. Nearly
+/// all such strings are UTF-8, and those are kept as text, but they need not be.
 public enum ByteString: Hashable, Sendable {
     case text(String)
-    /// Not UTF-8.
+    /// A string that is not UTF-8.
     case bytes([UInt8])
 
     public init(_ text: String) { self = .text(text) }
@@ -23,7 +23,7 @@ public enum ByteString: Hashable, Sendable {
         }
     }
 
-    /// The string for humans: bytes that are not UTF-8 are shown as U+FFFD.
+    /// The string for people. Bytes that are not UTF-8 are shown as U+FFFD.
     public var shown: String {
         switch self {
         case .text(let text): text

@@ -2,7 +2,7 @@ public import Varlink
 
 extension Control {
     /// What a program inherits from its caller when it is executed (execve(2)), apart from
-    /// arguments, environment, directory, umask and descriptors. Defaults are the values of an
+    /// arguments, environment, directory, umask and descriptors. The defaults are the values of an
     /// ordinary shell.
     public struct CallerState: Hashable, Sendable {
         /// The soft and the hard limit of each of the 16 resources in the kernel's order

@@ -4,9 +4,9 @@ public import Varlink
 public enum ControlCall: Hashable, Sendable {
     case describe
     case list
-    /// The same, and the apps that are not installed because they were refused or masked.
+    /// The apps of ``list``, and those that are not installed because they were refused or masked.
     case listAll
-    /// Those of ``list`` that a short name, or the name of a link, may mean.
+    /// The apps of ``list`` that a short name, or the name of a link, may mean.
     case listCalled(String)
     /// All instances, those of one app, or one.
     case status(Control.Target?)
@@ -17,11 +17,11 @@ public enum ControlCall: Hashable, Sendable {
     case transition(Control.Transition, Control.Target)
     /// `signal` is a number of signal(7), 1 to 64.
     case signal(instance: UInt64, signal: Int32)
-    /// Events after the one with that number; nil means from now on. `own`: only those of the apps
-    /// of the client's user, even if the client may observe others.
+    /// Events after the one with that number; nil means from now on. With `own`, only events of
+    /// apps of the client's user, even if the client may observe others.
     case watch(after: UInt64? = nil, own: Bool = false)
     case reload
-    /// Whether a reload would install these manifests.
+    /// Checks whether a reload would install these manifests.
     case verify([Control.ManifestDraft])
     case explain(app: String)
     case resetFailed(app: String)
@@ -31,14 +31,14 @@ public enum ControlCall: Hashable, Sendable {
     case metrics(app: String)
     case task(Control.TaskCall)
     case history(Control.HistoryQuery)
-    /// Paused instances of the past.
+    /// Past paused instances.
     case pauseHistory(Control.HistoryQuery)
-    /// What is kept warm, and why: of an app, or of all.
+    /// What is kept warm, and why; nil means all apps.
     case plan(app: String?)
     /// Nil means the launches of every app.
     case forgetHistory(app: String?)
     case forgetImports(app: String)
-    /// What has the foreground of the shell that calls; nil if no app has it.
+    /// What has the foreground of the calling shell's display; nil if no app has it.
     case reportForeground(Control.Front?)
 }
 
@@ -123,7 +123,7 @@ extension ControlCall {
             }
         }
         guard let name else { return isAll ? .listAll : .list }
-        // Apps that are not installed are not called.
+        // `called` finds only apps that are installed.
         guard !isAll else { throw .invalidParameter("called") }
         return .listCalled(name)
     }

@@ -3,14 +3,14 @@ internal import Varlink
 extension Control {
     /// What has the foreground of a shell's display.
     public enum Front: Hashable, Sendable {
-        /// An instance of the app; which one is not known.
+        /// An instance of the app; it is not known which one.
         case app(String)
         case instance(UInt64)
         /// The instance that the process belongs to.
         case process(Int32)
     }
 
-    /// What the daemon knows of what was reported.
+    /// What the daemon knows about the reported app.
     public struct Foreground: Hashable, Sendable {
         /// Nil if none of the user's apps has the foreground.
         public var app: String?
@@ -25,7 +25,7 @@ extension Control {
 }
 
 extension Control.Front {
-    /// Nil if none is named, which says that no app has the foreground.
+    /// Returns nil if the call names none, which means that no app has the foreground.
     static func named(in call: Call) throws(ServiceError) -> Self? {
         var front: Self?
         for member in call.parameters.members where member.value != .null {

@@ -3,7 +3,7 @@ public import Varlink
 extension Control {
     /// A variable to add to an app's environment.
     public struct EnvironmentVariable: Hashable, Sendable {
-        /// Not empty, without `=`.
+        /// Not empty, and without `=`.
         public var name: ByteString
         public var value: ByteString
         public init(name: ByteString, value: ByteString) {
@@ -38,8 +38,8 @@ extension Control {
         private static let equals = UInt8(ascii: "=")
     }
 
-    /// The parameters of `Launch`. Descriptors are indexes into the call's descriptors, and are
-    /// less than its `descriptorCount`.
+    /// The parameters of `Launch`. Descriptors are given as indexes into the call's descriptors,
+    /// and are less than its `descriptorCount`.
     public struct LaunchCall: Hashable, Sendable {
         public var app: String
         /// The arguments that follow those in the manifest.
@@ -58,7 +58,7 @@ extension Control {
         public var standardOutput: Int?
         public var standardError: Int?
         public var workingDirectoryDescriptor: Int?
-        /// At most ``otherDescriptorLimit``, with different numbers.
+        /// At most ``otherDescriptorLimit`` descriptors, with different numbers.
         public var otherDescriptors: [OtherDescriptor] = []
         /// The numbers, out of 0, 1 and 2, that are closed in the app instead of being /dev/null.
         public var closedDescriptors: [Int] = []
@@ -76,9 +76,9 @@ extension Control {
 
         /// The longest launch identifier in bytes. The daemon keeps it in a record of fixed size.
         public static let launchIdentifierByteLimit = 64
-        /// At most this many descriptors in addition to the standard ones: what the spawner takes
-        /// for one process, without the standard ones, the working directory and the sockets in an
-        /// app's manifest.
+        /// At most this many descriptors in addition to the standard ones: the spawner's limit for
+        /// one process, minus the standard ones, the working directory and the sockets in an app's
+        /// manifest.
         public static let otherDescriptorLimit = 40
     }
 }
@@ -193,7 +193,7 @@ extension Control.LaunchCall: ParametersEncodable {
         return variables
     }
 
-    /// Decodes strings in base64. None may contain a NUL, because each can become a C string.
+    /// Decodes strings in base64. None may contain a NUL, because each may become a C string.
     private static func strings(
         _ member: JSONObject.Member
     ) throws(ServiceError) -> [ByteString]? {

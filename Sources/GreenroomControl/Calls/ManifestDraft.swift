@@ -1,10 +1,10 @@
 public import Varlink
 
 extension Control {
-    /// A manifest as it would be installed, with the files from which it is read.
+    /// A manifest as it would be installed, with the texts of the files from which it is read.
     public struct ManifestDraft: Hashable, Sendable {
         public struct Source: Hashable, Sendable {
-            /// For messages about it.
+            /// The name that messages give to this source.
             public var file: String
             public var text: String
             public init(file: String, text: String) {
@@ -23,7 +23,7 @@ extension Control {
             self.sources = sources
         }
 
-        /// At most this many in one `Verify`. While the daemon reads them, nobody else is served.
+        /// At most this many in one `Verify`. The daemon serves nobody else while it reads them.
         public static let countLimit = 16
     }
 }

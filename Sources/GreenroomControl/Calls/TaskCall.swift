@@ -7,7 +7,7 @@ extension Control {
         case list(app: String?)
         /// Runs a pending request now, whatever its conditions.
         case run(app: String, identifier: String)
-        /// Makes the time of the app's run, or of its background tasks, run out.
+        /// Makes the time of the app's run, or of its background tasks, expire.
         case expire(app: String)
     }
 }

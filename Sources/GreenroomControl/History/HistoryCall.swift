@@ -1,7 +1,7 @@
 public import Varlink
 
-/// What the daemon asks greenroom-history, which keeps the launches. Both are of one version, so
-/// this interface has no description.
+/// A call from the daemon to greenroom-history, which keeps the launches. Both always have the same
+/// version, so this interface has no description.
 public enum HistoryCall: Hashable, Sendable {
     case append(HistoryBatch)
     /// - Parameter user: only launches of this user's apps, and those that this user asked for; nil
@@ -11,9 +11,9 @@ public enum HistoryCall: Hashable, Sendable {
     ///   - app: only launches of this app; nil means of every app.
     ///   - user: only launches of this user's apps; nil means all.
     case forget(app: String?, user: UInt32?)
-    /// Which apps to keep warm.
+    /// Asks which apps to keep warm.
     case plan(PlanRequest)
-    /// The same, with what speaks for each app.
+    /// The same, with the terms of each app's rank.
     ///
     /// - Parameters:
     ///   - app: only this app; nil means every app.
@@ -23,17 +23,17 @@ public enum HistoryCall: Hashable, Sendable {
     case pauses(Control.HistoryQuery, user: UInt32?)
 }
 
-/// Launches to be kept, and what has become known of launches that are kept already.
+/// Launches to be recorded, and updates of launches that are already recorded.
 public struct HistoryBatch: Hashable, Sendable {
     public var launches: [Control.LaunchRecord] = []
-    /// Each update is about those launches of its instance that have not ended.
+    /// Each update applies to those launches of its instance that have not ended.
     public var updates: [Control.LaunchRecord] = []
     /// Paused instances that were launched or have ended.
     public var pauses: [Control.PauseRecord] = []
-    /// The instances that exist when a daemon begins; nil in later batches. Nobody has seen the end
-    /// of an instance that is missing here.
+    /// The instances that exist when a daemon starts; nil in later batches. If an instance is
+    /// missing here, nobody saw its end.
     public var living: [UInt64]?
-    /// Launches are kept for this many days, and this many of each user.
+    /// Launches are kept for this many days, and at most this many per user.
     public var days: Int
     public var launchesPerUser: Int
 
@@ -56,7 +56,7 @@ public enum HistoryReply: Hashable, Sendable {
     case foundPauses(Control.HistoryPage<Control.PauseRecord>)
 }
 
-/// The call failed; the reason is for the journal, or for the client.
+/// The call failed. The reason is meant for the journal or for the client.
 public struct HistoryError: CallError, Hashable {
     public let reason: String
     public init(reason: String) { self.reason = reason }

@@ -1,18 +1,18 @@
 public import Varlink
 
-/// What the history has a record of, to be returned in pages.
+/// A kind of record that the history keeps and returns in pages.
 public protocol HistoryRecord: ParametersEncodable, Hashable, Sendable {
-    /// The member of a page that has the records.
+    /// The member of a page that contains the records.
     static var pageMember: String { get }
 
     init(_ object: JSONObject) throws(ServiceError)
 }
 
 extension Control {
-    /// Records of the past, the latest first: what `History` and `PauseHistory` return.
+    /// Records of the history, the latest first, as `History` and `PauseHistory` return them.
     public struct HistoryPage<Record: HistoryRecord>: Hashable, Sendable {
         public var records: [Record]
-        /// For the next call's `before`, if there are more.
+        /// The value for `before` in the next call; nil if there are no more records.
         public var next: Int64?
 
         public init(_ records: [Record] = [], next: Int64? = nil) {

@@ -1,11 +1,11 @@
 public import Varlink
 
 extension Control {
-    /// Which launches of the history a client wants, the latest first.
+    /// The launches in the history that a client asks for, the latest first.
     public struct HistoryQuery: Hashable, Sendable {
         /// Identifiers, or patterns with `*`, `?` and `[`; empty means every app.
         public var apps: [String] = []
-        /// Launches that were requested in this time: CLOCK_REALTIME in microseconds.
+        /// Only launches that were requested in this period: CLOCK_REALTIME in microseconds.
         public var sinceTimestampUSec: Int64?
         public var untilTimestampUSec: Int64?
         /// At most this many, and never more than ``pageLimit``.
@@ -13,7 +13,7 @@ extension Control {
         /// Only launches before this one: `next` of an earlier reply.
         public var before: Int64?
 
-        /// A reply has at most this many launches, so that it takes the daemon no more time than a
+        /// A reply has at most this many launches, so that a call takes the daemon no longer than a
         /// launch.
         public static let pageLimit = 100
         public static let appLimit = 32

@@ -1,7 +1,7 @@
 public import Varlink
 
 extension Control {
-    /// A paused instance of the past: what it cost, and whether it was of use.
+    /// A past paused instance: what it cost, and whether a launch used it.
     public struct PauseRecord: Hashable, Sendable {
         public var app: String
         /// The user that the app runs as.
@@ -10,7 +10,7 @@ extension Control {
         /// When it was paused, and when it was launched or ended: CLOCK_REALTIME in microseconds.
         public var pausedTimestampUSec: Int64
         public var untilTimestampUSec: Int64
-        /// From its spawn to its pause; nil if another daemon had prepared it.
+        /// The time from its spawn to its pause; nil if another daemon prepared it.
         public var preparationUSec: Int64?
         /// The processor time that its main process had used when it was paused.
         public var processorUSec: Int64?

@@ -1,14 +1,14 @@
 public import Varlink
 
-/// What greenroom-history plans with: the apps that may be kept warm, and the memory for them.
+/// The input of a plan: the apps that may be kept warm, and the memory for them.
 public struct PlanRequest: Hashable, Sendable {
     public struct App: Hashable, Sendable {
         public var app: String
         public var user: UInt32
-        /// What its pool holds when it is full.
+        /// The memory of the app's full pool.
         public var byteCount: UInt64
-        /// What preparing one instance takes, and a launch from the pool saves; nil if nobody has
-        /// measured it.
+        /// The time that preparing one instance takes, and that a launch from the pool saves; nil
+        /// if it was not measured.
         public var preparationUSec: Int64?
         public var isWarm: Bool
 
@@ -25,9 +25,9 @@ public struct PlanRequest: Hashable, Sendable {
 
     public var apps: [App]
     public var byteBudget: UInt64
-    /// A battery feeds the machine, so work costs more.
+    /// The machine runs on battery, so work costs more.
     public var isOnBattery: Bool
-    /// Memory is short, so it costs more.
+    /// Memory is short, so memory costs more.
     public var isMemoryShort: Bool
 
     public init(

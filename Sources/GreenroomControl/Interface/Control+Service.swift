@@ -4,7 +4,7 @@ extension Control {
     /// The description, parsed.
     public static let interface = Interface(trusted: interfaceText)
 
-    /// What the daemon's `org.varlink.service` returns.
+    /// What `org.varlink.service` of the daemon returns.
     public static func service(version: String) -> Service {
         Service(
             vendor: "Greenroom", product: "greenroomd", version: version,

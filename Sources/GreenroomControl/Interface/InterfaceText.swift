@@ -3,13 +3,13 @@ extension Control {
     public static let interfaceText = """
         # Controls Greenroom, the app launch daemon: starts, prewarms, observes and ends apps.
         #
-        # Times are in microseconds: ...TimestampUSec on CLOCK_REALTIME, other ...USec are
-        # durations. Descriptors are sent with a message, and named by their index in it, from 0.
+        # Times are in microseconds: ...TimestampUSec are times of CLOCK_REALTIME, other ...USec are
+        # durations. Descriptors are sent with a message. Their indexes in it, from 0, name them.
         #
         # Compatibility. Later versions only add: methods, types, errors, optional parameters,
         # members of replies and of errors, words at the end of enumerations. Nothing that is
         # here is ever removed, renamed, given another type or, if it was optional, required.
-        #  - A client ignores members of a reply, and accepts words, that it does not know.
+        #  - A client ignores members of a reply that it does not know, and accepts unknown words.
         #  - The daemon refuses a parameter that it does not know (InvalidParameter names it), so
         #    a client learns that the daemon cannot do what it asks for.
         #  - Members of the message itself other than method, parameters, more, oneway and upgrade
@@ -17,7 +17,7 @@ extension Control {
         #  - Describe returns the version, for humans, and the features, for programs: words that
         #    are never removed. Look for a feature, not for a version.
         #
-        # For a client that may not observe an app or instance, it does not exist: the error is
+        # If a client may not observe an app or instance, that does not exist for it: the error is
         # the same as for an unknown name. A client that exceeds a limit is told which one
         # (LimitExceeded), even if the connection is then closed.
         interface io.greenroom.Control
@@ -49,7 +49,7 @@ extension Control {
         type LaunchKind (
           # The program was executed from its file.
           cold,
-          # A paused instance went on.
+          # A paused instance continued.
           prewarmed,
           # A suspended instance was thawed.
           resume,
@@ -74,7 +74,7 @@ extension Control {
           environment,
           # The caller ignores a signal that the interpreter handles.
           signals,
-          # The program could not be exchanged.
+          # The launch's program could not be put in place of the one that was prewarmed.
           failed
         )
 
@@ -82,13 +82,13 @@ extension Control {
         type PrewarmDepth (
           # Its program is paused before main.
           main,
-          # The same, with the libraries open that it was seen to open after main.
+          # The same, with those libraries open that earlier launches opened after main.
           libraries,
           # Its interpreter has booted, and is paused before it looks at its program.
           runtime,
           # Its program is in its main loop, and its windows are made and not shown.
           window,
-          # Its program pauses itself, where it chose to.
+          # Its program pauses itself, at a place of its choice.
           declared
         )
 
@@ -106,14 +106,14 @@ extension Control {
           stale,
           # Prewarms or launches of the app have failed recently.
           back_off,
-          # A paused instance was tried and did not go on.
+          # A paused instance was tried and did not continue.
           resume_failed,
           # The memory of the app's paused instances was taken back.
           reclaimed,
           # The caller has a state that a paused instance cannot take over: another stack limit or
           # personality, too many descriptors.
           caller_state,
-          # The launch brings arguments, and the paused instance has begun without any.
+          # The launch brings arguments, and the paused instance was started without any.
           arguments
         )
 
@@ -122,7 +122,7 @@ extension Control {
           # It ended with a status, by SIGHUP, SIGINT, SIGPIPE or SIGTERM, or by a signal that a
           # client had sent to it.
           exited_self,
-          # Any other signal that the daemon did not send ended it.
+          # Another signal ended it, which the daemon did not send.
           crashed,
           terminated,
           terminate_timeout,
@@ -142,8 +142,8 @@ extension Control {
           watchdog,
           # It held a file lock when it was to be suspended.
           suspended_with_locked_file,
-          # The kernel ended it for lack of memory; probably, if the kernel does not say which
-          # process it ended.
+          # The kernel killed it because memory was short; "probably" if the kernel does not say
+          # which process it killed.
           out_of_memory,
           probably_out_of_memory,
           # Its background time was over, and it had not ended its tasks.
@@ -164,7 +164,7 @@ extension Control {
         # with a negative time were taken while the app was prewarmed.
         type LaunchStep (step: string, elapsedUSec: int)
 
-        # How an instance ended. If status and signal are absent, nobody was there to read them.
+        # How an instance ended. If status and signal are absent, nobody could read them.
         type ExitRecord (
           reason: ExitReason,
           # The exit status, if it exited.
@@ -238,8 +238,8 @@ extension Control {
           # The time from the request to the program's first instruction.
           launchElapsedUSec: ?int,
           attached: bool,
-          # Its memory: of a running instance now, of a paused one as last measured. Absent if it is
-          # not known, or if more than 64 instances run.
+          # The memory of a running instance now, or of a paused one when last measured. Absent if
+          # unknown, or if more than 64 instances run.
           byteCount: ?int,
           # How it ended, if it has ended.
           exit: ?ExitRecord,
@@ -280,7 +280,7 @@ extension Control {
         type ManifestFault (file: string, line: int, column: int, message: string)
 
         # Who asked for a launch: the process that connected, and the name that it has given itself.
-        # For an app that asked, its identifier.
+        # If an app asked, its identifier.
         type Caller (userId: int, processId: int, program: ?string)
 
         type LaunchSummary (
@@ -292,7 +292,7 @@ extension Control {
           elapsedUSec: int,
           timestampUSec: int,
           # With environment_mismatch: the variables in which the launch's environment differed from
-          # that of the paused instance that was most like it.
+          # that of the most similar paused instance.
           differingVariables: ?[]string,
           # Absent if the daemon launched it by itself, or if an earlier daemon served it.
           caller: ?Caller,
@@ -341,19 +341,20 @@ extension Control {
           # step says why: firstDraw, active, background (the app left the foreground), ended.
           launch_screen_shown,
           launch_screen_dropped,
-          # Memory of a suspended instance was paged out, byteCount in all.
+          # Memory of a suspended instance was paged out; byteCount is the total.
           paged_out,
           background_time_expiring,
           task_began,
           task_ended
         )
 
-        # What a shell shows until an app has drawn: a file that the manifest names, and since when.
+        # What a shell shows until an app has drawn: a file that the manifest names, and the time
+        # since which it is shown.
         type LaunchScreen (file: string, shownTimestampUSec: int)
 
         type Event (
-          # Counts the events that this client may see, up by one, also across a restart of the
-          # daemon. events_lost stands for missing events.
+          # The number of the event, counted among those that this client may see. It continues
+          # after a restart of the daemon. events_lost stands for missing events.
           sequence: int,
           timestampUSec: int,
           kind: EventKind,
@@ -414,10 +415,10 @@ extension Control {
           environment: ?[]string
         )
 
-        # Returns the installed apps, sorted by identifier; with all, also those that are not
-        # installed because their manifest was refused or is masked; with called, of the installed
-        # apps only those whose identifier, its last component, file name of the program, or name
-        # this is.
+        # Returns the installed apps, sorted by identifier. With all, also returns those that are
+        # not installed because their manifest was refused or is masked. With called, returns only
+        # installed apps that have this identifier, last component of it, file name of the program,
+        # or name.
         method List(all: ?bool, called: ?string) -> (apps: []AppSummary)
 
         # Returns all instances, those of one app, or one. Ended instances are remembered for a
@@ -427,15 +428,15 @@ extension Control {
         # Prepares paused instances of an app. Returns when they have paused.
         method Prewarm(app: string, count: ?int) -> (instances: []int)
 
-        # How a client shows the app. They choose among the launch screens of its manifest.
+        # How a client shows the app. This selects one of the launch screens in the app's manifest.
         type Orientation (portrait, portrait_upside_down, landscape_left, landscape_right)
         type SizeClass (compact, regular)
 
         # A descriptor for the app at this number, 3 or above: an index into the call's descriptors.
         type OtherDescriptor (number: int, descriptor: int)
 
-        # What a program inherits from its caller. The daemon applies it only where it restricts the
-        # app further, or where any process may do the same to itself.
+        # What a program inherits from its caller. The daemon applies only what restricts the app
+        # further, or what any process may do to itself.
         type CallerState (
           # The soft and the hard limit of each of the 16 resources in the kernel's order
           # (getrlimit(2)); -1 means no limit.
@@ -454,11 +455,11 @@ extension Control {
         )
 
         # Launches an app. If it may have only one instance and is running, it comes to the
-        # foreground. Returns when the instance has gone on from its pause, or when the program was
+        # foreground. Returns when the instance has left its pause, or when the program was
         # executed.
         method Launch(
           app: string,
-          # They follow the arguments in its manifest.
+          # Arguments that follow those in its manifest.
           arguments: ?[]string,
           # The same, each in base64, if one of them is not UTF-8.
           argumentsBase64: ?[]string,
@@ -508,12 +509,12 @@ extension Control {
           elapsedUSec: int
         )
 
-        # The following methods launch an app made with an SDK for a reason, or tell the app if it
-        # is already running. They are refused unless its manifest declares the feature in
-        # [Application].
+        # The following methods launch an app made with an SDK for a given reason or, if the app is
+        # already running, tell it the reason. They are refused unless its manifest declares the
+        # feature in [Application].
 
-        # Opens URLs (documents: file:///path) in the app that declares their scheme or type by the
-        # longest match, or in the given app.
+        # Opens URLs (documents: file:///path) in the given app, or else in the app whose manifest
+        # declares their scheme or type with the longest match.
         method Open(
           urls: []string,
           app: ?string,
@@ -578,8 +579,8 @@ extension Control {
           elapsedUSec: int
         )
 
-        # Other reasons to launch an app: in the foreground for a local notification that the user
-        # has tapped on and a share that the user has accepted, in the background for the others.
+        # Other reasons to launch an app. A local notification that the user has tapped on, and a
+        # share that the user has accepted, launch it in the foreground, others in the background.
         type LaunchKey (
           location,
           local_notification,
@@ -601,7 +602,7 @@ extension Control {
           elapsedUSec: int
         )
 
-        # Sets the app to use if several open a scheme ("scheme:NAME") or type ("type:TYPE").
+        # Sets the app to use if several can open a scheme ("scheme:NAME") or type ("type:TYPE").
         method SetDefaultHandler(app: string, handles: string) -> ()
 
         type SceneAction (activate, background, disconnect, discard)
@@ -616,17 +617,17 @@ extension Control {
         method Lock(user: ?int) -> ()
         method Unlock(user: ?int) -> ()
 
-        # A shell says which app has the foreground of its display: by one of its processes, by the
-        # instance, or by the app alone, so that all of its instances count as in front. Without a
-        # parameter: that no app has it. Only the caller's own apps are meant; without an app in the
-        # reply, it is none of them. Each report replaces the connection's former one, and the last
-        # one holds until the connection ends.
+        # Reports which app has the foreground of a shell's display. The app is given by one of its
+        # processes, by the instance, or by its identifier alone, in which case all of its instances
+        # count as in front. Without a parameter, no app has the foreground. Only apps of the
+        # caller's user can be reported; if it is none of them, the reply has no app. Each report
+        # replaces the connection's former one, and the last one holds until the connection ends.
         method ReportForeground(app: ?string, instance: ?int, processId: ?int) -> (
           app: ?string,
           instance: ?int
         )
 
-        # Waits for the end of an instance, which is given by its number or by its launch.
+        # Waits for the end of an instance, given by its number or by its launch.
         method Wait(instance: ?int, launchIdentifier: ?string) -> (
           instance: int,
           app: string,
@@ -634,7 +635,7 @@ extension Control {
         )
 
         # The following methods act on one instance, or on the most recently used one of an app.
-        # They return when the instance is in the state that they return.
+        # Each returns once the instance is in the returned state.
 
         # Brings an instance to the foreground.
         method Foreground(app: ?string, instance: ?int) -> (instance: int, state: ExecutionState)
@@ -645,7 +646,7 @@ extension Control {
         # Freezes an instance. If it is in the foreground, it passes through the background.
         method Suspend(app: ?string, instance: ?int) -> (instance: int, state: ExecutionState)
 
-        # Thaws an instance, which then is in the background.
+        # Thaws an instance, which is then in the background.
         method Resume(app: ?string, instance: ?int) -> (instance: int, state: ExecutionState)
 
         # Says that something covers an instance that is in the foreground: a call, a dialog of the
@@ -670,10 +671,11 @@ extension Control {
         method Signal(instance: int, signal: int) -> ()
 
         # Reports events as they happen, until the client closes the connection. Must be called with
-        # more. The first reply has no event, but the number of the latest; the client gets every
-        # event after it. With after, the number of the last event that the client knows, the events
-        # since then come first; events_lost stands for those that are no longer kept. With own, the
-        # client gets only the events of its own user's apps, even if it may observe others.
+        # more. The first reply has the number of the latest event instead of an event; the client
+        # gets every event after that. With after, the number of the last event that the client
+        # knows, the events since then come first; events_lost stands for those that are no longer
+        # kept. With own, the client gets only events of its own user's apps, even if it may observe
+        # others.
         method Watch(after: ?int, own: ?bool) -> (event: ?Event, latest: ?int)
 
         # Reads the configuration and all manifests again. A file with errors does not affect
@@ -681,13 +683,13 @@ extension Control {
         method Reload() -> (loaded: []string, failed: []ManifestFault)
 
         # A manifest as it would be installed: its file's name (ID.app), and the texts from which it
-        # is read, the manifest first and then its drop-ins. Each file is named for messages.
+        # is read, the manifest first and then its drop-ins. Messages use the name of each file.
         type ManifestDraft (name: string, sources: [](file: string, text: string))
 
-        # Says whether Reload would install these manifests, at most 16, and installs none.
+        # Checks whether Reload would install these manifests, at most 16. Installs none of them.
         method Verify(manifests: []ManifestDraft) -> (failed: []ManifestFault)
 
-        # Says why an app is prewarmed or is not, and how its last launch went.
+        # Explains why an app is or is not prewarmed, and how its last launch went.
         method Explain(app: string) -> (
           app: string,
           eligible: bool,
@@ -703,11 +705,11 @@ extension Control {
           depth: ?PrewarmDepth,
           # How many launches were started anew; absent if none was.
           startedAnewCount: ?int,
-          # Its rank, if past launches decide whether it is kept warm (When=auto) and there are any.
+          # Its rank, if past launches decide whether it is kept warm (When=auto) and it has any.
           rank: ?PlannedApp
         )
 
-        # What a plan says of an app.
+        # What a plan says about an app.
         type PlanVerdict (
           # It stays warm.
           keep,
@@ -719,11 +721,11 @@ extension Control {
           not_worth_it
         )
 
-        # What speaks for an app to be launched next.
+        # A reason to expect that an app will be launched next.
         type PlanTerm (
           # How many other apps were launched since its last launch.
           recency,
-          # How often it was launched, lately more than long ago.
+          # How often it was launched; recent launches count more than old ones.
           frequency,
           # How often it followed the app that was launched last.
           follows,
@@ -732,7 +734,7 @@ extension Control {
           # How often it was launched at this hour, and on this day of the week.
           hour,
           weekday,
-          # How often the first launch after a rest was one of it.
+          # How often it was launched first after a time without launches.
           begins
         )
 
@@ -746,38 +748,38 @@ extension Control {
           verdict: PlanVerdict,
           # An instance is paused.
           warm: bool,
-          # That the user's next launch is one of this app. It is proportional to the exponential of
-          # the sum of the terms.
+          # The probability that the user launches this app next. It is proportional to the
+          # exponential of the sum of the terms.
           probability: float,
-          # The same on average over the last launches.
+          # The average of this probability over the last launches.
           usualProbability: float,
           terms: []TermShare,
           # What a launch from the pool saves.
           savedUSec: int,
-          # What keeping it warm until the next plan is worth: the saving times its probability,
-          # without the price of its memory and, if it is not warm, of preparing it.
+          # The value of keeping it warm until the next plan: the saving times its probability,
+          # minus the price of its memory and, if it is not warm, of preparing it.
           valueUSec: int,
           byteCount: int
         )
 
-        # Makes a plan as the daemon does after launches, and returns what it says of the caller's
-        # apps, or of one: the best for each byte first, at most 100. Apps that were never launched
-        # have no rank.
+        # Makes a plan as the daemon does after launches, and returns what it says about the
+        # caller's apps, or one of them: those with the highest value per byte first, at most 100.
+        # Apps that were never launched have no rank.
         method Plan(app: ?string) -> (
-          # The bytes for apps with When=auto: the budget without what others hold, or the whole
-          # budget if the caller may not observe them.
+          # The bytes for apps with When=auto: the budget minus what other apps hold, or the whole
+          # budget if the caller may not observe those.
           byteBudget: int,
-          # What the plan would hold, as far as the caller may observe it.
+          # The memory of the apps in the plan that the caller may observe.
           byteCount: int,
           # A battery feeds the machine, so preparing costs more.
           onBattery: bool,
           apps: []PlannedApp
         )
 
-        # Forgets that an app has failed, and its latest starts, crashes and failures.
+        # Forgets an app's failure, and its latest starts, crashes and failed launches.
         method ResetFailed(app: string) -> ()
 
-        # Forgets which imports launches of the app have taught.
+        # Forgets the imports that were learned from launches of the app.
         method ForgetImports(app: string) -> ()
 
         # Tells the daemon that an app will probably be launched soon (a finger is on its icon). An
@@ -806,14 +808,14 @@ extension Control {
           elapsedUSec: ?int,
           # The time from the request until the app was ready.
           readyUSec: ?int,
-          # How the instance ended. Absent while it runs; with the timestamp 0 if no daemon was
-          # there to see it.
+          # How the instance ended. Absent while it runs; its timestamp is 0 if no daemon saw the
+          # end.
           exit: ?ExitRecord,
           ranUSec: ?int
         )
 
-        # Returns launches that the daemon has kept, the latest first, at most 100 at a time: those
-        # of the caller's apps and those that the caller's user asked for.
+        # Returns recorded launches, the latest first, at most 100 at a time: launches of the
+        # caller's apps, and launches that the caller's user asked for.
         method History(
           # Identifiers, or patterns as in glob(7).
           apps: ?[]string,
@@ -833,7 +835,7 @@ extension Control {
           # From its pause to its launch, or to its end.
           pausedTimestampUSec: int,
           untilTimestampUSec: int,
-          # The time from its spawn to its pause; absent if an earlier daemon has prepared it.
+          # The time from its spawn to its pause; absent if an earlier daemon prepared it.
           preparationUSec: ?int,
           # The processor time that its main process had used when it was paused.
           processorUSec: ?int,
@@ -844,9 +846,8 @@ extension Control {
           depth: ?PrewarmDepth
         )
 
-        # Returns paused instances that the daemon has kept a record of, the latest first, at most
-        # 100 at a time: those of the caller's apps that were paused until a time since, or from a
-        # time up to until.
+        # Returns records of paused instances of the caller's apps, the latest first, at most 100 at
+        # a time: those whose pause ended at or after since, and began at or before until.
         method PauseHistory(
           # Identifiers, or patterns as in glob(7).
           apps: ?[]string,
@@ -863,9 +864,9 @@ extension Control {
         # How short memory is.
         type MemoryPressure (none, warning, critical)
 
-        # The time from the user's request: to the first draw of a cold launch, to that of a
-        # prewarmed launch, from the background to the foreground, and to the end of work that the
-        # app has declared as part of its launch.
+        # The time from the user's request to: the first draw of a cold launch; the first draw of a
+        # prewarmed launch; the return from the background to the foreground; the end of work that
+        # the app has declared as part of its launch.
         type LaunchMetric (first_draw, optimized_first_draw, resume, extended_launch)
 
         # How an app ended (MXForegroundExitData, MXBackgroundExitData).
@@ -889,19 +890,19 @@ extension Control {
         type LaunchHistogram (metric: LaunchMetric, buckets: []HistogramBucket)
         type ExitCount (exit: MetricExit, foreground: int, background: int)
 
-        # What was counted of an app in a span of time. Counts of 0 are left out.
-        # Launches from the pool at a depth, and the time that preparing their instances took, which
-        # they have saved.
+        # Launches from the pool at a depth, and the time that they have saved: what preparing their
+        # instances took.
         type DepthSaving (
           depth: PrewarmDepth,
           launchCount: int,
           savedUSec: int
         )
 
+        # What was counted for an app in a span of time. Counts of 0 are left out.
         type AppMetrics (
           sinceTimestampUSec: int,
           launches: []LaunchHistogram,
-          # For how long its main thread did not answer.
+          # How long its main thread did not answer.
           hangs: []HistogramBucket,
           exits: []ExitCount,
           # Absent if there was no launch from the pool.
@@ -928,7 +929,7 @@ extension Control {
         # Returns how an app launches and ends, in MetricKit's categories.
         method Metrics(app: string) -> (
           app: string,
-          # Since the first count, and since the last payload was closed.
+          # total: since the first count; current: since the last payload was closed.
           total: AppMetrics,
           current: AppMetrics,
           # The payloads and diagnostics that the app has not received yet.
@@ -970,7 +971,7 @@ extension Control {
         # Returns the work that all apps, or one app, have scheduled.
         method Tasks(app: ?string) -> (tasks: []ScheduledTask)
 
-        # For tests: runs a pending task now, whatever its conditions. Returns when the app was
+        # For tests: runs a pending task now, whatever its conditions. Returns when the app has been
         # told.
         method DebugRunTask(app: string, identifier: string) -> (
           instance: int,
@@ -980,7 +981,7 @@ extension Control {
         # For tests: makes the time of the app's run, or of its background tasks, run out now.
         method DebugExpireTask(app: string) -> (instance: int, state: ExecutionState)
 
-        # No app of that name is installed. The suggestion is a similar name of an app that is.
+        # No app of that name is installed. The suggestion is a similar name of an installed app.
         error NoSuchApp (app: string, suggestion: ?string)
 
         # No instance with that number is known, or no instance of that app is running.
@@ -1008,7 +1009,7 @@ extension Control {
         # try again yet.
         error BackOff (app: string, retryAfterUSec: int, crashLooping: bool, reclaimed: ?bool)
 
-        # The limit on these is reached.
+        # The limit on what is named is reached.
         error LimitExceeded (what: string, limit: int)
 
         # The daemon is about to end.

@@ -6,7 +6,7 @@ import Varlink
 extension JSONObject.Member {
     var invalid: ServiceError { .invalidParameter(name) }
 
-    /// A string without NUL, because each string can become a C string.
+    /// A string without a NUL, because each string may become a C string.
     func text() throws(ServiceError) -> String {
         guard case .string(let text) = value, !text.hasByte(where: { $0 == 0 }) else {
             throw invalid

@@ -1,4 +1,4 @@
-// The words of the interface. The cases have the names of the core's cases; the interface
+// The words of the interface. The cases have the same names as in the core; the interface
 // description says what they mean.
 
 extension Control {
@@ -148,7 +148,7 @@ extension Control {
 }
 
 extension Control.ExitReason {
-    /// The reason in words for people, and whether it is bad news.
+    /// The reason in words for people, and whether it means a failure.
     public var row: (words: String, isBad: Bool) {
         switch self {
         case .exitedSelf: ("exited", false)

@@ -1,7 +1,7 @@
 public import Varlink
 
 extension Control {
-    /// What was counted of an app in a span of time, in MetricKit's categories. The interface
+    /// What was counted for an app in a span of time, in MetricKit's categories. The interface
     /// description says what the words mean.
     public struct AppMetrics: Hashable, Sendable {
         /// CLOCK_REALTIME in microseconds.
@@ -52,7 +52,7 @@ extension Control {
         }
     }
 
-    /// What launches from the pool have saved, by how far their instances had been prepared.
+    /// What launches from the pool have saved, by the depth of their instances.
     public struct DepthSaving: Hashable, Sendable {
         public var depth: Word<PrewarmDepth>
         public var launchCount: UInt64

@@ -1,8 +1,9 @@
 extension Control.AppSummary {
-    /// Whether the name of a link may mean the app that has these: the same identifier, its last
-    /// component, the file name of the program, or the name for humans.
+    /// Whether the name of a link may mean the app with this identifier, program and name: the name
+    /// must equal the identifier, its last component, the program's file name, or the name for
+    /// people.
     ///
-    /// Compares bytes, because `List` with `called` looks at every app.
+    /// Compares bytes, because `List` with `called` checks every app.
     public static func isCalled(
         _ link: String, identifier: String, program: String?, name: String?
     ) -> Bool {

@@ -1,5 +1,5 @@
 extension ControlError: CustomStringConvertible {
-    /// What happened and what to do about it, for humans.
+    /// What happened, and what to do about it, for people.
     public var description: String {
         switch self {
         case .noSuchApp(let app, let suggestion?):
@@ -11,7 +11,7 @@ extension ControlError: CustomStringConvertible {
         case .notRunning(.instance(let instance)):
             "there is no instance \(instance); \"greenroomctl status\" shows all instances"
         case .noSuchLaunch(let launch):
-            "no launch \(launch) is known; it was never made or is long forgotten"
+            "no launch \(launch) is known; it was never made, or was forgotten"
         case .illegalTransition(let instance, let from, let to):
             "instance \(instance) is \(from.words) and cannot become \(to.words) from there"
         case .ineligible(let app, let reason?): "\(app) cannot be prewarmed: \(reason)"
@@ -38,7 +38,7 @@ extension ControlError: CustomStringConvertible {
 }
 
 extension ControlError {
-    /// Whether one message alone has more than the limit, and nothing that goes on would be ended.
+    /// Whether a single message exceeds the limit, so that ending something would not help.
     private static func isOfMessage(_ what: String) -> Bool {
         what.hasSuffix(" one message") || what.hasSuffix(" at once")
     }

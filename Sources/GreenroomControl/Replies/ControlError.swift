@@ -3,7 +3,7 @@ public import Varlink
 /// The errors of the control interface, in addition to the errors of every Varlink service.
 public enum ControlError: CallError, Hashable, Sendable {
     case noSuchApp(String, suggestion: String?)
-    /// No such instance is known, or no instance of that app is running.
+    /// There is no such instance, or no instance of that app is running.
     case notRunning(Control.Target)
     case noSuchLaunch(String)
     case illegalTransition(
@@ -18,8 +18,8 @@ public enum ControlError: CallError, Hashable, Sendable {
     /// `stage` is the stage of the spawn that failed, `errno` the kernel's error number, `reason`
     /// its meaning.
     case spawnFailed(stage: String, errno: Int32, reason: String)
-    /// - Parameter wasReclaimed: whether the app's memory was taken back, so that nothing has
-    ///   failed.
+    /// - Parameter wasReclaimed: whether the reason is that the app's memory was taken back, and
+    ///   not a failure.
     case backOff(
         app: String, retryAfterUSec: Int64, isCrashLooping: Bool, wasReclaimed: Bool = false)
     case limitExceeded(what: String, limit: Int)
@@ -81,7 +81,7 @@ extension ControlError {
         }
     }
 
-    /// Decodes the error of a reply. Nil if it is not one of these.
+    /// Decodes the error of a reply; nil if it is not one of these.
     /// - Throws: `invalidParameter` with the name of a member that has a wrong value.
     public init?(_ reply: Reply) throws(ServiceError) {
         guard let error = reply.error, error.hasPrefix(Control.prefix) else { return nil }

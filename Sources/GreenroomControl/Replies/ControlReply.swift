@@ -5,7 +5,7 @@ public enum ControlReply: Hashable, Sendable {
     case described(Control.Description)
     case listed([Control.AppSummary])
     case status([Control.InstanceStatus])
-    /// The instances that the call has prepared and that are paused now.
+    /// The instances that the call has prepared, which are now paused.
     case prewarmed([UInt64])
     case launched(Control.Launched)
     case exited(Control.Exited)
@@ -15,7 +15,7 @@ public enum ControlReply: Hashable, Sendable {
     /// The first reply to `Watch`: the client gets every event after this number.
     case watching(latest: UInt64)
     case reloaded(Control.ReloadReport)
-    /// The errors for which the manifests would not be installed.
+    /// The errors because of which the manifests would not be installed.
     case verified([Control.ManifestFault])
     case explained(Control.Explanation)
     /// The call has succeeded and returns nothing.

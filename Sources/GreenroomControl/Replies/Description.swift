@@ -16,7 +16,7 @@ extension Control {
         public var desktopDirectories: [String] = []
         /// Folders of profiles of desktop programs, in order of precedence.
         public var profileDirectories: [String] = []
-        /// The variables of its environment that matter to manifests, as `NAME=VALUE`.
+        /// The variables of the daemon's environment that matter to manifests, as `NAME=VALUE`.
         public var environment: [String] = []
         public init(
             version: String, processId: Int32, features: [String] = [], degraded: [Note] = []
@@ -63,7 +63,7 @@ extension Control {
         }
     }
 
-    /// An error in a file. Line and column count from 1; 0 is for an error of the file as a whole.
+    /// An error in a file. Line and column are counted from 1; 0 means the file as a whole.
     public struct ManifestFault: Hashable, Sendable, CustomStringConvertible {
         public var file: String
         public var line: Int

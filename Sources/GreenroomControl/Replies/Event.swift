@@ -3,8 +3,8 @@ public import Varlink
 extension Control {
     /// An event, for clients that watch.
     public struct Event: Hashable, Sendable {
-        /// Counts up by one, also across a restart of the daemon. `eventsLost` stands for the
-        /// events of a gap.
+        /// Increases by one with each event, even across a restart of the daemon. `eventsLost`
+        /// stands for the events in a gap.
         public var sequence: UInt64
         /// CLOCK_REALTIME in microseconds.
         public var timestampUSec: Int64

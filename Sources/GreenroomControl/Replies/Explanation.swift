@@ -6,7 +6,7 @@ extension Control {
         public var code: String
         public var text: String
 
-        /// The code of an app that belongs to the system's daemon, in the answers of a user's.
+        /// The code with which a user's daemon marks an app that belongs to the system's daemon.
         public static let ofSystem = "of_system"
 
         public init(code: String, text: String) {
@@ -29,11 +29,11 @@ extension Control {
         /// none.
         public var confinement: [String]?
         public var supervision: SupervisionStatus?
-        /// How far it is prewarmed; nil if it is not, or pauses by itself.
+        /// How far the app is prewarmed; nil if it is not, or if it pauses by itself.
         public var depth: Word<PrewarmDepth>?
         /// How many launches were started anew.
         public var startedAnewCount: Int?
-        /// Its rank in the plan; nil if no plan has it.
+        /// The app's rank in the plan; nil if no plan contains it.
         public var rank: PlannedApp?
         public init(app: String, isEligible: Bool) {
             self.app = app
@@ -50,7 +50,7 @@ extension Control {
         public var elapsedUSec: Int64
         /// CLOCK_REALTIME in microseconds.
         public var timestampUSec: Int64
-        /// The variables in which its environment differed from those of paused instances.
+        /// The variables in which the launch's environment differed from that of paused instances.
         public var differingVariables: [String]?
         public var caller: Caller?
         /// The time from the request until the app was ready.

@@ -1,7 +1,7 @@
 public import Varlink
 
 extension Control {
-    /// How an instance ended. If status and signal are nil, nobody was there to read them.
+    /// How an instance ended. If status and signal are nil, nobody could read them.
     public struct ExitRecord: Hashable, Sendable {
         public var reason: Word<ExitReason>
         public var status: UInt8?
@@ -50,7 +50,7 @@ extension Control {
         /// Whether the threads that a paused instance has besides the paused one are frozen until
         /// its launch; nil if it has none.
         public var areThreadsFrozen: Bool?
-        /// How far it was prewarmed; nil if it was not.
+        /// How far the instance was prewarmed; nil if it was not.
         public var depth: Word<PrewarmDepth>?
 
         public init(
@@ -79,7 +79,7 @@ extension Control {
         public var desktop: DesktopFacts?
         /// Why the app is not installed, if it was refused or masked.
         public var refusal: Note?
-        /// How far it is prewarmed; nil if it is not, or pauses by itself.
+        /// How far the app is prewarmed; nil if it is not, or if it pauses by itself.
         public var depth: Word<PrewarmDepth>?
         /// What a launch from the pool saves: the time that preparing its latest instance took.
         public var savedUSec: Int64?

@@ -6,8 +6,8 @@ extension Control {
         /// The user of the process that connected, as the kernel reports it.
         public var userId: UInt32
         public var processId: Int32
-        /// The name that the process has given itself; nil if it had ended by the time that the
-        /// daemon looked. For an app made with the SDK, the app's identifier.
+        /// The name that the process has given itself; nil if it had ended before the daemon read
+        /// the name. For an app made with the SDK, the app's identifier.
         public var program: String?
 
         public init(userId: UInt32, processId: Int32, program: String? = nil) {

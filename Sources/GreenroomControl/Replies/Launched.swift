@@ -9,9 +9,9 @@ extension Control {
         public var kind: Word<LaunchKind>
         public var coldReason: Word<ColdReason>?
         public var anewReason: Word<AnewReason>?
-        /// Whether an earlier call has made this launch; this is then its recorded outcome.
+        /// Whether an earlier call made this launch, so that this is the recorded outcome.
         public var isRepeated: Bool
-        /// The time from reading the request to the program's first instruction (or its exec).
+        /// The time from reading the request to the program's first instruction, or to its exec.
         public var elapsedUSec: Int64
 
         public init(

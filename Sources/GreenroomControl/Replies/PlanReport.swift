@@ -1,7 +1,7 @@
 public import Varlink
 
 extension Control {
-    /// What a plan says of an app.
+    /// What a plan says about an app.
     public enum PlanVerdict: String, CaseIterable, Sendable {
         case keep
         case prepare
@@ -9,7 +9,7 @@ extension Control {
         case notWorthIt = "not_worth_it"
     }
 
-    /// What speaks for an app to be launched next.
+    /// A reason to expect that an app will be launched next.
     public enum PlanTerm: String, CaseIterable, Sendable {
         case recency
         case frequency
@@ -31,19 +31,19 @@ extension Control {
         }
     }
 
-    /// An app's place in the ranking, and what the plan makes of it.
+    /// An app's place in the ranking, and the plan's decision about it.
     public struct PlannedApp: Hashable, Sendable {
         public var app: String
         public var userId: UInt32
         public var verdict: Word<PlanVerdict>
         public var isWarm: Bool
-        /// The probability that the user launches it next; and the average of that over the last
+        /// The probability that the user launches the app next, and its average over the last
         /// launches.
         public var probability: Double
         public var usualProbability: Double
         public var terms: [TermShare]
-        /// What a launch from the pool saves, and what keeping the app warm is worth until the next
-        /// plan; it may be less than nothing.
+        /// What a launch from the pool saves, and what keeping the app warm until the next plan is
+        /// worth. The latter may be negative.
         public var savedUSec: Int64
         public var valueUSec: Int64
         public var byteCount: UInt64
@@ -68,11 +68,11 @@ extension Control {
 
     /// What `Plan` returns.
     public struct PlanReport: Hashable, Sendable {
-        /// What all apps that are planned may hold, and what the caller's would hold.
+        /// The bytes that all planned apps may hold, and the bytes that the caller's would hold.
         public var byteBudget: UInt64
         public var byteCount: UInt64
         public var isOnBattery: Bool
-        /// The caller's apps, the best for each byte first.
+        /// The caller's apps, those with the highest value per byte first.
         public var apps: [PlannedApp]
 
         /// A reply has at most this many apps.

@@ -11,7 +11,7 @@ extension Control {
         public var earliestTimestampUSec: Int64?
         public var requiresExternalPower = false
         public var requiresNetwork = false
-        /// The instance that runs it.
+        /// The instance that runs the task.
         public var instance: UInt64?
         /// The time that is left for the run.
         public var remainingUSec: Int64?

@@ -11,7 +11,7 @@ extension Control {
         public var nextStartUSec: Int64?
         /// Why the daemon no longer starts it.
         public var failed: Note?
-        /// Its user force-quit it, so only the user starts it.
+        /// The user force-quit the app, so only the user can start it.
         public var forceQuit: Note?
 
         public init(restart: String, restartCount: Int64 = 0) {

@@ -157,7 +157,7 @@ private func lastName(_ name: String) -> String { String(name.split(separator: "
                 "no app x is installed; \"greenroomctl list\" shows all that are",
                 "a.b is not running; start it with \"greenroomctl launch a.b\"",
                 "there is no instance 7; \"greenroomctl status\" shows all instances",
-                "no launch abc is known; it was never made or is long forgotten",
+                "no launch abc is known; it was never made, or was forgotten",
                 "instance 1 is terminating and cannot become suspended from there",
                 "a.b cannot be prewarmed; \"greenroomctl explain a.b\" says why",
                 "it ended before it was ready",
