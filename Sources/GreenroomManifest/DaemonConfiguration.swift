@@ -3,15 +3,15 @@ public import UnitFile
 
 /// The daemon's settings, from `greenroom.conf`, with their defaults.
 public struct DaemonConfiguration: Hashable, Sendable {
-    /// What the core decides by; `read` has the keys.
+    /// The settings of the core; `read` has their keys.
     public var policy = Policy()
     /// `ConnectionsPerUser=`, `ConnectionsMax=`: how many clients the control socket may have
     /// (sd-varlink).
     public var connectionsPerUser: Int = 1024
     public var connectionsMax: Int = 4096
-    /// Names or numbers of groups. Members of `ControlGroups=` may launch and end apps of others as
-    /// far as their manifests allow; members of `ObserveGroups=` may see them; members of
-    /// `AdministerGroups=` may do everything.
+    /// Names or numbers of groups. Members of `ControlGroups=` may launch and end other users' apps
+    /// as far as the manifests allow; members of `ObserveGroups=` may see other users' apps;
+    /// members of `AdministerGroups=` may do everything.
     public var controlGroups: [String] = []
     public var observeGroups: [String] = []
     public var administerGroups: [String] = []
@@ -21,7 +21,7 @@ public struct DaemonConfiguration: Hashable, Sendable {
     /// `PrewarmMaxLoad=`: nothing is prewarmed while the load per processor is above this, in
     /// hundredths; 0 means no limit. A build that uses every processor has a load of one or two. At
     /// a load of four, users already wait four times as long, and a prewarm that nobody has asked
-    /// for would add to it.
+    /// for would make it worse.
     public var prewarmMaximalLoadPercent = 400
     /// `PrewarmMinBattery=`: nothing is prewarmed while the machine runs on a battery below this
     /// percentage.
@@ -29,8 +29,8 @@ public struct DaemonConfiguration: Hashable, Sendable {
     /// `PrewarmWhenHot=no`: whether nothing is prewarmed while a thermal zone is at a trip point
     /// that throttles.
     public var prewarmMindsHeat = true
-    /// `PressureWarningStallSec=`, `PressureCriticalStallSec=`: for how long of a second some
-    /// tasks, or all tasks, stall for lack of memory at that level (lmkd).
+    /// `PressureWarningStallSec=`, `PressureCriticalStallSec=`: how much of a second some tasks, or
+    /// all tasks, must stall for lack of memory to reach that level (lmkd).
     public var pressureWarningStall: Duration = .milliseconds(70)
     public var pressureCriticalStall: Duration = .milliseconds(700)
     /// `MetricsIntervalSec=`: the time from one payload of metrics for an app to the next
@@ -49,21 +49,21 @@ public struct DaemonConfiguration: Hashable, Sendable {
     public var backgroundMemoryHigh: UInt64?
     /// `TaskMaxLoad=`: processing waits while the load per processor is above this, in hundredths.
     public var taskMaximalLoadPercent = 100
-    /// `History=`: whether launches are kept. `HistoryDays=`, `HistoryLaunchesPerUser=`: for how
-    /// long, and how many of each user's apps.
+    /// `History=`: whether launches are recorded. `HistoryDays=`, `HistoryLaunchesPerUser=`: how
+    /// long they are kept, and how many of each user's apps.
     public var keepsHistory = true
     public var historyDays = 30
     public var historyLaunchesPerUser = 10_000
     /// `PlanPrewarms=`: whether past launches decide which apps with `When=auto` are kept warm.
     public var plansPrewarms = true
     /// `DefaultWhen=`: `When=` of apps whose manifest has neither `When=` nor `Count=`, and of apps
-    /// that only a desktop entry makes, which are not prewarmed with `boot`.
+    /// that come only from a desktop entry. With `boot`, the latter are not prewarmed.
     public var defaultOccasion = DefaultOccasion.auto
     public enum DefaultOccasion: String, CaseIterable, Sendable {
         case boot
         case auto
     }
-    /// What `defaultOccasion` comes to: without plans, nothing would ever be warm with `auto`.
+    /// The effective `defaultOccasion`. Without plans, nothing would ever be warm with `auto`.
     public var usableDefaultOccasion: AppManifest.Occasion {
         switch defaultOccasion {
         case .boot: .boot
@@ -76,7 +76,7 @@ public struct DaemonConfiguration: Hashable, Sendable {
         policy.refillDelay = .seconds(1)
         // If there are two users, each leaves half of the instances to the other.
         policy.instancesPerUser = 1024
-        // Only a daemon has a machine to inspect, so this is off by default in the core.
+        // Only a daemon can inspect the machine, so this is off by default in the core.
         policy.inspectsConditions = true
         policy.inspectsFileLocks = true
     }
@@ -84,7 +84,7 @@ public struct DaemonConfiguration: Hashable, Sendable {
 
 extension DaemonConfiguration {
     /// Reads a configuration. Returns none if there is any error, so that a typing error never
-    /// means "the defaults". Warnings do not matter, and an empty file is valid.
+    /// leads to the defaults. Warnings do not count, and an empty file is valid.
     public static func parse(
         _ bytes: [UInt8], file: String
     ) -> (configuration: DaemonConfiguration?, diagnostics: [Diagnostic]) {
@@ -139,7 +139,7 @@ extension DaemonConfiguration {
         }
     }
 
-    /// A delay above this limit would be of no use: an app that takes this long to start leaves the
+    /// A longer delay would be of no use, because an app that takes this long to start leaves
     /// processors idle in between.
     private func refillDelay(_ value: Value) throws(ValueError) -> Duration {
         let delay = try value.duration()

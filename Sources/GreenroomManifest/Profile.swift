@@ -1,16 +1,16 @@
 public import UnitFile
 
-/// What is known of a desktop program: whether it may be held at its first window although no
-/// manifest asks for that. Each program that may was tried, because only a trial shows what a
+/// What is known about desktop programs: whether they may be held at their first window without a
+/// manifest that asks for it. Each program that may be was tried, because only a trial shows what a
 /// program does before it has a window.
 public struct Profile: Hashable, Sendable {
     /// The suffix of a profile's file name.
     public static let fileSuffix = ".conf"
 
     public var file: String
-    /// The file's name without suffix: for a program that may be held, the identifier of its app.
+    /// The file's name without suffix: if the program may be held, the identifier of its app.
     public var identifier: String
-    /// `Program=`: absolute paths, or for programs that are never held also bare names.
+    /// `Program=`: absolute paths; for programs that are never held, also bare names.
     public var programs: [String]
     /// `Window=`
     public var window: Window
@@ -21,9 +21,10 @@ public struct Profile: Hashable, Sendable {
 
     public enum Window: String, CaseIterable, Sendable {
         case yes
-        /// Not by this profile; it replaces one of the same name in a later folder.
+        /// This profile does not allow holding. It replaces a profile of the same name in a later
+        /// folder.
         case no
-        /// Not by any profile, and a manifest that asks for it gets a warning.
+        /// No profile can allow holding, and a manifest that asks for it gets a warning.
         case never
     }
 
@@ -46,8 +47,8 @@ public struct Profile: Hashable, Sendable {
             word throws(ValueError) in
             guard window == .never || word.text.hasPrefix("/") else {
                 throw ValueError(
-                    message: "“\(word.text)” is no absolute path; a program that may be held is "
-                        + "named by its path")
+                    message: "“\(word.text)” is not an absolute path; a program that may be held "
+                        + "is named by its path")
             }
             return word.text
         }
@@ -73,12 +74,14 @@ public struct Profile: Hashable, Sendable {
         )
     }
 
-    /// Whether the profile is about a command.
+    /// Whether the profile applies to a command.
     ///
-    /// A program that may be held was tried as its desktop entry starts it, without arguments. With
-    /// any, it perhaps does something else (`--preferences`, `--daemon`), whatever the app's name is.
+    /// A program that may be held was tried without arguments, as its desktop entry starts it. With
+    /// arguments it may do something else (`--preferences`, `--daemon`), so those commands are not
+    /// covered, whatever the app's name is.
     ///
-    /// - Parameter paths: the program's paths: the one that is executed, and the file that it is.
+    /// - Parameter paths: the program's paths: the path that is executed, and the file that it
+    ///   leads to.
     func covers(_ command: [String], paths: [String], app: String) -> Bool {
         switch window {
         case .yes, .no:
@@ -88,8 +91,8 @@ public struct Profile: Hashable, Sendable {
         }
     }
 
-    /// Whether a word of `Program=` means the program or its app. It is only a warning that depends
-    /// on it, so `firefox` also is org.mozilla.firefox.
+    /// Whether a word of `Program=` means the program or its app. Only a warning depends on this,
+    /// so `firefox` may also mean org.mozilla.firefox.
     private func isNamed(_ word: String, _ paths: [String], _ app: String) -> Bool {
         if paths.contains(word) || app == word { return true }
         func last(_ text: String, _ separator: Character) -> Substring {
@@ -99,22 +102,23 @@ public struct Profile: Hashable, Sendable {
     }
 }
 
-/// The profiles that count, in the order of their names.
+/// The profiles in effect, in the order of their names.
 public struct Profiles: Hashable, Sendable {
     public var all: [Profile]
 
     public init(_ all: [Profile] = []) { self.all = all }
 
-    /// The profile by which the command may be held at its first window; nil if there is none.
+    /// The profile that allows the command to be held at its first window; nil if there is none.
     public func allowing(_ command: [String], paths: [String], app: String) -> Profile? {
         guard forbidding(command, paths: paths, app: app) == nil else { return nil }
         let about = all.filter { $0.window != .never && $0.covers(command, paths: paths, app: app) }
-        // The one with the app's own name says more than one that is only about its program.
+        // A profile with the app's own name is more specific than one that only names its program.
         let best = about.first { $0.identifier == app } ?? about.first
         return best.flatMap { $0.window == .yes ? $0 : nil }
     }
 
-    /// The profile by which the command is never held, unless its manifest insists.
+    /// The profile that forbids holding the command, unless its manifest insists; nil if there is
+    /// none.
     public func forbidding(_ command: [String], paths: [String], app: String) -> Profile? {
         all.first { $0.window == .never && $0.covers(command, paths: paths, app: app) }
     }

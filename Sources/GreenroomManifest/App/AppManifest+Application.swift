@@ -2,7 +2,7 @@ internal import UnitFile
 
 extension AppManifest {
     /// `[Application]`: what an SDK app shows, and what it may be launched for. The app is never
-    /// asked for a feature that is not declared here (UIApplication.LaunchOptionsKey).
+    /// asked to use a feature that is not declared here (UIApplication.LaunchOptionsKey).
     public struct Application: Hashable, Sendable {
         /// `Scenes=`: whether the app has a scene delegate.
         public var hasScenes = false
@@ -40,7 +40,7 @@ extension AppManifest {
         case eventAttribution = "EventAttribution"
     }
 
-    /// At most this many schemes, types, actions or activities. A manifest with more has a mistake.
+    /// At most this many schemes, types, actions or activities. A manifest with more is a mistake.
     static let applicationListLimit = 64
 
     static func readApplication(_ reader: inout SectionReader, _ kind: Kind) -> Application {

@@ -53,7 +53,7 @@ extension AppManifest {
         return (name, String(halves[1]))
     }
 
-    /// Resolves the escapes of C that systemd.exec(5) has: \n, \t, \r, \s, \\, \", \xNN.
+    /// Resolves the C escapes that systemd.exec(5) allows: \n, \t, \r, \s, \\, \", \xNN.
     private static func unescaped(_ text: String) throws(ValueError) -> [UInt8] {
         var result: [UInt8] = []
         var bytes = Array(text.utf8)[...]

@@ -1,7 +1,7 @@
 public import UnitFile
 
 extension AppManifest {
-    /// Keeps the first of several manifests with the same identifier. Each other one is an error
+    /// Keeps the first of several manifests with the same identifier. Each further one is an error
     /// that names the first.
     ///
     /// - Parameter taken: the identifiers of apps that are already known, and their files.

@@ -14,7 +14,7 @@ extension AppManifest {
         }
         if let value { return (read, value.position) }
         let start = Position(line: 1, column: 1)
-        // The name of a desktop entry need not be reverse-DNS.
+        // A desktop entry's name need not be reverse-DNS.
         if context.hasDesktopEntry?(name.identifier) == true { return (name.identifier, start) }
         do throws(ValueError) {
             return (try ManifestName.identifier(name.identifier), start)
@@ -93,7 +93,7 @@ extension AppManifest {
         return .named(value.text)
     }
 
-    /// `[Prewarm]`: what to prepare, and when.
+    /// `[Prewarm]`: what to prewarm, and when.
     public struct Prewarm: Hashable, Sendable {
         /// `Depth=`; `auto` for a program and `application-main` for an SDK app unless set.
         public var depth: Depth
@@ -101,21 +101,22 @@ extension AppManifest {
         public var runtime: Runtime
         /// `Imports=`: what the interpreter loads before the pause, in this order.
         public var imports: [String]
-        /// False with `Imports=none` or a list: launches teach nothing.
+        /// False with `Imports=none` or a list: then nothing is learned from launches.
         public var learnsImports: Bool
-        /// `Imports=learn`: launches teach even where not all can be seen that a module does.
+        /// `Imports=learn`: imports are learned from launches even if not everything that a module
+        /// does can be observed.
         public var insistsOnLearning: Bool
-        /// `ImportsExclude=`: what the interpreter does not load before the pause, whatever
-        /// launches teach.
+        /// `ImportsExclude=`: what the interpreter does not load before the pause, whatever was
+        /// learned from launches.
         public var importsExclude: [String]
         /// `Count=`: how many paused instances to keep.
         public var count: Int
         /// `When=`
         public var occasion: Occasion
-        /// `TimeToLiveSec=`; nil means the daemon's.
+        /// `TimeToLiveSec=`; nil means the daemon's setting.
         public var timeToLive: Duration?
         /// `EnvironmentKeys=`: variables that the program reads before main, in addition to the
-        /// usual ones. A launch in which one differs cannot use a paused instance.
+        /// usual ones. If one of them differs, a launch cannot use a paused instance.
         public var environmentKeys: [String]
         /// `SetCommandLine=`: whether /proc/PID/cmdline is set at launch, which costs about 40 µs.
         public var setsCommandLine: Bool
@@ -150,7 +151,7 @@ extension AppManifest {
         let occasion = reader.last(section, "When") { value throws(ValueError) in
             try value.choice(Occasion.self)
         }
-        // Whoever says how many wants them in any case.
+        // A manifest that gives a count wants instances paused in any case.
         let usual = count == nil ? context.defaultOccasion : .boot
         let timeToLive = reader.last(section, "TimeToLiveSec", positiveDuration)
         let environmentKeys = reader.list(

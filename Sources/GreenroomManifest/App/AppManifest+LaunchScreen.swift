@@ -2,10 +2,10 @@ internal import UnitFile
 
 extension AppManifest {
     /// `[LaunchScreen]`: what a shell shows from the request for a launch until the app has drawn.
-    /// Only the shell reads the files; this code only looks whether they exist
+    /// Only the shell reads the files; this code only checks that they can be shown
     /// (UILaunchStoryboardName, UILaunchScreens).
     public struct LaunchScreens: Hashable, Sendable {
-        /// `Default=`: the file if no other matches.
+        /// `Default=`: the file to show if no other matches.
         public var standard: String?
         /// `Orientation=`, `SizeClass=`, `URLScheme=`: words such as `landscape:/path`.
         public var orientations: [Choice] = []
@@ -19,8 +19,7 @@ extension AppManifest {
             public var path: String
         }
 
-        /// When the screen is dropped. An app that leaves the foreground loses its screen in any
-        /// case.
+        /// When the screen is removed. If the app leaves the foreground, it is removed in any case.
         public enum End: String, CaseIterable, Sendable {
             /// When the app is active or has reported its first draw, whichever comes first.
             case active
@@ -29,7 +28,7 @@ extension AppManifest {
         }
     }
 
-    /// What a client says about how it shows the app.
+    /// How a client shows the app, as far as it says so.
     public struct LaunchScreenHints: Hashable, Sendable {
         public var orientation: Orientation?
         public var sizeClass: SizeClass?
@@ -50,7 +49,7 @@ extension AppManifest {
         case regular
     }
 
-    /// At most this many screens of one kind. A manifest with more has a mistake.
+    /// At most this many screens of one kind. A manifest with more is a mistake.
     static let launchScreenLimit = 16
 
     static func readLaunchScreens(
@@ -114,8 +113,8 @@ extension AppManifest.LaunchScreens {
         standard == nil && orientations.isEmpty && sizeClasses.isEmpty && urlSchemes.isEmpty
     }
 
-    /// The screen for a launch: the one for its URL's scheme, else for the orientation, else for
-    /// the size class, else the default; nil if there is none.
+    /// The screen for a launch: the first that exists for the URL's scheme, the orientation, the
+    /// size class, or by default; nil if there is none.
     public func file(forURLs urls: [String], _ hints: AppManifest.LaunchScreenHints) -> String? {
         let schemes = urls.map { $0.prefix { $0 != ":" }.lowercased() }
         if let match = urlSchemes.first(where: { schemes.contains($0.name) }) { return match.path }
@@ -161,7 +160,7 @@ extension AppManifest.LaunchScreens {
 
 /// The result of checking a launch screen's file.
 public enum LaunchScreenFinding: Hashable, Sendable {
-    /// A warning: the file can be shown, but something is wrong with it.
+    /// The file can be shown, but something is wrong with it, which is a warning.
     case doubt(String)
     /// The file cannot be shown. The app is installed without it.
     case unusable(String)
@@ -170,7 +169,8 @@ public enum LaunchScreenFinding: Hashable, Sendable {
 }
 
 extension SectionReader {
-    /// The position of the assignment that names the file; the section's, if a specifier hides it.
+    /// The position of the assignment that names the file; that of the section, if the assignment
+    /// uses a specifier.
     fileprivate func position(ofLaunchScreen path: String) -> Position {
         let section = "LaunchScreen"
         for key in ["Default", "Orientation", "SizeClass", "URLScheme"] {

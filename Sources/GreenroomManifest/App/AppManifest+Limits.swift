@@ -6,17 +6,17 @@ extension AppManifest {
         public static let identifierBytes = 200
         /// Paused instances of one app. A higher number would be a mistake in the manifest.
         public static let prewarmCount = 16
-        /// Words of `Exec=`, to which a launch adds its arguments.
+        /// Words of `Exec=`, not counting the arguments of a launch.
         public static let commandWords = 256
         public static let environmentVariables = 256
         public static let environmentKeys = 64
-        /// Names of `Imports=`, and the bytes of all of them. The largest known list of an app, which
-        /// is that of a test with pandas and SciPy, has 521 names.
+        /// Names in `Imports=`, and the bytes of all of them. The largest list seen, of a test with
+        /// pandas and SciPy, has 521 names.
         public static let imports = 1024
         public static let importBytes = 32_768
         /// The kernel's NGROUPS_MAX is 65536, but nobody lists more than this many by hand.
         public static let supplementaryGroups = 64
-        /// As many starts of an app as the runtime state remembers.
+        /// The number of starts of an app that the runtime state remembers.
         public static let startLimitBurst = 16
         /// Apps for each key of `[Dependencies]`.
         public static let dependencies = 32

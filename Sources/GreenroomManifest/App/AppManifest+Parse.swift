@@ -4,7 +4,7 @@ extension AppManifest {
     /// The suffix of a manifest's file name.
     public static let fileSuffix = ".app"
 
-    /// Reads a manifest. Returns none if there is any error; warnings do not matter.
+    /// Reads a manifest. Returns no manifest if there is any error; warnings do not count.
     ///
     /// - Parameters:
     ///   - file: the path for diagnostics. The default identifier is its last component without
@@ -21,7 +21,7 @@ extension AppManifest {
 
     /// Reads a manifest with its drop-ins, in the order given, as if they were one text.
     ///
-    /// - Parameter name: the app's name; an instance's name if the first file is its template.
+    /// - Parameter name: the app's name; if the first file is a template, the instance's name.
     public static func parse(
         _ sources: [ManifestSource], name: ManifestName, _ context: ManifestContext
     ) -> (manifest: AppManifest?, diagnostics: [Diagnostic]) {
@@ -55,7 +55,8 @@ extension AppManifest {
         )
     }
 
-    /// Warns if a program is to be held at its first window of which it is known that it should not.
+    /// Warns if the manifest wants a program held at its first window although a profile says never
+    /// to hold it.
     private static func warnOfWindow(
         _ reader: inout SectionReader, _ command: [String], _ identifier: String,
         _ profiles: Profiles

@@ -10,7 +10,7 @@ extension AppManifest {
             /// The file was written and closed, renamed, created or removed; in a directory, one of
             /// its files.
             case changed = "PathChanged"
-            /// The same, and also at each write.
+            /// The same, or the file was written to.
             case modified = "PathModified"
             case directoryNotEmpty = "DirectoryNotEmpty"
         }
@@ -21,8 +21,8 @@ extension AppManifest {
         }
 
         public var triggers: [Trigger]
-        /// `TriggerLimitBurst=`, `TriggerLimitIntervalSec=`: after more launches than this, the
-        /// paths are no longer watched.
+        /// `TriggerLimitBurst=`, `TriggerLimitIntervalSec=`: once the paths would launch the app
+        /// more often than this, they are no longer watched.
         public var limitBurst = 5
         public var limitInterval: Duration = .seconds(10)
     }

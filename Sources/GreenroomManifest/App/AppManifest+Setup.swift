@@ -3,11 +3,10 @@ internal import UnitFile
 extension AppManifest {
     /// Settings for an app's one-time setup and its saved state.
     public struct Setup: Hashable, Sendable {
-        /// `Version=` in `[App]`: any word; a different word is a different version. Empty unless
-        /// set.
+        /// `Version=` in `[App]`: any word; another word means another version. Empty unless set.
         public var version = ""
-        /// `StateVersion=` in `[Application]`: state that was saved under another one is not handed
-        /// over. Nil unless set; ``version`` is then used.
+        /// `StateVersion=` in `[Application]`: the app does not get state that was saved under
+        /// another version. If nil, ``version`` is used.
         public var stateVersion: String?
         /// `Container=` in `[App]`: whether the app has its own folders, which it may write to.
         /// True for SDK apps unless set.

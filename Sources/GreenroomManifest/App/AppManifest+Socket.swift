@@ -14,7 +14,7 @@ extension AppManifest {
             public var address: String
         }
 
-        /// In the order of the file.
+        /// The sockets, in the order of the file.
         public var listeners: [Listener]
         /// `FileDescriptorName=`; nil means the app's identifier.
         public var name: String?
@@ -24,7 +24,7 @@ extension AppManifest {
         public var group: String?
         /// `Backlog=`; nil means as many as the kernel allows.
         public var backlog: Int?
-        /// `RemoveOnStop=`: whether socket files are removed when the app's manifest is.
+        /// `RemoveOnStop=`: whether socket files are removed together with the app's manifest.
         public var removesOnStop = false
     }
 
@@ -85,8 +85,7 @@ extension AppManifest {
         return found.sorted { $0.0 < $1.0 }.prefix(Limit.sockets).map(\.1)
     }
 
-    /// Checks an address. A host's address is checked only when the socket is created, because only
-    /// the kernel can do that.
+    /// Checks an address. Only the kernel can check a host's address, when the socket is created.
     private static func address(
         _ text: String, _ kind: SocketSettings.Kind
     ) throws(ValueError) -> String {
@@ -116,7 +115,7 @@ extension AppManifest {
         _ text: String, _ kind: SocketSettings.Kind
     ) throws(ValueError) -> String {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-        // The largest number means any address, and any port.
+        // The largest number is excluded: it means any address, or any port.
         func isNumber(_ text: Substring) -> Bool { UInt32(text).map { $0 < .max } ?? false }
         guard parts.count == 3, parts[1].isEmpty || isNumber(parts[1]), isNumber(parts[2]) else {
             throw ValueError(

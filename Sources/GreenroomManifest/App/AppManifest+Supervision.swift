@@ -14,7 +14,8 @@ extension AppManifest {
         public var restart: Restart = .no
         /// `RestartSec=`
         public var restartDelay: Duration = .milliseconds(100)
-        /// `RestartMaxDelaySec=`: the wait doubles up to this. Nil means that it does not grow.
+        /// `RestartMaxDelaySec=`: the limit up to which the delay doubles. Nil means that it does
+        /// not grow.
         public var maximumDelay: Duration?
         /// `StartLimitBurst=`, `StartLimitIntervalSec=`; 0 means no limit.
         public var startLimitBurst = 5
@@ -35,7 +36,7 @@ extension AppManifest {
         public var after: [String]
         public var requires: [String]
         public var conflicts: [String]
-        /// The position of each identifier, for errors that are found only when all manifests were
+        /// The position of each identifier, for errors that are found only after all manifests were
         /// read.
         public var positions: [String: Position]
     }

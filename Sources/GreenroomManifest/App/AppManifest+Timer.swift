@@ -4,8 +4,7 @@ extension AppManifest {
     /// `[Timer]`: the times at which the daemon launches an app in the background
     /// (systemd.timer(5)).
     public struct Timer: Hashable, Sendable {
-        /// `OnActiveSec=`: once, this long after the daemon has first read the manifest since the
-        /// machine was booted.
+        /// `OnActiveSec=`: once, this long after the daemon first read the manifest since the boot.
         public var afterActivation: Duration?
         /// `OnUnitActiveSec=`: again, this long after each launch by this timer.
         public var afterLaunch: Duration?
@@ -23,7 +22,7 @@ extension AppManifest {
         public var first: Duration? { afterActivation ?? afterLaunch }
     }
 
-    /// A shorter span is a mistake: the app would never rest.
+    /// A shorter span is a mistake, because the app would be launched without a break.
     static let timerMinimum: Duration = .milliseconds(100)
     /// At most this many calendar expressions for one app.
     static let calendarLimit = 16

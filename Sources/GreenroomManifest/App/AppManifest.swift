@@ -11,9 +11,9 @@ public struct AppManifest: Hashable, Sendable {
 
     // MARK: [App]
 
-    /// `Identifier=`, in reverse-DNS form; the file's name without `.app` unless set.
+    /// `Identifier=`, in reverse-DNS form. Unless set, the file's name without `.app`.
     public var identifier: String
-    /// `Name=`: the name for humans; the identifier unless set.
+    /// `Name=`: the name for people. Unless set, the identifier.
     public var name: String
     /// `Exec=`: the program and its first arguments. The program is an absolute path, or a bare
     /// name if it was not looked up. Empty if the desktop entry with the same identifier has the
@@ -57,7 +57,7 @@ public struct AppManifest: Hashable, Sendable {
     public var setup = Setup()
     /// Which processes are ended when the main process ends by itself (systemd.kill(5)).
     public enum KillMode: String, CaseIterable, Sendable {
-        /// All processes that it has started.
+        /// All processes that the main process has started.
         case controlGroup = "control-group"
         /// No other process.
         case process
@@ -101,11 +101,11 @@ public struct AppManifest: Hashable, Sendable {
     public enum Depth: String, CaseIterable, Sendable {
         case none
         case main
-        /// Before main, with the libraries open that the program opens after it.
+        /// Before main, with those libraries open that earlier launches opened after main.
         case libraries
         /// After an interpreter has booted.
         case runtime
-        /// In its main loop, with its first window made and not shown.
+        /// In the program's main loop, with its first window made and not shown.
         case window
         /// Where the program calls `greenroom_prewarm_pause`.
         case declared
@@ -116,7 +116,7 @@ public struct AppManifest: Hashable, Sendable {
 
     /// The interpreter that runs a program.
     public enum Runtime: String, CaseIterable, Sendable {
-        /// The one that its name tells.
+        /// The interpreter that the program's name indicates.
         case auto
         case none
         case python, node, ruby, perl, java, r, emacs

@@ -12,7 +12,7 @@ public struct AppSection: Hashable, Sendable {
     public var workingDirectory: String?
     /// `UMask=`; nil means the caller's.
     public var umask: UInt32?
-    /// `Group=`: a name or a number; nil means the daemon's own.
+    /// `Group=`: a name or a number; nil means the daemon's own group.
     public var group: String?
     /// `SupplementaryGroups=`, in addition to those of the user.
     public var supplementaryGroups: [String]
@@ -20,20 +20,21 @@ public struct AppSection: Hashable, Sendable {
     public var limits: [ResourceLimit]
     /// `Instances=`
     public var isSingleInstance: Bool
-    /// `ForegroundGroup=`; nil means that of the user's session, or none for an app that is made of
-    /// a desktop entry.
+    /// `ForegroundGroup=`; nil means the group of the user's session, or none for an app that comes
+    /// from a desktop entry.
     public var foregroundGroup: AppManifest.ForegroundGroup?
     /// `SuspendInBackground=`; true for SDK apps and false for programs unless set.
     public var suspendsInBackground: Bool
     /// `ReadyOn=`
     public var readyCondition: AppManifest.ReadyCondition
-    /// `LaunchDeadlineSec=`, `BackgroundGraceSec=`, `TerminateGraceSec=`; nil means the daemon's.
+    /// `LaunchDeadlineSec=`, `BackgroundGraceSec=`, `TerminateGraceSec=`; nil means the daemon's
+    /// settings.
     public var launchDeadline: Duration?
     public var backgroundGrace: Duration?
     public var terminateGrace: Duration?
     /// `KillMode=`; nil means `process` for instances that `run` started, else `control-group`.
     public var killMode: AppManifest.KillMode?
-    /// `ForceQuitLasts=`; nil means the daemon's, but not for a service.
+    /// `ForceQuitLasts=`; nil means the daemon's setting, or `no` for a service.
     public var forceQuitLasts: Bool?
 
     init(_ reader: inout SectionReader) {

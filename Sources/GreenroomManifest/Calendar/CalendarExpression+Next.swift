@@ -3,8 +3,8 @@ extension CalendarExpression {
     ///
     /// - Parameter zone: the rules of the time zone ``zone``, or the machine's if that is nil.
     ///
-    /// A time that does not exist on a day because clocks are put forward is left out on that day.
-    /// If a time comes twice because clocks are put back, the first one counts.
+    /// If clocks are put forward on a day, times that do not exist on that day are skipped. If
+    /// clocks are put back and a time comes twice, the first one counts.
     public func next(after instant: Int64, in zone: TimeZoneRules) -> Int64? {
         let zone = isUTC ? .utc : zone
         var wall = zone.wallTime(at: instant)
@@ -19,7 +19,7 @@ extension CalendarExpression {
         return nil
     }
 
-    /// The next time on a clock that is never put forward or back.
+    /// The next matching time on a clock that is never put forward or back.
     private func nextWallTime(after wall: Int) -> Int? {
         let start = wall + 1
         let startDay = Int(floorDivide(Int64(start), Int64(Self.day)))
@@ -41,7 +41,7 @@ extension CalendarExpression {
     private func nextWallTime(year: Int, month: Int, notBefore start: Int) -> Int? {
         let count = CivilDate.dayCount(year: year, month: month)
         let components = countsFromEndOfMonth ? days.compactMap { $0.counted(from: count) } : days
-        // This month has none of the days. (An empty list would mean any day.)
+        // This month has none of the days. (An empty list means any day.)
         if components.isEmpty, !days.isEmpty { return nil }
         let first = CivilDate.days(year: year, month: month, day: 1)
         var day = max(1, Int(floorDivide(Int64(start), Int64(Self.day))) - first + 1)
@@ -57,7 +57,7 @@ extension CalendarExpression {
         return nil
     }
 
-    /// The first time of a day that is not before `start`.
+    /// The first matching time of day that is not before `start`.
     private func firstTime(notBefore start: Int) -> Int? {
         var hour = start / Self.hour
         while let foundHour = Self.first(hours, from: hour, to: 23) {

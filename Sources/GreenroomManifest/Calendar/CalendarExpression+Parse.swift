@@ -90,7 +90,7 @@ private struct CalendarReader {
         skipSpaces()
     }
 
-    /// Takes the name of a weekday, whole or its first three letters.
+    /// Takes the name of a weekday, either whole or its first three letters.
     private mutating func takeWeekday() -> Int? {
         let letters = whole[position...].prefix { 0x61...0x7a ~= $0 | 0x20 }
         let word = String(decoding: letters, as: UTF8.self).lowercased()
@@ -107,7 +107,7 @@ private struct CalendarReader {
         guard position < whole.count else { return }
         let start = position
         var parts = [try components()]
-        // These were the hours of a time, not a date.
+        // The number was the hours of a time, not the beginning of a date.
         if position == whole.count || peek(":") {
             position = start
             return
@@ -140,7 +140,7 @@ private struct CalendarReader {
 
     // MARK: Time
 
-    /// Reads seconds since 1970, which name one second, whatever the time zone.
+    /// Reads seconds since 1970, which mean the same moment in every time zone.
     private mutating func readTimestamp(_ result: inout CalendarExpression) throws(ValueError) {
         guard let time = Int(takeDigits()) else {
             throw fault("expected seconds since 1970 after @")
@@ -193,7 +193,7 @@ private struct CalendarReader {
             if let stop = component.stop, component.start <= stop,
                 component.start + component.step > stop
             {
-                // A range that contains only its first value.
+                // The range contains only its first value.
                 component = Component(start: component.start)
             }
             result.append(component)

@@ -1,19 +1,19 @@
 /// A calendar event expression, as systemd.time(7) describes it: `Mon..Fri *-*-* 10:00/15`.
 ///
 /// Without a date, every date matches; without a time, midnight does. `~` counts days from the end
-/// of the month. A time zone may follow; the default is the machine's. `@SECONDS` is one point in
-/// time, in seconds since 1970.
+/// of the month. A time zone may follow; the default is the machine's. `@SECONDS` is one moment, in
+/// seconds since 1970.
 public struct CalendarExpression: Hashable, Sendable {
     /// One element of the list in a part of an expression: `5`, `2..7`, `0/15`, `1..9/2`.
     struct Component: Hashable, Sendable {
         var start: Int
-        /// Nil means the highest value of the part.
+        /// The last value; nil means the highest value of the part.
         var stop: Int?
-        /// 0 means only the start.
+        /// The step; 0 means only the start.
         var step = 0
     }
 
-    /// A bit for each weekday; bit 0 is Monday. All are set if the expression names none.
+    /// One bit for each weekday; bit 0 is Monday. All are set if the expression names none.
     var weekdays: UInt8 = 0x7f
     /// An empty list means any value.
     var years: [Component] = []
@@ -36,10 +36,10 @@ public struct CalendarExpression: Hashable, Sendable {
     static let day = 24 * hour
     /// The longest name of a time zone in bytes.
     static let zoneLimit = 64
-    /// At most this many values in one part. An expression with more has a mistake.
+    /// At most this many values in one part. An expression with more is a mistake.
     static let componentLimit = 240
 
-    /// Midnight.
+    /// Every day at midnight.
     public static let daily = CalendarExpression()
 
     static let shorthands: [String: String] = [

@@ -38,7 +38,8 @@ enum CivilDate {
 
 /// The time that wall clocks show in a time zone.
 public struct TimeZoneRules: Sendable {
-    /// Seconds east of Greenwich, at an instant in seconds since 1970 UTC.
+    /// The zone's offset in seconds east of Greenwich at an instant, given in seconds since 1970
+    /// UTC.
     let offset: @Sendable (Int64) -> Int64
 
     public init(_ offset: @escaping @Sendable (Int64) -> Int64) { self.offset = offset }
@@ -56,7 +57,7 @@ public struct TimeZoneRules: Sendable {
     /// The instants at which a wall clock shows a time.
     enum Occurrence: Equatable {
         case at([Int64])
-        /// Never, because clocks are put forward over it, to this time.
+        /// Never, because clocks are put forward past it, to this time.
         case skipped(until: Int64)
     }
 

@@ -1,6 +1,6 @@
-/// The keys for which a file's reader asks, so that the manual can be compared with them.
+/// The keys that a file's reader asks for, so that the manual can be compared with them.
 ///
-/// They depend on the text, because a reader may ask for some keys only if others are set.
+/// The keys depend on the text, because a reader may ask for some keys only if others are set.
 enum KnownKeys {
     static func ofManifest(_ text: String) -> [String: Set<String>] {
         var reader = SectionReader(Array(text.utf8), file: "a.b.app")
@@ -23,7 +23,7 @@ extension SectionReader {
 }
 
 extension AppManifest {
-    /// The sections in which the key may stand.
+    /// The sections that may contain the key.
     public static func sections(of key: String) -> [String] {
         let text = [
             "Prewarm", "LaunchScreen", "Application", "Timer", "Path", "Install", "Supervision",

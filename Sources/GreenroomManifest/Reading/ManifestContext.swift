@@ -10,7 +10,7 @@ public struct ManifestSource: Hashable, Sendable {
 }
 
 /// What the reader of a manifest needs to know about the system. A caller that only checks the
-/// manifest's form can leave the functions out.
+/// manifest's syntax can leave the functions out.
 public struct ManifestContext {
     /// Returns the absolute path of a program that `Exec=` names without a slash; nil if there is
     /// none.
@@ -26,7 +26,7 @@ public struct ManifestContext {
     public var knowsTimeZone: ((String) -> Bool)?
     /// `When=` of an app whose manifest has neither `When=` nor `Count=`.
     public var defaultOccasion = AppManifest.Occasion.boot
-    /// What is known of desktop programs.
+    /// What is known about desktop programs.
     public var profiles = Profiles()
 
     public init() {}

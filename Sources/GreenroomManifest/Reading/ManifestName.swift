@@ -30,7 +30,7 @@ public struct ManifestName: Hashable, Sendable {
     /// The name of a desktop entry, in which neither `@` nor the suffix has a meaning.
     public init(verbatim identifier: String) { prefix = identifier }
 
-    /// Whether this is a template, which defines apps and is not an app.
+    /// Whether this is a template, which defines apps but is not itself an app.
     public var isTemplate: Bool { instance == "" }
 
     /// Whether this is an app that a template defines.
@@ -51,7 +51,8 @@ public struct ManifestName: Hashable, Sendable {
         (templateFile.map { [$0 + ".d"] } ?? []) + [file + ".d"]
     }
 
-    /// Unescapes a name as `systemd-escape(1) --unescape` does: `-` is `/`, and `\xHH` is a byte.
+    /// Unescapes a name as `systemd-escape(1) --unescape` does: `-` means `/`, and `\xHH` means a
+    /// byte.
     public static func unescaped(_ text: String) -> String {
         var result: [UInt8] = []
         let bytes = Array(text.utf8)

@@ -80,14 +80,14 @@ enum Names {
     }
 
     /// Checks that a path fits into PATH_MAX (4096 bytes with the final NUL) and has no `..`:
-    /// whoever launches a template's instance chooses a part of its paths (%i, %I), and must not be
-    /// able to leave the intended folder.
+    /// a user who launches an instance of a template chooses a part of its paths (%i, %I), and must
+    /// not be able to leave the intended folder.
     static func bounded(_ text: String) throws(ValueError) -> String {
-        // Splits by bytes, as the kernel does. For Swift, a slash with a combining mark is not a
-        // slash.
+        // Splits by bytes, as the kernel does, because in Swift a slash with a combining mark is
+        // not a slash.
         let parts = text.utf8.split(separator: UInt8(ascii: "/"))
         guard !parts.contains(where: { $0.elementsEqual("..".utf8) }) else {
-            throw ValueError(message: "'\(cut(text))' has a '..' in it")
+            throw ValueError(message: "'\(cut(text))' contains '..'")
         }
         guard text.utf8.count < 4096 else {
             throw ValueError(message: "the path is longer than 4095 bytes")

@@ -1,13 +1,13 @@
 internal import UnitFile
 
-/// Reads the keys of a file's sections. It remembers the keys for which it was asked, and reports
-/// all others as unknown. The code that reads a file is thus its only schema.
+/// Reads the keys of a file's sections. It remembers the keys that it was asked for, and reports
+/// all others as unknown. So the code that reads a file is its only schema.
 struct SectionReader {
     private(set) var unit: UnitFile
     private(set) var diagnostics: [Diagnostic]
-    /// The values of specifiers; nil if the file has none and `%` stands for itself.
+    /// The values of specifiers; nil if the file has no specifiers and `%` has no special meaning.
     var specifiers: Specifiers?
-    /// The keys for which the reader was asked, by section.
+    /// The keys that the reader was asked for, by section.
     private(set) var known: [(section: String, keys: [String])] = []
 
     init(_ bytes: [UInt8], file: String) {
@@ -27,16 +27,16 @@ struct SectionReader {
 
     var hasErrors: Bool { diagnostics.contains { $0.severity == .error } }
 
-    /// The position for an error about something that is missing.
+    /// The position of an error about something that is missing in the section.
     func position(of section: String) -> Position {
         unit.sections.first { $0.name == section }?.position ?? Position(line: 1, column: 1)
     }
 
     // MARK: Reading
 
-    /// The value of a key's last assignment, or nil if there is none, or if it is empty or wrong.
+    /// The value of a key's last assignment; nil if there is none, or if it is empty or wrong.
     ///
-    /// - Parameter isLiteral: whether `%` stands for itself.
+    /// - Parameter isLiteral: whether `%` has no special meaning.
     mutating func last<T>(
         _ section: String, _ key: String, isLiteral: Bool = false,
         _ read: (Value) throws(ValueError) -> T
@@ -124,7 +124,7 @@ struct SectionReader {
         return result
     }
 
-    /// Reports a key that is not allowed in its section, as an error.
+    /// Reports an error for a key that is not allowed in its section.
     mutating func refuse(
         _ assignment: UnitFile.Assignment, in section: String, _ message: String
     ) {
@@ -175,7 +175,7 @@ struct SectionReader {
         }
     }
 
-    /// Reports unknown sections and keys. Names that begin with `X-` are for other programs
+    /// Reports unknown sections and keys. Names that begin with `X-` are left to other programs
     /// (systemd.syntax(7)).
     mutating func reportUnknown() {
         for section in unit.sections where !section.name.hasPrefix("X-") {
@@ -198,7 +198,7 @@ struct SectionReader {
             }
             for assignment in section.assignments
             where !keys.contains(assignment.key) && !assignment.key.hasPrefix("X-") {
-                // Not only for brevity: each suggestion takes time on the loop.
+                // The limit also saves time, because each suggestion takes some on the loop.
                 guard diagnostics.count < UnitFile.Limit.diagnostics else { return }
                 if let fault = confinementFault(of: assignment, in: section.name, keys) {
                     error(assignment.position, fault)
@@ -212,8 +212,8 @@ struct SectionReader {
         }
     }
 
-    /// Sections in which no key may be ignored, because the app would run less confined than
-    /// intended.
+    /// Sections in which no key may be ignored, because the app would otherwise run less confined
+    /// than intended.
     private static let confining = [Sandbox.section, Resources.section]
 
     /// The confining section to which a key belongs, if any.
@@ -241,8 +241,8 @@ struct SectionReader {
 
     /// The diagnostics in the order of the files.
     func sortedDiagnostics() -> [Diagnostic] {
-        // Files are in the order in which they take effect. Syntax errors have only their file's
-        // name.
+        // Files are in the order in which they take effect. For syntax errors, only the file's name
+        // is known.
         func order(_ diagnostic: Diagnostic) -> (Int, Position) {
             let source = unit.files.firstIndex(of: diagnostic.file) ?? diagnostic.position.source
             var position = diagnostic.position

@@ -2,8 +2,8 @@ internal import UnitFile
 
 /// `%` and a letter (systemd.unit(5), "Specifiers").
 ///
-/// Specifiers about names are resolved from the manifest's name. The loader of manifests provides
-/// the values of these others, for the user that the app runs as.
+/// Specifiers about names are resolved from the manifest's name. For those listed here, the loader
+/// of manifests provides the values, for the user that the app runs as.
 public enum Specifier: Unicode.Scalar, CaseIterable, Sendable {
     case bootIdentifier = "b"
     case cacheDirectory = "C"
@@ -24,7 +24,7 @@ public enum Specifier: Unicode.Scalar, CaseIterable, Sendable {
     case kernelRelease = "v"
     case persistentTemporaryDirectory = "V"
 
-    /// A value of the right form, for callers that only check a manifest.
+    /// An example of a value, for callers that only check a manifest.
     var sample: String {
         switch self {
         case .cacheDirectory, .configurationDirectory, .home, .logDirectory, .shell,
@@ -37,7 +37,8 @@ public enum Specifier: Unicode.Scalar, CaseIterable, Sendable {
         }
     }
 
-    /// Whether the value depends on the user, so that `User=` itself must not use it.
+    /// Whether the value depends on the user, so that `User=` itself must not contain the
+    /// specifier.
     var isOfUser: Bool {
         switch self {
         case .cacheDirectory, .configurationDirectory, .group, .groupNumber, .home, .logDirectory,
@@ -52,7 +53,7 @@ public enum Specifier: Unicode.Scalar, CaseIterable, Sendable {
 
 /// Resolves the specifiers of one manifest.
 struct Specifiers {
-    /// Returns the value of a specifier on this system; nil if it is not known.
+    /// Returns the value of a specifier on this system; nil if the value is unknown.
     typealias World = (_ specifier: Specifier, _ user: String?) -> String?
 
     let name: ManifestName

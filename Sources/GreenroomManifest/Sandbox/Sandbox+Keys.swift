@@ -10,7 +10,7 @@ extension Sandbox {
     static func read(_ reader: inout SectionReader) -> Sandbox {
         var sandbox = Sandbox()
         reader.refuseUnsupported()
-        // This key was in [App] before there was a [Sandbox], and may still be there.
+        // Before [Sandbox] existed, this key was in [App], where it is still accepted.
         let inApp = reader.last("App", "NoNewPrivileges", boolean)
         sandbox.noNewPrivileges =
             reader.last(section, "NoNewPrivileges", boolean) ?? inApp ?? false
@@ -99,7 +99,7 @@ extension Sandbox {
 
     private mutating func readCapabilities(_ reader: inout SectionReader) {
         let none: UInt64? = nil
-        // Here, an empty assignment means the empty set, not the default.
+        // For this key, an empty assignment means the empty set, not the default.
         capabilityBoundingSet = reader.fold(Self.section, "CapabilityBoundingSet", none) {
             set, value throws(ValueError) in try Self.merge(value, into: &set)
         }
@@ -139,8 +139,8 @@ extension Resources {
         return resources
     }
 
-    /// Reads an amount, without specifiers, so that the error about `10%` speaks of percentages and
-    /// not of `%%`.
+    /// Reads an amount. Specifiers are not resolved, so that the error about `10%` is about
+    /// percentages and not about `%%`.
     private static func amount(_ value: Value) throws(ValueError) -> UInt64 {
         if value.text == "infinity" { return .max }
         if value.text.hasSuffix("%") {
@@ -158,7 +158,7 @@ extension SectionReader {
 }
 
 extension Value {
-    /// Reads a word of a set, in which `yes` and `no` may be any spelling of a Boolean.
+    /// Reads one of a set of words. Any spelling of a Boolean counts as `yes` or `no`.
     fileprivate func choiceOrBoolean<Choice: RawRepresentable & CaseIterable>(
         _: Choice.Type, yes: Choice, no: Choice
     ) throws(ValueError) -> Choice where Choice.RawValue == String {

@@ -30,7 +30,7 @@ enum UnsupportedKeys {
 }
 
 extension SectionReader {
-    /// Refuses them in the sections in which somebody who knows systemd would write them.
+    /// Refuses these keys in the sections in which somebody who knows systemd would write them.
     mutating func refuseUnsupported() {
         for section in unit.sections
         where [Sandbox.section, Resources.section, "App"].contains(section.name) {

@@ -22,7 +22,7 @@ public struct Sandbox: Hashable, Sendable {
         case tmpfs
     }
 
-    /// An absolute path of a list. With the prefix `-`, it is ignored if it does not exist.
+    /// An absolute path in a list. With the prefix `-`, the path is ignored if it does not exist.
     public struct Path: Hashable, Sendable {
         public var path: String
         public var isOptional: Bool
@@ -42,7 +42,7 @@ public struct Sandbox: Hashable, Sendable {
             self.isReadOnly = isReadOnly
         }
 
-        /// A folder that the app may write to, wherever it is.
+        /// A folder that the app may write to, whatever else is read-only.
         public init(ownFolder path: String) {
             self.init(source: path, destination: path, isOptional: true, isReadOnly: false)
         }
@@ -62,15 +62,15 @@ public struct Sandbox: Hashable, Sendable {
     public var protectsControlGroups = false
     /// `ControlSocket=`: whether the app may use the control socket like its user.
     public var mayControl = false
-    /// Whether the app is kept from the control socket. Otherwise a confined app could launch an
-    /// app that is not confined.
+    /// Whether the app may not use the control socket. Otherwise a confined app could launch an
+    /// unconfined one.
     public var closesControl: Bool { !settings.isEmpty && !mayControl }
     public var readOnlyPaths: [Path] = []
     public var readWritePaths: [Path] = []
     public var inaccessiblePaths: [Path] = []
     public var temporaryFileSystems: [Path] = []
     public var binds: [Bind] = []
-    /// A bit for each capability that the app may have; nil means all that the daemon has.
+    /// One bit for each capability that the app may have; nil means all that the daemon has.
     public var capabilityBoundingSet: UInt64?
     public var ambientCapabilities: UInt64 = 0
     public var calls = CallRules()
@@ -100,8 +100,8 @@ public struct Sandbox: Hashable, Sendable {
     /// `SystemCallFilter=`
     public struct CallFilter: Hashable, Sendable {
         public struct Action: Hashable, Sendable {
-            /// Whether the manifest names the call itself, not by a group, so that the call must
-            /// exist.
+            /// Whether the manifest names the call itself and not only a group, so that the call
+            /// must exist.
             public var isExplicit: Bool
             /// `name:EPERM`; nil means `SystemCallErrorNumber=`.
             public var errorNumber: Int32?
@@ -109,7 +109,7 @@ public struct Sandbox: Hashable, Sendable {
             public var kills = false
         }
 
-        /// True if only the listed calls are allowed, false if only they are forbidden.
+        /// True if only the listed calls are allowed; false if only the listed calls are forbidden.
         public var isAllowList: Bool
         public var calls: [String: Action] = [:]
     }
@@ -129,7 +129,7 @@ public struct Resources: Hashable, Sendable {
     /// In bytes; `.max` is infinity.
     public var memoryMax: UInt64?
     public var memoryHigh: UInt64?
-    /// How many processes and threads; `.max` is infinity.
+    /// The number of processes and threads; `.max` is infinity.
     public var tasksMax: UInt64?
     /// 1 to 10,000; 100 is the default.
     public var cpuWeight: Int?

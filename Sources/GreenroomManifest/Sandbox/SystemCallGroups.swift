@@ -1,5 +1,5 @@
 /// The groups of system calls for `SystemCallFilter=`, as `systemd-analyze syscall-filter` prints
-/// them (systemd.exec(5)). Calls that are newer than that list are beside similar ones.
+/// them (systemd.exec(5)). Calls that are newer than that list are in the groups of similar calls.
 enum SystemCallGroups {
     /// The names in a group, including names of groups; nil if there is no such group.
     static func members(of group: String) -> [Substring]? {
@@ -20,7 +20,8 @@ enum SystemCallGroups {
         return calls
     }
 
-    /// Text instead of lists, so that it stays in the program's file until it is needed.
+    /// The groups are text instead of lists, so that they stay in the program's file until they are
+    /// needed.
     private static func text(of group: String) -> String? {
         switch group {
         case "@default":

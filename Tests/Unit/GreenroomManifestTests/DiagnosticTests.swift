@@ -93,12 +93,12 @@ import UnitFile
         ),
         (
             "LoadCredential=key:/a/../b",
-            "3:16: LoadCredential=: '/a/../b' has a '..' in it"
+            "3:16: LoadCredential=: '/a/../b' contains '..'"
         ),
-        ("WorkingDirectory=/a/..", "3:18: WorkingDirectory=: '/a/..' has a '..' in it"),
+        ("WorkingDirectory=/a/..", "3:18: WorkingDirectory=: '/a/..' contains '..'"),
         (
             "[Socket]\nListenStream=/a/../b",
-            "4:14: ListenStream=: '/a/../b' has a '..' in it"
+            "4:14: ListenStream=: '/a/../b' contains '..'"
         ),
         ("nonsense", "3:1: expected [Section] or Key=value, found 'nonsense'"),
     ])

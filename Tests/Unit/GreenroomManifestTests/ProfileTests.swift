@@ -16,7 +16,7 @@ import UnitFile
         #expect(complaints("[Profile]\nWindow=yes\n").contains { $0.contains("no Program=") })
         #expect(
             complaints("[Profile]\nWindow=yes\nProgram=editor\n").contains {
-                $0.contains("“editor” is no absolute path")
+                $0.contains("“editor” is not an absolute path")
             })
         #expect(
             complaints("[Profile]\nWindow=never\nProgram=editor\n").contains {

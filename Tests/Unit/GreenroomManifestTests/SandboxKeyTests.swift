@@ -117,7 +117,7 @@ import UnitFile
         ("[Sandbox]\nSystemCallFilter=@mnt", "4:18: SystemCallFilter=: there is no group @mnt"),
         ("[Sandbox]\nSystemCallFilter=read:EFOO", "4:18: SystemCallFilter=: 'EFOO' is not an"),
         ("[Sandbox]\nReadOnlyPaths=a", "4:15: ReadOnlyPaths=: 'a' is not an absolute path"),
-        ("[Sandbox]\nReadOnlyPaths=/a/../b", "4:15: ReadOnlyPaths=: '/a/../b' has a '..' in it"),
+        ("[Sandbox]\nReadOnlyPaths=/a/../b", "4:15: ReadOnlyPaths=: '/a/../b' contains '..'"),
         ("[Sandbox]\nBindPaths=/a:/b:norbind", "4:11: BindPaths=: '/a:/b:norbind': write SOURCE"),
         ("[Resources]\nMemoryMax=10%", "4:11: MemoryMax=: a share of the memory is not supported"),
         ("[Resources]\nCPUWeight=0", "4:11: CPUWeight=: '0' is not a whole number"),
