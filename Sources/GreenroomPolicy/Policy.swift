@@ -1,6 +1,6 @@
-/// The daemon-wide defaults and limits that the core decides by. The name in brackets is the source:
-/// a system whose published or observed value this is. `greenroom.conf` sets some of them
-/// (`DaemonConfiguration` has its keys), so this type is in a target of its own: whoever reads the
+/// The core's daemon-wide defaults and limits. A name in brackets is the source of a value: a
+/// system that publishes it, or where it was observed. `greenroom.conf` sets some of them
+/// (`DaemonConfiguration` has its keys), so this type has its own target: a program that reads the
 /// file need not contain the core.
 public struct Policy: Hashable, Sendable {
     /// From the launch until the ready condition is met (Apple, observed).
@@ -16,8 +16,9 @@ public struct Policy: Hashable, Sendable {
     /// From an app's acknowledgement of willTerminate to SIGTERM. The app exits by itself
     /// in the meantime.
     public var exitGrace: Duration = .milliseconds(500)
-    /// From the order to freeze until the instance counts as frozen, if the freezer answers neither
-    /// yes nor no. A task in an uninterruptible sleep is stopped the moment it leaves that sleep.
+    /// From the order to freeze until the instance counts as frozen, if the freezer reports neither
+    /// success nor failure. A task in an uninterruptible sleep stops as soon as it leaves that
+    /// sleep.
     public var freezeDeadline: Duration = .seconds(2)
     /// From one SIGKILL to the next, and how long SIGKILL is repeated after the order to end. After
     /// a minute only the kernel can help (an uninterruptible sleep).
@@ -27,43 +28,44 @@ public struct Policy: Hashable, Sendable {
     public var prewarmTimeToLive: Duration = .seconds(600)
     /// All paused instances together hold at most this many bytes.
     public var prewarmByteBudget: UInt64 = 1 << 30
-    /// The size assumed of a paused instance before one was measured, in bytes.
+    /// The assumed size of a paused instance in bytes, before one was measured.
     public var assumedPrewarmBytes: UInt64 = 16 << 20
     /// At most this many instances are on their way to the pause at once.
     public var concurrentPrewarms: Int = 2
     /// From a launch to the first refill, unless the app says that it is ready.
     public var refillDelay: Duration = .zero
-    /// The machine's processors. With two, one prewarm at a time is made for nobody while an app
-    /// starts.
+    /// The number of the machine's processors. With at most two, only one prewarm that nobody waits
+    /// for is made at a time while an app starts.
     public var processorCount: Int = 4
     /// The back-off after a failed prewarm or launch doubles from the first value to the cap.
     public var backOffFirst: Duration = .seconds(1)
     public var backOffCap: Duration = .seconds(300)
-    /// This many crashes within the window make a crash loop (Android).
+    /// This many crashes within the window are a crash loop (Android).
     public var crashLoopCount: Int = 2
     public var crashLoopWindow: Duration = .seconds(120)
-    /// Whether an app that its user force-quit is launched by nobody but the user (Apple).
+    /// Whether only the user can launch an app that the user has force-quit (Apple).
     public var forceQuitLasts = true
     /// The time between two reclaims while pressure lasts, so that the first can have an
     /// effect.
     public var reclaimInterval: Duration = .seconds(1)
     /// How long an app is not prewarmed after one of its paused instances was reclaimed.
     public var reclaimPause: Duration = .seconds(30)
-    /// At most this many instances alive at once, in all and for each user; and at most this many
-    /// ended ones that are remembered.
+    /// At most this many instances exist at once, in total and for each user, and at most this many
+    /// that have ended are remembered.
     public var instanceLimit: Int = 2048
     public var instancesPerUser: Int = 2048
-    /// The user whom the daemon runs as. The shares of users do not apply to this one.
+    /// The user that the daemon runs as, to whom the shares of users do not apply.
     public var administrator: UInt32 = 0
     public var rememberedExits: Int = 256
     /// From telling an app a step to its acknowledgement, with a warning after half of the time
-    /// (Apple, OpenHarmony). Connecting a scene is part of the launch and has more time.
+    /// (Apple, OpenHarmony). Connecting a scene is part of the launch, so there is more time for
+    /// it.
     public var stepDeadline: Duration = .seconds(5)
     public var connectDeadline: Duration = .seconds(10)
 
-    /// How long a level of memory pressure lasts without another report of it.
+    /// How long a level of memory pressure lasts after the last report of it.
     public var pressureQuietTime: Duration = .seconds(10)
-    /// Whether the shell inspects the machine before a prewarm, and how long the result counts.
+    /// Whether the shell inspects the machine before a prewarm, and how long the result is valid.
     public var inspectsConditions = false
     public var conditionsLifetime: Duration = .seconds(5)
     /// While the machine's condition does not allow prewarming, the time between two inspections
@@ -72,21 +74,21 @@ public struct Policy: Hashable, Sendable {
     public var conditionsRetryCap: Duration = .seconds(300)
     /// From the machine's boot to the first prewarm that no client asked for.
     public var prewarmStartDelay: Duration = .zero
-    /// How long a hint counts.
+    /// How long a hint is valid.
     public var hintLifetime: Duration = .seconds(30)
     /// Whether the shell looks for file locks before it freezes an instance, and how long an
     /// instance may keep one.
     public var inspectsFileLocks = false
     public var fileLockGrace: Duration = .seconds(5)
-    /// An archive has at most this many bytes, that of an app or of a scene.
+    /// An archive, of an app or of a scene, has at most this many bytes.
     public var stateByteLimit: UInt64 = 32 << 10
     /// Whether the memory of suspended instances is paged out.
     public var pagesOutSuspended = false
 
     /// Whether apps may schedule work.
     public var offersScheduledWork = true
-    /// How long background tasks keep an app from being suspended (Apple, observed), and the
-    /// longest run of scheduled work: a refresh (Apple), and processing, “minutes” (Apple).
+    /// How long background tasks keep an app from being suspended (Apple, observed). The limits of
+    /// a run of scheduled work: a refresh (Apple), and processing, “minutes” (Apple).
     public var backgroundTaskLimit: Duration = .seconds(30)
     public var refreshTaskLimit: Duration = .seconds(30)
     public var processingTaskLimit: Duration = .seconds(300)
