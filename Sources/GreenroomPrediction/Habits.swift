@@ -1,21 +1,23 @@
 import Glibc
 
-/// What is remembered of an app. Its size has a limit, whatever the app does.
+/// What is remembered about an app. The size is limited, whatever the app does.
 struct Habits: Hashable, Sendable {
     var app: String
-    /// Launches, each halved every `Predictor.halfLife`, as of `lastLaunch`.
+    /// The number of launches, with the weight of each halved every `Predictor.halfLife`, as of
+    /// `lastLaunch`.
     var count: Float = 0
-    /// First launches after a rest, halved in the same way.
+    /// The number of times that the app was launched first after a rest, halved in the same way.
     var beginnings: Float = 0
     var hours = [Float](repeating: 0, count: 24)
     var weekdays = [Float](repeating: 0, count: 7)
-    /// What was launched after it, and what was launched after it and the app before it.
+    /// The apps that were launched after this one, and those that were launched after this one and
+    /// a given app before it.
     var followers: [Follower] = []
     var followersOfTwo: [FollowerOfTwo] = []
-    /// The probability before each launch, on average over the last `Predictor.usualLaunches`.
+    /// The average of the probabilities before each of the last `Predictor.usualLaunches` launches.
     var usual: Float
     var lastLaunch: LocalTime
-    /// How many launches may still teach something now.
+    /// How many further launches may be learned from now.
     var allowance: Float = Predictor.allowanceLimit
 
     init(app: String, usual: Float, at time: LocalTime) {
@@ -25,7 +27,7 @@ struct Habits: Hashable, Sendable {
     }
 }
 
-/// An app that was launched after another one: its place in the table, and how often.
+/// An app that was launched after another one: its place in the table, and how often that happened.
 struct Follower: Hashable, Sendable {
     var place: UInt16
     var weight: Float
@@ -39,12 +41,12 @@ struct FollowerOfTwo: Hashable, Sendable {
 }
 
 extension Habits {
-    /// What is left of a weight after that time.
+    /// The factor by which a weight decays over that time.
     static func decay(over seconds: Double) -> Float {
         Float(exp2(-seconds / Predictor.halfLife))
     }
 
-    /// Counts at the time of the last launch are worth less now.
+    /// Makes the counts as of the last launch worth less now.
     mutating func age(to time: LocalTime) {
         let left = Self.decay(over: time.elapsed(since: lastLaunch))
         guard left < 1 else { return }
@@ -54,8 +56,8 @@ extension Habits {
         for day in weekdays.indices { weekdays[day] *= left }
     }
 
-    /// Adds to a list that has a limit: the least entry makes room. Older entries lose weight with
-    /// each new one, so that a habit that ended does not stay.
+    /// Adds an app to a list that has a limit: the entry with the least weight makes room. With
+    /// each addition, the other entries lose weight, so that a habit that has ended does not stay.
     mutating func follow(_ place: UInt16) {
         for index in followers.indices { followers[index].weight *= Predictor.followLeft }
         if let index = followers.firstIndex(where: { $0.place == place }) {
@@ -77,7 +79,8 @@ extension Habits {
         }
         if let found { return followersOfTwo[found].weight += 1 }
         if followersOfTwo.count >= Predictor.followerOfTwoLimit {
-            // Others lose a little, so that what was once frequent makes room in the end.
+            // The other entries lose a little weight, so that those that were frequent once make
+            // room in the end.
             for index in followersOfTwo.indices { followersOfTwo[index].weight *= 0.98 }
             let least = followersOfTwo.indices.min {
                 followersOfTwo[$0].weight < followersOfTwo[$1].weight
@@ -87,7 +90,7 @@ extension Habits {
         followersOfTwo.append(FollowerOfTwo(before: before, place: place, weight: 1))
     }
 
-    /// The place is somebody else's from now on.
+    /// From now on, the place in the table belongs to another app.
     mutating func forget(place: UInt16) {
         followers.removeAll { $0.place == place }
         followersOfTwo.removeAll { $0.place == place || $0.before == place }

@@ -1,17 +1,17 @@
 import Glibc
 
-// What a user launches next, learned from what the user has launched. One value for each user, so
-// nobody's launches change what is expected of somebody else.
+// Predicts what a user launches next from what the user has launched. There is one value for each
+// user, so a user's launches do not change what is expected of another user.
 //
-// Each term (`Term`) is a distribution over the apps by itself. An app's score is the sum of the
+// Each term (`Term`) alone is a distribution over the apps. An app's score is the sum of the
 // logarithms of its probabilities, each times the weight of its term; the probability is
 // proportional to the exponential of the score. After each launch, the weights move a little
 // towards those that would have made this launch more probable (the gradient of its logarithm). So
-// a term that does not help for this user soon counts for little, and nobody has to tune it.
+// a term that does not help for this user soon counts for little, without any tuning.
 //
-// The weights are kept apart for a launch soon after another one, after a rest, and after a long
-// rest, because what follows the last app matters for the first, and what a session begins with for
-// the others.
+// There are separate weights for a launch soon after another one, after a rest, and after a long
+// rest. For the first, it matters what usually follows the last app; for the others, what a session
+// usually begins with.
 
 public struct Predictor: Hashable, Sendable {
     // MARK: Limits
@@ -20,38 +20,40 @@ public struct Predictor: Hashable, Sendable {
     public static let appLimit = 256
     static let followerLimit = 24
     static let followerOfTwoLimit = 64
-    /// An identifier has at most this many bytes; launches of others teach nothing.
+    /// An identifier has at most this many bytes. Launches of apps with longer ones are ignored.
     public static let nameByteLimit = 255
-    /// An app teaches at most this many launches at once, and then one in each
-    /// `secondsPerAllowance`. An app that is launched in a loop must not drive everything else out.
+    /// At most this many launches of an app in a row are learned from, and after that one per
+    /// `secondsPerAllowance`, so that an app that is launched in a loop does not drive out
+    /// everything else.
     static let allowanceLimit: Float = 30
     static let secondsPerAllowance = 60.0
 
     // MARK: Settings
 
-    /// A launch counts half after this time, in seconds.
+    /// After this many seconds, a launch counts half.
     static let halfLife = 10.0 * 86400
-    /// What a follower keeps of its weight when another one is counted.
+    /// The part of its weight that a follower keeps when another one is counted.
     static let followLeft: Float = 0.95
-    /// A launch after this time without one comes after a rest; a long one, a night for example.
+    /// After this much time without a launch, the next one comes after a rest, or after a long rest
+    /// (a night, for example).
     public static let restSeconds = 15.0 * 60
     public static let longRestSeconds = 4.0 * 3600
-    /// The number of launches by which a distribution is trusted no more than the frequency.
+    /// A distribution from this many launches has the same weight as the frequency.
     static let prior = 10.0
     /// How far the weights move with one launch.
     static let learningRate = 0.02
     static let weightLimit = 2.0
     static let usualLaunches: Float = 20
-    /// What is expected of a new app: people try what they have installed.
+    /// The assumed probability of a new app, because people try what they have installed.
     static let newAppProbability: Float = 0.15
     static let activityHalfLife = 3600.0
-    /// Places of the order of recency that are told apart.
+    /// The number of places in the order of recency that are counted separately.
     static let recencyPlaces = 32
     static let recencyLeft: Float = 0.999
     /// No term excludes an app.
     static let leastProbability = 1e-4
 
-    /// When a launch is expected.
+    /// The situation in which a launch is expected.
     enum Setting: Int, CaseIterable { case soon, afterRest, afterLongRest }
 
     // MARK: State
@@ -59,13 +61,14 @@ public struct Predictor: Hashable, Sendable {
     var apps: [Habits] = []
     /// Places in `apps`, the latest launch first.
     var order: [UInt16] = []
-    /// How often a launch was one of the app that was first, second, ... in `order`.
+    /// How often the launched app was the first, second, ... in `order`.
     var recency = (0..<Predictor.recencyPlaces).map { 1 / Float($0 + 1) }
     var weights: [Terms]
     var lastLaunch: LocalTime?
-    /// Launches, halved every `activityHalfLife`, as of `lastLaunch`.
+    /// The number of launches, with the weight of each halved every `activityHalfLife`, as of
+    /// `lastLaunch`.
     private var recentCount = 0.0
-    /// The terms that are used: all, except in a measurement of what one of them is worth.
+    /// The terms that are used: all, except when the value of one of them is measured.
     let terms: [Term]
 
     public init(without excluded: Set<Term> = []) {
@@ -91,7 +94,8 @@ public struct Predictor: Hashable, Sendable {
         return recentCount * exp2(-time.elapsed(since: lastLaunch) / Self.activityHalfLife)
     }
 
-    /// How much the user launches now, in launches of the last hours; never quite nothing.
+    /// How much the user launches now: the weighted number of launches in the last hours, never
+    /// quite 0.
     public func activity(at time: LocalTime) -> Double {
         recentCount(at: time) + 0.1
     }
@@ -104,7 +108,8 @@ public struct Predictor: Hashable, Sendable {
             return
         }
         let setting = setting(at: time)
-        // Everybody can foretell an app that is launched again and again.
+        // A second launch of the same app in a row is easy to predict, so no weights are learned
+        // from it.
         if let place = apps.firstIndex(where: { $0.app == app }), order.first != UInt16(place) {
             learnWeights(UInt16(place), setting, at: time)
         }
@@ -145,7 +150,7 @@ public struct Predictor: Hashable, Sendable {
         return true
     }
 
-    /// The app's place in the table, a new one if necessary.
+    /// The app's place in the table, which is made if necessary.
     private mutating func place(of app: String, at time: LocalTime) -> UInt16 {
         if let known = apps.firstIndex(where: { $0.app == app }) { return UInt16(known) }
         guard apps.count >= Self.appLimit else {

@@ -1,7 +1,7 @@
 import Glibc
 
 extension Predictor {
-    /// The user's apps, the most probable first; the order of equals is that of their names.
+    /// The user's apps, the most probable first; equally probable ones in the order of their names.
     public func ranking(at time: LocalTime) -> [Rank] {
         let logarithms = logarithms(at: time)
         let weights = weights[setting(at: time).rawValue]
@@ -19,7 +19,7 @@ extension Predictor {
         }
     }
 
-    /// For each app: the exponential of its score, divided by the sum of all.
+    /// For each app, the exponential of its score, divided by the sum for all apps.
     func probabilities(_ logarithms: [[Double]], _ weights: Terms) -> [Double] {
         var scores = [Double](repeating: 0, count: apps.count)
         for term in terms {
@@ -33,7 +33,7 @@ extension Predictor {
         return scores.map { $0 / sum }
     }
 
-    /// For each term and app: the logarithm of the probability that the term by itself gives.
+    /// For each term and app, the logarithm of the probability according to that term alone.
     func logarithms(at time: LocalTime) -> [[Double]] {
         let left = apps.map { Double(Habits.decay(over: time.elapsed(since: $0.lastLaunch))) }
         let frequency = apps.indices.map { Double(apps[$0].count) * left[$0] }.normalized()
@@ -91,7 +91,7 @@ extension Predictor {
 }
 
 extension Habits {
-    /// Launches at that hour, and half of those in the hours beside it.
+    /// The launches at that hour, plus half of those in the hours before and after it.
     fileprivate func near(hour: Int) -> Double {
         Double(hours[hour]) + Double(hours[(hour + 1) % 24] + hours[(hour + 23) % 24]) / 2
     }
@@ -104,7 +104,8 @@ extension [Double] {
         return map { $0 / sum }
     }
 
-    /// The counts as a distribution. The fewer counts there are, the nearer it is to `other`.
+    /// The counts as a distribution. The fewer counts there are, the nearer the distribution is to
+    /// `other`.
     fileprivate func leaning(on other: [Double]) -> [Double] {
         let sum = reduce(Predictor.prior, +)
         return indices.map { (self[$0] + Predictor.prior * other[$0]) / sum }

@@ -1,8 +1,8 @@
-/// What speaks for an app to be launched next.
+/// A reason to expect that an app will be launched next.
 public enum Term: UInt8, CaseIterable, Hashable, Sendable {
     /// How many other apps were launched since its last launch.
     case recency = 0
-    /// How often it was launched, lately more than long ago.
+    /// How often it was launched; recent launches count more than old ones.
     case frequency = 1
     /// How often it followed the app that was launched last.
     case follows = 2
@@ -18,7 +18,7 @@ public enum Term: UInt8, CaseIterable, Hashable, Sendable {
 
 /// A number for each term.
 public struct Terms: Hashable, Sendable {
-    /// There is one number more than there are terms. It is always 0.
+    /// There is one more number than there are terms. It is always 0.
     private var values: SIMD8<Double>
 
     public init() { values = .zero }
@@ -37,12 +37,12 @@ public struct Rank: Hashable, Sendable {
     /// The probability that the user launches this app next. The probabilities of all ranks add up
     /// to at most 1.
     public var probability: Double
-    /// The average of that probability over the last launches: what it is when nothing is known of
-    /// the present moment.
+    /// The average of that probability over the last launches, which does not depend on the present
+    /// moment.
     public var usualProbability: Double
     /// What each term adds to the app's score, in natural logarithms. The probability is
-    /// proportional to the exponential of their sum, so a term that is greater by 0.7 than that
-    /// of another app doubles the chances against it.
+    /// proportional to the exponential of their sum, so an app whose term is greater by 0.7 than
+    /// that of another app is twice as likely as the other.
     public var terms: Terms
 
     public var score: Double { terms.sum }

@@ -3,33 +3,33 @@
 //   value = probability × time saved − bytes × price − (warm already ? 0 : CPU time × price)
 //
 // An app without value is never warm. The others are taken in the order of their merit for each
-// byte, as long as they fit. The merit has hysteresis: it knows what would usually be warm, which is
-// the same plan with the probabilities of the last launches on average.
+// byte, as long as they fit. The merit has hysteresis: it depends on what would usually be warm,
+// that is, on the same plan made with the average probabilities over the last launches.
 //
 //   merit = value + CPU time × price of a change   warm, usually warm: it would be prepared again
-//           value − the same                       cold, usually cold: it is for this moment only
+//           value − the same                       cold, usually cold: it would be for this moment only
 //           value                                  otherwise
 //
-//   each user who is there first fills an equal share of half of the budget
-//   then what is left goes to the best of all users; more often to those who launch more now
+//   first, each present user fills an equal share of half of the budget
+//   then the rest goes to the best apps of all users; more often to users who launch more now
 //
-// So nobody loses the share to somebody who launches more often. An app takes only its own bytes,
-// whatever it does.
+// So no user loses the share to another who launches more often, and an app takes no more than its
+// own bytes, whatever it does.
 
 /// An app of a user that may be kept warm.
 public struct Candidate: Hashable, Sendable {
     public var user: UInt32
     public var app: String
-    /// The probability that the user launches it next, if the user launches anything before the next
-    /// decision.
+    /// The probability that the user launches the app next, if the user launches anything before
+    /// the next decision.
     public var probability: Double
-    /// The same without the moment: `Rank.usualProbability`.
+    /// The same probability independent of the moment (`Rank.usualProbability`).
     public var usualProbability: Double
-    /// What a launch from the pool has been measured to save, in milliseconds.
+    /// What a launch from the pool saves, as measured, in milliseconds.
     public var savedMilliseconds: Double
     /// The memory of a paused instance.
     public var byteCount: UInt64
-    /// What it takes to prepare one, in milliseconds of a processor.
+    /// The processor time that preparing an instance takes, in milliseconds.
     public var cpuMilliseconds: Double
     public var isWarm: Bool
 
@@ -48,18 +48,19 @@ public struct Candidate: Hashable, Sendable {
     }
 }
 
-/// What memory and work are worth, in milliseconds of a user's time.
+/// The prices of memory and work, in milliseconds of a user's time.
 public struct Prices: Hashable, Sendable {
-    /// For a mebibyte that is kept until the next decision.
+    /// The price of a mebibyte that is kept until the next decision.
     public var perMebibyte = 0.002
-    /// For a millisecond of a processor that would have been idle.
+    /// The price of a millisecond of a processor that would have been idle.
     public var perCPUMillisecond = 0.001
-    /// The same from a battery.
+    /// The same, on battery.
     public var perCPUMillisecondOnBattery = 0.02
-    /// For a millisecond of a processor that is spent because of a change of mind.
+    /// The price of a millisecond of a processor that is spent because the plan changes back and
+    /// forth.
     public var perChangedMillisecond = 0.005
-    /// No launch counts for more than this, whatever was measured: an app could make its own cold
-    /// launch slow.
+    /// A launch counts as saving at most this much, whatever was measured, because an app could
+    /// make its own cold launches slow.
     public var savedMillisecondsLimit = 5000.0
 
     public init() {}
@@ -68,7 +69,7 @@ public struct Prices: Hashable, Sendable {
 /// A user for whom something may be kept warm.
 public struct Presence: Hashable, Sendable {
     public var user: UInt32
-    /// How much the user launches now, beside the others: `Predictor.activity(at:)`.
+    /// How much the user launches now, compared with others (`Predictor.activity(at:)`).
     public var activity: Double
     /// Whether the user has a share of the budget, for example because of a login session.
     public var hasShare: Bool
@@ -83,7 +84,7 @@ public struct Presence: Hashable, Sendable {
 /// What should be warm, and why.
 public struct WarmPlan: Hashable, Sendable {
     public enum Verdict: UInt8, Hashable, Sendable {
-        /// It stays warm, or is prepared.
+        /// The app stays warm, or is prepared.
         case keep, prepare
         /// It would be next if there were more room.
         case noRoom
@@ -105,7 +106,7 @@ public struct WarmPlan: Hashable, Sendable {
         }
     }
 
-    /// Every candidate, the best for each byte first.
+    /// Every candidate, those with the highest value per byte first.
     public var entries: [Entry] = []
     public var byteCount: UInt64 = 0
 
@@ -161,7 +162,7 @@ public struct WarmPlan: Hashable, Sendable {
         fill(byteBudget - byteCount, activities)
     }
 
-    /// The best for each byte first; equals in the order of users and names.
+    /// The highest value per byte first; equal ones in the order of users and names.
     private mutating func sort(by activities: [UInt32: Double]) {
         let keyed = entries.map { entry in
             let density = entry.merit / Double(max(1, entry.candidate.byteCount))
@@ -175,8 +176,8 @@ public struct WarmPlan: Hashable, Sendable {
         }.map(\.0)
     }
 
-    /// Takes the best of these users that are not taken yet. But if one of them that found no room
-    /// would be worth more than all that were taken here, it takes their place.
+    /// Takes the best apps of these users that are not taken yet. But if one that found no room is
+    /// worth more than all that were taken here, it takes their place.
     private mutating func fill(_ limit: UInt64, _ activities: [UInt32: Double]) {
         let open = entries.indices.filter {
             entries[$0].verdict == .noRoom && activities[entries[$0].candidate.user] != nil
@@ -208,7 +209,7 @@ extension WarmPlan.Verdict: Comparable {
 }
 
 extension Candidate {
-    /// Numbers that no measurement gives count as 0.
+    /// Numbers that cannot come from a measurement count as 0.
     fileprivate func value(
         _ probability: Double, _ prices: Prices, onBattery: Bool
     ) -> Double {
@@ -222,7 +223,7 @@ extension Candidate {
             * (onBattery ? prices.perCPUMillisecondOnBattery : prices.perCPUMillisecond)
     }
 
-    /// Hours of work count as one: more is never worth it.
+    /// More than an hour of work counts as one hour, because that is never worth it.
     fileprivate var work: Double {
         cpuMilliseconds.isFinite ? min(max(cpuMilliseconds, 0), 3_600_000) : 3_600_000
     }
