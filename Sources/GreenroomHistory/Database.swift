@@ -1,19 +1,19 @@
 internal import CSQLite
 internal import GreenroomLinux
 
-/// Why SQLite did not do what it was asked (sqlite3_errmsg).
+/// Why SQLite refused a request (sqlite3_errmsg).
 struct DatabaseError: Error, CustomStringConvertible {
     let code: Int32
     let description: String
 
-    /// The file is damaged, or is no database of SQLite.
+    /// Whether the file is damaged, or is not an SQLite database.
     var isDamage: Bool {
         let primary = code & 0xff
         return primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB
     }
 }
 
-/// A database of SQLite in one file.
+/// An SQLite database in one file.
 @safe final class Database {
     enum Value {
         case null
@@ -27,9 +27,9 @@ struct DatabaseError: Error, CustomStringConvertible {
     }
 
     private let handle: OpaquePointer
-    /// Another process may be writing: that of a daemon that has just ended.
+    /// Another process may still be writing, for a daemon that has just ended.
     private static let patienceMilliseconds: Int32 = 5000
-    /// A query is given up after five seconds. SQLite looks at the clock each time that its machine
+    /// A query is given up after five seconds. The clock is read whenever SQLite's virtual machine
     /// has executed this many instructions.
     private static let instructionsBetweenLooks: Int32 = 1_000_000
     private static let patienceNanoseconds: UInt64 = 5_000_000_000
@@ -80,7 +80,7 @@ struct DatabaseError: Error, CustomStringConvertible {
             case .null: _ = unsafe sqlite3_bind_null(raw, position)
             case .integer(let integer): _ = unsafe sqlite3_bind_int64(raw, position, integer)
             case .text(let text):
-                // SQLITE_TRANSIENT, which C casts from -1: SQLite copies the text.
+                // SQLITE_TRANSIENT, which is -1 cast to a pointer in C, makes SQLite copy the text.
                 let copied = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
                 _ = unsafe sqlite3_bind_text(
                     raw, position, text, Int32(text.utf8.count), copied)
@@ -95,20 +95,21 @@ struct DatabaseError: Error, CustomStringConvertible {
         }
     }
 
-    /// Makes the changes together or not at all.
+    /// Makes all changes of `body`, or none.
     func inTransaction(_ body: () throws(DatabaseError) -> Void) throws(DatabaseError) {
         try execute("BEGIN IMMEDIATE")
         do throws(DatabaseError) {
             try body()
             try execute("COMMIT")
         } catch {
-            // SQLite may have undone everything itself (a full disk, for example).
+            // SQLite may already have undone everything by itself, for example because the disk is
+            // full.
             _ = try? execute("ROLLBACK")
             throw error
         }
     }
 
-    /// How many rows the latest statement has changed.
+    /// The number of rows that the latest statement has changed.
     var changeCount: Int { Int(unsafe sqlite3_changes(handle)) }
 
     private var error: DatabaseError {

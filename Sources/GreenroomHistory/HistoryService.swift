@@ -3,12 +3,12 @@ internal import GreenroomControl
 internal import GreenroomLinux
 internal import Varlink
 
-/// Keeps launches in a file for the daemon, and plans from them which apps are kept warm. The daemon
-/// starts this program when it has something to ask, and closes the connection when it has not. Then
-/// the program ends.
+/// Keeps launches in a file for the daemon, and plans from them which apps are kept warm. The
+/// daemon starts this program when it has something to ask, and closes the connection when it has
+/// nothing more to ask. Then the program ends.
 ///
-/// It is a process of its own, because SQLite waits for the disk, and reads a file that may be
-/// damaged, and because a plan is computed from what users did: none of this may reach the daemon.
+/// It is a separate process, because SQLite waits for the disk and reads a file that may be
+/// damaged, and because a plan is computed from what users did. None of this may affect the daemon.
 public struct HistoryService {
     private let path: String
     private let socket: UnixSocket
@@ -26,12 +26,12 @@ public struct HistoryService {
 
     /// Serves the daemon until it closes the connection.
     public func run() {
-        // Launches come first. A filter may forbid it, which does no harm.
+        // Launches come first. A system call filter may forbid this, which does no harm.
         _ = nice(10)
-        // As systemd makes it for the daemon: apps pass through it to their own folders.
+        // The mode that systemd gives the folder: apps pass through it to their own folders.
         if let slash = path.lastIndex(of: "/") { unsafe mkdir(String(path[..<slash]), 0o711) }
         umask(0o077)
-        // The daemon may have been told to end by a signal to its whole group.
+        // A signal that tells the daemon to end may be sent to its whole process group.
         signal(SIGTERM, SIG_IGN)
         signal(SIGINT, SIG_IGN)
         var connection = ServerConnection()
@@ -57,8 +57,8 @@ public struct HistoryService {
         }
     }
 
-    /// Performs the call. If the file turns out to be damaged, it is set aside, and a new one is
-    /// begun with this call.
+    /// Performs the call. If the file turns out to be damaged, it is set aside, and the call is
+    /// performed on a new file.
     private func perform(
         _ call: HistoryCall, _ table: inout LaunchTable?
     ) throws(HistoryError) -> HistoryReply {
@@ -71,7 +71,7 @@ public struct HistoryService {
             guard unsafe rename(path, aside) == 0 else {
                 throw HistoryError(reason: "\(path): \(error)")
             }
-            // What it was about to change belongs to the damaged file.
+            // The logs belong to the damaged file.
             for log in ["-wal", "-journal"] { unsafe unlink(path + log) }
             complain("\(path) is damaged (\(error)); it is kept as \(aside), and a new one begins")
         }
@@ -109,7 +109,7 @@ public struct HistoryService {
         return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
     }
 
-    /// A line for the journal, where standard error leads.
+    /// Writes a line to the journal, to which standard error leads.
     private func complain(_ text: String) {
         var line = "greenroom-history: " + text + "\n"
         line.withUTF8 { _ = unsafe write(STDERR_FILENO, $0.baseAddress, $0.count) }

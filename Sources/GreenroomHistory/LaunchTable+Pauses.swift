@@ -1,7 +1,7 @@
 internal import GreenroomControl
 
-/// The paused instances in the file, a row for each that was launched or has ended. So a row never
-/// changes, and what a daemon that was killed had not written is lost.
+/// The paused instances in the file, with one row for each that was launched or has ended. A row
+/// therefore never changes, and whatever a killed daemon had not written is lost.
 extension LaunchTable {
     func prepareForPauses() throws(DatabaseError) {
         try database.execute(
@@ -32,7 +32,7 @@ extension LaunchTable {
             ])
     }
 
-    /// The paused instances that were paused at some moment of the query's time, the latest first.
+    /// The instances that were paused at some moment within the query's time, the latest first.
     func pauses(
         _ query: Control.HistoryQuery, user: UInt32?
     ) throws(DatabaseError) -> Control.HistoryPage<Control.PauseRecord> {

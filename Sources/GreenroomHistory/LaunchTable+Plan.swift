@@ -2,18 +2,19 @@ internal import Glibc
 internal import GreenroomControl
 internal import GreenroomPrediction
 
-/// Which apps are worth their memory, by past launches.
+/// Which apps are worth their memory, judged by past launches.
 ///
-/// Nothing is kept of what is learned here: each plan learns anew from the rows, so what is
-/// forgotten of them is forgotten altogether.
+/// Nothing that is learned here is kept: each plan learns again from the rows, so that nothing
+/// remains of a row that is deleted.
 extension LaunchTable {
-    /// At most this many launches of a user teach, the latest; fewer if there are many users.
+    /// A plan learns from at most this many launches of a user, the latest; fewer if there are many
+    /// users.
     private static let startsPerUser = 1000
     private static let startsPerPlan = 20_000
-    /// What preparing an instance takes as long as nobody has measured it, in milliseconds.
+    /// The assumed time to prepare an instance until it is measured, in milliseconds.
     private static let assumedPreparation = 50.0
-    /// While memory is short, what is kept must be worth this many times as much: only apps that
-    /// save a lot, or are launched all the time, are.
+    /// While memory is short, memory costs this many times as much, so that only apps that save a
+    /// lot, or are launched all the time, are kept.
     private static let shortMemoryFactor = 10.0
 
     /// A plan, and the ranks that it was made from.
@@ -23,7 +24,8 @@ extension LaunchTable {
     }
 
     /// - Parameter now: CLOCK_REALTIME in microseconds.
-    /// - Returns: the identifiers of the apps to keep warm, the best for each byte first.
+    /// - Returns: the identifiers of the apps to keep warm, those with the highest value per byte
+    ///   first.
     func plan(_ request: PlanRequest, now: Int64) throws(DatabaseError) -> [String] {
         try worth(request, now: now).plan.entries
             .filter { $0.verdict <= .prepare }.map(\.candidate.app)
@@ -91,8 +93,8 @@ extension LaunchTable {
         return Worth(plan: plan, ranks: allRanks)
     }
 
-    /// The launches that started a process of the user's own apps, and that the user asked for, the
-    /// earliest first. So nobody teaches what another user does.
+    /// The launches that the user asked for and that started a process of the user's own apps, the
+    /// earliest first. So no user influences what is learned about another.
     private func starts(
         of user: UInt32, limit: Int
     ) throws(DatabaseError) -> [(app: String, requested: Int64)] {

@@ -1,33 +1,33 @@
 internal import GreenroomControl
 internal import GreenroomLinux
 
-/// The launches in the file, a row for each.
+/// The launches in the file, with one row for each.
 ///
-/// A row without a reason is open: its instance has not ended. What is told of an instance later
-/// completes its open rows.
+/// A row without a reason is open: its instance has not ended. Later reports about an instance
+/// complete its open rows.
 struct LaunchTable {
     let database: Database
 
     /// Versions of the file. A newer one belongs to a newer greenroom-history.
     private static let version: Int64 = 3
 
-    /// Opens the file. A transaction is either in it or not, whatever ends this process or the
-    /// machine.
+    /// Opens the file. A transaction is either complete in the file or absent, however this process
+    /// or the machine ends.
     ///
-    /// A transaction is appended to SQLite's write-ahead log, and the disk is made to keep it when
-    /// the log is copied into the file: when this is closed, or after some megabytes. So whoever
-    /// asks again and again, which writes what has just happened, does not make the disk flush for
-    /// everybody. A machine that loses its power loses the last seconds.
+    /// A transaction is appended to SQLite's write-ahead log. The disk is flushed only when the log
+    /// is copied into the file: when the database is closed, or after some megabytes. Each query
+    /// also writes what has just happened, so otherwise a client that asks repeatedly could make
+    /// the disk flush all the time. If the power fails, the last seconds are lost.
     init(path: String) throws(DatabaseError) {
         database = try Database(path: path)
         try prepare()
     }
 
     private func prepare() throws(DatabaseError) {
-        // Only this process uses the file, so it needs no memory to share with others. This comes
-        // first, because the mode counts from the first look into the file.
+        // Only this process uses the file, so SQLite needs no shared memory. This comes first,
+        // because the mode applies from the first access to the file.
         try database.execute("PRAGMA locking_mode = EXCLUSIVE")
-        // What is forgotten is overwritten, and the file shrinks.
+        // Deleted data is overwritten, and the file shrinks.
         try database.execute("PRAGMA secure_delete = ON")
         try database.execute("PRAGMA auto_vacuum = FULL")
         try database.execute("PRAGMA journal_mode = WAL")
@@ -36,8 +36,7 @@ struct LaunchTable {
         var version: Int64?
         try database.execute("PRAGMA user_version") { version = $0.integer(0) }
         guard version != Self.version else { return }
-        // A file of version 1 has launches, and nothing about paused instances; one of version 2 has
-        // no depths.
+        // A file of version 1 has no paused instances; one of version 2 has no depths.
         guard 0...2 ~= version ?? 0 else {
             throw DatabaseError(code: 0, description: "the file was made by a newer version")
         }
@@ -77,7 +76,7 @@ struct LaunchTable {
         }
     }
 
-    /// The instances of these rows ended while there was no daemon to see it.
+    /// Closes the rows of instances that ended while no daemon was running.
     private func closeLost(butOf living: [UInt64]) throws(DatabaseError) {
         let numbers = living.map { String($0) }.joined(separator: ",")
         try database.execute(
@@ -127,7 +126,7 @@ struct LaunchTable {
             UPDATE launches SET reason = ?, status = ?, signal = ?, dumped = ?, last_state = ?,
                 ended = ?, ran = ? WHERE instance = ? AND app = ? AND reason IS NULL
             """, end(of: launch) + open)
-        // The batch in which it began was lost.
+        // The batch with the beginning of the launch was lost.
         if database.changeCount == 0 { try insert(launch) }
     }
 
@@ -137,7 +136,7 @@ struct LaunchTable {
         try prune("pauses", by: "until", of: Set(batch.pauses.map(\.userId)), batch, now: now)
     }
 
-    /// Removes a table's rows that are too old, and each user's beyond the limit.
+    /// Removes the rows of a table that are too old, and those of each user beyond the limit.
     private func prune(
         _ table: String, by time: String, of users: Set<UInt32>, _ batch: HistoryBatch, now: Int64
     ) throws(DatabaseError) {
@@ -156,12 +155,12 @@ struct LaunchTable {
     func forget(app: String?, user: UInt32?) throws(DatabaseError) -> Int {
         let count = try forget("launches", app: app, user: user)
         let pauseCount = try forget("pauses", app: app, user: user)
-        // It is gone from the file, and from the log, before this is answered.
+        // The rows must be gone from the file and from the log before the call is answered.
         if count + pauseCount > 0 { try database.execute("PRAGMA wal_checkpoint(TRUNCATE)") }
         return count
     }
 
-    /// - Returns: how many rows of the table are gone.
+    /// - Returns: how many rows were removed from the table.
     private func forget(
         _ table: String, app: String?, user: UInt32?
     ) throws(DatabaseError) -> Int {
@@ -173,7 +172,7 @@ struct LaunchTable {
 
     // MARK: Reading
 
-    /// The launches that were requested in the query's time, the latest first.
+    /// The launches that were requested within the query's time, the latest first.
     func page(
         _ query: Control.HistoryQuery, user: UInt32?
     ) throws(DatabaseError) -> Control.HistoryPage<Control.LaunchRecord> {

@@ -1,6 +1,7 @@
 internal import GreenroomControl
 
-/// Which rows of a table a query means: the conditions, and the values of their question marks.
+/// The rows of a table that a query selects: the conditions, and the values for their question
+/// marks.
 struct RowConditions {
     private var conditions = ["1"]
     private(set) var values: [Database.Value] = []
@@ -8,8 +9,8 @@ struct RowConditions {
     var text: String { conditions.joined(separator: " AND ") }
 
     /// - Parameters:
-    ///   - user: whose rows are meant; nil: everybody's.
-    ///   - columns: those of which one must have the user.
+    ///   - user: the user whose rows are selected; nil means everybody's.
+    ///   - columns: the columns of which at least one must contain the user.
     ///   - first: the column that must not be before the query's time.
     ///   - last: the column that must not be after it.
     init(
@@ -27,7 +28,7 @@ struct RowConditions {
         if let before = query.before { require("id < ?", [.integer(before)]) }
     }
 
-    /// One of the values must meet the condition, if there is any.
+    /// At least one of the values must meet the condition, unless there are no values.
     private mutating func require(_ condition: String, _ more: [Database.Value]) {
         guard !more.isEmpty else { return }
         let any = more.map { _ in condition }.joined(separator: " OR ")
