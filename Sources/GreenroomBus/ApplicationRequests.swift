@@ -1,15 +1,15 @@
 internal import GreenroomControl
 internal import GreenroomLinux
 
-/// Translates the calls to calls of greenroomd. Each returns when the app has got what it was
-/// launched for.
+/// Translates the calls into calls of greenroomd. Each returns when the app has received what it
+/// was launched for.
 struct ApplicationRequests {
     let app: String
     let daemon: Daemon
 
     /// Whether the app is an unmodified program. To find out, this asks for an action without a
-    /// name, which no SDK app has: the error says whether the app can have actions. An unknown app
-    /// is found out later, by the call itself.
+    /// name, which no SDK app has. The error tells whether the app can have actions. If the app is
+    /// unknown, the later call will fail.
     func isProgram() -> Bool {
         do throws(DaemonFailure) {
             _ = try daemon.call(
@@ -20,7 +20,7 @@ struct ApplicationRequests {
         return false
     }
 
-    /// The processes of the app's instances that were launched; nil if there are no such instances.
+    /// The processes of the app's launched instances; nil if there are none.
     func runningProcesses() -> [ProcessDescriptor]? {
         guard case .status(let instances)? = try? daemon.call(.status(.app(app))) else {
             return nil
@@ -44,7 +44,7 @@ struct ApplicationRequests {
     func open(_ urls: [String], platform: [String: String]) throws(DaemonFailure) {
         guard !urls.isEmpty else { return try activate(platform: platform) }
         guard urls.count <= Control.OpenCall.urlLimit else {
-            // A program gets all of them as arguments.
+            // A program gets all URIs as arguments.
             if isProgram() {
                 return try launch(platform) { $0.arguments = urls.map(ByteString.text) }
             }
@@ -85,8 +85,8 @@ struct ApplicationRequests {
         }
     }
 
-    /// The data about the user's click become the variables that a desktop sets when it executes a
-    /// program itself.
+    /// The platform data about the user's click is passed on in the variables that a desktop sets
+    /// when it executes a program itself.
     private static let platformVariables = [
         "activation-token": "XDG_ACTIVATION_TOKEN", "desktop-startup-id": "DESKTOP_STARTUP_ID",
     ]

@@ -5,8 +5,8 @@ internal import GreenroomLinux
 
 /// `org.freedesktop.Application` of one app (Desktop Entry Specification, "D-Bus Activation"). The
 /// bus starts this program when somebody calls the app's name. The program passes the calls on to
-/// greenroomd, and ends soon after the last one. A name therefore costs nothing while nobody calls
-/// it, and callers have only the rights of the session's user.
+/// greenroomd, and ends soon after the last one. So a name costs nothing while nobody calls it, and
+/// callers have only the rights of the session's user.
 ///
 ///                   made with an SDK       another program, DBusActivatable=true
 ///     Activate      Launch                 Launch
@@ -15,20 +15,20 @@ internal import GreenroomLinux
 ///     Interrupt,      the calls of         (has its own service)
 ///     EndInterruption the same name
 ///
-/// A program that owns its bus name takes it when it runs. So this program gives the name up before
+/// A program that owns its bus name takes it when it runs. So this program gives up the name before
 /// the launch, and never takes it while an instance is running.
 public struct ApplicationService {
     private enum Name {
         static let application = "org.freedesktop.Application"
-        /// For the shell of a desktop: nothing of the sort is in freedesktop.org's interface.
+        /// For a desktop's shell, because freedesktop.org's interface has no such methods.
         static let own = "io.greenroom.Application"
         static let introspectable = "org.freedesktop.DBus.Introspectable"
         static let error = "org.freedesktop.DBus.Error."
     }
-    /// How long to wait for the next call: long enough for a launcher's second one.
+    /// How long to wait for the next call, which is long enough for the second call of a launcher.
     private static let patience: Duration = .seconds(5)
-    /// In milliseconds: how long a program may take for its name, as long as the message bus of a
-    /// session waits.
+    /// How long a program may take until it owns its name, in milliseconds. A session's message bus
+    /// waits as long.
     private static let startPatience: Int64 = 120_000
 
     let bus: ServiceBus
@@ -43,11 +43,12 @@ public struct ApplicationService {
 
     /// Serves calls until none has come for a while.
     ///
-    /// - Returns: false if the calls wait for a program that has ended without taking its name. The
-    ///   bus tells the callers so if this process fails, and else lets them wait for their time-out.
+    /// - Returns: false if the calls wait for a program that has ended without taking its name.
+    ///   This process must then fail, so that the bus tells the callers; otherwise they would wait
+    ///   until they time out.
     public func run() throws(SystemdError) -> Bool {
         let isProgram = requests.isProgram()
-        // The program takes the name itself, and with it the waiting calls.
+        // The program will take the name itself, and will get the waiting calls.
         if isProgram, let processes = requests.runningProcesses() {
             return try awaitOwner(processes)
         }
@@ -68,7 +69,7 @@ public struct ApplicationService {
 
     /// Waits until a process owns the name.
     ///
-    /// - Returns: false if all of the processes have ended first, or take too long.
+    /// - Returns: false if all processes ended before that, or took too long.
     private func awaitOwner(_ processes: [ProcessDescriptor]) throws(SystemdError) -> Bool {
         try bus.watchOwner(of: app)
         let end = MonotonicClock.nanoseconds + UInt64(Self.startPatience) * 1_000_000

@@ -1,5 +1,5 @@
-/// The command line: what `greenroomctl dbus-service` writes into service files, or the daemon's
-/// order to watch names.
+/// The command line: either the one that `greenroomctl dbus-service` writes into service files, or
+/// the daemon's order to watch names.
 public enum BusCommand: Hashable, Sendable {
     case serve(BusOptions)
     case watch
@@ -9,7 +9,7 @@ public enum BusCommand: Hashable, Sendable {
     }
 }
 
-/// The app that is served.
+/// What to serve, and where the daemon is.
 public struct BusOptions: Hashable, Sendable {
     /// The app, whose identifier is the name on the bus.
     public var app: String

@@ -3,14 +3,14 @@ internal import GreenroomControl
 internal import GreenroomLinux
 internal import Varlink
 
-/// Why a call of greenroomd failed.
+/// Why a call to greenroomd failed.
 enum DaemonFailure: Error {
     case unreachable(String)
     case refused(ControlError)
 }
 
-/// Calls the daemon, one call after the other. Blocks, because there is nothing else to do
-/// in the meantime.
+/// Calls the daemon, one call after the other. It blocks, because there is nothing else to do in
+/// the meantime.
 struct Daemon {
     let path: String
     private static let bufferByteCount = 16 << 10

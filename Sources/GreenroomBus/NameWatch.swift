@@ -2,14 +2,14 @@ internal import Glibc
 internal import GreenroomLinux
 internal import Systemd
 
-/// Watches the names of one held program, for greenroomd, which has started this process with a
-/// socket of packets. A packet from the daemon is a name. The answer is `watched NAME` once calls of
-/// the name are seen, `taken NAME` if somebody owns the name already, or `unwatchable NAME`. After
-/// `watched`, each call of the name is a packet, too: `launch` or `question`. This process ends when
-/// the daemon closes its end of the socket, or when the bus ends.
+/// Watches the names of one held program for greenroomd, which has started this process with a
+/// packet socket. Each packet from the daemon is a name. The answer is `watched NAME` once calls to
+/// the name are seen, `taken NAME` if somebody already owns the name, or `unwatchable NAME`. After
+/// `watched`, each call to the name is reported with a packet, `launch` or `question`. This process
+/// ends when the daemon closes its end of the socket, or when the bus ends.
 ///
-/// The process only listens, so it holds up no call. Of a call, the daemon hears only one of the two
-/// words.
+/// The process only listens, so it delays no call. The daemon learns nothing about a call but one
+/// of the two words.
 public struct NameWatch {
     private let socket: UnixSocket
     private var bus: ServiceBus?
@@ -22,7 +22,8 @@ public struct NameWatch {
 
     public mutating func run() throws {
         while true {
-            // Before waiting: calls may have been read together with an answer of the bus.
+            // This comes before the wait, because calls may have been read together with an answer
+            // of the bus.
             for monitor in monitors { try report(monitor) }
             var entries = [PollEntry(socket.descriptor.rawValue, POLLIN)]
             entries += monitors.map { PollEntry($0.descriptor, POLLIN) }
@@ -34,7 +35,7 @@ public struct NameWatch {
         }
     }
 
-    /// Nil at the end.
+    /// The next name from the daemon; nil at the end.
     private func name() throws -> String? {
         var bytes = [UInt8](repeating: 0, count: Self.nameLimit)
         let message = try unsafe bytes.withUnsafeMutableBytes {
@@ -44,9 +45,10 @@ public struct NameWatch {
         return String(decoding: bytes.prefix(count), as: UTF8.self)
     }
 
-    /// The owner is asked for when calls are seen already, so one that comes in between is not missed.
+    /// The owner is looked up only once calls are seen, so that no call in between is missed.
     private mutating func watch(_ name: String) -> String {
-        // Another character could change the rule by which the bus chooses what is heard here.
+        // Any other character could change the match rule by which the bus selects what this
+        // process receives.
         guard name.utf8.allSatisfy(Self.isOfName) else { return "unwatchable" }
         do {
             let bus = try self.bus ?? ServiceBus()
@@ -83,26 +85,29 @@ public struct NameWatch {
     }
 }
 
-/// Whether a call starts a program or brings it to the front, or is a question that programs answer
-/// without a window.
+/// A method that was called: it starts a program or brings it to the front, or it is a question
+/// that programs answer without a window.
 struct CalledMethod: Hashable {
     let interface: String
     let member: String
 
-    /// A call of an unknown interface counts as one that starts the program: perhaps it wants to see
-    /// the program, which would otherwise stay held.
+    /// A call to an unknown interface counts as one that starts the program, because the caller may
+    /// want to see the program, which would otherwise stay held.
     var starts: Bool {
         if Self.questioning.contains(where: interface.hasPrefix) { return false }
-        // GApplication's actions: to describe one is a question, to activate one is a wish.
+        // For GApplication's actions, describing one is a question, and only activating one starts
+        // the program.
         if interface == "org.gtk.Actions" { return member == "Activate" }
-        // A shell asks at every key that is typed into its search; only a chosen result is a wish.
+        // A shell asks at every key that is typed into its search; only choosing a result starts
+        // the program.
         if interface.hasPrefix("org.gnome.Shell.SearchProvider") {
             return member == "ActivateResult" || member == "LaunchSearch"
         }
         return true
     }
 
-    /// What every bus and desktop asks: who is there, what there is, and what its menus are.
+    /// Interfaces of questions that buses and desktops ask every program: about its presence, its
+    /// objects and its menus.
     private static let questioning = [
         "org.freedesktop.DBus.", "org.gtk.Menus", "com.canonical.dbusmenu", "org.a11y.",
     ]
