@@ -2,7 +2,7 @@ public import GreenroomLinux
 public import GreenroomManifest
 internal import UnitFile
 
-/// The files of an app's manifest: the file that counts, the files that it hides, and its drop-ins.
+/// The files of an app's manifest: the file in effect, the files that it hides, and its drop-ins.
 public struct AppFile: Sendable {
     public struct Part: Sendable {
         public var path: String
@@ -10,7 +10,7 @@ public struct AppFile: Sendable {
     }
 
     public var name: ManifestName
-    /// The first file of that name in the order of folders. For an instance, it may be the
+    /// The first file of that name in the order of folders. For an instance, this may be the
     /// template.
     public var main: Part
     /// Whether the app is masked, by a link to /dev/null or an empty file, and so does not exist.
@@ -20,7 +20,7 @@ public struct AppFile: Sendable {
     /// The drop-ins, sorted by name across all folders (systemd.unit(5)).
     public var dropIns: [Part]
 
-    /// Why the manifest must not be read: another user than the daemon's could change it or a
+    /// Why the manifest must not be read: a user other than the daemon's could change it or a
     /// drop-in.
     public internal(set) var objection: PathOwners.Objection?
 
@@ -49,7 +49,7 @@ public struct AppFile: Sendable {
 
     public var paths: [String] { [main.path] + dropIns.map(\.path) }
 
-    /// Differs after a change of any file from which the manifest is read.
+    /// Changes with any file from which the manifest is read.
     public var digest: UInt64 { Self.digest(of: ([main] + dropIns).map { ($0.path, $0.identity) }) }
 
     /// A hash of the files. It is different in each process.

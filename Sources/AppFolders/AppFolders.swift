@@ -2,20 +2,20 @@ internal import Glibc
 public import GreenroomLinux
 public import GreenroomManifest
 
-/// The contents of the folders of manifests, by systemd's rules for units: the first file of a name
-/// counts, drop-ins of all folders extend it, and an empty file or a link to /dev/null masks the
+/// The contents of the folders of manifests. As with systemd's units, the first file of a name is
+/// used, drop-ins from all folders extend it, and an empty file or a link to /dev/null masks the
 /// app.
 public struct AppFolders: Sendable {
     /// The folders in order of precedence.
     public let paths: [String]
-    /// Decides whose manifests may be read, because a manifest says as which user a program runs.
+    /// Decides whose manifests may be read, because a manifest says which user a program runs as.
     private let owners: PathOwners
     /// The folders that could not be read.
     public private(set) var unreadable: [(path: String, reason: String)] = []
     /// The folders that another user could change.
     public private(set) var refused: [(path: String, objection: PathOwners.Objection)] = []
 
-    /// The folders that have a file of the name, as indexes into `paths`.
+    /// The folders that contain a file of the name, as indexes into `paths`.
     private var places: [String: [Int]] = [:]
     /// The same for folders of drop-ins, and for folders of enabled apps.
     private var dropInPlaces: [String: [Int]] = [:]
@@ -61,7 +61,7 @@ public struct AppFolders: Sendable {
     static let dropInSuffix = AppManifest.fileSuffix + ".d"
     public static let partSuffix = ".conf"
 
-    /// All apps that have a file, including masked ones and without templates, sorted.
+    /// All apps that have a file, sorted. Includes masked apps, but no templates.
     public var names: [ManifestName] {
         files.filter { !$0.isTemplate }
     }
@@ -76,7 +76,7 @@ public struct AppFolders: Sendable {
             guard let found = places[candidate], let first = found.first else { continue }
             let path = "\(paths[first])/\(candidate)"
             let target = FileStatus(path: path)
-            // A link that leads nowhere is somebody's mistake, which must be told.
+            // A link that leads nowhere is a mistake that must be reported.
             guard let status = target ?? FileStatus(ofLink: path) else { continue }
             var file = AppFile(
                 name: name, main: .init(path: path, identity: status.identity),
@@ -120,8 +120,8 @@ public struct AppFolders: Sendable {
         return nil
     }
 
-    /// The drop-ins of an app. If several folders have one of the same name, the first counts, and
-    /// an instance's takes precedence over its template's.
+    /// The drop-ins of an app. Of several drop-ins with the same name, the one in the first folder
+    /// is used, and an instance's takes precedence over its template's.
     public func dropIns(of name: ManifestName) -> [AppFile.Part] {
         var chosen: [String: AppFile.Part?] = [:]
         for folder in name.dropInFolders.reversed() {

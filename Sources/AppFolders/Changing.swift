@@ -21,7 +21,7 @@ public enum AppFolderChange {
     public static func link(_ path: String, to target: String) throws(SystemError) -> Bool {
         let former = Self.target(of: path)
         if former == target { return false }
-        // Replaces a link by rename, so that there always is the old link or the new one.
+        // A link is replaced by rename(2), so that either the old or the new link always exists.
         let new = former == nil ? path : "\(path).new-\(getpid())"
         guard unsafe symlink(target, new) == 0 else {
             throw SystemError(code: errno, call: "symlink", subject: path)
@@ -49,8 +49,7 @@ public enum AppFolderChange {
     /// Removes a folder if it has become empty (rmdir(2)).
     public static func removeIfEmpty(_ folder: String) { _ = unsafe rmdir(folder) }
 
-    /// Writes a file, but never through a link or into a pipe, which another user may have put
-    /// there.
+    /// Writes a file, but never through a link or into a pipe that another user may have put there.
     /// - Parameter original: a file whose owner and mode the new file gets. Without it, everybody
     ///   may read the new file.
     public static func write(
@@ -63,7 +62,7 @@ public enum AppFolderChange {
             throw SystemError(code: EEXIST, call: "open", subject: path)
         }
         let hasOriginal = original.map { unsafe stat($0, &status) == 0 } ?? false
-        // An ordinary user cannot change the owner, and need not.
+        // An ordinary user cannot change the owner, and need not change it.
         if hasOriginal { _ = fchown(file.rawValue, status.st_uid, status.st_gid) }
         let mode = hasOriginal ? status.st_mode & 0o777 : 0o644
         guard fchmod(file.rawValue, mode) == 0 else {
@@ -78,11 +77,11 @@ public enum AppFolderChange {
             guard count > 0 else { throw SystemError(code: errno, call: "write", subject: path) }
             start += count
         }
-        // An empty file, which a crash could leave, would mask the app.
+        // Without this, a crash could leave an empty file, which would mask the app.
         _ = fsync(file.rawValue)
     }
 
-    /// Replaces one file by another (rename(2)).
+    /// Replaces one file with another (rename(2)).
     public static func install(_ path: String, as destination: String) throws(SystemError) {
         guard unsafe rename(path, destination) == 0 else {
             throw SystemError(code: errno, call: "rename", subject: destination)

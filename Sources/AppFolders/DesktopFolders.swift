@@ -2,19 +2,19 @@ public import DesktopEntry
 public import GreenroomLinux
 
 /// The desktop entries of the search path (Desktop Entry Specification, "Desktop File ID"). If
-/// several folders have an identifier, the first one's entry counts.
+/// several folders contain an identifier, the entry in the first one is used.
 public struct DesktopFolders: Sendable {
     public struct Entry: Sendable {
         public var identifier: String
         public var path: String
         public var identity: FileIdentity
 
-        /// Differs after a change of the file.
+        /// Changes with the file.
         public var digest: UInt64 { AppFile.digest(of: [(path, identity)]) }
     }
 
     public private(set) var entries: [String: Entry] = [:]
-    /// How deeply folders may be nested. Real ones have one or two levels, but links may form
+    /// How deeply folders may be nested. Real folders have one or two levels, but links may form
     /// circles.
     private static let depthLimit = 5
     private static let entryLimit = 20_000
@@ -64,9 +64,9 @@ public struct DesktopFolders: Sendable {
         }
     }
 
-    /// The folder, below one of data files, of entries that start apps by the daemon (``Redirection``).
-    /// The folder of entries has links to them. The daemon looks through these at the entry that
-    /// they stand for.
+    /// The folder, below a folder of data files, for entries that start apps through the daemon
+    /// (``Redirection``). The folder of entries has links to them. The daemon ignores these links,
+    /// and reads the entries that they replace.
     public static let redirections = "greenroom/desktop"
 
     /// Whether the path is a link to such an entry.

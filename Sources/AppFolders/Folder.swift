@@ -3,12 +3,12 @@ internal import GreenroomLinux
 
 /// Reads folders and small files.
 enum Folder {
-    /// At most this many names in a folder. Real machines have far fewer.
+    /// At most this many names in a folder. Real folders have far fewer.
     static let nameLimit = 20_000
 
     /// The names in a folder, sorted, without hidden ones (readdir(3)). A folder that does not
     /// exist has none.
-    /// - Throws: any other error than that the folder does not exist.
+    /// - Throws: any error except that the folder does not exist.
     static func names(in path: String) throws(SystemError) -> [String] {
         do throws(SystemError) {
             return try FolderContents.names(in: path, atMost: nameLimit)

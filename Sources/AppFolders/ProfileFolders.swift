@@ -2,19 +2,19 @@ public import GreenroomLinux
 public import GreenroomManifest
 public import UnitFile
 
-/// The profiles in the folders of profiles. As with manifests, the first file of a name counts, and a
-/// link to /dev/null or an empty file masks it.
+/// The profiles in the folders of profiles. As with manifests, the first file of a name is used,
+/// and a link to /dev/null or an empty file masks it.
 public struct ProfileFolders: Sendable {
     public let paths: [String]
     public private(set) var profiles = Profiles()
-    /// What is wrong with profiles, which do not count then.
+    /// The errors in profiles, which are then ignored.
     public private(set) var diagnostics: [Diagnostic] = []
     /// The folders and files that another user could change.
     public private(set) var refused: [(path: String, objection: PathOwners.Objection)] = []
-    /// Differs after a change of any profile.
+    /// Changes with any profile.
     public let digest: UInt64
 
-    /// Far more than there are desktop programs that somebody has tried.
+    /// Far more than the number of desktop programs that have been tried.
     private static let countLimit = 1_000
 
     /// - Parameters:

@@ -3,8 +3,9 @@
 /// vendor's.
 ///
 /// `greenroom/apps` in the machine's folders has the apps of the system's daemon, and
-/// `greenroom/user-apps` those of every user's own daemon, as systemd has `system` and `user`: an app
-/// belongs to one kind of daemon, or each user's would start the system's services again.
+/// `greenroom/user-apps` those of every user's own daemon, like systemd's `system` and `user`. An
+/// app belongs to one kind of daemon; otherwise each user's daemon would start the system's
+/// services again.
 public enum SearchPath {
     static let vendor = ["/usr/local/lib", "/usr/local/share", "/usr/lib", "/usr/share"]
     public static let system = (["/etc", "/run"] + vendor).map { $0 + "/greenroom/apps" }
@@ -40,7 +41,7 @@ public enum SearchPath {
         home("XDG_DATA_HOME", "/.local/share", environment)
     }
 
-    /// The variables of a process's environment. If a name occurs twice, the first counts.
+    /// The variables of a process's environment. If a name occurs twice, the first one is used.
     public static func variables(of environment: [String]) -> [String: String] {
         var variables: [String: String] = [:]
         for entry in environment {

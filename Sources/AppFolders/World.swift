@@ -3,7 +3,7 @@ public import GreenroomLinux
 public import GreenroomManifest
 
 /// The values of specifiers and bare program names on this machine, as one daemon sees it. Every
-/// reader of manifests uses this. It looks each value up once, and is created for one reading and
+/// reader of manifests uses this. It looks up each value once. It is created for one reading and
 /// then dropped.
 public final class World {
     private let environment: [String: String]
@@ -21,7 +21,7 @@ public final class World {
     ///   - environment: the daemon's environment. Apps of its user may use its XDG variables.
     ///   - user: the daemon's user; nil means this process's user.
     ///   - desktopPaths: the folders of desktop entries, in order of precedence.
-    ///   - profilePaths: the same of profiles.
+    ///   - profilePaths: the folders of profiles, in order of precedence.
     public init(
         environment: [String: String], user: UInt32? = nil, desktopPaths: [String],
         profilePaths: [String] = []
@@ -43,7 +43,7 @@ public final class World {
         return whole.filter { entry in names.contains { entry.hasPrefix($0 + "=") } }
     }
 
-    /// For the reader of manifests.
+    /// The context for the reader of manifests.
     public var context: ManifestContext {
         var context = ManifestContext()
         context.findExecutable = { [self] in findExecutable($0) }
@@ -55,7 +55,8 @@ public final class World {
         return context
     }
 
-    /// In PATH, as exec would look; a path is itself, if it can be executed.
+    /// The path of the program, found in PATH as by exec; a path is returned unchanged if it can be
+    /// executed.
     public func findExecutable(_ name: String) -> String? {
         try? ExecutableInspection.find(name, in: searchPath)
     }
@@ -70,7 +71,7 @@ public final class World {
         }
     }
 
-    /// What opens a terminal for a program, with the words before the program's.
+    /// The command that opens a terminal for a program, without the program's own words.
     public var terminal: [String]? {
         if let path = findExecutable("xdg-terminal-exec") { return [path] }
         return findExecutable("x-terminal-emulator").map { [$0, "-e"] }
