@@ -1,5 +1,5 @@
-/// A position in a text file. Line and column count from 1. Columns count characters (Unicode
-/// scalars), as an editor shows them; a tab is one character.
+/// A position in a text file. Lines and columns are counted from 1. Columns are characters (Unicode
+/// scalars), as in an editor; a tab is one character.
 public struct Position: Hashable, Sendable, Comparable {
     public var line: Int
     public var column: Int
@@ -18,11 +18,11 @@ public struct Position: Hashable, Sendable, Comparable {
 
 /// An error or a warning about a file, and its position.
 public struct Diagnostic: Hashable, Sendable, CustomStringConvertible {
-    /// How serious it is.
+    /// How serious the diagnostic is.
     public enum Severity: Sendable {
         /// The file cannot be used.
         case error
-        /// The text at this position is ignored; the rest of the file counts.
+        /// The text at this position is ignored; the rest of the file is used.
         case warning
     }
     public var severity: Severity
@@ -37,7 +37,7 @@ public struct Diagnostic: Hashable, Sendable, CustomStringConvertible {
         self.message = message
     }
 
-    /// `file:line:column: message`. A warning has the word before its message.
+    /// `file:line:column: message`. A warning has the word `warning` before its message.
     public var description: String {
         let place = "\(file):\(position.line):\(position.column): "
         switch severity {
@@ -47,7 +47,7 @@ public struct Diagnostic: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// A value that cannot be read. The offset is in bytes of the value's text.
+/// A value that cannot be read. The offset is counted in bytes of the value's text.
 public struct ValueError: Error, Hashable, Sendable {
     public var offset: Int
     public var message: String

@@ -1,6 +1,6 @@
 extension UnitFile {
-    /// The word as a value spells it, so that it is read as this word: quoted, with escapes
-    /// (systemd.syntax(7), "Quoting"), and with `%` doubled, because specifiers begin with it.
+    /// The word in the form that a value needs to be read as this word: quoted, with escapes
+    /// (systemd.syntax(7), "Quoting"), and with `%` doubled, because specifiers begin with `%`.
     public static func quoted(_ word: String) -> String {
         var text = "\""
         for byte in word.utf8 {

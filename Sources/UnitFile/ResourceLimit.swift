@@ -1,6 +1,6 @@
 /// A resource limit of a process (setrlimit(2)), as systemd.exec(5) spells it: `LimitNOFILE=`.
 public struct ResourceLimit: Hashable, Sendable {
-    /// The resources (RLIMIT_* of setrlimit(2)), by the names of systemd.exec(5).
+    /// The resources (RLIMIT_* of setrlimit(2)), with the names that systemd.exec(5) uses.
     public enum Resource: String, CaseIterable, Sendable {
         case cpu = "CPU"
         case fileSize = "FSIZE"

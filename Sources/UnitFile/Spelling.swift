@@ -1,7 +1,7 @@
 /// Finds the word that the user probably meant.
 public enum Spelling {
-    /// The candidate that is most similar to `word`, or nil if none is similar. A candidate also
-    /// counts if only its last component (`ffmpeg` of `org.ffmpeg.ffmpeg`) is similar.
+    /// The candidate that is most similar to `word`; nil if none is similar. It is enough if the
+    /// last component of a candidate (`ffmpeg` in `org.ffmpeg.ffmpeg`) is similar.
     public static func closest(to word: String, among candidates: [String]) -> String? {
         let lowercase = Array(word.lowercased().utf8)
         guard let wanted = ComparedWord(lowercase),

@@ -1,7 +1,7 @@
-/// `; did you mean X?` if one of the known words is similar to the given word, else an empty
+/// `; did you mean X?` if one of the known words is similar to the given word; otherwise an empty
 /// string.
 public func suggestion(for word: String, among known: [String]) -> String {
-    // No key is longer than the limit.
+    // No known key is longer than the limit.
     guard let written = ComparedWord(word.utf8.map(lowercase)) else { return "" }
     // At most a third of the word may be wrong; otherwise a suggestion confuses more than it helps.
     let tolerance = max(1, word.count / 3)
@@ -15,24 +15,25 @@ public func suggestion(for word: String, among known: [String]) -> String {
     return "; did you mean \(near.name)?"
 }
 
-/// The known words are ASCII.
+/// Only for ASCII, because the known words are ASCII.
 private func lowercase(_ byte: UInt8) -> UInt8 {
     (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
 }
 
-/// A word with which others are compared: how many insertions, deletions, replacements and swaps of
-/// neighbours lead from one to the other.
+/// A word that others are compared with. The distance is the number of insertions, deletions,
+/// replacements and swaps of neighbours that lead from one word to the other.
 ///
-/// A column of the usual table is two numbers, whose bits say where the distance grows and where it
-/// shrinks from one row to the next (Hyyrö, "A bit-vector algorithm for computing Levenshtein and
-/// Damerau edit distances", 2003). So a letter of the other word costs a dozen operations, however
-/// long this one is: whoever writes a manifest chooses the words that are compared.
+/// A column of the usual table is stored as two numbers. Their bits say where the distance grows
+/// and where it shrinks from one row to the next (Hyyrö, "A bit-vector algorithm for computing
+/// Levenshtein and Damerau edit distances", 2003). So each letter of the other word costs a dozen
+/// operations, however long this word is. This matters because the author of a manifest chooses the
+/// words.
 struct ComparedWord {
-    /// A bit for each letter of the word. Longer words are not compared.
+    /// There is one bit for each letter of the word. Longer words are not compared.
     static let byteLimit = UInt64.bitWidth
 
     let count: Int
-    /// For each byte, where the word has it.
+    /// For each byte, the places in the word where it occurs.
     private let places: [UInt64]
 
     init?(_ word: some Collection<UInt8>) {
@@ -48,7 +49,7 @@ struct ComparedWord {
         let last: UInt64 = 1 << UInt64(count - 1)
         var distance = count
         var (grows, shrinks) = (UInt64.max, UInt64(0))
-        // Where the distance is that of the row and the column before.
+        // The places where the distance equals that of the row and column before.
         var diagonal: UInt64 = 0
         var before: UInt64 = 0
         for byte in other {

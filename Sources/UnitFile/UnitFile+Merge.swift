@@ -1,5 +1,5 @@
 extension UnitFile {
-    /// All files from which this was read: the file itself, then its drop-ins.
+    /// All files that this was read from: the file itself, then its drop-ins.
     public var files: [String] { [file] + dropIns }
 
     /// The file that a position is in.
@@ -7,8 +7,8 @@ extension UnitFile {
         position.source == 0 ? file : dropIns[position.source - 1]
     }
 
-    /// Appends a drop-in, as systemd.unit(5) merges them: it replaces a value and continues a list,
-    /// and an empty assignment resets both.
+    /// Appends a drop-in by the rules of systemd.unit(5): it replaces values and continues lists,
+    /// and an empty assignment resets either.
     public mutating func append(dropIn: UnitFile) {
         dropIns.append(dropIn.file)
         for var section in dropIn.sections {

@@ -1,5 +1,5 @@
 extension UnitFile {
-    /// Limits on the cost of a file. Each is far beyond any file that somebody has written by hand.
+    /// Limits on the cost of a file. Each is far beyond any file written by hand.
     public enum Limit {
         /// systemd's own limit for a configuration file is 32 MiB, but these files are read on the
         /// loop.
@@ -8,12 +8,12 @@ extension UnitFile {
         public static let lineBytes = 64 << 10
         public static let sections = 256
         public static let assignments = 4096
-        /// Nobody reads more, and they must not flood the journal.
+        /// Nobody reads more, and diagnostics must not flood the journal.
         public static let diagnostics = 100
     }
 
-    /// Reads a file. The result has everything that can be understood, up to `Limit.diagnostics`
-    /// errors.
+    /// Reads a file. The result contains everything that can be understood, up to the point where
+    /// there are `Limit.diagnostics` errors.
     ///
     /// - Parameter file: the name for diagnostics.
     public static func parse(
@@ -83,11 +83,12 @@ private struct Parser {
         var number = 0
         // A file that ends in a newline does not have an empty line after it.
         var text = bytes.last == newline ? bytes.dropLast() : bytes[...]
-        // Some editors begin a file with a byte order mark, which nobody sees; systemd skips it too.
+        // Some editors begin a file with a byte order mark, which is invisible; systemd skips it
+        // too.
         if text.starts(with: [0xef, 0xbb, 0xbf]) { text = text.dropFirst(3) }
         for raw in text.split(separator: newline, omittingEmptySubsequences: false) {
             number += 1
-            // After this many errors, the file is something else, and reading on only takes time.
+            // After this many errors, this is not a unit file, and to read further only takes time.
             guard diagnostics.count < UnitFile.Limit.diagnostics else { return }
             guard let first = raw.firstIndex(where: { !isBlank($0) }) else {
                 // An empty line also ends a continuation.
@@ -120,7 +121,7 @@ private struct Parser {
         finish(&line)
     }
 
-    /// Whether the line ends with an odd number of backslashes. An even number are escaped
+    /// Whether the line ends with an odd number of backslashes. An even number would be escaped
     /// backslashes.
     private func isContinued(_ bytes: [UInt8]) -> Bool {
         var count = 0

@@ -1,8 +1,8 @@
 /// A file in the syntax of systemd.syntax(7): `[Section]`, `Key=value`, comments, continuations.
 ///
 /// Sections with the same name are one section, and a key may be repeated. The reader decides
-/// whether the last assignment counts (``last(_:_:)``) or all of them do (``all(_:_:)``). An empty
-/// assignment cancels those before it.
+/// whether the last assignment is used (``last(_:_:)``) or all of them are (``all(_:_:)``). An
+/// empty assignment cancels those before it.
 public struct UnitFile: Hashable, Sendable {
     /// The name for diagnostics.
     public var file: String
@@ -32,7 +32,7 @@ public struct UnitFile: Hashable, Sendable {
 
     /// All assignments of a key in the order of the file, including empty ones.
     public func assignments(_ name: String, _ key: String) -> [Assignment] {
-        // This is called for every key, so other assignments are not even copied.
+        // This is called for every key, so other assignments are not copied.
         var found: [Assignment] = []
         for section in sections where section.name == name {
             for assignment in section.assignments where assignment.key == key {
@@ -66,12 +66,12 @@ public struct UnitFile: Hashable, Sendable {
 
 /// The text of an assignment, and the position of each of its bytes in the file.
 public struct Value: Hashable, Sendable {
-    /// The text without blanks around it. Each continuation is one blank.
+    /// The text without surrounding blanks. Each continuation becomes one blank.
     public var text: String
     /// The position of the first byte, or the position after the `=` if the text is empty.
     public var position: Position { pieces[0].position }
 
-    /// A part of the value from one line. A continued value has several.
+    /// The part of the value that comes from one line. A continued value has several.
     struct Piece: Hashable, Sendable {
         /// The offset in bytes of `text`.
         var offset: Int
@@ -80,7 +80,7 @@ public struct Value: Hashable, Sendable {
     /// The pieces in order. There is at least one.
     var pieces: [Piece]
 
-    /// A value that comes from no file, for example from a command line.
+    /// A value that does not come from a file but, for example, from a command line.
     public init(_ text: String) {
         self.init(
             text: text, pieces: [Piece(offset: 0, position: Position(line: 1, column: 1))])
@@ -91,7 +91,8 @@ public struct Value: Hashable, Sendable {
         self.pieces = pieces
     }
 
-    /// The position of a byte of the text. For an offset beyond the end, the position of the end.
+    /// The position of a byte of the text; if the offset is beyond the end, the position of the
+    /// end.
     public func position(at offset: Int) -> Position {
         let offset = min(max(0, offset), text.utf8.count)
         let piece = pieces.last { $0.offset <= offset } ?? pieces[0]

@@ -1,6 +1,6 @@
 extension Duration {
     /// The value of `infinity` in a file: a hundred years, so that it can be added and scaled
-    /// without overflow. A longer span is not accepted.
+    /// without overflow. Longer spans are not accepted.
     public static let unlimited: Duration = .seconds(3_155_760_000)
 }
 

@@ -1,5 +1,6 @@
 extension Value {
-    /// Reads `1 yes y true t on` or `0 no n false f off`, in any case (systemd's parse_boolean).
+    /// Reads `1 yes y true t on` or `0 no n false f off`, in upper or lower case (systemd's
+    /// parse_boolean).
     public func boolean() throws(ValueError) -> Bool {
         switch text.lowercased() {
         case "1", "yes", "y", "true", "t", "on": return true
@@ -53,7 +54,8 @@ extension Value {
         return choice
     }
 
-    /// Reads a number of bytes with B, K, M, G, T, P or E to the base 1024 (systemd.syntax(7)).
+    /// Reads a number of bytes with a suffix B, K, M, G, T, P or E to the base 1024
+    /// (systemd.syntax(7)).
     ///
     /// Fractions such as `1.5G` are allowed. The result is rounded down.
     public func bytes() throws(ValueError) -> UInt64 {
@@ -77,7 +79,7 @@ extension Value {
 struct Decimal {
     var whole: UInt64
     var billionths: UInt64
-    /// The length in bytes of the text.
+    /// The length of the text in bytes.
     var length: Int
 
     /// The product, rounded down; nil if it exceeds 64 bits.

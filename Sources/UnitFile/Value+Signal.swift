@@ -7,7 +7,7 @@ extension Value {
         }
         let name = text.hasPrefix("SIG") ? String(text.dropFirst(3)) : text
         if let index = signalNames.firstIndex(of: name) { return Int32(index + 1) }
-        // The C library uses 32 and 33 itself.
+        // The C library uses signals 32 and 33 itself.
         for (base, first, sign) in [("RTMIN", 34, 1), ("RTMAX", 64, -1)] where name.hasPrefix(base)
         {
             let rest = name.dropFirst(base.count)

@@ -1,5 +1,5 @@
 extension Value {
-    /// The value with each `%` and the letter after it replaced. Positions remain those of the
+    /// The value with each `%` and the following letter replaced. Positions still refer to the
     /// file.
     ///
     /// - Parameter resolve: returns the text for a letter, and throws a message for an unknown one.
@@ -38,7 +38,7 @@ extension Value {
 }
 
 extension Word {
-    /// The same for one word, whose quotes and escapes are already resolved: the value of a
+    /// The same for one word. Its quotes and escapes are already resolved, so the value of a
     /// specifier is never split or unquoted.
     public func replacingSpecifiers(
         _ resolve: (Unicode.Scalar) throws(ValueError) -> String

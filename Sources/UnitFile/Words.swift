@@ -17,7 +17,7 @@ extension Value {
     /// `"` and `'` group words and may be anywhere in a word. Both inside and outside of them, `\`
     /// begins an escape: `\a \b \f \n \r \t \v \\ \" \' \s` (a blank), `\xHH`, `\NNN` octal,
     /// `\uHHHH`, `\UHHHHHHHH`. There are no `%` specifiers and no variables. An unknown escape is
-    /// an error instead of standing for itself, so that somebody who wrote `C:\new` is told.
+    /// an error, so that somebody who wrote `C:\docs` is told.
     public func words() throws(ValueError) -> [Word] {
         var splitter = Splitter(bytes: Array(text.utf8))
         return try splitter.split()
