@@ -5,7 +5,7 @@ extension DesktopEntry.Command {
     /// Why a value of `Exec=` cannot be used.
     struct Fault: Error { var message: String }
 
-    /// Splits a value whose escapes of the string type are resolved ("The Exec key").
+    /// Splits a value ("The Exec key"). The escapes of the string type must be resolved already.
     ///
     /// The specification allows only double quotes. Single quotes, and a backslash outside of
     /// quotes, are interpreted as in a shell, because many entries have them.
@@ -49,7 +49,7 @@ private struct Splitter {
     private var words: [[DesktopEntry.Command.Piece]] = []
     private var word: [DesktopEntry.Command.Piece] = []
     private var text = ""
-    /// Whether a word has begun, which may be empty (`""`).
+    /// Whether a word has begun. The word may be empty (`""`).
     private var isOpen = false
     private var quote: Character?
 

@@ -1,6 +1,6 @@
 extension DesktopEntry.Command {
-    /// A value of `Exec=` that means this command ("The Exec key"); nil if a field code is a part
-    /// of a word that needs quotes, within which codes mean nothing.
+    /// A value of `Exec=` that means this command ("The Exec key"); nil if a field code is part of
+    /// a word that needs quotes, because codes have no meaning inside quotes.
     public var text: String? {
         var texts: [String] = []
         for word in words {
@@ -35,7 +35,7 @@ extension DesktopEntry.Command {
 }
 
 extension DesktopEntry {
-    /// A text as a value of the type string ("Possible value types").
+    /// The text written as a value of type string ("Possible value types").
     static func escaped(_ text: String) -> String {
         var value = ""
         for character in text {

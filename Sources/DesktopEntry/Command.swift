@@ -23,36 +23,36 @@ extension DesktopEntry {
                 }
             }
 
-            /// Whether the code stands for several of them.
+            /// Whether the code stands for several files or URLs.
             public var isList: Bool { self == .files || self == .urls }
             /// Whether the code stands for local files only.
             public var takesPaths: Bool { self == .file || self == .files }
         }
 
-        /// The words, each as the pieces of which it consists.
+        /// The words, each as a list of pieces.
         public var words: [[Piece]]
 
-        /// The code that stands for files or URLs, of which there is at most one.
+        /// The code that stands for files or URLs. There is at most one.
         public var fileCode: Code? {
             for case .code(let code) in words.joined() where code.takesFiles { return code }
             return nil
         }
 
-        /// Why a launch cannot be made.
+        /// Why the command cannot open the given files.
         public enum Refusal: Error, Hashable, Sendable {
             /// The command opens only one file at a time.
             case tooMany
             /// The command opens only local files.
             case notLocal(String)
-            /// The file's name would become part of a text, probably of a shell's command, so that
-            /// a file could run any command. The specification leaves this undefined.
+            /// The file's name would become part of a text, probably of a shell command, so that a
+            /// file's name could run any command. The specification leaves this undefined.
             case insideText
         }
 
         /// The program and its arguments.
         ///
-        /// - Parameter files: paths or URLs to open. If the command has no code for them, they
-        ///   follow its words.
+        /// - Parameter files: paths or URLs to open. If the command has no code for them, they are
+        ///   appended.
         public func arguments(
             opening files: [String] = [], name: String, icon: String?, file entry: String
         ) throws(Refusal) -> [String] {
@@ -82,7 +82,7 @@ extension DesktopEntry {
             return code == nil ? result + given : result
         }
 
-        /// Whether a word is like `"less %f"`, unlike `--open=%f`.
+        /// Whether a word is like `"less %f"`, and not like `--open=%f`.
         private static func isTextAroundFile(_ word: [Piece]) -> Bool {
             let hasBlank = word.contains { piece in
                 if case .text(let text) = piece { text.contains(" ") } else { false }
@@ -112,7 +112,7 @@ extension DesktopEntry {
 
 /// `file:` URLs (RFC 8089).
 public enum FileURL {
-    /// The path of a `file:` URL, or a path itself; nil for another URL.
+    /// The path of a `file:` URL; a path is returned unchanged. Nil for any other URL.
     public static func path(of text: String) -> String? {
         guard hasScheme(text) else { return text }
         var rest = text[...]

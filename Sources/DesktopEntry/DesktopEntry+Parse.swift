@@ -5,7 +5,7 @@ extension DesktopEntry {
     static let actionLimit = 64
     static let listLimit = 1024
 
-    /// Reads an entry of `Type=Application`; nil for one of another type.
+    /// Reads an entry with `Type=Application`; returns nil for one of another type.
     public static func parse(
         _ bytes: [UInt8], identifier: String, file: String, locale: Locale
     ) throws(Mistake) -> DesktopEntry? {
@@ -57,7 +57,7 @@ extension DesktopEntry {
     }
 }
 
-/// The groups of a file. Each key has its best value for the locale.
+/// The groups of a file. Each key has the best value for the locale.
 private struct Groups {
     private var groups: [String: Group] = [:]
 
@@ -206,7 +206,7 @@ private struct Group {
             case "r": parts[parts.count - 1] += "\r"
             case "\\": parts[parts.count - 1] += "\\"
             case ";" where list: parts[parts.count - 1] += ";"
-            // GLib keeps a backslash that begins no escape, and entries rely on it.
+            // GLib keeps a backslash that does not begin an escape, and entries rely on that.
             case let other?:
                 parts[parts.count - 1] += "\\"
                 parts[parts.count - 1].unicodeScalars.append(other)

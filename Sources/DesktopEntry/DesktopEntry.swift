@@ -1,5 +1,5 @@
-/// An app as its desktop entry describes it (Desktop Entry Specification 1.5), with values in one
-/// locale. It has only the keys that a launcher needs.
+/// An app as its desktop entry describes it (Desktop Entry Specification 1.5), with the values for
+/// one locale. It contains only the keys that a launcher needs.
 public struct DesktopEntry: Hashable, Sendable {
     /// The path of the file below `applications`, with `-` instead of `/`, and without `.desktop`.
     public var identifier: String
@@ -15,9 +15,9 @@ public struct DesktopEntry: Hashable, Sendable {
     public var path: String?
     /// Whether the app runs in a terminal.
     public var isTerminal = false
-    /// Whether menus leave the app out. It can be launched nevertheless.
+    /// Whether menus do not show the app. It can still be launched.
     public var isNotDisplayed = false
-    /// `Hidden=`: whether the entry counts as not existing.
+    /// `Hidden=`: whether the entry must be treated as if it did not exist.
     public var isHidden = false
     public var onlyShowIn: [String] = []
     public var notShowIn: [String] = []
@@ -47,10 +47,10 @@ public struct DesktopEntry: Hashable, Sendable {
         }
     }
 
-    /// Whether a desktop environment, by the names in XDG_CURRENT_DESKTOP, shows the app in menus.
+    /// Whether a desktop environment with these names (XDG_CURRENT_DESKTOP) shows the app in menus.
     public func isShown(in desktops: [String]) -> Bool {
         guard !isNotDisplayed, !isHidden else { return false }
-        // The first name that is in one of the lists decides.
+        // The first name that is in either list decides.
         for desktop in desktops {
             if onlyShowIn.contains(desktop) { return true }
             if notShowIn.contains(desktop) { return false }

@@ -1,7 +1,7 @@
-/// A locale in POSIX form, `lang_COUNTRY.ENCODING@MODIFIER`, which chooses among localized
-/// values (Desktop Entry Specification 1.5, "Localized values for keys").
+/// A locale in POSIX form, `lang_COUNTRY.ENCODING@MODIFIER`, which selects localized values
+/// (Desktop Entry Specification 1.5, "Localized values for keys").
 public struct Locale: Hashable, Sendable {
-    /// The texts that a key may have in brackets, best first.
+    /// The texts that a key may have in brackets, the best first.
     public let candidates: [String]
 
     /// - Parameter name: the value of LC_MESSAGES. `C`, `POSIX` and the empty string mean values

@@ -1,27 +1,27 @@
-/// A copy of an entry that has another program start the app, for launchers that read entries and
-/// know nothing of a daemon.
+/// A copy of an entry that makes another program start the app. It is for launchers that read
+/// entries and do not know the daemon.
 ///
-/// The other program gets the command that the entry itself gives, with the files to open in it, so
-/// that it can execute that; and it is told which of the words are those files. A shell looks
-/// whether the other program is still installed, because the copy takes the place of the entry, and
-/// the app must start without it, too.
+/// The other program gets the entry's own command, including the files to open, so that it can
+/// execute that command. It is also told which of the words are files. A shell checks whether the
+/// other program is still installed, because the copy replaces the entry, and the app must start
+/// without the other program too.
 public struct Redirection {
     /// How many words of the command come before the files to open, and how many after them.
     public let before: Int, after: Int
     private let direct: DesktopEntry.Command
     private let entry: DesktopEntry
 
-    /// Why an entry cannot have such a copy.
+    /// Why no such copy of an entry can be made.
     public enum Refusal: Error, Hashable, Sendable {
         /// The app is started only over D-Bus.
         case hasNoCommand
-        /// The files are not words of their own (`--open=%f`).
+        /// The files are not separate words (`--open=%f`).
         case filesInWord
     }
 
     public init(of entry: DesktopEntry) throws(Refusal) {
         guard var command = entry.command else { throw .hasNoCommand }
-        // A launcher makes two words of it, or none.
+        // A launcher replaces %i with two words, or with none.
         command.words.removeAll { $0 == [.code(.icon)] }
         let place = command.words.firstIndex { word in
             word.contains { if case .code(let code) = $0 { code.takesFiles } else { false } }
@@ -36,15 +36,15 @@ public struct Redirection {
         self.entry = entry
     }
 
-    /// The text of the copy: all of the original but how it is started.
+    /// The text of the copy: the original with another command.
     ///
     /// - Parameters:
     ///   - original: the entry's text.
     ///   - note: a comment, which becomes the first line.
-    ///   - words: the other program and its arguments, which the command's words follow.
+    ///   - words: the other program and its arguments. The command's words follow them.
     /// - Returns: nil if the command cannot be written.
     public func text(_ original: [UInt8], note: String, through words: [String]) -> String? {
-        // The number of the other program's arguments comes before them.
+        // The number of the other program's arguments is passed before them.
         let script = #"n=$1; shift; [ -x "$0" ] && exec "$0" "$@"; shift "$n"; exec "$@""#
         var command = direct
         let ownWords = [words[0], "\(words.count - 1)"] + words.dropFirst()
@@ -61,7 +61,7 @@ public struct Redirection {
             result += line + "\n"
             guard isMain, line.hasPrefix("[Desktop Entry]") else { continue }
             result += "Exec=\(exec)\n"
-            // Without the app, launchers shall not show it.
+            // If the app is not installed, launchers should not show it.
             let program = entry.tryExec ?? entry.command?.program ?? ""
             result += "TryExec=\(DesktopEntry.escaped(program))\n"
         }
@@ -69,7 +69,7 @@ public struct Redirection {
         return result
     }
 
-    /// Calls over D-Bus would go past the other program.
+    /// The keys of the original that are left out. D-Bus activation would bypass the other program.
     private static let replaced = ["Exec", "TryExec", "DBusActivatable"]
 
     private static func key(of line: Substring) -> String {
