@@ -1,5 +1,5 @@
-/// What one connection may cost. The first three limits are those of sd-varlink, so that everything
-/// that its clients may send is accepted.
+/// Limits on the cost of one connection. The first three are those of sd-varlink, so that
+/// everything that its clients may send is accepted.
 public struct Limits: Hashable, Sendable {
     /// The longest message in bytes, including its NUL.
     public var messageByteCount = 16 << 20
@@ -8,14 +8,14 @@ public struct Limits: Hashable, Sendable {
     /// How deeply arrays and objects may be nested, because the parser recurses. No interface of
     /// ours needs 10 levels.
     public var depth = 64
-    /// How many values and names a message may have. The cost of a message grows with their number
-    /// rather than with its bytes, most of all with the names: each is compared with the others of
-    /// its object. A number that is not an integer counts as 64 values.
-    /// Unlimited unless the owner of a connection knows how many its calls need.
+    /// How many values and names a message may have. The cost of a message depends on their number
+    /// more than on its bytes, most of all on the number of names, because each is compared with
+    /// the others in its object. A number that is not an integer counts as 64 values. Unlimited
+    /// unless the owner of a connection knows how many its calls need.
     public var messageValueCount = Int.max
     public var messageNameCount = Int.max
-    /// While more than this many bytes are unsent, no further call is read: a slow reader makes
-    /// only itself wait.
+    /// While more than this many bytes are unsent, no further call is read, so that a slow reader
+    /// makes only itself wait.
     public var pausingOutputByteCount = 1 << 20
     /// If more than this many bytes are unsent, the connection is closed, because a stream of
     /// events cannot be paused. One maximal reply after a paused queue must fit.

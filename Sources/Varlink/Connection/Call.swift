@@ -1,16 +1,16 @@
-/// A method call, as its message has it.
+/// A method call, as in its message.
 public struct Call: Hashable, Sendable {
     /// The method's fully qualified name, for example `org.varlink.service.GetInfo`.
     public var method: String
     public var parameters: JSONObject
-    /// Whether the client takes several replies.
+    /// Whether the client accepts several replies.
     public var wantsMore: Bool
     /// Whether the client wants no reply, not even an error.
     public var isOneway: Bool
     /// Whether the client wants to speak another protocol after the reply.
     public var wantsUpgrade: Bool
-    /// How many descriptors came with the call. They are the next ones in order of arrival;
-    /// parameters name them by index, from 0.
+    /// How many descriptors came with the call. They are the next ones in the order of arrival.
+    /// Parameters refer to them by index, from 0.
     public var descriptorCount: Int
 
     public init(
@@ -43,8 +43,8 @@ public struct Call: Hashable, Sendable {
             case ("parameters", .null), ("more", .null), ("oneway", .null), ("upgrade", .null):
                 break
             case (let name, _):
-                // Extensions have a reverse-DNS name and may be ignored. Every other unknown member
-                // is an error.
+                // Extensions have reverse-DNS names and may be ignored. Any other unknown member is
+                // an error.
                 guard name.utf8.contains(UInt8(ascii: ".")) else {
                     throw .unexpectedMember(name)
                 }
@@ -72,7 +72,7 @@ public struct Call: Hashable, Sendable {
     }
 }
 
-/// A reply, as its message has it.
+/// A reply, as in its message.
 public struct Reply: Hashable, Sendable {
     /// The error's fully qualified name, or nil for success.
     public var error: String?

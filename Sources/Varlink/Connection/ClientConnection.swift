@@ -5,10 +5,10 @@ public struct ClientConnection: Sendable {
     private let limits: Limits
     private var input = InputBuffer()
     private var output = OutputQueue()
-    /// Whether each unanswered call takes several replies, oldest first.
+    /// For each unanswered call, oldest first, whether it accepts several replies.
     private var waiting: [Bool] = []
 
-    /// Set when the connection must be closed because of what the other side did.
+    /// Why the connection must be closed, if the other side broke the protocol.
     public private(set) var violation: ProtocolViolation?
 
     public init(limits: Limits = .standard) { self.limits = limits }
@@ -19,7 +19,7 @@ public struct ClientConnection: Sendable {
         if !call.isOneway { waiting.append(call.wantsMore) }
     }
 
-    /// Queues a call whose parameters encode themselves.
+    /// Queues a call with parameters that encode themselves.
     public mutating func call(
         _ method: String, _ parameters: some ParametersEncodable, wantsMore: Bool = false,
         descriptorCount: Int = 0
@@ -37,7 +37,7 @@ public struct ClientConnection: Sendable {
         waiting.append(wantsMore)
     }
 
-    /// Whether a reply is due.
+    /// Whether a call waits for a reply.
     public var isWaiting: Bool { !waiting.isEmpty }
 
     /// See `ServerConnection.withOutput`.
@@ -60,7 +60,7 @@ public struct ClientConnection: Sendable {
         }
     }
 
-    /// The next reply, or nil if it has not arrived yet.
+    /// The next reply; nil if it has not arrived yet.
     public mutating func nextReply() -> Reply? {
         guard violation == nil else { return nil }
         do throws(ProtocolViolation) {

@@ -4,23 +4,23 @@ struct InputBuffer: Sendable {
     /// At most this many bytes stay allocated between messages, so that an idle connection is
     /// small.
     static let idleCapacity = 16 << 10
-    /// A longer message gets room for the longest message at once. Memory costs nothing until it is
-    /// filled, while growing step by step would copy megabytes and make others wait.
+    /// A longer message gets room for the longest message at once. Unused memory costs nothing, but
+    /// growing step by step would copy megabytes and make others wait.
     private static let largeByteCount = 128 << 10
 
     private var bytes: [UInt8] = []
-    /// The start of the first message that was not taken yet.
+    /// The start of the first message that has not been taken yet.
     private var head = 0
     /// There is no NUL between `head` and this position.
     private var scanned = 0
-    /// Where each message with descriptors begins, in order, and how many it has.
+    /// Where each message with descriptors begins, and how many descriptors it has, in order.
     private var batches: [(start: Int, count: Int)] = []
 
     var byteCount: Int { bytes.count - head }
 
-    /// Appends what one read has returned. Its descriptors belong to the last message that begins
-    /// in these bytes: a read may return the end of a write without descriptors followed by a whole
-    /// write with descriptors, and never more than that (unix(7)).
+    /// Appends the result of one read. Its descriptors belong to the last message that begins in
+    /// these bytes, because a read may return the end of a write without descriptors followed by a
+    /// whole write with descriptors, but never more than that (unix(7)).
     mutating func append(
         _ chunk: Span<UInt8>, descriptorCount: Int, limits: Limits
     ) throws(ProtocolViolation) {
@@ -41,14 +41,14 @@ struct InputBuffer: Sendable {
         batches.append((start, descriptorCount))
     }
 
-    /// How many bytes the next message has without its NUL, or nil if it is not complete.
+    /// The number of bytes in the next message, without its NUL; nil if it is not complete.
     mutating func nextByteCount() -> Int? {
         scanned = endOfMessage()
         return scanned < bytes.count ? scanned - head : nil
     }
 
-    /// Takes the next complete message, and calls `body` with it, without its NUL, and with the
-    /// number of its descriptors.
+    /// Takes the next complete message. Calls `body` with the message, without its NUL, and with
+    /// the number of its descriptors.
     mutating func takeMessage<T>(
         limits: Limits,
         _ body: (Span<UInt8>, Int) throws(ProtocolViolation) -> T
@@ -70,12 +70,12 @@ struct InputBuffer: Sendable {
         return result
     }
 
-    /// The position of the first NUL that was not scanned yet, or the end.
+    /// The position of the first NUL in the part that was not scanned yet, or the end.
     private func endOfMessage() -> Int {
         unsafe bytes.withUnsafeBytes { bytes in
             var index = scanned
-            // Eight bytes at a time: the first zero byte is the first whose highest bit the borrow
-            // sets.
+            // Scans eight bytes at a time: the first zero byte is the first whose highest bit the
+            // borrow sets.
             while index + 8 <= bytes.count {
                 let word = unsafe bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
                 let zeros = (word &- 0x0101_0101_0101_0101) & ~word & 0x8080_8080_8080_8080
@@ -87,7 +87,7 @@ struct InputBuffer: Sendable {
         }
     }
 
-    /// Takes everything that is left, for another protocol.
+    /// Takes all remaining bytes, for another protocol.
     mutating func takeRest() -> [UInt8] {
         defer { self = InputBuffer() }
         return Array(bytes[head...])

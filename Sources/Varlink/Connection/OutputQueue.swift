@@ -1,5 +1,5 @@
-/// Messages that wait to be sent, one after the other, and the positions at which descriptors go
-/// with them.
+/// Messages that wait to be sent, one after the other, and the positions at which descriptors must
+/// be sent with them.
 struct OutputQueue: Sendable {
     /// At most this many bytes stay allocated while nothing is queued.
     static let idleCapacity = 16 << 10
@@ -10,7 +10,7 @@ struct OutputQueue: Sendable {
 
     var byteCount: Int { bytes.count - head }
 
-    /// Appends a message, which `body` writes, and its NUL.
+    /// Appends a message that `body` writes, and its NUL.
     mutating func append(descriptorCount: Int, _ body: (inout JSONWriter) -> Void) {
         if descriptorCount > 0 { batches.append((bytes.count, descriptorCount)) }
         var writer = JSONWriter(appendingTo: take())
@@ -44,7 +44,7 @@ struct OutputQueue: Sendable {
         return try body(bytes.span.extracting(head..<end), count)
     }
 
-    /// Says that this many bytes of `next` were sent, with all its descriptors.
+    /// Records that this many bytes of `next` were sent, with all its descriptors.
     mutating func consume(_ byteCount: Int) {
         guard byteCount > 0 else { return }
         if let first = batches.first, first.start == head { batches.removeFirst() }

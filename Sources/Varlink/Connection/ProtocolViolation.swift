@@ -1,10 +1,11 @@
-/// A fault of the other side that ends the connection without a reply.
+/// A violation by the other side that ends the connection without a reply.
 public enum ProtocolViolation: Error, Hashable, Sendable, CustomStringConvertible {
     case malformedMessage(JSONSyntaxError)
     case notAnObject
     case missingMember(String)
     case unexpectedMember(String)
-    /// For example `oneway` with `more`, or `continues` with an error.
+    /// Flags that exclude each other, for example `oneway` with `more`, or `continues` with an
+    /// error.
     case contradictoryFlags
     case messageTooLong(limit: Int)
     case tooManyValues(limit: Int)
@@ -12,7 +13,7 @@ public enum ProtocolViolation: Error, Hashable, Sendable, CustomStringConvertibl
     case tooManyDescriptors(limit: Int)
     /// Descriptors came in the middle of a message; they must come with its first byte.
     case strayDescriptors
-    /// A reply for which no call waits, or a second reply to a call that takes only one.
+    /// A reply that no call waits for, or a second reply to a call that accepts only one.
     case unexpectedReply
     /// The other side reads more slowly than events happen.
     case outputOverflow(limit: Int)

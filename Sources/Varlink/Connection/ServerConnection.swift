@@ -12,8 +12,8 @@
 ///                                           (upgraded)
 /// ```
 /// Any state becomes *closed* when the other side breaks the protocol or does not read. `violation`
-/// then says why, and the owner closes the socket. Calls are handed out one at a time, in
-/// order: each waits for the final reply to its predecessor.
+/// then says why, and the owner closes the socket. Calls are returned one at a time, in order: each
+/// waits for the final reply to the one before it.
 public struct ServerConnection: Sendable {
     private enum State: Sendable {
         case idle
@@ -26,24 +26,25 @@ public struct ServerConnection: Sendable {
     private var state = State.idle
     private var input = InputBuffer()
     private var output = OutputQueue()
-    /// How many bytes the latest call's message had, without its NUL.
+    /// The number of bytes in the latest call's message, without its NUL.
     public private(set) var callByteCount = 0
 
     public init(limits: Limits = .standard) { self.limits = limits }
 
-    /// How many bytes this connection holds for its client: input that has not become a call, and
+    /// How many bytes this connection holds for its client: input that is not yet a call, and
     /// output that the client has not read.
     public var waitingByteCount: Int { input.byteCount + output.byteCount }
 
     // MARK: Input
 
-    /// How many bytes belong to an incomplete message, and to calls that wait for their turn.
+    /// The number of bytes in an incomplete message and in calls that wait for their turn.
     public var incompleteByteCount: Int { input.byteCount }
 
     /// Whether there is an incomplete message, or a call that waits for its turn.
     public var hasInput: Bool { input.byteCount > 0 }
 
-    /// How many bytes the message has that `nextCall` would read now; nil if it would read none.
+    /// The number of bytes in the message that `nextCall` would read now; nil if it would read
+    /// none.
     public mutating func nextCallByteCount() -> Int? {
         guard case .idle = state, output.byteCount < limits.pausingOutputByteCount else {
             return nil
@@ -51,16 +52,16 @@ public struct ServerConnection: Sendable {
         return input.nextByteCount()
     }
 
-    /// Whether to read more. False while that would only accumulate work: a call is being served,
-    /// or the client does not read its replies. (The owner must notice a hang-up all the same.)
+    /// Whether to read more. False while a call is being served, or the client does not read its
+    /// replies, because work would only accumulate. (The owner must still notice a hang-up.)
     public var wantsInput: Bool {
         guard case .idle = state else { return false }
         return output.byteCount < limits.pausingOutputByteCount
     }
 
-    /// Takes the bytes that one read has returned, and the number of descriptors that came with
-    /// them. The owner keeps the descriptors in a queue, and takes `Call.descriptorCount` of them
-    /// for each call.
+    /// Takes the bytes that one read returned, and the number of descriptors that came with them.
+    /// The owner keeps the descriptors in a queue, and takes `Call.descriptorCount` of them for
+    /// each call.
     public mutating func receive(_ bytes: Span<UInt8>, descriptorCount: Int = 0) {
         switch state {
         case .closed: return
@@ -73,12 +74,12 @@ public struct ServerConnection: Sendable {
         }
     }
 
-    /// Takes the bytes that one read has returned.
+    /// Takes the bytes that one read returned, if no descriptors came with them.
     public mutating func receive(_ bytes: [UInt8], descriptorCount: Int = 0) {
         receive(bytes.span, descriptorCount: descriptorCount)
     }
 
-    /// The next call to serve, or nil if there is none or it has to wait for its turn.
+    /// The next call to serve; nil if there is none, or if it must wait for its turn.
     public mutating func nextCall() -> Call? {
         guard case .idle = state, output.byteCount < limits.pausingOutputByteCount else {
             return nil
@@ -99,7 +100,7 @@ public struct ServerConnection: Sendable {
         }
     }
 
-    /// Set when the connection must be closed because of what the other side did.
+    /// Why the connection must be closed, if the other side broke the protocol or does not read.
     public var violation: ProtocolViolation? {
         if case .closed(let violation) = state { violation } else { nil }
     }
@@ -120,7 +121,7 @@ public struct ServerConnection: Sendable {
     /// Sends the final reply to the current call, without parameters.
     public mutating func reply() { reply(JSONObject()) }
 
-    /// Sends one of several replies; a final one must follow. Only for a call that wants `more`.
+    /// Sends one of several replies. A final reply must follow. Only for a call with `more`.
     public mutating func update(_ parameters: some ParametersEncodable) {
         guard case .calling(_, let wantsMore, _) = state else { return expectClosed() }
         precondition(wantsMore, "the client takes a single reply")
@@ -148,15 +149,16 @@ public struct ServerConnection: Sendable {
         }
     }
 
-    /// Queues an error for which no call waits: the reason why the connection is about to be
-    /// closed. The owner writes as much as the socket takes, and closes it.
+    /// Queues an error that no call waits for, which says why the connection is about to be closed.
+    /// The owner writes as much as the socket accepts, and closes it.
     public mutating func failLast(_ error: some CallError) {
         guard !isOverflowing else { return }
         append(error)
     }
 
     /// Sends the final reply, after which the connection speaks another protocol.
-    /// - Returns: what the client has already sent after its call. The output must be sent first.
+    /// - Returns: the bytes that the client has already sent after its call. The output must be
+    ///   sent first.
     public mutating func replyAndUpgrade(_ parameters: some ParametersEncodable) -> [UInt8] {
         guard case .calling(_, _, let wantsUpgrade) = state else {
             expectClosed()
@@ -168,7 +170,7 @@ public struct ServerConnection: Sendable {
         return input.takeRest()
     }
 
-    /// Traps at a reply for which nobody waits, which is our mistake, unless the connection was
+    /// Traps on a reply that no call waits for, which is a bug of ours, unless the connection was
     /// closed in the meantime.
     private func expectClosed() {
         guard case .closed = state else { preconditionFailure("no call is waiting for a reply") }
@@ -198,7 +200,7 @@ public struct ServerConnection: Sendable {
 
     // MARK: Output
 
-    /// Whether the client has left too much output unread. Nothing more is written then.
+    /// Whether the client has left too much output unread, so that nothing more is written.
     public var isOverflowing: Bool {
         if case .closed(.outputOverflow) = state { true } else { false }
     }
@@ -216,7 +218,7 @@ public struct ServerConnection: Sendable {
         try output.next(body)
     }
 
-    /// Says that this many bytes of the output were written, and if there are any, the descriptors
-    /// too.
+    /// Records that this many bytes of the output were written, and, if there are any, the
+    /// descriptors too.
     public mutating func sent(byteCount: Int) { output.consume(byteCount) }
 }

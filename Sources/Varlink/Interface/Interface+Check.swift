@@ -8,7 +8,7 @@ extension Interface {
         try check(parameters, against: method.input)
     }
 
-    /// Checks what a method returns, in the same way.
+    /// Checks the results of a method, in the same way.
     public func check(output parameters: JSONObject, of method: String) throws(ServiceError) {
         guard let method = methods[method] else { throw .methodNotFound("\(name).\(method)") }
         try check(parameters, against: method.output)

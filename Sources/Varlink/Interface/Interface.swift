@@ -1,6 +1,6 @@
-/// An interface description: its text, and what the text says.
+/// An interface description: its text, and its content.
 public struct Interface: Sendable {
-    /// The description as it was written, including comments.
+    /// The text of the description, including comments.
     public let text: String
     /// In reverse-DNS form, for example `org.varlink.service`.
     public let name: String
@@ -8,7 +8,7 @@ public struct Interface: Sendable {
     public internal(set) var methods: [String: Method] = [:]
     public internal(set) var errors: [String: [Field]] = [:]
 
-    /// What a method takes and returns.
+    /// The parameters and results of a method.
     public struct Method: Hashable, Sendable {
         public var input: [Field]
         public var output: [Field]
@@ -27,8 +27,8 @@ public struct Interface: Sendable {
 
     /// The part of the language that a description may use.
     public enum Dialect: Sendable {
-        /// What both systemd's and Python's implementations can read: no container directly in a
-        /// container, no optional in a container, and no empty named type.
+        /// The part that both systemd's and Python's implementations can read: no container
+        /// directly in a container, no optional in a container, and no empty named type.
         case portable
         /// The whole language.
         case whole
@@ -63,7 +63,7 @@ public indirect enum InterfaceType: Hashable, Sendable {
     case structure([Interface.Field])
     case enumeration([String])
     case array(InterfaceType)
-    /// Strings to values.
+    /// A map from strings to values.
     case map(InterfaceType)
     /// May be null or absent.
     case optional(InterfaceType)
@@ -71,7 +71,7 @@ public indirect enum InterfaceType: Hashable, Sendable {
 
 /// Why a text is not an interface description.
 public struct InterfaceSyntaxError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Line and column count from 1; the column counts bytes.
+    /// Line and column are counted from 1; the column is counted in bytes.
     public let line: Int
     public let column: Int
     public let message: String

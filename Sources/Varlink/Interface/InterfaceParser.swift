@@ -7,7 +7,7 @@ struct InterfaceParser {
     private let dialect: Interface.Dialect
     private let bytes: [UInt8]
     private var position = 0
-    /// Every name that a type expression has used, and where.
+    /// Every name that a type expression has used, and its position.
     private var references: [(name: String, position: Int)] = []
 
     init(text: String, dialect: Interface.Dialect) {

@@ -40,7 +40,7 @@ extension JSONParser {
         return .double(double)
     }
 
-    /// Skips a fraction and an exponent. Returns whether there was either.
+    /// Skips a fraction and an exponent. Returns whether there was any.
     private mutating func fractionAndExponent(
         _ bytes: Span<UInt8>
     ) throws(JSONSyntaxError) -> Bool {
@@ -78,11 +78,13 @@ extension JSONParser {
         }
     }
 
-    /// The first quotation mark, escape or control character from there on, or the end.
+    /// The position of the first quotation mark, escape or control character from `start` on, or
+    /// the end.
     private static func endOfPlainText(_ bytes: Span<UInt8>, _ start: Int) -> Int {
         unsafe bytes.withUnsafeBytes { bytes in
             var index = start
-            // Eight at a time, as in `InputBuffer`: what is neither is what most texts have.
+            // Scans eight bytes at a time, as in `InputBuffer`, because most text has none of
+            // these.
             while index + 8 <= bytes.count {
                 let word = unsafe bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
                 let marks = word ^ ones &* UInt64(UInt8(ascii: "\""))
@@ -112,12 +114,12 @@ extension JSONParser {
         }
     }
 
-    /// The string has escapes: it is put together apart, in pieces.
+    /// Reads a string that has escapes. It is assembled separately, in pieces.
     private mutating func escapedString(
         _ bytes: Span<UInt8>, from start: Int
     ) throws(JSONSyntaxError) -> String {
         var whole: [UInt8] = []
-        // The first escape is here. Everything before it is copied at once.
+        // The first escape is at this position. Everything before it is copied at once.
         Self.append(bytes.extracting(start..<position), to: &whole)
         var piece = InlineArray<256, UInt8>(repeating: 0)
         while true {
@@ -147,21 +149,21 @@ extension JSONParser {
     }
 }
 
-/// A piece of a string that has escapes. A message may have millions of them: so there is no throw
-/// in here and no state in memory, and a run of characters without any is left to whoever is faster
-/// with it.
+/// A piece of a string that has escapes. A message may have millions of escapes, so nothing in here
+/// throws or keeps state in memory, and a long run of plain characters is left to the caller, which
+/// is faster at that.
 private struct EscapedText {
     private(set) var position: Int
-    /// Bytes that it wrote.
+    /// The number of bytes written.
     private(set) var count = 0
     private(set) var error: JSONSyntaxError.Code?
 
-    /// Plain characters in a row that it still takes.
+    /// The longest run of plain characters that is still handled here.
     private static let runLimit = 8
 
     init(position: Int) { self.position = position }
 
-    /// Until the piece is full, the string ends, or plain text begins.
+    /// Decodes until the piece is full, the string ends, or plain text begins.
     mutating func decode(
         _ bytes: UnsafeBufferPointer<UInt8>, into piece: UnsafeMutableBufferPointer<UInt8>
     ) {
@@ -227,7 +229,7 @@ private struct EscapedText {
         }
     }
 
-    /// Nil, with the error, if there are none.
+    /// Reads four hexadecimal digits. If they are not there, sets `error` and returns nil.
     @inline(__always)
     private mutating func fourDigits(
         _ bytes: UnsafeBufferPointer<UInt8>, _ index: inout Int
@@ -252,7 +254,7 @@ private struct EscapedText {
         return code
     }
 
-    /// In UTF-8, which it has room for.
+    /// Writes the scalar in UTF-8. The piece must have room for it.
     @inline(__always)
     private static func encode(
         _ code: UInt32, _ piece: UnsafeMutableBufferPointer<UInt8>, _ count: inout Int

@@ -1,4 +1,4 @@
-/// Why this codec does not accept a text as JSON.
+/// Why this codec rejects a text as JSON.
 public struct JSONSyntaxError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What is wrong.
     public enum Code: String, Sendable {
@@ -39,12 +39,13 @@ extension JSONValue {
     }
 }
 
-/// A recursive-descent parser. It holds no bytes, only its position in the bytes that it is given.
+/// A recursive-descent parser. It does not store the bytes, only its position in the bytes that are
+/// passed to it.
 struct JSONParser {
-    /// The maximum number of characters of a number. 25 are enough to tell any double from all
-    /// others, and strtod(3) takes quadratic time.
+    /// The maximum number of characters in a number. 25 are enough to distinguish all doubles, and
+    /// strtod(3) takes quadratic time.
     static let numberByteLimit = 128
-    /// Reading a number that is not an integer costs as much as this many other values: up to 3 µs.
+    /// A number that is not an integer costs as much as this many other values: up to 3 µs.
     static let otherNumberCost = 64
 
     let depthLimit: Int
@@ -109,7 +110,7 @@ struct JSONParser {
         }
     }
 
-    /// Counts values that follow, or work that costs as much as that many values.
+    /// Counts the following values, or work that costs as much as that many values.
     mutating func count(_ values: Int) throws(JSONSyntaxError) {
         valuesLeft -= values
         guard valuesLeft >= 0 else { throw error(.tooManyValues) }
@@ -185,8 +186,9 @@ struct JSONParser {
     }
 }
 
-/// The members of an object that is being read. A few names are compared one by one, many with a
-/// set, so that a stranger's object with a million names takes linear time.
+/// The members of an object that is being read. If there are few names, they are compared one by
+/// one; if there are many, with a set, so that a stranger's object with a million names takes
+/// linear time.
 private struct UniqueMembers {
     static let linearLimit = 16
 

@@ -1,5 +1,5 @@
-/// A JSON value (RFC 8259). Integers that fit are exact, and nothing else is an integer, so an
-/// `int` parameter is never a rounded number.
+/// A JSON value (RFC 8259). Integers that fit are exact, and no other number counts as an integer,
+/// so an `int` parameter is never a rounded number.
 public enum JSONValue: Hashable, Sendable {
     case null
     case bool(Bool)
@@ -11,7 +11,7 @@ public enum JSONValue: Hashable, Sendable {
     case array([JSONValue])
     case object(JSONObject)
 
-    /// The value of that name, if this is an object that has it.
+    /// The value of the member with that name; nil if this is not an object that has one.
     public subscript(name: String) -> JSONValue? {
         guard case .object(let object) = self else { return nil }
         return object[name]
@@ -57,7 +57,8 @@ public struct JSONObject: Sendable {
         }
     }
 
-    /// Compares byte by byte. Most pairs already differ in length or in `==`, which are far faster.
+    /// Compares byte by byte. Length and `==` are compared first, because they are far faster and
+    /// most pairs differ in them.
     @inline(__always)
     static func isSame(_ left: String, _ right: String) -> Bool {
         left.utf8.count == right.utf8.count && left == right && left.utf8.elementsEqual(right.utf8)
@@ -90,7 +91,7 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
 }
 
 extension JSONObject: ExpressibleByDictionaryLiteral {
-    /// Traps if a name occurs twice, which is a mistake of the program.
+    /// Traps if a name occurs twice, which is a bug of the program.
     public init(dictionaryLiteral elements: (String, JSONValue)...) { self.init(elements) }
 
     init(_ elements: [(String, JSONValue)]) {

@@ -1,7 +1,7 @@
 /// Writes JSON texts into a buffer, one after the other, without building a tree first.
 ///
-/// The caller keeps to the grammar: it ends every object and array that it begins, and in an object
-/// it writes a `name` before each value.
+/// The caller must follow the grammar: it ends every object and array that it begins, and in an
+/// object it writes a `name` before each value.
 public struct JSONWriter: Sendable {
     public private(set) var bytes: [UInt8]
     /// Whether no comma is due, because an opening bracket or a name was written last.
@@ -9,17 +9,17 @@ public struct JSONWriter: Sendable {
 
     public init() { bytes = [] }
 
-    /// Appends to what is in the buffer already.
+    /// Writes after what is already in the buffer.
     public init(appendingTo bytes: consuming [UInt8]) { self.bytes = bytes }
 
-    /// Hands out the buffer and forgets it, so that the next append does not copy it.
+    /// Returns the buffer and gives it up, so that the next append does not copy it.
     mutating func takeBytes() -> [UInt8] {
         var taken: [UInt8] = []
         swap(&taken, &bytes)
         return taken
     }
 
-    /// What was written so far.
+    /// The text that was written so far.
     public var text: String { String(decoding: bytes, as: UTF8.self) }
 
     @inline(__always)
@@ -27,7 +27,7 @@ public struct JSONWriter: Sendable {
         if isFirst { isFirst = false } else { bytes.append(UInt8(ascii: ",")) }
     }
 
-    /// Begins an object. Its names and values follow in turn.
+    /// Begins an object. Names and values follow in turn.
     public mutating func beginObject() {
         separate()
         bytes.append(UInt8(ascii: "{"))
@@ -114,7 +114,7 @@ public struct JSONWriter: Sendable {
         endObject()
     }
 
-    /// Writes the members alone. The caller begins and ends the object.
+    /// Writes only the members. The caller begins and ends the object.
     public mutating func members(of object: JSONObject) {
         for member in object.members {
             name(member.name)
@@ -155,8 +155,8 @@ public struct JSONWriter: Sendable {
     }
 }
 
-// Each writes a member, with its name and value, of the object that is being written. An absent
-// value is left out, which Varlink treats as null.
+// Each of these writes a member, with its name and value, of the present object. An absent value is
+// left out, which Varlink treats as null.
 extension JSONWriter {
     public mutating func member(_ name: String, _ value: String) {
         self.name(name)
@@ -199,8 +199,8 @@ extension JSONWriter {
 }
 
 extension String {
-    /// The same as `utf8.contains(where:)`, but without an iterator: every string of every message
-    /// is checked by this.
+    /// The same as `utf8.contains(where:)`, but without an iterator, because this checks every
+    /// string of every message.
     @inline(__always)
     package func hasByte(where isWanted: (UInt8) -> Bool) -> Bool {
         let bytes = utf8Span.span

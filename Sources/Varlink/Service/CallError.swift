@@ -37,12 +37,12 @@ public enum ServiceError: CallError, Hashable, Sendable {
         }
     }
 
-    /// Shortens a name, because a client may send one that is as long as its message.
+    /// Shortens a name, because a client may send one as long as a whole message.
     private static func cut(_ name: String) -> String {
         name.utf8.count > 256 ? String(name.unicodeScalars.prefix(100)) + "…" : name
     }
 
-    /// The error of a reply, if it is one of these.
+    /// The error of a reply; nil if it is none of these.
     public init?(_ reply: Reply) {
         guard let error = reply.error, error.hasPrefix(Self.prefix) else { return nil }
         func text(_ name: String) -> String {

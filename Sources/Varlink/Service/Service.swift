@@ -18,8 +18,8 @@ public struct Service: Sendable {
     }
 
     /// Answers a call to `org.varlink.service`, or to an interface that this service does not have.
-    /// - Returns: false if the call is for one of the service's own interfaces. Nothing was done
-    ///   then.
+    /// - Returns: false if the call is for one of the service's own interfaces. Then nothing was
+    ///   done.
     public func answer(_ call: Call, on connection: inout ServerConnection) -> Bool {
         do throws(ServiceError) {
             switch call.method {
