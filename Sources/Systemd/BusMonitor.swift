@@ -1,13 +1,13 @@
 internal import CSystemd
 internal import Glibc
 
-/// Sees the calls of whoever owns a name on the session's message bus, also those to the owner's
-/// unique name (`org.freedesktop.DBus.Monitoring.BecomeMonitor`). Nobody may send by such a
-/// connection, so each name has one of its own.
+/// Sees the calls to the owner of a name on the session's message bus, including those to the
+/// owner's unique name (`org.freedesktop.DBus.Monitoring.BecomeMonitor`). Such a connection may not
+/// send anything, so each name needs its own.
 @safe public final class BusMonitor {
     private let bus: OpaquePointer
 
-    /// Calls are seen from the return of this on.
+    /// Calls are seen from the moment that this returns.
     ///
     /// - Parameter address: of the bus (sd_bus_set_address(3)).
     /// - Throws: an error if the bus does not allow it.
@@ -49,10 +49,10 @@ internal import Glibc
         try check("BecomeMonitor", unsafe sd_bus_call(bus, call, 0, nil, nil))
     }
 
-    /// Readable when something has come (sd_bus_get_fd(3)).
+    /// Readable when something has arrived (sd_bus_get_fd(3)).
     public var descriptor: CInt { unsafe sd_bus_get_fd(bus) }
 
-    /// The next call, which somebody else answers; nil if none has come.
+    /// The next call, which somebody else answers; nil if none has arrived.
     public func next() throws(SystemdError) -> BusCall? {
         while true {
             var message: OpaquePointer?

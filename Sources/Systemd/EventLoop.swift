@@ -59,7 +59,7 @@ import Synchronization
 
     // MARK: Executor
 
-    /// Traps. The loop's thread waits in sd_event_run(3), so a job would have to wait for the next
+    /// Traps. The loop's thread waits in sd_event_run(3), so a job would not run before the next
     /// event.
     public func enqueue(_ job: consuming ExecutorJob) {
         fatalError("the event loop runs no tasks: use a source of LoopActor")

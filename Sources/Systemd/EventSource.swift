@@ -1,10 +1,11 @@
 internal import CSystemd
 import Glibc
 
-/// An event source of the loop (sd_event_source(3)). Dropping the object removes the source.
+/// An event source of the loop (sd_event_source(3)). The source is removed when this object is
+/// released.
 ///
-/// It may be dropped inside its own callback. A watched descriptor belongs to the
-/// caller, who must drop the source *before* closing it.
+/// The object may be released inside its own callback. A watched descriptor belongs to the caller,
+/// who must release the source *before* closing the descriptor.
 ///
 /// A change that fails (`ENOMEM`) throws. Misuse, such as a deadline for a source that is not a
 /// timer, traps.
@@ -20,8 +21,8 @@ import Glibc
         enabledState = CInt(isOneShot ? SD_EVENT_ONESHOT : SD_EVENT_ON)
     }
 
-    // This is not an isolated deinit, because the source must be removed together with the last
-    // reference: the next statement may close its descriptor.
+    // This is not an isolated deinit, because the source must be removed at the moment that the
+    // last reference goes: the next statement may close its descriptor.
     deinit {
         LoopActor.shared.loop.checkIsolated()
         _ = unsafe sd_event_source_disable_unref(raw)
@@ -40,7 +41,7 @@ import Glibc
         set {
             let result = unsafe sd_event_source_set_enabled(
                 raw, CInt(newValue ? enabledState : CInt(SD_EVENT_OFF)))
-            // ESTALE: the loop has ended.
+            // ESTALE means that the loop has ended.
             precondition(
                 result >= 0 || result == -ESTALE, "sd_event_source_set_enabled: \(result)")
         }

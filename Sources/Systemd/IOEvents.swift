@@ -1,4 +1,4 @@
-/// The events for which a descriptor is watched, and the events that have happened (epoll_ctl(2)).
+/// The events that a descriptor is watched for, or that have happened (epoll_ctl(2)).
 public struct IOEvents: OptionSet, Hashable, Sendable {
     public var rawValue: UInt32
     public init(rawValue: UInt32) { self.rawValue = rawValue }

@@ -5,7 +5,7 @@ import Glibc
 public struct InheritedSocket: Hashable, Sendable {
     /// The descriptor, which is close-on-exec. The caller closes it.
     public var descriptor: CInt
-    /// `FileDescriptorName=`; "unknown" if the manager gave none.
+    /// `FileDescriptorName=`; "unknown" if the manager passed none.
     public var name: String
 
     /// Takes over the descriptors that the manager has passed, and removes `LISTEN_*` from the

@@ -7,10 +7,10 @@ public enum Introspection {
 
         """
 
-    /// What the object at `path` says, in a service with one object.
+    /// The text for the object at `path`, in a service with one object.
     ///
     /// - Parameters:
-    ///   - object: the path of that object. Each path above it says which node leads there.
+    ///   - object: the path of that object. Each path above it names the node that leads there.
     ///   - interfaces: the object's `interface` elements.
     public static func text(at path: String, object: String, interfaces: String) -> String {
         if path == object { return header + "<node>\n\(interfaces)\n</node>" }

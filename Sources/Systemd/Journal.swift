@@ -2,8 +2,8 @@ internal import CSystemd
 import Glibc
 import Synchronization
 
-/// A daemon's log. If standard error goes to the journal, messages are sent to the journal with
-/// fields; otherwise they are lines on standard error.
+/// A daemon's log. If standard error leads to the journal, messages are sent to the journal with
+/// fields; otherwise they are written as lines to standard error.
 ///
 /// Any thread may log, not only the `LoopActor`'s.
 public final class Journal: Sendable {
@@ -39,9 +39,10 @@ public final class Journal: Sendable {
         set { threshold.store(newValue.rawValue, ordering: .relaxed) }
     }
 
-    /// Logs a message with its fields, in the order given. Never blocks on standard error: a line
-    /// that a full pipe cannot take is counted, and the next line says how many were lost.
-    /// - Parameter identity: MESSAGE_ID=, the kind of message for programs.
+    /// Logs a message with its fields, in the order given. Never blocks on standard error: if a
+    /// full pipe cannot take a line, the line is counted, and the next line says how many were
+    /// lost.
+    /// - Parameter identity: MESSAGE_ID=, which tells programs the kind of message.
     public func log(
         _ level: LogLevel, _ message: @autoclosure () -> String,
         _ fields: @autoclosure () -> KeyValuePairs<String, String> = [:],

@@ -1,4 +1,5 @@
-/// A message in both of its forms. A pure value, so that both can be tested without a journal.
+/// A message in both forms, field list and line. A pure value, so that both can be tested without a
+/// journal.
 struct JournalRecord {
     var identifier: String
     var level: LogLevel
@@ -7,8 +8,8 @@ struct JournalRecord {
     var identity: MessageIdentifier?
 
     /// `NAME=value` for each field, as sd_journal_sendv(3) takes them. A value may contain any
-    /// byte, except that of the message: journalctl(1) shows it, and leaves some bytes to the
-    /// terminal.
+    /// byte, except the value of MESSAGE, because journalctl(1) shows that and passes some bytes to
+    /// the terminal.
     func journalFields(prefix: String) -> [[UInt8]] {
         var all = [
             "PRIORITY=\(level.rawValue)", "SYSLOG_IDENTIFIER=\(identifier)",
@@ -52,8 +53,8 @@ struct JournalRecord {
     }
 
     /// Escapes control characters. A message may contain a client's text, which must not begin a
-    /// line, control a terminal, or turn the direction of what follows. The journal keeps lines
-    /// apart by itself (`keepsLines`).
+    /// line, control a terminal, or change the writing direction of what follows. The journal
+    /// itself keeps lines separate (`keepsLines`).
     private static func printable(_ text: String, keepsLines: Bool = false) -> String {
         guard text.unicodeScalars.contains(where: isControl) else { return text }
         var result = ""
@@ -85,13 +86,13 @@ struct JournalRecord {
             ? "\"\(value)\"" : value
     }
 
-    /// Shortens a line to at most `limit` bytes, marks its end and keeps its newline.
+    /// Shortens a line to at most `limit` bytes, marks where it was cut, and keeps its newline.
     static func cut(_ line: String, to limit: Int) -> [UInt8] {
         let bytes = Array(line.utf8)
         guard bytes.count > limit else { return bytes }
         let mark = Array("…\n".utf8)
         var end = limit - mark.count
-        // Does not cut inside a character: UTF-8's continuation bytes are 10xxxxxx.
+        // A character is not cut in two: UTF-8's continuation bytes are 10xxxxxx.
         while end > 0 && bytes[end] & 0xc0 == 0x80 { end -= 1 }
         return bytes[..<end] + mark
     }

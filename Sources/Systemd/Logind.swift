@@ -3,15 +3,15 @@ import Glibc
 /// Events that only systemd-logind's bus interface reports (org.freedesktop.login1(5)): locked
 /// sessions, and that the machine is about to sleep or to shut down.
 ///
-/// Only logind's own signals count, because every client of the bus can send signals that look the
-/// same.
+/// Only signals from logind itself are used, because every client of the bus can send signals that
+/// look the same.
 @LoopActor
 public final class Logind {
     public enum News: Hashable, Sendable {
         case lockChanged(user: UInt32, isLocked: Bool)
         case sleepChanged(isAsleep: Bool)
         case shutdownChanged(isShuttingDown: Bool)
-        /// A request failed. The text is for humans; sent once.
+        /// A request failed. The text is for people. Sent at most once.
         case failed(String)
         case disconnected
     }
@@ -28,13 +28,14 @@ public final class Logind {
 
     private let bus: SystemBus
     private let onNews: @LoopActor (News) -> Void
-    /// logind's unique name, as the bus says.
+    /// logind's unique name, as reported by the bus.
     private var owner: String?
-    /// The locked sessions and their users. A user is locked while any of the user's sessions is.
+    /// The locked sessions and their users. A user counts as locked while any of the user's
+    /// sessions is locked.
     private var locked: [String: UInt32] = [:]
     /// At most this many sessions. Real machines have fewer.
     private static let sessionLimit = 4096
-    /// What was reported last.
+    /// The state that was reported last.
     private var isAsleep = false
     private var isShuttingDown = false
     /// While this descriptor is open, logind delays a shutdown (InhibitDelayMaxSec=,
@@ -52,7 +53,7 @@ public final class Logind {
         try bus.call(
             Name.bus, "/org/freedesktop/DBus", Name.bus, "GetNameOwner", [Name.service]
         ) { [unowned self] reply in
-            // Without a logind now, its NameOwnerChanged will come later.
+            // If there is no logind now, NameOwnerChanged will come when it appears.
             if reply.failure == nil, let owner = reply.string() { found(owner) }
         }
     }
@@ -72,9 +73,10 @@ public final class Logind {
         try bus.match(
             "type='signal',interface='org.freedesktop.DBus.Local',member='Disconnected'"
         ) { [unowned self] message in
-            // Comes from the library itself and never from a peer, whose messages have a sender.
+            // This comes from the library itself, never from a peer, because a peer's messages have
+            // a sender.
             if message.sender == nil || message.sender == "org.freedesktop.DBus.Local" {
-                // Nobody would report the end of the sleep.
+                // Without a connection, nobody would report the end of the sleep.
                 noteSleep(false)
                 onNews(.disconnected)
             }
@@ -118,8 +120,8 @@ public final class Logind {
         guard owner != self.owner else { return }
         self.owner = owner
         holdShutdown()
-        // The answer may also be that a sleep is over, which a logind that died in the meantime has
-        // not reported.
+        // The answer may also be that a sleep is over, if logind died in the meantime and did not
+        // report it.
         ask(Name.path, Name.manager, "PreparingForSleep") { [unowned self] in noteSleep($0) }
         ask(Name.path, Name.manager, "PreparingForShutdown") { [unowned self] in noteShutdown($0) }
         for session in Logins.sessions.prefix(Self.sessionLimit) {
@@ -132,7 +134,7 @@ public final class Logind {
         _ path: String, _ interface: String, _ property: String,
         _ answer: @escaping @LoopActor (Bool) -> Void
     ) {
-        // A request that fails is ignored, because the session may have ended.
+        // A failed request is ignored, because the session may have ended.
         try? bus.call(Name.service, path, Name.properties, "Get", [interface, property]) { reply in
             if reply.failure == nil, let value = reply.booleanVariant() { answer(value) }
         }
@@ -176,7 +178,7 @@ public final class Logind {
             Name.service, Name.path, Name.manager, "Inhibit",
             ["shutdown", "Greenroom", "Apps save their state", "delay"]
         ) { [unowned self] reply in
-            // The connection must not be dropped in its own callback.
+            // The connection must not be released in its own callback.
             askingEnds = try? LoopActor.deferred { [unowned self] in asking = nil }
             if let failure = reply.failure {
                 return onNews(.failed("asking logind to wait with a shutdown: \(failure)"))
@@ -186,7 +188,7 @@ public final class Logind {
         }
     }
 
-    /// Lets the shutdown go on.
+    /// Lets the shutdown proceed.
     public func goAhead() {
         if inhibitor >= 0 { close(inhibitor) }
         inhibitor = -1

@@ -2,8 +2,8 @@ internal import CSystemd
 import Glibc
 
 /// The users who are logged in, from systemd-logind's files in /run/systemd (sd-login(3)). This
-/// does not use the bus, needs one inotify descriptor, and wakes up only when a user logs in, logs
-/// out or changes.
+/// does not use the bus, needs one inotify descriptor, and wakes up only when a user logs in or out
+/// or changes state.
 @LoopActor
 @safe public final class Logins {
     /// At most this many users. Further ones are ignored.

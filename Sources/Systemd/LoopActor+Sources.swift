@@ -2,7 +2,8 @@ internal import CSystemd
 import Glibc
 
 /// The target of sd-event's userdata. The source holds one reference, which its destroy callback
-/// drops, so a handler lives as long as the source and at least until its last call has returned.
+/// releases, so a handler lives as long as the source, and at least until its last call has
+/// returned.
 @LoopActor private final class Handler<Event> {
     let fire: @LoopActor (Event) -> Void
     init(_ fire: @escaping @LoopActor (Event) -> Void) { self.fire = fire }
@@ -11,7 +12,7 @@ import Glibc
 @LoopActor private func handle<Event>(_ userdata: UnsafeMutableRawPointer?, _ event: Event) -> CInt
 {
     guard let userdata = unsafe userdata else { return -EFAULT }
-    // The handler is retained for the call, because it may drop its own source.
+    // The handler is retained during the call, because it may release its own source.
     let handler = unsafe Unmanaged<Handler<Event>>.fromOpaque(userdata).takeUnretainedValue()
     handler.fire(event)
     return 0
@@ -37,14 +38,14 @@ import Glibc
     return unsafe EventSource(owning: raw, isOneShot: isOneShot)
 }
 
-// C callbacks inside a @LoopActor function are isolated to it, with a run-time check, so they need
-// no assumeIsolated.
+// C callbacks inside a @LoopActor function are isolated to the actor, with a run-time check, so
+// they need no assumeIsolated.
 extension LoopActor {
     @LoopActor private static var event: OpaquePointer { unsafe shared.loop.event }
 
     /// Watches a descriptor, level-triggered unless the events say otherwise (sd_event_add_io(3)).
     ///
-    /// The descriptor belongs to the caller, who drops the source before closing it.
+    /// The descriptor belongs to the caller, who must release the source before closing it.
     @LoopActor public static func io(
         _ descriptor: CInt, _ events: IOEvents, priority: Int64 = 0,
         _ fire: @escaping @LoopActor (IOEvents) -> Void
@@ -64,7 +65,7 @@ extension LoopActor {
     /// `setDeadline`.
     ///
     /// It fires once for each deadline. The kernel and sd-event may delay it by at most `accuracy`,
-    /// to wake up for several timers at once.
+    /// so that one wake-up serves several timers.
     @LoopActor public static func timer(
         on clock: TimerClock = .monotonic, accuracy: Duration = .milliseconds(1),
         priority: Int64 = 0,
@@ -105,8 +106,8 @@ extension LoopActor {
             fire)
     }
 
-    /// Blocks a signal's ordinary delivery for good: it waits until ``signal(_:priority:_:)``
-    /// receives it. A child process must be given an empty mask.
+    /// Permanently blocks the ordinary delivery of a signal, which then waits until
+    /// ``signal(_:priority:_:)`` receives it. A child process must get an empty mask.
     @LoopActor public static func holdBack(_ number: CInt) {
         var set = sigset_t()
         _ = unsafe sigemptyset(&set)
@@ -114,7 +115,7 @@ extension LoopActor {
         _ = unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
     }
 
-    /// Receives a signal (sd_event_add_signal(3)), which is held back from now on.
+    /// Receives a signal (sd_event_add_signal(3)), whose ordinary delivery is blocked from now on.
     @LoopActor public static func signal(
         _ number: CInt, priority: Int64 = 0, _ fire: @escaping @LoopActor (CInt) -> Void
     ) throws(SystemdError) -> EventSource {

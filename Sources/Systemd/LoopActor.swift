@@ -1,7 +1,7 @@
 /// The actor whose executor is the event loop. All state of the daemon is isolated to it.
 ///
-/// The daemon runs by callbacks and has no `async` code: a single `Task` would start Dispatch's
-/// threads for good, and with them one wake-up per second. The loop therefore takes no jobs.
+/// The daemon consists of callbacks and has no `async` code, because a single `Task` would start
+/// Dispatch's threads permanently, which cause one wake-up per second. So the loop accepts no jobs.
 ///
 /// ```swift
 /// @main struct Program {
@@ -32,7 +32,7 @@
         return try withoutActuallyEscaping(body) {
             (escaping: @escaping Isolated) throws(Failure) -> T in
             // Isolation is part of the type, not of the representation, and the line above has
-            // checked that this thread is the actor's. The standard library does the same.
+            // checked that this is the actor's thread. The standard library does the same.
             try unsafe unsafeBitCast(escaping, to: Plain.self)()
         }
     }

@@ -3,7 +3,7 @@ internal import CSystemd
 /// Messages of a service to its manager (sd_notify(3)).
 ///
 /// Without a manager (`NOTIFY_SOCKET` is not set), each call does nothing. The result says whether
-/// the manager was told.
+/// the message was sent to a manager.
 public enum Notify {
     /// READY=1: the service has started or has finished reloading.
     @discardableResult

@@ -1,8 +1,8 @@
 internal import CSystemd
 import Glibc
 
-/// A connection to the message bus whose calls block (sd-bus(3)), for a program that does nothing
-/// but serve a name.
+/// A connection to the message bus with calls that block (sd-bus(3)), for a program that only
+/// serves a name.
 @safe public final class ServiceBus {
     fileprivate let bus: OpaquePointer
 
@@ -22,7 +22,7 @@ import Glibc
 
     deinit { _ = unsafe sd_bus_flush_close_unref(bus) }
 
-    /// Where the bus is, for a further connection (sd_bus_get_address(3)).
+    /// The address of the bus, for a further connection (sd_bus_get_address(3)).
     public func address() throws(SystemdError) -> String {
         var text: UnsafePointer<CChar>?
         try check("sd_bus_get_address", unsafe sd_bus_get_address(bus, &text))
@@ -45,13 +45,13 @@ import Glibc
         return true
     }
 
-    /// Gives a name up. Calls that were sent to it before still arrive; later calls start another
+    /// Gives up a name. Calls that were sent to it before still arrive; later calls start another
     /// process.
     public func release(_ name: String) throws(SystemdError) {
         try check("sd_bus_release_name", unsafe sd_bus_release_name(bus, name))
     }
 
-    /// Whether a process owns the name. This starts none.
+    /// Whether a process owns the name. This does not start one.
     public func isOwned(_ name: String) throws(SystemdError) -> Bool {
         var owner: OpaquePointer?
         let result = unsafe sd_bus_get_name_creds(bus, name, 0, &owner)
@@ -69,10 +69,10 @@ import Glibc
         try check("sd_bus_add_match", unsafe sd_bus_add_match(bus, nil, rule, nil, nil))
     }
 
-    /// Readable when something has come (sd_bus_get_fd(3)).
+    /// Readable when something has arrived (sd_bus_get_fd(3)).
     public var descriptor: CInt { unsafe sd_bus_get_fd(bus) }
 
-    /// The next call of a method, or nil if none arrives within `limit`.
+    /// The next method call; nil if none arrives within `limit`.
     public func next(within limit: Duration) throws(SystemdError) -> BusCall? {
         var patience = UInt64(max(0, limit / .microseconds(1)))
         while true {
@@ -94,8 +94,8 @@ import Glibc
     }
 }
 
-/// The callers that are still on the bus (sd_bus_track_new(3)). Whether one has left is known after
-/// the bus was asked for its next call.
+/// The callers that are still on the bus (sd_bus_track_new(3)). A departure is noticed only when
+/// the bus is asked for its next call.
 @safe public final class BusCallers {
     private let track: OpaquePointer
 
@@ -153,7 +153,7 @@ private enum SystemdClock {
         return unsafe value.map { unsafe String(cString: $0) }
     }
 
-    /// Reads a number of any type that is a whole number.
+    /// Reads a number of any type, if its value is a whole number.
     public func number() -> Int64? {
         var type: CChar = 0
         guard unsafe sd_bus_message_peek_type(message, &type, nil) > 0 else { return nil }
@@ -166,7 +166,7 @@ private enum SystemdClock {
         case UInt8(ascii: "u"): return read(UInt32(0)).map(Int64.init)
         case UInt8(ascii: "x"): return read(Int64(0))
         case UInt8(ascii: "t"): return read(UInt64(0)).flatMap(Int64.init(exactly:))
-        // Numbers of JavaScript, in which desktops are scripted.
+        // JavaScript, in which desktops are scripted, sends doubles.
         case UInt8(ascii: "d"): return read(Double(0)).flatMap(Int64.init(exactly:))
         default: return nil
         }

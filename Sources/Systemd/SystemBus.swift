@@ -20,20 +20,20 @@ import Glibc
     ///
     /// - Parameter takesDescriptors: whether messages may contain descriptors. Every client of the
     ///   bus could then send descriptors, and closing one can take as long as its sender likes, so
-    ///   do not use this for a connection that lasts.
+    ///   use this only for a short-lived connection.
     /// - Throws: `ENOENT` or `ECONNREFUSED` if no bus is running.
     public init(takesDescriptors: Bool = false) throws(SystemdError) {
         var raw: OpaquePointer?
         try check("sd_bus_new", unsafe sd_bus_new(&raw))
         unsafe bus = raw!
-        // The connection is closed by `deinit`, also if this throws.
+        // `deinit` closes the connection, even if this throws.
         try unsafe Self.open(raw!, takesDescriptors)
         try check(
             "sd_bus_attach_event",
             unsafe sd_bus_attach_event(bus, LoopActor.shared.loop.event, 0))
     }
 
-    /// Connects to a service that serves a socket of its own, with no bus between.
+    /// Connects to a service that serves its own socket, without a bus.
     public init(directly address: String) throws(SystemdError) {
         var raw: OpaquePointer?
         try check("sd_bus_new", unsafe sd_bus_new(&raw))
@@ -68,8 +68,8 @@ import Glibc
     /// Calls `fire` for every message that the rule matches
     /// (https://dbus.freedesktop.org/doc/dbus-specification.html#message-bus-routing-match-rules).
     ///
-    /// Every client of the bus can send a signal directly to this connection, whatever sender a
-    /// rule names: check ``BusMessage/sender``.
+    /// Every client of the bus can send a signal directly to this connection, whatever sender the
+    /// rule names, so check ``BusMessage/sender``.
     public func match(
         _ rule: String, _ fire: @escaping @LoopActor (BusMessage) -> Void
     ) throws(SystemdError) {
@@ -86,8 +86,7 @@ import Glibc
                 }, nil, Unmanaged.passUnretained(slot).toOpaque()))
     }
 
-    /// Calls a method whose arguments are strings, and calls `reply` once with the reply or the
-    /// error.
+    /// Calls a method with string arguments, and calls `reply` once with the reply or the error.
     public func call(
         _ destination: String, _ path: String, _ interface: String, _ member: String,
         _ arguments: [String], _ reply: @escaping @LoopActor (BusMessage) -> Void
@@ -154,7 +153,7 @@ import Glibc
         unsafe sd_bus_message_get_path(raw).map { unsafe String(cString: $0) }
     }
 
-    /// Why a call failed, for humans; nil for every other message.
+    /// Why a call failed, for people; nil for any other message.
     public var failure: String? {
         guard unsafe sd_bus_message_is_method_error(raw, nil) > 0,
             let error = unsafe sd_bus_message_get_error(raw)
@@ -176,7 +175,7 @@ import Glibc
         return unsafe read("b", &value) ? value != 0 : nil
     }
 
-    /// A copy of a descriptor of the message, which the caller closes.
+    /// A duplicate of a descriptor in the message, which the caller closes.
     public func takeDescriptor() -> CInt? {
         var value: CInt = -1
         guard unsafe read("h", &value) else { return nil }
@@ -203,7 +202,7 @@ import Glibc
         return boolean()
     }
 
-    /// One value of the next dictionary (`a{sv}`), if it is there and a Boolean.
+    /// A value in the next dictionary (`a{sv}`), if it exists and is a Boolean.
     public func boolean(named wanted: String) -> Bool? {
         guard unsafe sd_bus_message_enter_container(raw, Self.code("a"), "{sv}") > 0 else {
             return nil

@@ -4,7 +4,7 @@ import Glibc
 ///
 /// libsystemd returns a negative errno; `errno` here is positive, as in errno(3).
 public struct SystemdError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The C function, by the name of its man page.
+    /// The C function, named as its man page.
     public var call: String
     public var errno: CInt
 
@@ -23,11 +23,11 @@ public struct SystemdError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The only funnel for calls that return a negative errno.
+/// All calls that return a negative errno go through this function.
 @discardableResult
 func check(_ call: StaticString, _ result: CInt) throws(SystemdError) -> CInt {
     guard result < 0 else { return result }
-    // A bug of this program: a descriptor that is not open, or an invalid pointer.
+    // A descriptor that is not open, or an invalid pointer, is a bug of this program.
     precondition(result != -EBADF && result != -EFAULT, "\(call): \(result)")
     throw SystemdError(call: "\(call)", errno: -result)
 }

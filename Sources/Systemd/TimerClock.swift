@@ -5,9 +5,9 @@ import Glibc
 public enum TimerClock: Hashable, Sendable {
     /// Stops while the machine sleeps.
     case monotonic
-    /// The time since boot, including sleep. A timer that elapses during sleep fires after it.
+    /// The time since boot, including sleep. A timer that expires during sleep fires afterwards.
     case boot
-    /// The time since 1970 UTC. When the clock is set, timers follow.
+    /// The time since 1970 UTC. When the clock is set, timers follow the new time.
     case realtime
 
     var identifier: clockid_t {
