@@ -62,9 +62,9 @@ static int socket_flags(int type, bool nonblocking) {
 
 int gr_accept(int fd, bool nonblocking) {
     int client = accept4(fd, NULL, NULL, SOCK_CLOEXEC | (nonblocking ? SOCK_NONBLOCK : 0));
-    /* Without this the kernel would drop a byte that was sent with MSG_OOB as we read, and would
-     * close in our name what came with it (SO_LINGER in socket(7)). MSG_PEEK would not show the
-     * byte, either. */
+    /* Without this, our read would make the kernel drop a byte that was sent with MSG_OOB and close
+     * the descriptors that came with it, in our process (SO_LINGER in socket(7)). MSG_PEEK would
+     * not show the byte either. */
     int on = 1;
     if (client >= 0) (void)setsockopt(client, SOL_SOCKET, SO_OOBINLINE, &on, sizeof on);
     return client;
@@ -292,7 +292,8 @@ bool gr_matches(const char *pattern, int limit) {
     return matches;
 }
 
-// Segments that cannot be written hold no data of ours: relocations are in writable ones (RELRO).
+// Segments that cannot be written contain no data of ours, because relocations are in writable
+// ones (RELRO).
 static int drop_segments(struct dl_phdr_info *object, size_t size, void *data) {
     (void)size, (void)data;
     // The vDSO is not a file.

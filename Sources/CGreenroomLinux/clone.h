@@ -1,10 +1,11 @@
-/* A process on a stack of its own in our memory; shared by spawn.c, disposal.c and worker.c. */
+/* Makes a process with its own stack in our memory. Used by spawn.c, disposal.c and worker.c. */
 #pragma once
 
 /* clone3(args, size) or clone(flags, stack, parent_tid). The child starts on another stack, so it
  * cannot return from a C function that made the call. libc's clone() would do more than the call (a
- * sanitizer's does so much that it fails with CLONE_VM). Nothing is instrumented here: the waiter of
- * spawn.c calls it beside our thread, and a sanitizer would mix up the call stacks of both. */
+ * sanitizer's does so much that it fails with CLONE_VM). Nothing is instrumented here, because the
+ * waiter of spawn.c calls this at the same time as our thread, and a sanitizer would confuse their
+ * call stacks. */
 __attribute__((disable_sanitizer_instrumentation, no_sanitize("coverage"), no_stack_protector))
 static inline long clone_call(long number, long first, long second, long third, int (*start)(void *),
                        void *argument) {

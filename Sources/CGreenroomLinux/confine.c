@@ -1,11 +1,12 @@
 /* The confined part of the child's half of a spawn: namespaces, mounts, capabilities, filters.
  *
  * The rules of the child's half apply (job.h): raw system calls only, one way out. The mounts are
- * made in two passes, so that their order does not matter: first every tree that is to be shown
- * somewhere is cloned as it is outside (open_tree); then everything is put in place, parents before
- * children (the caller sorts). What stays writable keeps exactly the flags that it had outside: no
- * flag is ever removed from a mount. open_tree(2) and move_mount(2) need Linux 5.2,
- * mount_setattr(2) needs 5.12. A kernel without them refuses, and the app is not run. */
+ * made in two passes, so that one does not affect the source of another: first every tree that is
+ * to be shown somewhere is cloned as it is outside (open_tree); then everything is put in place,
+ * parents before children (the caller sorts). A mount that stays writable keeps exactly the flags
+ * that it had outside, because no flag is ever removed from a mount. open_tree(2) and move_mount(2)
+ * need Linux 5.2, mount_setattr(2) needs 5.12. A kernel without them refuses, and the app is not
+ * run. */
 #define _GNU_SOURCE
 #include "job.h"
 
@@ -32,7 +33,7 @@ enum { PATH_LIMIT = 4096 }; /* PATH_MAX */
 
 /* ---- namespaces ---- */
 
-/* Writes lines such as "1000 1000 1": the app keeps its own numbers, and there are no others. */
+/* Writes a line such as "1000 1000 1": the app keeps its own number, and no other number exists. */
 static void map_identity(struct job *job, const char *file, uint32_t number) {
     char digits[12], text[32];
     int k = 0, n = 0;
@@ -50,7 +51,7 @@ static void map_identity(struct job *job, const char *file, uint32_t number) {
 
 static void map_identities(struct job *job) {
     const struct gr_confinement *c = job->request->confinement;
-    /* Otherwise a process could leave a group that denies it something. */
+    /* Otherwise a process could leave a group whose members are denied access. */
     int fd;
     TRY(GR_STAGE_USER_NAMESPACE, fd = call_open("/proc/self/setgroups", O_WRONLY));
     TRY(GR_STAGE_USER_NAMESPACE, call(SYS_write, fd, "deny", 4));
@@ -59,8 +60,8 @@ static void map_identities(struct job *job) {
     map_identity(job, "/proc/self/gid_map", c->own_gid);
 }
 
-/* In a new network namespace the loopback device is down. Failing to raise it denies the app
- * something, and exposes nothing. */
+/* In a new network namespace the loopback device is down. If it cannot be raised, the app can
+ * reach less, but nothing is exposed. */
 static void raise_loopback(void) {
     int fd = (int)call(SYS_socket, AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0) return;
@@ -83,8 +84,8 @@ void gr_enter_namespaces(struct job *job) {
 
 /* ---- mounts ---- (each of these functions returns -errno on failure) */
 
-/* Opens what a mount is about: its source or its target. Whoever owns a folder on the way could have
- * put a link there since the path was checked. */
+/* Opens the source or target of a mount. Since the path was checked, the owner of a folder in it
+ * could have put a link there. */
 static int open_path(const struct gr_mount *m, const char *path) {
     if (!m->no_links) return call_open(path, O_PATH);
     struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS };
@@ -198,7 +199,7 @@ static int prepare_mount(const struct gr_mount *m) {
     case GR_MOUNT_HIDE:
         if (m->late) return NO_TREE;
         if ((result = is_directory(m)) < 0) return result;
-        /* A device that nobody can open, because of its mount's options: EACCES, for root too. */
+        /* The mount's options make this a device that nobody can open, not even root (EACCES). */
         return result ? NO_TREE : clone_tree(AT_FDCWD, "/dev/null");
     case GR_MOUNT_ATTRIBUTES:
     case GR_MOUNT_TMPFS:
@@ -260,7 +261,8 @@ void gr_make_mounts(struct job *job) {
     const struct gr_confinement *c = job->request->confinement;
     if (!c || c->mount_count == 0) return;
     int trees[GR_MOUNTS_MAX];
-    /* Mounts that are made outside later still show here; mounts that are made here stay here. */
+    /* Mounts that are made outside later still appear here; mounts that are made here do not appear
+     * outside. */
     TRY(GR_STAGE_MOUNTS, set_attributes(AT_FDCWD, "/", TREE_RECURSIVE, 0, MS_SLAVE));
     for (int i = 0; i < c->mount_count; i++) {
         job->step = i;
@@ -282,7 +284,7 @@ void gr_make_mounts(struct job *job) {
 /* ---- capabilities ---- */
 
 /* Called before the user changes, because dropping needs CAP_SETPCAP. A capability that the kernel
- * does not know cannot be held. */
+ * does not know need not be dropped. */
 void gr_bound_capabilities(struct job *job) {
     const struct gr_confinement *c = job->request->confinement;
     if (!c || !c->has_bounding_set) return;
@@ -298,9 +300,9 @@ void gr_keep_capabilities(struct job *job) {
     if (c && c->ambient != 0) TRY(GR_STAGE_CAPABILITIES, call(SYS_prctl, PR_SET_KEEPCAPS, 1, 0, 0, 0));
 }
 
-/* Called as the app's user: the capabilities shrink at once to those that the program will have,
- * before the process enters a directory or executes a file. A program of root gets the bounding
- * set; any other program gets the ambient set. */
+/* Called as the app's user. Reduces the capabilities to those that the program will have, before
+ * the process enters a directory or executes a file. A program of root gets the bounding set; any
+ * other program gets the ambient set. */
 void gr_raise_capabilities(struct job *job) {
     const struct gr_confinement *c = job->request->confinement;
     if (!c) return;
@@ -326,7 +328,7 @@ void gr_raise_capabilities(struct job *job) {
 
 /* ---- filters ---- */
 
-/* The last stage before exec: only execve follows, and exit_group if execve fails. No filter may
+/* The last stage before exec. Only execve follows, and exit_group if execve fails. No filter may
  * forbid these two (the supervisor ensures that). */
 void gr_install_filters(struct job *job) {
     const struct gr_confinement *c = job->request->confinement;

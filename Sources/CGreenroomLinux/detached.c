@@ -1,9 +1,9 @@
-/* A process that makes system calls for us that may wait for a stranger. What /proc shows of a
- * process is read from that process's memory, or under a lock that it holds; and a page of that
- * memory, or a path, may lead to a file system whose server does not answer (fuse(4)). A pipe is
- * locked while the kernel reads what is written to it from such memory. The worker waits then, and
- * may not even be killable in the meantime. The rules for such processes in disposal.c
- * apply here, too. */
+/* A process that makes system calls for us that may wait for a stranger. Files in /proc about a
+ * process are read from that process's memory, or under a lock that the process holds. A page of
+ * that memory, or a path, may belong to a file system whose server does not answer (fuse(4)). A
+ * pipe is locked while the kernel reads the bytes to be written from such memory. The worker then
+ * waits, and may not even be killable. The rules for such processes in disposal.c apply here,
+ * too. */
 #define _GNU_SOURCE
 #include "CGreenroomLinux.h"
 #include "worker.h"
@@ -43,7 +43,7 @@ BARE static long read_file(const struct gr_detached_call *call) {
     return (size_t)count < call->count ? count : -EFBIG;
 }
 
-/* Adds the watch first and then looks at the file, so that no change is missed between the two. */
+/* Adds the watch before it reads the file's status, so that no change in between is missed. */
 BARE static long watch(struct gr_detached_call *call, struct stat *status) {
     long number = 0;
     if (call->descriptor >= 0)
@@ -69,7 +69,7 @@ BARE static long page_out(const struct gr_detached_call *call) {
 BARE static long open_pipe(const struct gr_detached_call *call) {
     long number
         = keeper_call(SYS_openat, AT_FDCWD, (long)call->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0);
-    /* Closing it can take as long as opening it. */
+    /* Closing the file can take as long as opening it. */
     if (number >= 0) gr_disposal_mark((int)number, GR_DISPOSAL_STRANGERS);
     return number;
 }
@@ -80,7 +80,7 @@ BARE static bool takes_more(int target) {
     return target < 0 || keeper_call(SYS_ppoll, (long)&poll, 1, (long)&none, 0) != 0;
 }
 
-/* What the target refuses with an error is lost. */
+/* Bytes that the target refuses with an error are lost. */
 BARE static void write_all(int target, const char *bytes, long count) {
     while (target >= 0 && count > 0) {
         long written = keeper_call(SYS_write, target, (long)bytes, count, 0);
@@ -96,7 +96,8 @@ BARE static void write_all(int target, const char *bytes, long count) {
     }
 }
 
-/* A page at a time: a pipe or socket that poll(2) calls writable takes that much at once. */
+/* Moves a page at a time, because a pipe or socket that poll(2) calls writable accepts that much at
+ * once. */
 BARE static long forward(const struct gr_detached_call *call) {
     char page[4096];
     size_t total = 0;

@@ -1,16 +1,16 @@
-/* Processes that close for us what strangers sent. close(2) can take as long as the sender likes: a
- * socket lingers (SO_LINGER), and the server of a file may not answer to FLUSH (fuse(4)), which the
- * kernel asks for at every close, not only at the last one. So passing a descriptor on and closing
- * ours would not help. These processes share our table of descriptors (CLONE_FILES): they close our
- * numbers and wait, while we can be killed as ever.
+/* Processes that close descriptors from strangers for us. close(2) can take as long as the sender
+ * likes: a socket lingers (SO_LINGER), and the server of a file may not answer FLUSH (fuse(4)),
+ * which the kernel sends at every close, not only at the last one. So it would not help to pass a
+ * descriptor on and close ours. These processes share our table of descriptors (CLONE_FILES): they
+ * close our numbers and wait, while we can still be killed.
  *
- * They also share our memory (CLONE_VM), which costs no copy and no page fault later. So they run
- * only C code with raw system calls: thread-local storage, errno included, is ours. All signals are
- * blocked in them.
+ * They also share our memory (CLONE_VM), so that nothing is copied and no page faults follow. So
+ * they run only C code with raw system calls, because thread-local storage, including errno, is
+ * ours. All signals are blocked in them.
  *
  * A process that shares a table keeps it open. If we were killed while one of these processes
- * cannot be, our clients and the spawner would never see us go. The keeper, which closes nothing
- * before that, then closes the table. */
+ * cannot be killed, our clients and the spawner would never see our end. The keeper, which closes
+ * nothing before, then closes the table. */
 #define _GNU_SOURCE
 #include "clone.h"
 #include "CGreenroomLinux.h"
@@ -29,7 +29,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A socket that lingers waits at most until the next signal; a file that is flushed waits on. */
+/* A lingering socket stops waiting at the next signal; a file that is being flushed keeps
+ * waiting. */
 enum { LINGER_MICROSECONDS = 1000 };
 
 struct gr_disposal_worker {
@@ -58,8 +59,9 @@ BARE void gr_disposal_mark(int number, enum gr_disposal_kind kind) { set_kind(nu
 
 /* ---- The keeper ---- */
 
-/* First closes what lets others see our end. What strangers sent is left to our own exit: a process
- * that exits does not linger, and if it waits for a file, nobody waits for it. */
+/* First closes the descriptors whose closing lets others see our end. Those that strangers sent are
+ * left to our own exit: an exiting process does not linger, and if it waits for a file, nobody
+ * waits for it. */
 BARE static void close_all(void) {
     for (size_t first = 0; first < kind_count; first++) {
         if (kind_of(first) != GR_DISPOSAL_OWN) continue;
@@ -132,7 +134,7 @@ int gr_disposal_begin(void) {
     if (kinds) return 0;
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0) return -1;
-    /* One byte per number; only pages that were touched are in memory. */
+    /* One byte for each number. Only pages that were touched take memory. */
     size_t count = limit.rlim_cur < (1 << 20) ? limit.rlim_cur : 1 << 20;
     void *bytes = mmap(NULL, count, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -180,7 +182,7 @@ int gr_disposal_take_back(struct gr_disposal_worker *worker, unsigned index) {
 void gr_disposal_report(struct gr_disposal_worker *worker) { atomic_store(&worker->reports, true); }
 
 bool gr_disposal_is_gone(struct gr_disposal_worker *worker) {
-    /* After it was reaped, another process may get its number. */
+    /* Once the worker is reaped, another process may get its number. */
     if (worker->process.pid > 0 && waitpid(worker->process.pid, NULL, WNOHANG | __WALL) != 0)
         worker->process.pid = -1;
     return worker->process.pid < 0;
@@ -190,7 +192,7 @@ void gr_disposal_end(struct gr_disposal_worker *worker) { worker_free(&worker->p
 
 bool gr_close_connection(int number) {
     char none;
-    /* Nothing more can come; what has come may include descriptors. */
+    /* Nothing more can arrive, but what has arrived may include descriptors. */
     (void)shutdown(number, SHUT_RDWR);
     if (recv(number, &none, 1, MSG_PEEK | MSG_DONTWAIT) != 0) return false;
     set_kind(number, GR_DISPOSAL_OWN);
@@ -202,7 +204,7 @@ bool gr_close_connection(int number) {
 
 static char rest_stack[WORKER_STACK] __attribute__((aligned(16)));
 
-/* Several processes may be on that stack: none of them returns to it. */
+/* Several processes may use this stack, because none of them ever reads it again. */
 BARE static int rest(void *argument) {
     keeper_follow((long)(intptr_t)argument);
     for (;;) (void)keeper_call(SYS_ppoll, 0, 0, 0, 0);
@@ -213,8 +215,8 @@ static bool is_queue_empty(int number) {
     struct iovec vector = { .iov_base = &none, .iov_len = 1 };
     struct msghdr header = { .msg_iov = &vector, .msg_iovlen = 1 };
     (void)shutdown(number, SHUT_RDWR);
-    /* A packet without bytes also gives 0, but the descriptors in it have no room here
-     * (MSG_CTRUNC). */
+    /* A packet without bytes also returns 0, but if it has descriptors, there is no room for them
+     * here (MSG_CTRUNC). */
     return recvmsg(number, &header, MSG_PEEK | MSG_DONTWAIT) == 0 && !(header.msg_flags & MSG_CTRUNC);
 }
 

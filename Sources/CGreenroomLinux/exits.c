@@ -17,7 +17,7 @@ struct pidfd_info {
 int gr_pidfd_exit(int pidfd, int *status) {
     struct pidfd_info info = { .mask = INFO_EXIT };
     if (ioctl(pidfd, GET_INFO, &info) < 0) return -1;
-    // Linux 6.13 and 6.14 know the call but not this bit, even for a process that has been reaped.
+    // Linux 6.13 and 6.14 have the call but not this bit, even for a process that has been reaped.
     if (!(info.mask & INFO_EXIT)) return 0;
     *status = info.exit_code;
     return 1;

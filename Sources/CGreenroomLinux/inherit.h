@@ -1,6 +1,6 @@
 /* Lets a process take over the caller's state (gr_inherited.h). The caller cannot give the process
- * anything that the process does not have: the process keeps the lower of two limits and the CPUs
- * that both may use, and a priority better than its own has no effect.
+ * more than it has: the process keeps the lower of two limits and the CPUs that both may use, and a
+ * priority better than its own has no effect.
  *
  * Raw system calls: this runs between clone and exec (spawn.c) and before a libc is ready
  * (CPrewarm). */
@@ -43,7 +43,7 @@ static inline void inherit_priorities(const struct gr_inherited *state) {
         (void)keeper_call(SYS_ioprio_set, PROCESS, 0, state->io_priority, 0);
 }
 
-/* A signal that has a handler by now keeps the handler: a library has installed it, and would have
+/* A signal that already has a handler keeps it: a library has installed the handler, and would have
  * done so even if the caller ignored the signal. */
 static inline void inherit_signals(const struct gr_inherited *state) {
     enum { SIGNALS = 64, SET = 8 };
@@ -59,7 +59,7 @@ static inline void inherit_signals(const struct gr_inherited *state) {
         (void)keeper_call(SYS_rt_sigprocmask, SIG_BLOCK, (long)&state->blocked, 0, SET);
 }
 
-/* Returns 0, or -errno of the one part that confines the process. */
+/* Returns 0, or -errno if the part that confines the process fails. */
 static inline long inherit(const struct gr_inherited *state) {
     if (state->parts & GR_INHERITED_LIMITS) inherit_limits(state);
     if (state->parts & GR_INHERITED_AFFINITY) inherit_affinity(state);

@@ -1,17 +1,17 @@
-/* Why ^Z works in an app: two processes beside it that do nothing.
+/* Two idle processes for each app on a terminal, which make ^Z work.
  *
- * The kernel ignores SIGTSTP, SIGTTIN and SIGTTOU in a process group of which no member has a
- * parent in another group of the same session (setpgid(2), "orphaned"): nobody could continue it.
- * An app leads its session, and its parent is the spawner, in another session, so the app's first
- * group would always be orphaned. The kernel requires one member of that group with a parent in the
- * session. So there are
+ * The kernel ignores SIGTSTP, SIGTTIN and SIGTTOU in a process group if no member has a parent in
+ * another group of the same session (setpgid(2), "orphaned"), because nobody could continue the
+ * group. An app leads its session, and its parent, the spawner, is in another session, so the app's
+ * first group would always be orphaned. One member of that group must have a parent in another
+ * group of the session. So there are
  *
  *     app (leads session and group) -> keeper (a group of its own) -> member (the app's group)
  *
- * The keeper is a child without an exit signal: no wait(2) of the app sees it, except with __WALL.
- * Both processes block every signal, hold no descriptor, keep no memory but the page that they wait
- * on and the one by which the kernel addresses their thread (rseq), and are killed when the app
- * ends. If they cannot be made, or a filter of the app kills them, only ^Z does not work.
+ * The keeper is a child without an exit signal, so no wait(2) of the app sees it, except with
+ * __WALL. Both processes block every signal, hold no descriptor, and are killed when the app ends.
+ * They keep no memory except the page in which they wait and the one that the kernel uses for their
+ * thread (rseq). If they cannot be made, or a filter of the app kills them, only ^Z does not work.
  *
  * Raw system calls: this runs between clone and exec (spawn.c) and before a libc is ready
  * (CPrewarm). */
@@ -30,8 +30,8 @@ static inline long keeper_call(long number, long a, long b, long c, long d) {
     return system_call(number, a, b, c, d, 0, 0);
 }
 
-/* Gives back all memory outside the two ranges, including the stack, and waits for ever. Never
- * inlined: it goes on in the range that its own address has chosen. */
+/* Gives back all memory outside the two ranges, including the stack, and waits for ever. Must not
+ * be inlined, because one of the ranges was chosen by this function's address. */
 __attribute__((noinline))
 static _Noreturn void keeper_wait(uint64_t low, uint64_t low_end, uint64_t high,
                                   uint64_t high_end) {
@@ -116,7 +116,7 @@ static _Noreturn void keeper_rest(void) {
     keeper_wait(data, data_end < code ? data_end : code, code, code_end);
 }
 
-/* Called in a new process: it dies with its parent, however the parent ends. */
+/* Called in a new process. Makes it die with its parent, however the parent ends. */
 __attribute__((disable_sanitizer_instrumentation))
 static inline void keeper_follow(long parent) {
     (void)keeper_call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0);
@@ -130,8 +130,7 @@ static inline void keep_job_control(void) {
     if (keeper_call(SYS_pipe2, (long)ready, O_CLOEXEC, 0, 0) < 0) return;
     long child = keeper_call(SYS_clone, 0, 0, 0, 0);
     if (child != 0) {
-        /* The read ends when neither process holds the other end any more, or when both are
-         * dead. */
+        /* The read returns when both processes have closed the other end, or are dead. */
         char none;
         (void)keeper_call(SYS_close, ready[1], 0, 0, 0);
         while (child > 0 && keeper_call(SYS_read, ready[0], (long)&none, 1, 0) == -EINTR) continue;

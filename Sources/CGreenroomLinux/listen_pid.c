@@ -1,6 +1,6 @@
-/* Numbers that only the child knows are written into its environment between clone and exec, over
- * the digits that the parent has reserved: LISTEN_PID (sd_listen_fds(3)), and for a program that is
- * to pause the bytes that the child has written so far (proc_pid_io(5)). */
+/* Writes numbers that only the child knows into its environment, between clone and exec, over
+ * digits that the parent has reserved: LISTEN_PID (sd_listen_fds(3)), and, for a program that is to
+ * pause, the number of bytes that the child has written so far (proc_pid_io(5)). */
 #include "job.h"
 
 #include <fcntl.h>
@@ -12,8 +12,8 @@ static bool is_same(const char *one, const char *other) {
     return *one == *other;
 }
 
-/* `room`: NAME=, and as many zeros as there may be digits. Only a variable that we laid out
- * ourselves is changed: one of the caller's may have no room. */
+/* `room` is NAME= and as many zeros as there may be digits. Only a variable that we laid out
+ * ourselves is changed, because one of the caller's may have no room. */
 static void tell(char *_Nullable const *environment, const char *room, uint64_t number) {
     enum { DIGITS = 20 };
     int start = 0, length = 0, count = 0;
@@ -35,7 +35,7 @@ void gr_tell_listen_pid(char *_Nullable const *environment) {
     tell(environment, "LISTEN_PID=0000000000", (uint64_t)call(SYS_getpid));
 }
 
-/* Leaves the zeros where the kernel does not count, or /proc is not there. */
+/* Leaves the zeros if the kernel does not count, or if there is no /proc. */
 void gr_tell_written(char *_Nullable const *environment) {
     static const char name[] = "wchar: ";
     enum { NAME = sizeof name - 1, SIZE = 512 };

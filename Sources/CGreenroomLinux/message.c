@@ -70,32 +70,32 @@ long gr_receive(int fd, void *bytes, size_t count, struct gr_message *message) {
 
 long gr_peek(int fd, void *bytes, size_t count, bool *has_descriptors) {
     struct iovec vector = { .iov_base = bytes, .iov_len = count };
-    /* No room for anything but the bytes. */
+    /* There is room only for the bytes. */
     struct msghdr header = { .msg_iov = &vector, .msg_iovlen = 1 };
     long length = recvmsg(fd, &header, MSG_PEEK);
     *has_descriptors = length >= 0 && (header.msg_flags & MSG_CTRUNC) != 0;
     return length;
 }
 
-/* A longer queue than PEEKED_PARTS times this (8 MiB) is not looked through. */
+/* A queue longer than PEEKED_PARTS times this (8 MiB) is not examined. */
 #define PEEKED_BYTES 8192
 #define PEEKED_PARTS 1024
 
 enum gr_queue gr_look_at_queue(int fd) {
-    /* Before the rest: after it, nothing is added. */
+    /* This comes first, because after the end nothing is added. */
     struct pollfd end = { .fd = fd, .events = POLLRDHUP };
     bool is_over = poll(&end, 1, 0) > 0;
     int waiting = 0;
     if (ioctl(fd, SIOCINQ, &waiting) < 0) return GR_QUEUE_PERHAPS_DESCRIPTORS;
     if (waiting > 0) {
-        /* All parts are the same bytes, which nobody reads. */
+        /* All parts use the same bytes, because nobody reads them. */
         char bytes[PEEKED_BYTES];
         struct iovec parts[PEEKED_PARTS];
         for (int i = 0; i < PEEKED_PARTS; i++)
             parts[i] = (struct iovec){ .iov_base = bytes, .iov_len = sizeof bytes };
         struct msghdr header = { .msg_iov = parts, .msg_iovlen = PEEKED_PARTS };
         long seen = recvmsg(fd, &header, MSG_PEEK | MSG_DONTWAIT);
-        /* A look ends after descriptors and before urgent data (MSG_OOB). */
+        /* A peek stops after descriptors and before urgent data (MSG_OOB). */
         if (seen < waiting || (header.msg_flags & MSG_CTRUNC)) return GR_QUEUE_PERHAPS_DESCRIPTORS;
     }
     return is_over ? GR_QUEUE_LAST_BYTES : GR_QUEUE_BYTES;

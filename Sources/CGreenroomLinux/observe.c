@@ -24,7 +24,7 @@ int gr_observe(int32_t pid, struct gr_inherited *state) {
     return 0;
 }
 
-/* Raw calls: glibc would refuse two of the 64 signals, and would take twice as long. */
+/* Uses raw calls, because glibc refuses two of the 64 signals and takes twice as long. */
 int gr_observe_self(struct gr_inherited *state) {
     enum { SIGNALS = 64, SET = 8 };
     if (gr_observe(0, state) < 0) return -1;
@@ -53,8 +53,8 @@ static bool is_inherited(int number) {
     return flags >= 0 && !(flags & FD_CLOEXEC);
 }
 
-/* Since Linux 6.2, the folder's size is the number of open descriptors. To look for so many takes less
- * time than to list them, for which the kernel makes an inode for each. */
+/* Since Linux 6.2, the folder's size is the number of open descriptors. It is faster to search for
+ * that many than to list them, because for a listing the kernel makes an inode for each. */
 static int inherited_by_number(int *numbers, int limit) {
     enum { HIGHEST = 256 };
     struct stat folder;

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The kernel refuses these arguments, if it gets as far as looking at them. */
+/* If the kernel permits the call, it refuses these arguments with EINVAL. */
 bool gr_has_clone3(void) { return syscall(SYS_clone3, 0, 0) == -1 && errno == EINVAL; }
 
 bool gr_has_pidfd(void) {

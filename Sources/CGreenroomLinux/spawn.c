@@ -2,33 +2,33 @@
  * Swift: between clone and exec the child shares the parent's memory, so it may not allocate, lock
  * or touch reference counts (job.h has its rules).
  *
- * Only a process made for the purpose waits for the exec:
+ * Only a process that is made for this purpose waits for the exec:
  *
  *     parent --clone(VM)--> waiter --clone(VM, VFORK, PARENT)--> child
  *
- * Before it executes the program, the child becomes a process of the app's user. From then on that
+ * Before the child executes the program, it becomes a process of the app's user. From then on that
  * user may stop it, or make it wait for one of the user's file systems, for any length of time. So
- * the parent must not wait for it. The waiter does: it keeps our identity and does nothing else. It
- * reports when the child has executed the program or has ended (the child is the parent's own:
- * CLONE_PARENT), and is then ready for another spawn: a waiter that has to be made first delays the
- * program by a tenth. A parent without a loop makes a waiter for each spawn; that one ends instead
- * of reporting.
+ * the parent must not wait for the child. The waiter does: it keeps our identity and does nothing
+ * else. It reports when the child has executed the program or has ended. (The child is the parent's
+ * own, by CLONE_PARENT.) The waiter is then ready for another spawn, because making one first would
+ * delay the program by a tenth. A parent without a loop makes a waiter for each spawn, which ends
+ * instead of reporting.
  *
- * CLONE_VFORK is needed all the same. Without it the kernel treats processes that share memory as
- * equals: the OOM killer of the app's cgroup would kill the parent with the child (in_vfork), and
+ * CLONE_VFORK is needed even so. Without it, the kernel treats processes that share memory alike:
+ * the OOM killer of the app's cgroup would kill the parent together with the child (in_vfork), and
  * the child's OOM score would be set for the parent too (__set_oom_adj).
  *
- * A waiter reports through a pipe: the kernel takes a write to a pipe as a sign that the writer is
- * about to wait, and may let the reader run on the writer's CPU. After an eventfd(2) the parent was
- * often woken on the CPU of the child, and waited for it there.
+ * A waiter reports through a pipe. The kernel takes a write to a pipe as a sign that the writer is
+ * about to wait, and may run the reader on the writer's CPU. With an eventfd(2), the parent was
+ * often woken on the child's CPU, and had to wait for the child there.
  *
- * If we are killed, nobody knows about a spawn under way. So both processes end with their parent;
- * for the child that holds until it is about to execute its program, because PR_SET_PDEATHSIG would
- * still be set after an exec. A child that then waits in its execve is ended by the next spawner.
+ * If we are killed, nobody knows about a spawn under way. So both processes end with their parent.
+ * For the child, this is so only until it is about to execute its program, because PR_SET_PDEATHSIG
+ * would still be set after an exec. The next spawner ends a child that waits in its execve.
  *
- * Each spawn has one block of memory, with the child's stack and a copy of the request. It is freed
- * when the child does not share our memory any more and the waiter has reported or ended. A waiter
- * has its own, until its end. */
+ * Each spawn has one block of memory, with the child's stack and a copy of the request. The block
+ * is freed when the child no longer shares our memory and the waiter has reported or ended. A
+ * waiter has a block of its own until it ends. */
 #define _GNU_SOURCE
 #include "clone.h"
 #include "job.h"
@@ -73,7 +73,7 @@ struct clone3_args {
         set_tid_size, cgroup;
 };
 
-/* Enough for the child's frames: GR_SPAWN_DESCRIPTORS_MAX integers and two pages to spare. */
+/* Enough for the child's frames: GR_SPAWN_DESCRIPTORS_MAX integers, with two pages to spare. */
 enum { CHILD_STACK = 16 * 1024, WAITER_STACK = 4 * 1024, KERNEL_SIGNALS = 64, KERNEL_SIGSET = 8 };
 
 struct gr_waiter {
@@ -94,18 +94,18 @@ struct gr_spawn {
     int32_t parent;
     struct gr_waiter *waiter;        /* may have ended, and be freed, unless this spawn owns it */
     bool owns_waiter;                /* the waiter ends after this spawn */
-    volatile int32_t pid;            /* set by the child, first of all: -1 until then */
+    volatile int32_t pid;            /* set by the child, before anything else; -1 until then */
     volatile int pidfd;              /* set by the kernel, before the child runs */
     volatile long result;            /* of the waiter's clone */
-    _Atomic bool is_over;            /* the waiter has nothing more to do with it */
+    _Atomic bool is_over;            /* the waiter does not use the spawn any more */
 };
 
-/* For raw calls, because glibc refuses its two internal signals. The kernel's structure begins with
- * the handler, and is all zero bytes for SIG_DFL. */
+/* For raw calls, because glibc refuses two signals that it uses itself. The kernel's structure
+ * begins with the handler, and is all zero bytes for SIG_DFL. */
 struct disposition { uintptr_t handler; char rest[56]; };
 
-/* The signals that this process ignores, looked up once (64 system calls): the first spawn comes
- * after start-up, and this process does not begin to ignore a signal later. */
+/* The signals that this process ignores. They are looked up once (64 system calls), because the
+ * first spawn comes after start-up, and this process does not begin to ignore signals later. */
 static uint64_t ignored_signals(void) {
     static _Atomic uint64_t known;
     static _Atomic bool is_known;
@@ -159,7 +159,7 @@ static void adjust_oom_score(struct job *job) {
     call_close((int)fd);
 }
 
-/* The limit on open files is raised before the descriptors are placed, or lowered after. */
+/* The limit on open files is raised before the descriptors are placed, or lowered after that. */
 static void set_limits(struct job *job, bool before_descriptors) {
     const struct gr_spawn_request *r = job->request;
     for (int i = 0; i < r->limit_count; i++) {
@@ -170,7 +170,7 @@ static void set_limits(struct job *job, bool before_descriptors) {
     }
 }
 
-/* The lowest of our parent's descriptors from `first` on that is needed here; -1 if there is
+/* The lowest of our parent's descriptors, from `first` on, that the child needs; -1 if there is
  * none. */
 static int next_needed(const struct job *job, int first) {
     const struct gr_spawn_request *r = job->request;
@@ -184,11 +184,11 @@ static int next_needed(const struct job *job, int first) {
     return next;
 }
 
-/* Until now the child shared the parent's table (CLONE_FILES). The kernel copies all descriptors
- * below the highest one that is needed here. A parent with a thousand descriptors keeps them above
- * that (`FileDescriptor.moveAside`); otherwise each child would first copy them and then close them
- * again. Other descriptors that were copied are closed here and not by the exec, which may be long
- * in coming: if our parent were killed in the meantime, its socket would still be listening and its
+/* Until now the child has shared the parent's table (CLONE_FILES). The kernel copies all
+ * descriptors up to the highest one that the child needs. A parent with a thousand descriptors
+ * keeps them above that (`FileDescriptor.moveAside`); otherwise each child would first copy them
+ * and then close them. Other descriptors that were copied are closed here, not by the exec, which
+ * may come late: if our parent were killed in the meantime, its socket would still listen and its
  * connection would still be open. */
 static void take_own_table(struct job *job) {
     int highest = -1, next = 0;
@@ -200,9 +200,9 @@ static void take_own_table(struct job *job) {
     (void)call(SYS_close_range, next, ~0u, 0);
 }
 
-/* Descriptors that strangers sent are never in our parent's table: the next child would copy them,
- * and its exec would wait until a stranger's file is flushed. The supervisor has them, and
- * processes that close them (disposal.c). */
+/* Descriptors that strangers sent are never in our parent's table, because the next child would
+ * copy them, and its exec would wait until a stranger's file is flushed. They are in the
+ * supervisor's table, and the supervisor has processes that close them (disposal.c). */
 static void fetch_theirs(struct job *job) {
     for (int i = 0; i < job->request->fd_count; i++) {
         if (!job->fds[i].theirs) continue;
@@ -227,24 +227,26 @@ static int move_aside(struct job *job, int source, int stage) {
     return (int)fd;
 }
 
-/* Whether no source has the number of another target. That is the usual case: descriptors that came
- * in a message are above 0, 1 and 2, and those that were fetched have these numbers in their
- * order. */
+/* Whether no source has the number of another mapping's target. That is the usual case: descriptors
+ * that came in a message are above 2, and those that were fetched for 0, 1 and 2 have these
+ * numbers, in order. */
 static bool are_apart(const struct job *job) {
     for (int i = 0; i < job->request->fd_count; i++)
         if (job->fds[i].from != job->fds[i].to && is_target(job, job->fds[i].from)) return false;
     return job->cwd < 0 || !is_target(job, job->cwd);
 }
 
-/* As dup2(2), but a descriptor that is in its place already is left alone, close-on-exec or not,
- * unless it was fetched: then it is close-on-exec only because pidfd_getfd makes it so. */
+/* Like dup2(2), except that a descriptor that is already in its place is left unchanged,
+ * close-on-exec or not. If it was fetched, it is close-on-exec only because pidfd_getfd makes it
+ * so, and that is undone. */
 static long place(int source, const struct gr_fd_mapping *mapping) {
     if (source != mapping->to) return call(SYS_dup3, source, mapping->to, 0);
     return call(SYS_fcntl, source, mapping->theirs ? F_SETFD : F_GETFD, 0);
 }
 
-/* Every source first moves to a number that is not a target, so that no dup overwrites a source
- * that is still needed. "Above the highest target" would not do: that may be the limit itself. */
+/* First moves every source to a number that is not a target, so that no dup overwrites a source
+ * that is still needed. A number above the highest target would not always work, because that
+ * target may be the highest number allowed. */
 static void place_descriptors(struct job *job) {
     int moved[GR_SPAWN_DESCRIPTORS_MAX];
     int count = job->request->fd_count;
@@ -264,8 +266,8 @@ static void place_descriptors(struct job *job) {
     TRY(GR_STAGE_DESCRIPTORS, call(SYS_close_range, next, ~0u, CLOSE_RANGE_CLOEXEC));
 }
 
-/* Takes the client's terminal: one of the standard descriptors is a terminal (ioctl_tty(2)). Called
- * as the app's user: with our rights the child could take, and then read, a terminal that the
+/* Takes the client's terminal, which is among the standard descriptors (ioctl_tty(2)). Called as
+ * the app's user, because with our rights the child could take, and then read, a terminal that the
  * client may only write to. */
 static void take_terminal(struct job *job) {
     int fd = 0;
@@ -273,10 +275,10 @@ static void take_terminal(struct job *job) {
     if (fd == 2) TRY(GR_STAGE_SESSION, call(SYS_ioctl, fd, TIOCSCTTY, 0));
 }
 
-/* Whoever has a session keyring may use every key in it, whoever owns the key, and all children of
- * our parent would share one (session-keyring(7)). A keyring that we make counts against our quota
- * of keys and not against the user's, which is small. If the kernel has no keys, or a filter
- * forbids them to all of us, there is nothing to share. */
+/* A process may use every key in its session keyring, whoever owns the key, and all children of our
+ * parent would share one keyring (session-keyring(7)). A keyring that we make here counts against
+ * our quota of keys, not against the user's, which is small. If the kernel has no keys, or a filter
+ * forbids keys to all of us, nothing is shared. */
 static long leave_keyring(void) {
     long result = call(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
     return result == -ENOSYS || result == -EPERM ? 0 : result;
@@ -290,7 +292,7 @@ static void take_identity(struct job *job) {
     TRY(GR_STAGE_USER, call(SYS_setresuid, r->uid, r->uid, r->uid));
 }
 
-/* Called as the app's user, after all that the manifest asks for. */
+/* Called as the app's user, after everything that the manifest asks for. */
 static void take_inheritance(struct job *job) {
     const struct gr_inherited *state = job->request->inherited;
     TRY(GR_STAGE_PRIVILEGES, inherit(state));
@@ -311,8 +313,8 @@ static int child(void *argument) {
     struct job *job = &spawn->job;
     const struct gr_spawn_request *r = job->request;
     spawn->pid = (int32_t)call(SYS_getpid);
-    /* Either the child sees the flag here, or whoever set it sees the child's number and kills it
-     * (gr_spawn_kill). */
+    /* Either the child sees the flag here, or gr_spawn_kill, which sets the flag, sees the child's
+     * number and kills it. */
     atomic_thread_fence(memory_order_seq_cst);
     if (spawn->is_cancelled) fail(job, GR_STAGE_CLONE, ECANCELED);
     end_with_parent(spawn, SIGKILL);
@@ -331,23 +333,25 @@ static int child(void *argument) {
     set_limits(job, false);
     gr_bound_capabilities(job);
     gr_keep_capabilities(job);
-    /* Nothing is written from here on, and the app's user may not read the number until the exec. */
+    /* From here on, nothing is written, and until the exec the app's user may not read the
+     * number. */
     if (r->traced) gr_tell_written(r->envp);
-    /* The caller may be in a directory that it may not enter again; then the app's user could not
-     * enter it later. Entering it here gives no more access than the descriptor does. */
+    /* The caller may be in a directory that it could not enter again, and then the app's user could
+     * not enter it later either. To enter it here gives no more access than the descriptor does. */
     bool is_there = job->cwd >= 0 && call(SYS_fchdir, job->cwd) == 0;
     if (r->has_identity) take_identity(job);
     if (r->controlling_terminal) {
         take_terminal(job);
-        /* As the app's user: a process that ends with the app is killed by the app
-         * (check_kill_permission). */
+        /* This is done as the app's user, because the app's end kills the processes, and the app
+         * must be allowed to (check_kill_permission). */
         keep_job_control();
     }
     gr_raise_capabilities(job);
     if (r->no_new_privileges)
         TRY(GR_STAGE_PRIVILEGES, call(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
     if (spawn->changes_identity) end_with_parent(spawn, SIGKILL);
-    /* As the app's user, who must be allowed to enter a directory that is given by name. */
+    /* This is done as the app's user, who must be allowed to enter a directory that is given by its
+     * name. */
     if (job->cwd >= 0 && !is_there) TRY(GR_STAGE_DIRECTORY, call(SYS_fchdir, job->cwd));
     else if (job->cwd < 0 && r->cwd) TRY(GR_STAGE_DIRECTORY, call(SYS_chdir, r->cwd));
     uint64_t none = 0;
@@ -369,7 +373,7 @@ static bool clone3_is_missing(int error) {
 }
 
 /* Only clone can make a user namespace for a process that shares memory. The child makes the other
- * namespaces itself, so that a failure there has a stage of its own. */
+ * namespaces itself, so that a failure of those has its own stage. */
 static uint64_t clone_flags(const struct gr_spawn_request *r) {
     uint64_t flags = CLONE_VM | CLONE_VFORK | CLONE_PARENT | CLONE_FILES | CLONE_PIDFD;
     return r->confinement && r->confinement->in_user_namespace ? flags | CLONE_NEWUSER : flags;
@@ -377,10 +381,10 @@ static uint64_t clone_flags(const struct gr_spawn_request *r) {
 
 static _Atomic bool no_clone3;
 
-/* Returns when the child has executed its program or ended: the child's pid, or -errno. Falls back
- * to clone(2), where the child joins its cgroup itself. That waits for a grace period of the kernel
- * (7 ms, not 0.1), so it is only a fallback. With CLONE_PARENT the exit signal is the waiter's:
- * SIGCHLD. */
+/* Returns the child's pid, or -errno, when the child has executed its program or ended. Falls back
+ * to clone(2), with which the child joins its cgroup itself. Joining waits for a grace period of
+ * the kernel (7 ms, not 0.1), so this is only a fallback. With CLONE_PARENT the exit signal is the
+ * waiter's: SIGCHLD. */
 static long start_child(struct gr_spawn *spawn) {
     const struct gr_spawn_request *r = &spawn->request;
     struct clone3_args args = {
@@ -419,7 +423,7 @@ static int wait_for_children(void *argument) {
     for (uint32_t turn = 1; has_parent(waiter->parent); turn++) {
         struct gr_spawn *spawn = await_turn(waiter, turn);
         spawn->result = start_child(spawn);
-        /* After this the parent may free it. */
+        /* After this, the parent may free the spawn. */
         atomic_store_explicit(&spawn->is_over, true, memory_order_release);
         if (waiter->report < 0) break;
         char byte = 0;
@@ -453,12 +457,13 @@ static struct gr_spawned failure(int stage, int error) {
     };
 }
 
-/* A child that has changed its user id shares our memory until its exec. If that user may trace the
- * child, they may write to us. The kernel forbids it while the memory is not "dumpable", and clears
- * that when the user id changes. Root keeps it cleared from the first such child on: if it were set
- * again while one child is left that we do not know of, that child's user would be root. Whoever is
- * not root has only children of their own, and sets it again: without it, their children could not
- * write to their own files in /proc. */
+/* A child that has changed its user id shares our memory until its exec. If that user could trace
+ * the child, the user could write to our memory. The kernel forbids tracing while the memory is not
+ * "dumpable", and clears that attribute when the user id changes. A parent that is root leaves it
+ * cleared from the first such child on: if it were set again while a child is left that we do not
+ * know of, that child's user could become root. Any other parent has only children of its own user,
+ * and sets the attribute again, because otherwise its children could not write to their own files
+ * in /proc. */
 static pthread_mutex_t dumpable_lock = PTHREAD_MUTEX_INITIALIZER;
 static int strangers, dumpable_before;
 
@@ -476,7 +481,7 @@ static void dismiss_stranger(void) {
     (void)pthread_mutex_unlock(&dumpable_lock);
 }
 
-/* Memory for the copies of a request; without a place they are only counted. */
+/* Memory for the copies of a request. If `place` is NULL, the bytes are only counted. */
 struct room { char *place; size_t used; };
 
 static void *put(struct room *room, const void *from, size_t size) {
@@ -560,8 +565,8 @@ static struct gr_spawn *prepare(const struct gr_spawn_request *request) {
 
 void gr_waiter_free(struct gr_waiter *waiter) { free(waiter); }
 
-/* If the waiter was killed, only the child's end tells that it shares our memory no more; and a
- * child that clone(2) made may not have written its number yet. */
+/* If the waiter was killed, only the child's end tells that the child no longer shares our memory.
+ * A child that clone(2) made may not have written its number yet. */
 static bool may_be_shared(const struct gr_spawn *spawn) {
     if (!spawn->waiter || atomic_load_explicit(&spawn->is_over, memory_order_acquire)) return false;
     if (spawn->pid <= 0) return spawn->job.has_handlers;
@@ -587,10 +592,10 @@ static long start_waiter(struct gr_spawn *spawn, int report) {
     atomic_init(&waiter->turn, 1);
     spawn->waiter = waiter;
     spawn->owns_waiter = report < 0;
-    /* No handler of the parent may run in the other processes, on this memory. */
+    /* No handler of the parent may run in the other processes, because they use this memory. */
     uint64_t all = ~UINT64_C(0), before = 0;
     (void)call(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, KERNEL_SIGSET);
-    /* Shares everything that would cost something to copy. */
+    /* The waiter shares everything that would take time to copy. */
     long flags = CLONE_VM | CLONE_FILES | CLONE_FS | CLONE_SIGHAND | CLONE_SYSVSEM | SIGCHLD;
     long pid = clone_call(SYS_clone, flags, (long)(waiter->stack + WAITER_STACK), 0,
                           wait_for_children, waiter);
@@ -643,7 +648,7 @@ bool gr_spawn_is_over(const struct gr_spawn *spawn) {
     return atomic_load_explicit(&spawn->is_over, memory_order_acquire);
 }
 int32_t gr_spawn_pid(const struct gr_spawn *spawn) { return spawn->pid; }
-/* A clone that failed may have written a number that was closed again. */
+/* A failed clone may have written a number that was closed again. */
 int gr_spawn_pidfd(const struct gr_spawn *spawn) { return spawn->pid > 0 ? spawn->pidfd : -1; }
 
 void gr_spawn_kill(struct gr_spawn *spawn) {

@@ -1,9 +1,9 @@
-/* A system call without a C library: the result is the kernel's, -errno on failure. For code that
- * runs between clone and exec (call.h), beside an app's own main (keeper.h), and before a libc is
+/* A system call without a C library. The result is the kernel's: -errno on failure. For code that
+ * runs between clone and exec (call.h), in processes beside an app (keeper.h), and before a libc is
  * ready (CPrewarm).
  *
- * The compiler must add nothing here: where memory is shared, the state of a sanitizer and of the
- * stack protector is the parent's. */
+ * The compiler must add nothing here, because if memory is shared, the state of a sanitizer and of
+ * the stack protector is the parent's. */
 #pragma once
 
 #include <sys/syscall.h>

@@ -1,4 +1,5 @@
-/* Pseudo-terminals: ioctl(2) is variadic; a handler of fatal signals must be async-signal-safe. */
+/* Pseudo-terminals. This is C because ioctl(2) is variadic, and because a handler of fatal signals
+ * must be async-signal-safe. */
 #define _GNU_SOURCE
 #include "CGreenroomLinux.h"
 
@@ -43,7 +44,7 @@ static struct termios crash_attributes;
 
 static void restore_and_die(int number) {
     if (crash_terminal >= 0) (void)tcsetattr(crash_terminal, TCSANOW, &crash_attributes);
-    (void)raise(number); /* blocked until we return; then its default action */
+    (void)raise(number); /* blocked until we return; then it has its default action */
 }
 
 void gr_restore_on_crash(int fd, const struct termios *attributes) {

@@ -1,4 +1,4 @@
-/* How workers begin and end (worker.h). */
+/* Starts and ends workers (worker.h). */
 #define _GNU_SOURCE
 #include "clone.h"
 #include "worker.h"
@@ -19,8 +19,8 @@ long worker_start(int (*body)(void *), void *argument, char *stack_end) {
     (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, WORKER_SIGSET);
     struct sigaction awake = { .sa_handler = wake_up }, former;
     (void)sigaction(SIGALRM, &awake, &former);
-    /* Not clone3, which a unit's RestrictNamespaces= refuses. No signal announces the end of the
-     * process. */
+    /* clone3 is not used, because a unit's RestrictNamespaces= refuses it. No signal announces the
+     * end of the process. */
     long pid = clone_call(SYS_clone, CLONE_VM | CLONE_FILES, (long)stack_end, 0, body, argument);
     (void)sigaction(SIGALRM, &former, NULL);
     (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, WORKER_SIGSET);

@@ -1,5 +1,5 @@
 /* A process that shares our table of descriptors and our memory (CLONE_FILES, CLONE_VM), for calls
- * that may take as long as a stranger likes (disposal.c, detached.c). */
+ * that a stranger can make take any time (disposal.c, detached.c). */
 #pragma once
 
 #include "keeper.h"
@@ -18,7 +18,7 @@ enum {
     WORKER_WAKE = SIGHUP,
 };
 
-/* The head of every kind of worker. */
+/* The common beginning of every kind of worker. */
 struct worker {
     int report; /* the descriptor that the worker writes to */
     pid_t pid, parent;
@@ -36,11 +36,12 @@ void *worker_new(size_t size, int report, int (*body)(void *));
 /* Kills the worker and unmaps the `size` bytes. */
 void worker_free(struct worker *worker, size_t size);
 
-/* Kills a process that worker_start made, and waits until it is gone. Does nothing if the pid is 0
- * or less. */
+/* Kills a process that worker_start made, and waits until it is gone. Does nothing if the pid is
+ * not positive. */
 void worker_kill(pid_t pid);
 
-/* A worker calls this first: it sets the process's name, and makes it end with its parent. */
+/* A worker calls this first. It sets the process's name, and makes the process end with its
+ * parent. */
 BARE static inline void worker_begin(const char *name, long parent) {
     (void)keeper_call(SYS_prctl, PR_SET_NAME, (long)name, 0, 0);
     keeper_follow(parent);

@@ -95,7 +95,8 @@ static struct gr_compiled outcome(int negative_error, int rule) {
 static struct gr_compiled fill(const struct library *l, scmp_filter_ctx context,
                                const int *architectures, int architecture_count,
                                const struct gr_rule *rules, int rule_count) {
-    /* A call with another architecture's number would mean a different call, so it ends the app. */
+    /* With the numbers of another architecture, a call would mean a different call, so such a call
+     * ends the app. */
     int error = l->attr_set(context, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
     if (error < 0) return outcome(error, -1);
     /* A tree instead of a chain, if libseccomp has it (2.5). */
@@ -121,9 +122,10 @@ struct gr_compiled gr_compile_filter(uint32_t default_action, const int *archite
                                      int rule_count) {
     struct library l;
     if (!load(&l)) return outcome(-ENOPKG, -1);
-    /* libseccomp 2.5 asks the kernel by seccomp(2) what filters it has, which this process may be
-     * forbidden to call. Every kernel that Greenroom runs on has level 6 (Linux 5.7), and the filter
-     * is for another process. A library that has no such level is left to ask. */
+    /* libseccomp 2.5 asks the kernel with seccomp(2) which features it has, and this process may
+     * not be allowed to make that call. Every kernel that Greenroom runs on has level 6 (Linux
+     * 5.7), and the filter is for another process. A library that does not know this level asks the
+     * kernel after all. */
     (void)l.api_set(6);
     scmp_filter_ctx context = l.init(default_action);
     struct gr_compiled result = context
@@ -131,13 +133,13 @@ struct gr_compiled gr_compile_filter(uint32_t default_action, const int *archite
         : outcome(-ENOMEM, -1);
     if (context) l.release(context);
     dlclose(l.handle);
-    /* Compiling used up to 1 MB for a moment, in a process that is to stay small. */
+    /* Compiling has used up to 1 MB for a moment, and this process should stay small. */
     (void)malloc_trim(0);
     return result;
 }
 
 uint64_t gr_personality(void) {
     int value = personality(0xffffffff);
-    /* A process whose personality is locked may not ask; then it is the usual one. */
+    /* A process whose personality is locked may not read it, but then it is the usual one. */
     return value == -1 ? 0 : (uint32_t)value;
 }

@@ -1,5 +1,5 @@
-/* What a launched program inherits from its caller besides descriptors, in the form in which it
- * travels to the process that becomes the program: the child of a spawn, or a paused instance.
+/* What a launched program inherits from its caller besides descriptors, in the format that is sent
+ * to the process that becomes the program: the child of a spawn, or a paused instance.
  * Little-endian, without padding. */
 #pragma once
 
@@ -19,9 +19,9 @@ struct gr_soft_hard { uint64_t soft, hard; };
 
 struct gr_inherited {
     uint32_t parts;        /* enum gr_inherited_parts */
-    uint32_t closed;       /* descriptors 0, 1 and 2 that are closed, a bit each; only at a pause */
-    uint32_t fixed_limits; /* resources whose soft limit may not be raised either, a bit each */
-    int32_t nice;          /* no effect if it is below the process's own */
+    uint32_t closed;       /* descriptors 0, 1 and 2 that are closed, one bit each; only at a pause */
+    uint32_t fixed_limits; /* resources whose soft limit may not be raised either, one bit each */
+    int32_t nice;          /* no effect if below the process's own */
     uint32_t io_priority;  /* ioprio_set(2); 0: none */
     uint32_t personality;
     uint64_t ignored;      /* signals, 1 << (number - 1) */

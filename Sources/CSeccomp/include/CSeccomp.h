@@ -1,6 +1,7 @@
-/* System call filters through libseccomp, which is loaded when a manifest asks for a filter and
- * unloaded again: most supervisors never need it, and it would cost each of them 0.2 MB. It cannot
- * be Swift: it calls functions by addresses from dlsym(3), and its constants are macros. */
+/* System call filters through libseccomp. The library is loaded when a manifest asks for a filter
+ * and then unloaded, because most supervisors never need it, and it would cost each of them 0.2 MB.
+ * This cannot be Swift, because it calls functions by addresses from dlsym(3), and the library's
+ * constants are macros. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,11 +20,11 @@ struct gr_argument {
     uint64_t masked;     /* MASKED: the value of the masked bits */
 };
 
-/* All comparisons of a rule must hold. A rule without any applies whatever the arguments. */
+/* All comparisons of a rule must hold. A rule without comparisons applies to all arguments. */
 struct gr_rule {
     const char *name;
     uint32_t action;     /* SECCOMP_RET_* */
-    bool must_exist;     /* if false, skipped when libseccomp does not know the call */
+    bool must_exist;     /* if false, skipped if libseccomp does not know the call */
     int argument_count;
     struct gr_argument arguments[3];
 };
@@ -32,8 +33,8 @@ enum gr_architecture {
     GR_NATIVE = 0, GR_X86, GR_X86_64, GR_X32, GR_ARM, GR_ARM64,
 };
 
-/* The result of compiling: 0 and a file with the program (the caller closes it), or an errno and,
- * if the error is about one rule, the rule's index (else -1). ENOPKG: there is no
+/* The result of compiling: 0 and a file with the program, which the caller closes; or an errno and,
+ * if the error concerns one rule, the rule's index (otherwise -1). ENOPKG means that there is no
  * libseccomp.so.2. */
 struct gr_compiled { int error; int rule; int fd; };
 
