@@ -92,7 +92,7 @@ public enum Effect: Hashable, Sendable {
     /// Tell the paused instance to go, for this request.
     case go(InstanceIdentifier, RequestIdentifier, LaunchTerms)
     /// The instance's channel is lost, so find out in another way when the instance starts, and
-    /// send `Event.started`: it closes its end of the channel then.
+    /// send `Event.started`: the instance closes its end of the channel when it starts.
     case awaitStart(InstanceIdentifier)
     /// Observe which libraries the instance opens after main while it starts, and send
     /// `Event.librariesLearned` with the same lesson.

@@ -100,7 +100,7 @@ public enum Event: Hashable, Sendable {
     // The machine's own life
     /// The machine is about to sleep, or is awake again. Nothing is prewarmed in between.
     case sleepChanged(isAsleep: Bool)
-    /// The machine goes on after all: launches are served again, and autostart applies.
+    /// The machine does not shut down after all: launches are served again, and autostart applies.
     case shutdownCancelled
     /// A shell says which app has the foreground of its display (`ForegroundReports`). Nil when the
     /// shell is gone, so that its report no longer holds.

@@ -1,4 +1,4 @@
-// Whoever drives the core gives it a policy.
+// Exported, because every user of the core must give it a policy.
 @_exported public import GreenroomPolicy
 
 /// The life of every app and instance as a value: events in, effects out; no clock, no descriptor,

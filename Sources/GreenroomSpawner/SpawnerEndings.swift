@@ -3,8 +3,8 @@ internal import GreenroomLinux
 
 /// How instances end, and how the spawner ends.
 extension Spawner {
-    /// Reaps every child that has ended: first processes of instances and of spawns, and orphans of
-    /// theirs.
+    /// Reaps every child that has ended: first processes of instances and of spawns, and their
+    /// orphaned descendants.
     func reap() throws(SystemError) {
         var concluded: [PendingSpawn] = []
         while let (pid, status, hasExecuted) = try nextEnd() {

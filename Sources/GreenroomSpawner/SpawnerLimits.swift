@@ -36,8 +36,8 @@ public enum SpawnerLimits {
     /// The time between SIGTERM and SIGKILL when the spawner ends, unless the supervisor said
     /// otherwise.
     public static let graceMilliseconds: UInt32 = 5_000
-    /// A process that has not executed its program after this time is killed. It is longer than a
-    /// disk takes to spin up, and shorter than a supervisor waits for an answer (20 s).
+    /// A process that has not executed its program after this time is killed. The time is longer
+    /// than a disk takes to spin up, and shorter than a supervisor waits for an answer (20 s).
     static let spawnMilliseconds: UInt64 = 10_000
     /// The same time while a new supervisor or an upgrade waits until no spawn is under way.
     static let hurriedSpawnMilliseconds: UInt64 = 3_000

@@ -273,8 +273,8 @@ uint64_t gr_monotonic_nanoseconds(void);
 
 /* ---- trace.c: ptrace(2) is variadic ---- */
 
-/* All of these functions need a stopped thread. After this one, the thread's execs, children and
- * threads are reported, and the thread is killed if its tracer ends. */
+/* All of these functions but gr_signal_thread need a stopped thread. After this one, the thread's
+ * execs, children and threads are reported, and the thread is killed if its tracer ends. */
 int gr_trace_options(int32_t thread);
 /* Lets the thread continue, and receive the signal (0 means none). */
 int gr_trace_continue(int32_t thread, int signal);

@@ -74,7 +74,8 @@ extension LaunchRequest {
 }
 
 extension AppDescription {
-    /// Whether the daemon keeps the app running, or starts it at boot, whoever uses it.
+    /// Whether the daemon keeps the app running, or starts it at boot, whether anybody uses it or
+    /// not.
     fileprivate var isService: Bool {
         autostart.value?.atBoot == true || supervision.value.map { $0.restart != .never } == true
     }

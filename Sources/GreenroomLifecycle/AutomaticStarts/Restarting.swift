@@ -9,8 +9,8 @@
 //   a client ends it         → startAt is cleared
 //
 // A crash loop (`BackingOff`) does not limit restarts. It stops only prewarms, background launches
-// by clients, and runs of scheduled work. The manifest asks for restarts itself (`Restart=`), and
-// the start limit limits them.
+// by clients, and runs of scheduled work. The manifest itself asks for restarts (`Restart=`), and
+// its start limit bounds their number.
 
 extension Lifecycle {
     // MARK: Ends

@@ -22,7 +22,7 @@ public struct TriggerLimit: Hashable, Sendable {
     }
 }
 
-/// What is known of one app's triggers.
+/// What is known about one app's triggers.
 struct Triggers: Hashable, Sendable {
     /// The latest launches, at most as many as the limit allows.
     var launches: [Instant] = []

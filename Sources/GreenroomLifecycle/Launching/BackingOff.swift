@@ -3,8 +3,8 @@
 // while. A user's launch is always tried.
 
 extension Lifecycle {
-    /// A prewarm failed. The next one must wait, longer after each failure, and whoever waits for
-    /// the prewarm is refused.
+    /// A prewarm failed. The next one must wait, longer after each failure, and clients that wait
+    /// for the prewarm are refused.
     mutating func prewarmFailed(
         _ app: AppIdentifier, _ reason: ExitReason, _ refusal: Refusal? = nil
     ) {

@@ -88,14 +88,14 @@ public enum AnewReason: UInt8, CaseIterable, Sendable {
     case failed = 7
 }
 
-/// What is known of an app's depth beyond its description.
+/// What is known about an app's depth beyond its description.
 public struct DepthRecord: Hashable, Sendable {
     /// Where the app is prewarmed less deep than its description says, and why.
     public var demotion: Demotion?
     /// How many launches were started anew, and how many in a row, counted up to `anewLimit`.
     public var anewCount: UInt32 = 0
     public var anewStreak: UInt8 = 0
-    /// Why the latest launch that was started anew was.
+    /// Why the latest of these launches was started anew.
     public var latestAnew: AnewReason?
 
     public init() {}
@@ -150,7 +150,7 @@ extension Lifecycle {
     }
 
     /// Why the app's installed generation is prewarmed less deep than its description says; nil if
-    /// it goes as deep.
+    /// it is not demoted.
     public func demotion(of app: AppIdentifier) -> DepthRecord.Demotion? {
         guard let entry = directory[app], let demotion = entry.record.depth.demotion,
             demotion.generation == entry.description?.generation

@@ -103,10 +103,10 @@ public enum Misfire: Hashable, Sendable {
     /// The app's program loads no preload library (AT_SECURE in getauxval(3)), so it would have run
     /// instead of pausing.
     case secureExecution
-    /// These happen only to an instance that was to be held at its first window. It was about to
-    /// own a name on a bus that nobody can watch; or one that another process of the program owns;
-    /// it uses its display in a way that does not let its windows be withheld; or it was about to
-    /// show an icon in a panel or a notification.
+    /// The following happen only to an instance that was to be held at its first window: it was
+    /// about to own a name on a bus that nobody can watch, or a name that another process of the
+    /// program owns; it uses its display in a way that does not let its windows be withheld; or it
+    /// was about to show an icon in a panel or a notification.
     case ownsName
     case nameTaken
     case otherDisplay

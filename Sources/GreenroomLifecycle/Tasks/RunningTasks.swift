@@ -6,8 +6,8 @@
 //   shortly before its time is over → the app is told
 //   completed, or its time is over, or the app has ended → the next one
 //
-// If the app is in the background when the time is over, and is not exempt from suspension, it is
-// ended like an app with an open background task.
+// If the app is in the background when the time is over, and the daemon would suspend it there, it
+// is ended like an app with an open background task.
 
 extension Policy {
     func limit(of kind: ScheduledTask.Kind) -> Duration {

@@ -40,7 +40,7 @@ public final class Disposer: Sendable {
     private struct Item {
         let number: CInt
         let user: UInt32
-        /// Whether closing it cannot take long, whoever sent it.
+        /// Whether closing the descriptor never takes long, whoever sent it.
         let isHarmless: Bool
     }
 

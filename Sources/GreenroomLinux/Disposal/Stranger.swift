@@ -10,7 +10,7 @@ public final class Stranger: Sendable {
 
     /// Why closing a descriptor may depend on the stranger.
     public enum Share: Sendable {
-        /// The stranger sent it: close(2) may ask whoever serves its file.
+        /// The stranger sent the descriptor, so close(2) may wait for the server of its file.
         case sent
         /// Our end of a connection with the stranger (SOCK_STREAM), in which messages from the
         /// stranger may wait.

@@ -154,8 +154,8 @@ public struct PathOwners: Sendable {
 
     /// Opens what a path leads to, links followed, whoever owns it (O_PATH in open(2)). As root,
     /// this never accesses a file system that a user serves, so it never waits for a process that
-    /// may not answer. (For another user, the kernel lets such a file system be accessed only if it
-    /// is that user's own.) The result can be opened again by its name in /proc/self/fd.
+    /// may not answer. (A process of another user has only that user's own rights, so the path is
+    /// opened as it is.) The result can be opened again by its name in /proc/self/fd.
     static func look(_ path: String) throws(Objection) -> FileDescriptor {
         do throws(SystemError) {
             guard geteuid() == 0, path.hasPrefix("/") else {

@@ -88,7 +88,7 @@ struct CgroupTree {
 
     var hasLitter: Bool { !litter.isEmpty }
 
-    /// Whether the removal goes on: it has begun, and for some cgroups it has not been tried yet.
+    /// Whether the removal has begun and has not been tried for all cgroups yet.
     var isTidying: Bool { hasBegunTidying && litter.contains { $0.tries == 0 } }
 
     /// Begins to remove cgroups, or continues, while nothing else happens.
