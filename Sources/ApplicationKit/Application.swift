@@ -29,7 +29,7 @@ internal import GreenroomAppChannel
     public internal(set) var launchInfo: LaunchInfo
 
     /// Whether Greenroom runs this process. An app that is started by hand is launched into the
-    /// foreground and stays there. False as well after the daemon has ended.
+    /// foreground and stays there. It is also false after the daemon has ended.
     public var isManaged: Bool { channel != nil }
 
     // MARK: Inner state
@@ -181,13 +181,13 @@ internal import GreenroomAppChannel
     }
 
     /// Runs `work` on the main thread after the launch sequence, as soon as the app is active or in
-    /// the background. Put off to it whatever is not needed for the user to see the app.
+    /// the background. Use it for whatever the user can do without when the app appears.
     public func afterLaunch(_ work: @escaping @MainActor () -> Void) {
         deferred.append(work)
         wake()
     }
 
-    /// Has ``processEvents()`` called again: the caller may be a timer of the app's own loop.
+    /// Schedules a call of ``processEvents()``: an app with its own loop may not call it soon.
     func wake() {
         if stage == .launched && !isProcessing { Task { processEvents() } }
     }

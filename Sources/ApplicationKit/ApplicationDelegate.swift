@@ -32,7 +32,7 @@
     /// Shows the default interface that the manifest names. Called first of all, and only for apps
     /// without scenes. UIKit loads the main storyboard at this point.
     func application(_ application: Application, loadInterfaceNamed name: String)
-    /// The launch has begun, and no state is restored yet.
+    /// The launch has begun, and no state has been restored yet.
     /// - Returns: false if the app cannot open the URL, cannot continue the activity, or has
     ///   performed the quick action itself. Ignored if a remote notification launched the app.
     func application(
@@ -56,7 +56,8 @@
         _ application: Application, shouldSaveSecureApplicationState coder: StateCoder
     ) -> Bool
     /// Asks whether to restore the app's saved state. Called between `willFinishLaunching` and
-    /// `didFinishLaunching` if there is any; later if protected data was unavailable at the launch.
+    /// `didFinishLaunching` if a saved state exists; later if protected data was unavailable at the
+    /// launch.
     /// - Returns: true to restore the state; false to leave it as it is until the app saves again.
     func application(
         _ application: Application, shouldRestoreSecureApplicationState coder: StateCoder
@@ -69,7 +70,7 @@
     func application(_ application: Application, didDecodeRestorableStateWith coder: StateCoder)
     /// Makes an object that the archive has state for and that is not registered; UIKit's
     /// `application(_:viewControllerWithRestorationIdentifierPath:coder:)`.
-    /// - Returns: the object, which the app keeps alive; nil if its state is of no more use.
+    /// - Returns: the object, which the app keeps alive; nil if its state is no longer of use.
     func application(
         _ application: Application, objectWithRestorationIdentifier identifier: String,
         coder: StateCoder
@@ -77,7 +78,7 @@
 
     // MARK: States of apps without scenes. (A scene's delegate is told the scene's own states.)
 
-    /// The app has become active: the user works with it.
+    /// The app has become active: the user is working with it.
     func applicationDidBecomeActive(_ application: Application)
     /// The app is about to become inactive, as it does on its way to the background.
     func applicationWillResignActive(_ application: Application)
@@ -142,17 +143,18 @@
         _ application: Application, didReceive response: NotificationResponse,
         withCompletionHandler completionHandler: @escaping @MainActor () -> Void)
 
-    /// The user has opened a local notification: at the launch or, if the app runs already, on its
-    /// way to the foreground; UIKit's `application(_:didReceive:)` with a `UILocalNotification`.
+    /// The user has opened a local notification: at the launch or, if the app was already running,
+    /// on its way to the foreground; UIKit's `application(_:didReceive:)` with a
+    /// `UILocalNotification`.
     /// - Parameter payload: the text as it was delivered.
     func application(_ application: Application, didReceiveLocalNotification payload: String)
-    /// The user has accepted a share: at the launch of an app without scenes or, if the app runs
-    /// already, on its way to the foreground. A connected scene is told instead
+    /// The user has accepted a share: at the launch of an app without scenes or, if the app was
+    /// already running, on its way to the foreground. A connected scene is told instead
     /// (``SceneDelegate/scene(_:userDidAcceptCloudKitShareWith:)``).
     /// - Parameter metadata: the share's metadata as the sender wrote it.
     func application(_ application: Application, userDidAcceptCloudKitShareWith metadata: String)
-    /// Events of the system wait for the app, which runs already or was suspended: a timer, socket
-    /// or path of its manifest, or location or Bluetooth events. Modelled on UIKit's
+    /// Events of the system wait for the app, which was already running or was suspended: a timer,
+    /// socket or path of its manifest, or location or Bluetooth events. Modelled on UIKit's
     /// `application(_:handleEventsForBackgroundURLSession:completionHandler:)`. An app that is
     /// launched for such events finds the same in its ``LaunchInfo`` and its launch options.
     /// - Parameters:
@@ -263,8 +265,8 @@ extension ApplicationDelegate {
         fetchCompletionHandler completionHandler:
             @escaping @MainActor (Application.BackgroundFetchResult) -> Void
     ) { completionHandler(.noData) }
-    /// Calls `application(_:didReceiveRemoteNotification:fetchCompletionHandler:)` if it was a
-    /// remote notification.
+    /// Calls `application(_:didReceiveRemoteNotification:fetchCompletionHandler:)` if the
+    /// notification was a remote one.
     public func application(
         _ application: Application, didReceive response: NotificationResponse,
         withCompletionHandler completionHandler: @escaping @MainActor () -> Void

@@ -3,7 +3,7 @@ extension Application {
     /// `UIApplication.State`. There are no cases for *not running*, *prewarmed* and *suspended*,
     /// because an app in one of these states runs no code that could look.
     public enum State: Int, Sendable {
-        /// The app is in the foreground and the user works with it.
+        /// The app is in the foreground and the user is working with it.
         case active = 0
         /// The app is on its way into or out of the foreground, or is launching into it.
         case inactive = 1

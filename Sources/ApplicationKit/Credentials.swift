@@ -25,7 +25,7 @@ public enum ProtectedDataError: Error, Hashable, Sendable, CustomStringConvertib
     }
 }
 
-/// The credentials that the daemon handed over, in a file that nobody can change any more.
+/// The credentials that the daemon handed over, in a file that nobody can change (a sealed memfd).
 struct Credentials {
     /// The file's descriptor, which stays open until the device is locked; -1 if there is none.
     private(set) var file: CInt = -1
@@ -63,8 +63,8 @@ struct Credentials {
 }
 
 extension Application {
-    /// How many bytes all credentials of an app may have together: 1 MiB, as for a systemd service
-    /// (systemd.exec(5)).
+    /// The total size of an app's credentials is at most this many bytes: 1 MiB, as for a systemd
+    /// service (systemd.exec(5)).
     public nonisolated static let credentialByteLimit = CredentialFile.valueByteLimit
 
     /// Whether the device is unlocked, so that protected data can be read; UIKit's property of the

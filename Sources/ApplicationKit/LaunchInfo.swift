@@ -6,9 +6,9 @@ internal import GreenroomAppChannel
 public struct LaunchInfo: Sendable {
     /// Whether the process had been prewarmed before the launch.
     public var wasPrewarmed: Bool { record.pauseInstant != nil }
-    /// For whom or what the app runs: why it was launched or, if it was wanted again while it ran or
-    /// was suspended, the latest reason. ``ApplicationDelegate/application(_:handleEventsFor:options:)``
-    /// tells of a new one that is an event of the system.
+    /// Why the app runs: the reason for its launch or, if the app was wanted again while it ran or
+    /// was suspended, the latest reason. The delegate is told of a new reason that is an event of
+    /// the system (``ApplicationDelegate/application(_:handleEventsFor:options:)``).
     public var reason: Reason {
         Reason(rawValue: (latestReason ?? record.launch.reason).rawValue) ?? .system
     }
@@ -34,7 +34,7 @@ public struct LaunchInfo: Sendable {
     /// When the prewarmed process went on; in a cold launch, when it reached
     /// ``ApplicationMain(_:)``.
     public var resumeInstant: Duration { Self.duration(record.resumeInstant) }
-    /// The steps that have been taken, in order, each with the time at which it was.
+    /// The steps that have been taken, in order, each with its time.
     public var steps: [(step: Step, instant: Duration)] {
         Step.allCases.filter { instants[Int($0.rawValue)] != 0 }
             .map { ($0, instants[Int($0.rawValue)]) }
@@ -45,8 +45,8 @@ public struct LaunchInfo: Sendable {
     // The record as the daemon sent it. Few apps look at it, so the properties convert it only when
     // read.
     private let record: LaunchRecord
-    /// When each step was taken, by its raw value; 0 if it was not. (The runtime would have to make
-    /// the metadata of an `Array` at each launch.)
+    /// When each step was taken, by its raw value; 0 if it was not. (For an `Array`, the runtime
+    /// would have to make metadata at each launch.)
     private var instants = InlineArray<13, UInt64>(repeating: 0)
 
     /// The steps in the form in which the app reports them to the daemon.
@@ -61,7 +61,7 @@ public struct LaunchInfo: Sendable {
         return told
     }
 
-    /// Why the app was wanted the last time, if that was after its launch.
+    /// The latest reason for which the app was wanted after its launch.
     private var latestReason: AppLaunch.Reason?
 
     mutating func note(_ reason: AppLaunch.Reason) { latestReason = reason }
@@ -72,7 +72,7 @@ public struct LaunchInfo: Sendable {
         .nanoseconds(Int64(clamping: nanoseconds))
     }
 
-    /// For whom or what an app is launched.
+    /// Why an app is launched.
     public enum Reason: Int32, CaseIterable, Sendable {
         /// The user started it.
         case user = 0

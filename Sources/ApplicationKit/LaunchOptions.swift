@@ -81,7 +81,7 @@ extension Application.LaunchOptionsKey where Value == String {
             $0.sourceApplication ?? $0.urls.first?.sourceApplication
         }
     }
-    /// A text that the app that asked sent with the URL.
+    /// A text that the requesting app sent with the URL.
     public static var annotation: Self {
         Self(rawValue: "annotation") { $0.urls.first?.annotation }
     }

@@ -66,7 +66,7 @@ public struct OpenURLContext: Hashable, Sendable {
     public struct Options: Hashable, Sendable {
         /// The identifier of the app that asked to open the URL.
         public let sourceApplication: String?
-        /// A text that the app that asked sent with the URL.
+        /// A text that the requesting app sent with the URL.
         public let annotation: String?
         /// Whether to change the document in its place. If false, copy the document before using
         /// it.
@@ -103,8 +103,8 @@ public struct NotificationResponse: Hashable, Sendable {
 /// Why a request of the app was refused.
 public struct RequestError: Error, Hashable, Sendable, CustomStringConvertible {
     /// An errno(3). `EAGAIN` means that too many requests of the app are under way: the daemon
-    /// accepts 16 at a time. Ask again after one of them was answered. `ENOTCONN` means that the
-    /// app runs without Greenroom.
+    /// accepts 16 at a time. Ask again when one of them has been answered. `ENOTCONN` means that
+    /// the app runs without Greenroom.
     public let code: Int32
     /// The reason in words.
     public let description: String

@@ -1,11 +1,11 @@
 /// URLs as Foundation's `URL`, for apps that use Foundation or FoundationEssentials anyway.
-/// ApplicationKit itself has URLs as text, so that an app can do without.
+/// ApplicationKit itself has URLs as text, so that an app can do without Foundation.
 @_exported public import ApplicationKit
 public import FoundationEssentials
 
 extension Application.LaunchOptionsKey where Value == URL {
-    /// The URL to open; the first if there are several. Nil as well if Foundation does not accept
-    /// the text as a URL, which ``ApplicationKit/Application/LaunchOptionsKey/urlText`` then has.
+    /// The URL to open; the first if there are several. Also nil if Foundation does not accept the
+    /// text as a URL: read ``ApplicationKit/Application/LaunchOptionsKey/urlText`` then.
     public static var url: Self { Self(.urlText) { URL(string: $0) } }
 }
 

@@ -9,7 +9,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/// Swift's runtime, stubs/CommandLine.cpp. Weak, because nobody promises that it stays.
+/// Swift's runtime, stubs/CommandLine.cpp. Weak, because no interface guarantees that it stays.
 extern void _swift_stdlib_overrideUnsafeArgvArgc(char **argv, int argc) __attribute__((weak));
 
 /// Makes a vector of pointers that ends with NULL, followed by a copy of the strings. It is never
@@ -38,8 +38,7 @@ int cak_set_environment(const char *strings, size_t size, size_t count) {
 
 /// Tells the kernel where the command line is now (prctl(2), PR_SET_MM_MAP). The kernel needs the
 /// whole map, which is in fields 26 to 28, 45 to 47, 50 and 51 of /proc/self/stat
-/// (proc_pid_stat(5)). If this fails, ps(1) shows the prewarm's command line, and nothing else is
-/// different.
+/// (proc_pid_stat(5)). If this fails, ps(1) shows the prewarm's command line; nothing else differs.
 static void tell_kernel(const char *arguments, const char *end) {
     char text[1024];
     FILE *file = fopen("/proc/self/stat", "re");

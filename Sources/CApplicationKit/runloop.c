@@ -5,8 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* CoreFoundation's public interface, as much of it as is used here. ApplicationKit does not link Foundation: a weak
- * name is NULL unless the app links it, and one that only a library of the app links is looked up. */
+/* CoreFoundation's public interface, as much of it as is used here. ApplicationKit does not link
+ * Foundation: a weak name is NULL unless the app links it. A name that only a library of the app
+ * links is looked up. */
 typedef const struct __CFRunLoop *run_loop;
 typedef const struct __CFRunLoopSource *run_loop_source;
 typedef const struct __CFString *run_loop_mode;

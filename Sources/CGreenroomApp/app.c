@@ -120,7 +120,7 @@ static enum reception next_message(struct greenroom_app *app, struct message *me
 }
 
 static bool run_after_launch(struct greenroom_app *app) {
-    /* The launch is over when the app has been told whether it is in the foreground. */
+    /* The launch is over when the app has been told whether it is in the foreground or in the background. */
     bool is_over = app->launch.header.flags & LAUNCH_SCENES
         ? app->has_had_scene : app->has_reached[STEP_ACTIVE] || app->has_reached[STEP_BACKGROUND];
     if (app->was_after_launch || !is_over || greenroom_app_state(app) == GREENROOM_INACTIVE) return false;

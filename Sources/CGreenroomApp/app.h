@@ -23,7 +23,7 @@ enum { SLOW_NANOSECONDS = 250000000 };
 struct scene {
     char *session;
     enum greenroom_activation_state state;
-    struct greenroom_state *activity; /* its latest one; NULL if there is none, or until it can be read */
+    struct greenroom_state *activity; /* the latest one; NULL if there is none, or while it cannot be read */
 };
 
 struct restorable {
@@ -96,10 +96,10 @@ struct greenroom_app {
     int channel, watch;
     struct message launch;
     struct greenroom_launch_info info;
-    const char *credentials, *credentials_end; /* NULL until they have come */
+    const char *credentials, *credentials_end; /* NULL before they have come */
     bool is_unlocked, is_launched, is_processing, was_after_launch, has_had_scene;
     bool has_reached[STEP_AFTER_LAUNCH + 1];
-    uint64_t reached_at[STEP_AFTER_LAUNCH + 1], drawn_at; /* the first time; 0 if not yet */
+    uint64_t reached_at[STEP_AFTER_LAUNCH + 1], drawn_at; /* the first time of each; 0 before that */
     enum greenroom_application_state state; /* the state of an app that has had no scene */
     struct scene scenes[SCENE_LIMIT];
     size_t scene_count;
@@ -141,7 +141,7 @@ void acknowledge(struct greenroom_app *app, uint64_t cookie, bool handled);
 /* Reports a step of the launch: each time, or only the first time. */
 void report(struct greenroom_app *app, int step, const char *session);
 void report_first(struct greenroom_app *app, int step, const char *session);
-/* Reports a callback that has returned, if it took too long. It was called at `began`. */
+/* Reports a callback that was called at `began` and has returned, if it took too long. */
 void tell_if_slow(struct greenroom_app *app, uint64_t began, const char *name);
 /* Reports the launch again to a restarted daemon. */
 void tell_launch_steps(struct greenroom_app *app);

@@ -67,7 +67,7 @@ void handle_events(struct greenroom_app *app, const struct message *message) {
     int reason = message->header.status;
     if (reason < GREENROOM_REASON_USER || reason > GREENROOM_REASON_SCHEDULED_TASK) return;
     app->info.reason = (enum greenroom_reason)reason;
-    /* Requests and notifications follow in messages of their own. */
+    /* Requests and notifications follow in separate messages. */
     bool is_event = reason >= GREENROOM_REASON_LOCATION && reason <= GREENROOM_REASON_SYSTEM;
     struct greenroom_content content = content_of(message);
     if (is_event) CALL(app, handle_events, app, app->info.reason, &content);

@@ -1,5 +1,5 @@
-/* The app's credentials, in one file that nobody can change any more (a sealed memfd). It contains names and values
- * alternately, each as a netstring: "5:token,6:secret,". */
+/* The app's credentials, in one file that nobody can change (a sealed memfd). Names and values alternate,
+ * each a netstring: "5:token,6:secret,". */
 #define _GNU_SOURCE 1
 #include "app.h"
 
@@ -31,7 +31,7 @@ void take_credentials(struct greenroom_app *app, struct message *message) {
     close(file);
 }
 
-/* The daemon hands the credentials over again after the unlock. They stay mapped, as above. */
+/* The daemon hands the credentials over again after the unlock. The old ones stay mapped, as above. */
 void protected_data_was_taken(struct greenroom_app *app) {
     app->is_unlocked = false;
     app->credentials = NULL;

@@ -1,6 +1,6 @@
-/* The numbers of the app channel that an SDK needs beside those of the shim's wire.h. The same are in
- * GreenroomAppChannel (Swift) and greenroom_app.py; a test compares all three with this file, so each constant
- * has its value beside it. What they mean is in greenroom-protocol(7). */
+/* The numbers of the app channel that an SDK needs beside those of the shim's wire.h. GreenroomAppChannel
+ * (Swift) and greenroom_app.py have the same numbers; a test compares them with this file, so each constant
+ * has its value beside it. greenroom-protocol(7) explains them. */
 #pragma once
 
 /* Messages from the daemon. */

@@ -34,7 +34,8 @@ static bool place_descriptors(struct message *go, int channel) {
         if (go->header.roles[i] == channel) return errno = EPROTO, false;
         if (go->header.roles[i] > highest) highest = go->header.roles[i];
     }
-    /* Descriptors may have the numbers of others' places, so all of them first move above the highest place. */
+    /* A descriptor may have the number where another one belongs, so all of them first move above the highest
+     * place. */
     for (size_t i = 0; i < go->descriptor_count; i++) {
         int moved = fcntl(go->descriptors[i], F_DUPFD_CLOEXEC, highest + 1);
         if (moved < 0) return false;
@@ -78,7 +79,7 @@ static uint32_t thread_count(void) {
     return stat("/proc/self/task", &status) == 0 && status.st_nlink >= 2 ? (uint32_t)status.st_nlink - 2 : 0;
 }
 
-/* Waits for the launch. Ends the process if it will not be launched any more. */
+/* Waits for the launch. Ends the process if it will no longer be launched. */
 static void await_launch(struct greenroom_app *app, bool is_prewarmed, int *argc, char ***argv) {
     for (bool has_launch = false;;) {
         struct message message;

@@ -73,7 +73,7 @@ void answer_request(struct greenroom_app *app, const struct message *message) {
     tell(app, &request, error, error == 0 ? "" : reason ? reason : explanation(error));
 }
 
-/* Answers all requests with an error, because the daemon will not answer them any more. */
+/* Answers all requests with an error, because the daemon will no longer answer them. */
 static void abandon_requests(struct greenroom_app *app) {
     struct request request;
     while (app->request_count > 0 && take_request(app, app->requests[0].cookie, &request))

@@ -15,7 +15,7 @@
 #include <sys/signalfd.h>
 #include <termios.h>
 
-/* Of a set of signals as the kernel has it. */
+/* The size of the kernel's set of signals. */
 enum { SET_BYTES = 8 };
 
 static int error;
@@ -159,7 +159,7 @@ int pthread_sigmask(int how, const sigset_t *set, sigset_t *before) {
 int signalfd(int fd, const sigset_t *set, int flags) {
     return (int)CALL(signalfd4, fd, set, SET_BYTES, flags, 0, 0);
 }
-/* Only for SIG_DFL, which needs no way back. */
+/* Only for SIG_DFL, which needs no restorer (sigreturn(2)). */
 void (*signal(int number, void (*handler)(int)))(int) {
     struct { void (*handler)(int); uint64_t rest[3]; } action = { handler, { 0 } };
     return CALL(rt_sigaction, number, &action, NULL, SET_BYTES, 0, 0) < 0 ? SIG_ERR : SIG_DFL;
@@ -206,8 +206,8 @@ void arc4random_buf(void *bytes, size_t size) {
     }
 }
 
-/* Double(String): no reply to this program's calls has a number with a fraction. One that has is
- * unreadable, so that greenroomctl reads it. */
+/* Double(String): no reply to this program's calls has a number with a fraction. A reply that does
+ * counts as unreadable, so that greenroomctl takes over. */
 const char *_swift_stdlib_strtod_clocale(const char *text, double *number) {
     (void)text, (void)number;
     return NULL;

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* For Swift, which calls no variadic functions and reads no variables that could change. */
+/* For Swift, which cannot call variadic functions or read variables that could change. */
 int gr_run_open(const char *_Nonnull path, int flags);
 int gr_run_fcntl(int fd, int command);
 char *_Nullable *_Nonnull gr_run_environ(void);

@@ -1,4 +1,4 @@
-/* Memory for Swift's strings and arrays. None is given back: the program makes one call and waits.
+/* Memory for Swift's strings and arrays. None is freed: the program makes one call and waits.
  * Its size is bounded by the caller's own arguments and environment, and by the longest reply. */
 #define _GNU_SOURCE
 #include "library.h"

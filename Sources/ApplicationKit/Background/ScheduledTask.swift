@@ -47,7 +47,7 @@ internal import GreenroomAppChannel
     }
 }
 
-/// A short task that brings up to date what the app shows; `BGAppRefreshTask`.
+/// A short task that updates what the app shows; `BGAppRefreshTask`.
 public final class AppRefreshTask: ScheduledTask {}
 
 /// A task of several minutes that runs while nobody uses the machine; `BGProcessingTask`.

@@ -11,7 +11,7 @@ struct PausedStart {
     var credentials = Credentials()
 
     /// Waits until the app is launched, and returns at once if it was started by hand. A process
-    /// that will not be launched any more exits here.
+    /// that will no longer be launched exits here.
     static func awaitLaunch() -> PausedStart {
         let descriptor = cak_channel()
         guard descriptor >= 0 else {
@@ -63,8 +63,8 @@ private struct Pause {
         }
     }
 
-    /// Decodes a launch and encodes a report, and throws both away. Swift's runtime then has the
-    /// metadata of the generic types and the pages in memory before the real launch needs them.
+    /// Decodes a launch and encodes a report, and throws both away, so that the metadata of the
+    /// generic types and the pages are in memory before the real launch needs them.
     private static func rehearse() {
         guard let one = try? StringList(["rehearsal"]) else { return }
         var launch = AppLaunch(cookie: 0)

@@ -8,8 +8,8 @@ internal import GreenroomAppChannel
 /// be days away or never come.
 ///
 /// Call it once, on the main thread. It does not return. `@main` on the delegate's class only makes
-/// this call. Write a `main.swift` that makes it if the app has work that is cheap, does not depend
-/// on the device's state, and is worth doing before the launch.
+/// this call. Write a `main.swift` that makes it if the app has cheap work that does not depend on
+/// the device's state and is worth doing before the launch.
 ///
 /// `CommandLine.arguments` keeps the values that it has when the program first reads it. If a
 /// prewarmed process reads it before this call, it keeps the arguments of the prewarm.
@@ -37,7 +37,7 @@ extension Application {
     /// sent a message, or the main actor has a job. Do not read from it or close it.
     public var channelDescriptor: CInt { loop.descriptor }
 
-    /// Handles all events and runs all jobs that are there now, without waiting. The first call
+    /// Handles all pending events and runs all pending jobs, without waiting. The first call
     /// runs the launch sequence, which can wait for the daemon to send the state to restore.
     ///
     /// A call from a callback does nothing.

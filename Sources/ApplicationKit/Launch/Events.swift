@@ -124,8 +124,8 @@ extension Application {
 
     // MARK: Requests
 
-    /// The app, which ran already, is wanted for this reason from now on. An event of the system has
-    /// a callback of its own; requests and notifications follow in messages of their own.
+    /// The app was already running, and runs for this reason from now on. An event of the system
+    /// has its own callback; requests and notifications follow in separate messages.
     private func handleEvents(for reason: AppLaunch.Reason, _ content: AppContent) {
         launchInfo.note(reason)
         guard reason.isEvent else { return }
@@ -237,7 +237,7 @@ final class Outcome {
 }
 
 extension AppLaunch.Reason {
-    /// Whether it is an event of the system, which no other message tells.
+    /// Whether the reason is an event of the system, which no other message reports.
     fileprivate var isEvent: Bool {
         switch self {
         case .location, .timer, .socket, .path, .system: true

@@ -68,7 +68,7 @@
             }
         }
 
-        /// False for accessors, initializers and what is inside functions.
+        /// False for accessors, initializers and declarations inside functions.
         private static func isMethod(_ name: String) -> Bool {
             let base = name.prefix { $0 != "(" }
             return base.count < name.count && !base.contains(".") && !base.contains(" ")
@@ -125,7 +125,7 @@
             hasPrefix(prefix) ? String(dropFirst(prefix.count)) : nil
         }
 
-        /// What stands before and after the separator where it comes first.
+        /// The text before and after the first separator; nil if there is none.
         fileprivate func parted(at separator: String) -> (String, String)? {
             var rest = self[...]
             while !rest.isEmpty {

@@ -5,14 +5,15 @@ internal import Glibc
 ///
 /// In an app with Foundation, the main thread waits in Foundation's run loop instead, so that
 /// timers and other sources of `RunLoop.main` work; the channel is one more source of it. Without
-/// Foundation there is no run loop, and the main thread waits for the same in epoll(7).
+/// Foundation there is no run loop, and the main thread waits for both in epoll(7).
 ///
 /// Swift's main actor runs on Dispatch's main queue. Another loop can run that queue, because it
 /// has a descriptor that is readable when there are jobs. Nothing here starts a thread;
 /// `Task.sleep` and tasks off the main actor make Dispatch start threads of its own.
 @MainActor
 final class EventLoop {
-    /// An epoll(7) instance that watches both: readable when there is something to do.
+    /// An epoll(7) instance that watches the channel and the jobs: readable when there is something
+    /// to do.
     let descriptor: CInt
     private let queueDescriptor: CInt
     private var channelDescriptor: CInt?
@@ -45,7 +46,7 @@ final class EventLoop {
         channelDescriptor = nil
     }
 
-    /// Whether the main thread waits in Foundation's run loop; nil until it waits first.
+    /// Whether the main thread waits in Foundation's run loop; nil before the first wait.
     private var usesRunLoop: Bool?
 
     /// Waits until there is something to do.
@@ -55,8 +56,8 @@ final class EventLoop {
         precondition(result >= 0, "epoll_wait: errno \(-result)")
     }
 
-    /// The run loop watches for edges: it does not wake again for what was there before. So all of
-    /// it must be handled once after this.
+    /// The run loop is edge-triggered: it does not wake for messages and jobs that were there
+    /// before. So the caller must handle those once after this call.
     private func joinRunLoop() -> Bool {
         let joins = cak_run_loop_join(descriptor) {
             MainActor.assumeIsolated { Application.current?.processEvents() }

@@ -6,7 +6,8 @@ internal import GreenroomAppChannel
     /// Receives the metrics of past days, at most once a day. Includes earlier days whose metrics
     /// no subscriber has received.
     func didReceive(_ payloads: [MetricPayload])
-    /// Receives diagnostics as soon as something went wrong; if the app ended, at its next launch.
+    /// Receives diagnostics as soon as something has gone wrong; if the app ended, at its next
+    /// launch.
     func didReceive(_ payloads: [DiagnosticPayload])
 }
 
@@ -35,7 +36,7 @@ extension MetricManagerSubscriber {
     private weak var application: Application?
     private var tasks: Set<LaunchTaskID> = []
 
-    /// At most this many launch tasks at a time. More are a mistake of the app.
+    /// At most this many launch tasks at a time. An app that begins more has a mistake.
     private static let taskLimit = 16
     /// How many payloads of each kind are kept for subscribers that are added later.
     private static let pastLimit = 32
@@ -46,7 +47,7 @@ extension MetricManagerSubscriber {
     // MARK: Subscribing
 
     /// Adds a subscriber, which stays until it is removed; `MXMetricManager.add(_:)`. May be called
-    /// at any time, also before the launch. Adding the same object again does nothing.
+    /// at any time, even before the launch. Adding the same object again does nothing.
     public func add(_ subscriber: any MetricManagerSubscriber) {
         guard !subscribers.contains(where: { $0 === subscriber }) else { return }
         subscribers.append(subscriber)

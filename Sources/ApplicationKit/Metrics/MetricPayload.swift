@@ -46,7 +46,7 @@ public struct MetricPayload: Hashable, Sendable {
     }
 }
 
-/// How often something took how long; MetricKit's `MXHistogram`.
+/// How many times fell into each range of times; MetricKit's `MXHistogram`.
 public struct Histogram: Hashable, Sendable {
     /// The buckets whose count is not 0, shortest time first.
     public let buckets: [Bucket]
@@ -78,7 +78,7 @@ public struct ApplicationLaunchMetric: Hashable, Sendable {
     public let histogrammedTimeToFirstDraw: Histogram
     /// The time to the first draw in launches of a prewarmed process.
     public let histogrammedOptimizedTimeToFirstDraw: Histogram
-    /// The time in which an app that was in the background or suspended came to the foreground.
+    /// The time that the app took to come to the foreground from the background or from suspension.
     public let histogrammedApplicationResumeTime: Histogram
     /// The time of launches that the app extended
     /// (``MetricManager/extendLaunchMeasurement(forTaskID:)``).

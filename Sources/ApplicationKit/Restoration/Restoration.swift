@@ -157,8 +157,8 @@ extension Application {
     /// Says that the app goes on restoring its state after the callbacks have returned; UIKit's
     /// `UIApplication.extendStateRestoration()`. Each call needs a call of
     /// ``completeStateRestoration()``. Until then no state is saved over the one that is being
-    /// restored. If the app fails until then, that state is assumed to be the cause and is deleted.
-    /// Call this while state is being restored or the launch finishes.
+    /// restored. If the app fails before then, that state is assumed to be the cause and is
+    /// deleted. Call this while state is being restored or the launch finishes.
     public func extendStateRestoration() { extend(nil) }
 
     /// Says that a restoration that ``extendStateRestoration()`` extended is complete; UIKit's

@@ -18,7 +18,7 @@ internal import GreenroomAppChannel
     public enum ActivationState: Int, Sendable {
         /// The scene is being connected, or was disconnected.
         case unattached = -1
-        /// The scene is in the foreground and the user works with it.
+        /// The scene is in the foreground and the user is working with it.
         case foregroundActive = 0
         /// The scene is on its way into or out of the foreground.
         case foregroundInactive = 1
@@ -51,7 +51,7 @@ internal import GreenroomAppChannel
         /// The metadata of a share that the user has accepted, as the sender wrote it.
         public var cloudKitShareMetadata: String? { content.cloudKitShareMetadata }
         /// Whether there is nothing to open, do or continue. A notification that the user has not
-        /// answered comes to the app delegate.
+        /// answered goes to the app delegate.
         public var isEmpty: Bool {
             urlContexts.isEmpty && sourceApplication == nil && shortcutItem == nil
                 && userActivities.isEmpty && handoffUserActivityType == nil

@@ -13,7 +13,7 @@
     func sceneDidDisconnect(_ scene: Scene)
     /// The scene is about to enter the foreground.
     func sceneWillEnterForeground(_ scene: Scene)
-    /// The scene has become active: the user works with it.
+    /// The scene has become active: the user is working with it.
     func sceneDidBecomeActive(_ scene: Scene)
     /// The scene is about to become inactive, as it does on its way to the background.
     func sceneWillResignActive(_ scene: Scene)
@@ -26,7 +26,7 @@
     ///   connection; nil to delete the activity that was saved before.
     func stateRestorationActivity(for scene: Scene) -> UserActivity?
     /// Restores the scene's saved state, if there is one and the scene is not connected to open a
-    /// document. Called after `willConnectTo`, or when protected data is available.
+    /// document. Called after `willConnectTo`, or later, when protected data has become available.
     func scene(_ scene: Scene, restoreInteractionStateWith activity: UserActivity)
 
     /// Opens URLs in a scene that is connected already.

@@ -86,8 +86,8 @@ extension Application {
     /// answered.
     static let requestLimit = 256
 
-    /// A restarted daemon has lost the requests that the former one had read. Sends all unanswered
-    /// requests again, marked as repeated.
+    /// Sends all unanswered requests again, marked as repeated: a restarted daemon has lost those
+    /// that its predecessor had read.
     func askAgain() {
         for (cookie, request) in requests.sorted(by: { $0.key < $1.key }) {
             channel?.send(.report(request.report(cookie | AppReport.againBit)))

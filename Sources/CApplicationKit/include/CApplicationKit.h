@@ -10,8 +10,8 @@
 #pragma clang assume_nonnull begin
 
 /// The app channel's descriptor, close-on-exec; -1 if Greenroom did not start this process. A
-/// constructor removes the variable from the environment, because code that runs before main could
-/// pass it on to a child, and no Swift code runs early enough.
+/// constructor in C removes the variable from the environment before other code can pass it on to a
+/// child: no Swift code runs early enough.
 int cak_channel(void);
 
 /// Whether this process was started to be prewarmed, that is, with `ActivePrewarm=1` in its
@@ -51,8 +51,8 @@ int cak_take_terminal(void);
 int cak_main_queue_descriptor(void);
 void cak_run_main_queue(void);
 
-/// epoll(7): a set of descriptors that is readable when one of them is. In C because epoll's event
-/// is a union. These functions return 0 or more, or -errno.
+/// epoll(7): a set of descriptors that is readable when one of them is. It is in C because epoll's
+/// event is a union. These functions return 0 or more, or -errno.
 int cak_watch_create(void);
 int cak_watch_add(int set, int descriptor);
 int cak_watch_remove(int set, int descriptor);
@@ -62,8 +62,8 @@ int cak_watch_room(int set, int descriptor, bool is_watched);
 int cak_watch_wait(int set);
 
 /// Joins the main thread's CFRunLoop, if CoreFoundation is in the process: from now on the run loop
-/// calls `handler` when the descriptor becomes readable. It is in C because a weak name may be
-/// missing. Returns false if there is no CoreFoundation.
+/// calls `handler` when the descriptor becomes readable. It is in C because CoreFoundation's
+/// functions are weak names, which may be missing. Returns false if there is no CoreFoundation.
 bool cak_run_loop_join(int descriptor, void (*handler)(void));
 /// Runs the joined run loop until it has handled something besides timers. Returns false if it
 /// cannot wait.

@@ -4,7 +4,8 @@
  * An app has Type=application-kit in its manifest. It does what it can do before its launch, and then calls
  * greenroom_app_start(): the prewarm stops exactly there. The callbacks, their order and their rules are
  * those of UIKit's application and scene delegates. A callback that is NULL is not called, and does not
- * count. An app that is started by hand, without Greenroom, behaves as if it was launched into the foreground.
+ * count. An app that is started by hand, without Greenroom, behaves as if it had been launched into the
+ * foreground.
  *
  *     struct greenroom_delegate delegate = { .did_finish_launching = finished, .open_url = open_url };
  *     struct greenroom_app *app = greenroom_app_start(&delegate, NULL, &argc, &argv);
@@ -68,9 +69,9 @@ struct greenroom_content {
 /* The value of the nth entry (from 0) of that name; NULL if there are fewer. */
 GREENROOM_EXPORT const char *greenroom_content_value(const struct greenroom_content *content, const char *name, size_t n);
 
-/* All that came with what the callback under way opens, continues, performs or receives, such as url.source,
- * activity.title, action.info.NAME, or notification-response, the identifier of what the user chose on a notification.
- * NULL outside those callbacks. */
+/* Everything that came with the URL, activity, action or notification that the current callback handles, such
+ * as url.source, activity.title, action.info.NAME, or notification-response, the identifier of what the user
+ * chose on a notification. NULL outside those callbacks. */
 GREENROOM_EXPORT const struct greenroom_content *greenroom_app_delivered(const struct greenroom_app *app);
 
 /* Why the app was launched. The library makes it; later versions may add members at its end. */
@@ -94,15 +95,15 @@ struct greenroom_state;
  * '='. */
 GREENROOM_EXPORT bool greenroom_state_set(struct greenroom_state *state, const char *name, const char *value);
 GREENROOM_EXPORT bool greenroom_state_set_number(struct greenroom_state *state, const char *name, int64_t value);
-/* The value of a name. NULL (false) if there is none, or if it is not a text (not a number). */
+/* The value of a name. NULL (or false) if there is none, or if it is not a text (or a number). */
 GREENROOM_EXPORT const char *greenroom_state_get(const struct greenroom_state *state, const char *name);
 GREENROOM_EXPORT bool greenroom_state_get_number(const struct greenroom_state *state, const char *name, int64_t *value);
 /* The app's Version= when the state was saved, or NULL, and the time at which it was saved, in microseconds since
  * 1970. Only for the state of an app, not for an activity. */
 GREENROOM_EXPORT const char *greenroom_state_version(const struct greenroom_state *state);
 GREENROOM_EXPORT uint64_t greenroom_state_saved_at(const struct greenroom_state *state);
-/* The file: URL that the app was launched to open, or NULL. If the user who wants that document does not want the
- * earlier state as well, should_restore_state can return false. */
+/* The file: URL that the app was launched to open, or NULL. If that document should be shown without the
+ * earlier state, should_restore_state can return false. */
 GREENROOM_EXPORT const char *greenroom_state_launch_document(const struct greenroom_state *state);
 
 struct greenroom_delegate {
@@ -140,8 +141,9 @@ struct greenroom_delegate {
     bool (*scene_should_save)(struct greenroom_app *, const char *session, struct greenroom_state *activity);
     void (*scene_restore)(struct greenroom_app *, const char *session, const struct greenroom_state *activity);
 
-    /* Events of the system wait for the app, which runs already or was suspended: LOCATION, TIMER, SOCKET, PATH or
-     * SYSTEM, which is the launch information's reason from now on. `options` are what a launch would bring. */
+    /* Events of the system wait for the app, which was already running or was suspended: LOCATION, TIMER,
+     * SOCKET, PATH or SYSTEM. From now on this is the reason in the launch information. `options` are what a
+     * launch would bring. */
     void (*handle_events)(struct greenroom_app *, enum greenroom_reason reason, const struct greenroom_content *options);
     /* The user has opened a local notification, or accepted a share, for which the app comes to the foreground. A
      * share goes to the scene used last if one is connected. */
@@ -186,9 +188,10 @@ GREENROOM_EXPORT const void *greenroom_app_credential(const struct greenroom_app
 
 /* Reports that the user sees the app now. Call it once for each launch or return to the foreground. */
 GREENROOM_EXPORT void greenroom_app_did_draw_first_frame(struct greenroom_app *app);
-/* Begins and finishes work for which the user waits and which goes on after the first draw. The measured launch ends
- * when this work is finished too. The app chooses the name, of at most 128 bytes. Returns false if the task has begun
- * already (has not begun), if 16 are under way, or if the app has drawn or is active. */
+/* Begins and finishes work for which the user waits after the first draw. The measured launch ends when this
+ * work is finished too. The app chooses the name, of at most 128 bytes. Beginning returns false if the task
+ * has begun already, if 16 are under way, or if the app has drawn or is active; finishing, if the task has
+ * not begun. */
 GREENROOM_EXPORT bool greenroom_app_extend_launch_measurement(struct greenroom_app *app, const char *task);
 GREENROOM_EXPORT bool greenroom_app_finish_launch_measurement(struct greenroom_app *app, const char *task);
 /* Asks for a scene to be brought to the foreground (NULL: a new scene), or to be closed. The effect comes as events. */
@@ -211,19 +214,19 @@ GREENROOM_EXPORT bool greenroom_app_register_restorable(
 /* The activity that a scene saved last; NULL if there is none, or while protected data is unavailable. It is valid
  * until the next events are processed. */
 GREENROOM_EXPORT const struct greenroom_state *greenroom_app_scene_activity(const struct greenroom_app *app, const char *session);
-/* Says that the state that was handed over is not restored yet when the callbacks return, until `complete` was called
- * as many times. Until then nothing is saved over the state, and it is deleted if the app fails. NULL for `session`
- * means the app's own state. */
+/* Says that the app goes on restoring its state after the callbacks have returned, until `complete` has been
+ * called as many times. Until then nothing is saved over the state, and it is deleted if the app fails. NULL
+ * for `session` means the app's own state. */
 GREENROOM_EXPORT void greenroom_app_extend_state_restoration(struct greenroom_app *app, const char *session);
 GREENROOM_EXPORT void greenroom_app_complete_state_restoration(struct greenroom_app *app, const char *session);
 
 /* --- Background time. */
 
-/* The time of this task, or run, is about to end, so the app must end it now. Called once. */
+/* The time of this task or run is running out, so the app must end it now. Called once. */
 typedef void greenroom_task_expired(struct greenroom_app *, uint64_t task, void *context);
 
 /* Begins work that may go on in the background for a while. `name` is for humans; it and `expired` may be NULL.
- * Returns 0 if there is no time (it is about to end) or if 64 tasks are open. If tasks are still open when the time
+ * Returns 0 if no time is left, or if 64 tasks are open. If tasks are still open when the time
  * is over, the app is killed. */
 GREENROOM_EXPORT uint64_t greenroom_app_begin_background_task(
     struct greenroom_app *app, const char *name, greenroom_task_expired *expired, void *context);
@@ -234,7 +237,7 @@ GREENROOM_EXPORT uint64_t greenroom_app_background_time_remaining(const struct g
 /* --- Scheduled work, which is requested now and run later, even if the app is no longer running. */
 
 enum greenroom_task_kind {
-    GREENROOM_APP_REFRESH, /* a short task that brings up to date what the app shows */
+    GREENROOM_APP_REFRESH, /* a short task that updates what the app shows */
     GREENROOM_PROCESSING   /* minutes of work while nobody uses the machine */
 };
 
