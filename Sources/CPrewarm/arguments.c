@@ -25,8 +25,8 @@ static char **full_name_variables[COUNT(full_names)];
 static char **short_name_variables[COUNT(short_names)];
 
 /// The names in the prewarm's environment, as hashes, because a library may overwrite the strings
-/// with a title (setproctitle(3bsd)). If there are more than this many, variables of libraries
-/// cannot be recognized.
+/// with a title (setproctitle(3bsd)). With more names than this, variables of libraries cannot be
+/// recognized.
 #define GIVEN_NAME_LIMIT 256
 static uint64_t given_names[GIVEN_NAME_LIMIT];
 /// The same variables with their values, as hashes.
@@ -107,7 +107,7 @@ static uint64_t hash_of_name(const char *variable) {
     return hash_of(variable, '=');
 }
 
-/// The prewarm's arguments: the vector that main got, and the memory of the words.
+/// The prewarm's arguments: the vector that main got, and the size of the words' memory.
 static char **own_vector;
 static int own_count;
 static size_t own_byte_count;
@@ -221,8 +221,8 @@ static void tell_library(const struct arguments *arguments) {
 
 /// Tells the kernel where arguments and environment are. PR_SET_MM_ARG_START and similar options
 /// need CAP_SYS_RESOURCE; setting the whole map needs no capability, on kernels with
-/// CONFIG_CHECKPOINT_RESTORE. If this fails, ps(1) shows the prewarm's command line, and nothing
-/// else is different.
+/// CONFIG_CHECKPOINT_RESTORE. If this fails, ps(1) shows the prewarm's command line; nothing else
+/// differs.
 static void tell_kernel(char *arguments, char *environment, char *end) {
     if (!layout_is_known) return;
     layout.brk = sys_brk();
@@ -236,7 +236,7 @@ void arguments_show_in_place(const struct arguments *arguments) {
     const char *last = arguments->argv[arguments->argc - 1];
     size_t size = (size_t)(last - arguments->argv[0]) + text_length(last) + 1;
     bool is_shown = layout.arg_start == (uint64_t)arguments->argv[0];
-    // With an empty word for each word that the prewarm had more.
+    // Each word that the prewarm had in addition needs room for an empty one.
     int surplus = own_count > arguments->argc ? own_count - arguments->argc : 0;
     if (!layout_is_known || !is_shown || size + (size_t)surplus > own_byte_count) return;
     char *words = own_vector[0];

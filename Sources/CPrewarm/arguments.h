@@ -46,7 +46,7 @@ struct launch {
     uint32_t argc;
     uint32_t envc;
     bool sets_command_line;
-    bool brings_more; // descriptors, or a state that its caller has
+    bool brings_more; // descriptors, or parts of its caller's state
     uint64_t cookie;
 };
 
@@ -59,7 +59,7 @@ size_t arguments_stack_byte_count(const struct launch *launch);
 struct arguments arguments_apply(struct launch *launch, char *stack);
 
 /// Puts the launch's words where the prewarm's words are, if they fit there, for the kernel and in
-/// the vector that main got. An interpreter has noted both at its start, and changes the title of
+/// the vector that main got. An interpreter remembers both from its start, and sets the title of
 /// the process by writing to that memory.
 void arguments_show_in_place(const struct arguments *arguments);
 

@@ -7,7 +7,7 @@ static int channel = -1;
 static uint64_t channel_inode;
 
 /// Whether the descriptor still is the channel. A constructor may have closed every descriptor, and
-/// the number may be another file now, so each use asks first.
+/// the number may now belong to another file, so each use asks first.
 static bool is_ours(void) {
     struct stat status = {0};
     return channel >= 0 && sys_fstat(channel, &status) == 0 && S_ISSOCK(status.st_mode)
@@ -74,8 +74,7 @@ void channel_send(enum gr_message_type type, struct gr_header message) {
         if (!is_ours()) sys_exit(0);
         size = sys_send(channel, &message, sizeof message, MSG_NOSIGNAL);
     } while (size == -EINTR);
-    // The daemon repeats a launch that is not reported in another process, so it must not happen
-    // here as well.
+    // The daemon repeats an unreported launch in another process, so this process must not go on.
     if (size != (long)sizeof message) sys_exit(0);
 }
 

@@ -35,7 +35,7 @@ static int enter_new_session(void) {
 }
 
 /// Moves the received descriptors above all places. They have the lowest free numbers, which may be
-/// places of others, and copying to a place closes what is there.
+/// the places of others, and copying to a place closes what is there.
 static int move_above_targets(struct incoming *message) {
     int highest = 2;
     for (unsigned i = 0; i < message->descriptor_count; i++)

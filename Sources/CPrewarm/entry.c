@@ -10,7 +10,7 @@
 /// which the dynamic linker runs before all others, is not prewarmed, and neither is one whose
 /// libraries changed their process (surroundings.h).
 ///
-/// A program that looks for it can still see the object itself, in /proc/self/maps and in
+/// A program that looks for the shim can still see the object itself, in /proc/self/maps and in
 /// dl_iterate_phdr(3). Constructors of libraries that the program opens later with dlopen(3) get
 /// the prewarm's argc and argv from glibc, which keeps its own copy out of reach. Their environ is
 /// right. But Go looks for the variables after argv, so os.Getenv of such a library shows the
@@ -53,7 +53,7 @@ static void prepare(int argc, char **argv) {
     if (traces.channel < 0 || !traces_name_this_executable(&traces)) return;
     if (!channel_open(traces.channel, traces.channel_inode)) return;
     if (traces.libraries) libraries_remember(traces.libraries);
-    // A script's process has the script's name, also if its interpreter was executed directly.
+    // A script's process has the script's name, even if its interpreter was executed directly.
     if (traces.name) sys_prctl(PR_SET_NAME, (long)traces.name, 0, 0);
     traces_scrub(environment, symbols_own_path(), traces.pauses_by_call);
     arguments_prepare(argc, argv, auxv);
@@ -66,9 +66,9 @@ static void prepare(int argc, char **argv) {
 
 /// A library's constructor may start a child, which must inherit nothing of the shim. build.mk
 /// links with `-z initfirst`, so glibc calls this before any other constructor. A library that is
-/// loaded later and asks for the same (libpthread before glibc 2.34) takes precedence, which does
-/// no harm. musl runs constructors inside `__libc_start_main`, and so after the shim's preparation
-/// there, and passes no arguments.
+/// loaded later with the same flag (libpthread before glibc 2.34) takes precedence, which does no
+/// harm. musl passes no arguments and runs constructors inside `__libc_start_main`, after the
+/// shim's preparation there.
 __attribute__((constructor)) static void prepare_early(int argc, char **argv) {
     prepare(argc, argv);
 }
@@ -109,10 +109,10 @@ static struct {
 
 /// The pause of an interpreter's hook (Sources/Runtimes), in two parts: this function waits and
 /// applies the launch, and greenroom_prewarm_started reports it, when the hook knows whether the
-/// process can go on as the launch. If the process ends between the two, the launch is lost in the
-/// eyes of the daemon, which starts it in another process: nothing of the program may have run.
-/// Returns as greenroom_prewarm_pause does; 2 instead of 1 if the process must start anew because
-/// the launch ignores a signal that the process handles.
+/// process can go on as the launch. If the process ends between the two, the daemon starts the
+/// launch in another process, so nothing of the program may have run. Returns as
+/// greenroom_prewarm_pause does; 2 instead of 1 if the process must start anew because the launch
+/// ignores a signal that the process handles.
 EXPORT int greenroom_prewarm_wait(int *argc, char ***argv, char ***envp);
 EXPORT int greenroom_prewarm_wait(int *argc, char ***argv, char ***envp) {
     if (!is_waiting) return 0;
@@ -129,8 +129,8 @@ EXPORT int greenroom_prewarm_wait(int *argc, char ***argv, char ***envp) {
 }
 
 /// Ends what greenroom_prewarm_wait began. `anew` is 0 if the process goes on as the launch, and an
-/// enum gr_anew_reason if it executes the launch's words instead: then the signals and the vector of
-/// the environment become what execve(2) must pass on, and the caller must call it next.
+/// enum gr_anew_reason if it executes the launch's words instead: then the signals and the vector
+/// of the environment become what execve(2) must pass on, which the caller must call next.
 EXPORT void greenroom_prewarm_started(int anew);
 EXPORT void greenroom_prewarm_started(int anew) {
     if (!applied.is_there) return;

@@ -27,8 +27,8 @@ static void open_each(open_function open, error_function error) {
         while (*end && *end != ':') end++;
         bool is_last = *end == 0;
         *end = 0;
-        // All symbols are bound now: that is most of the time which is saved. A failure leaves a
-        // message that the program could take for one of its own.
+        // All symbols are bound now: this saves most of the time. After a failure, the loader keeps
+        // a message that the program could take for one of its own.
         if (!open(path, RTLD_NOW | RTLD_LOCAL)) error();
         path = is_last ? end : end + 1;
     }

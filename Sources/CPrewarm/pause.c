@@ -182,7 +182,8 @@ struct launch pause_until_launch(enum gr_pause_reason reason, int argc) {
                     error = EPROTO;
                     break;
                 }
-                // Another daemon may be asking, which knows nothing of a launch that did not come.
+                // The ping may come from a restarted daemon, which knows nothing of a launch that
+                // did not come.
                 inherits = false;
                 channel_send(GR_PONG, (struct gr_header){.cookie = message.header.cookie});
                 break;

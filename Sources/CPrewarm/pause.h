@@ -15,7 +15,7 @@ struct arguments launch_become(struct launch *launch, char *stack);
 /// Reports STARTED with that status and closes the channel.
 void report_start(uint64_t cookie, int status);
 
-/// Whether a signal that the launch ignores has a handler by now, so that it is not ignored.
+/// Whether a signal that the launch ignores now has a handler, so that it is not ignored.
 bool handles_ignored_signals(void);
 
 /// Gives each signal the disposition, and this thread the mask, that the launch brings: what

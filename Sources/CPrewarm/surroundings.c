@@ -41,7 +41,7 @@ static bool is_same(struct file one, struct file other) {
         && one.inode == other.inode;
 }
 
-/// Reads the umask by setting it. Nobody may open a file that another thread creates in between.
+/// Reads the umask by setting it. A file that another thread creates in between is open to nobody.
 static unsigned current_mask(void) {
     unsigned mask = sys_umask(0777);
     sys_umask(mask);

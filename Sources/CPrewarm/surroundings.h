@@ -1,5 +1,5 @@
 /// Detects changes that constructors of libraries have made to their process. The launch would undo
-/// them or show them in another place, while a program that was called directly would find them.
+/// or misplace these changes, whereas a program that is called directly finds them.
 #ifndef GREENROOM_SURROUNDINGS_H
 #define GREENROOM_SURROUNDINGS_H
 

@@ -134,7 +134,7 @@ const struct link_map *symbols_last_object(void) {
     return object;
 }
 
-/// The number of symbols up to the last that can be found by its hash.
+/// The number of symbols up to the last one that can be found by its hash.
 static uint32_t symbol_count(const struct symbol_table *table) {
     if (table->hash) return table->hash[1];
     if (!table->gnu_hash) return 0;
@@ -150,7 +150,7 @@ static uint32_t symbol_count(const struct symbol_table *table) {
     return last + 1;
 }
 
-/// Whether the symbol is a definition that others bind to before all others.
+/// Whether the symbol is a strong definition, which takes precedence when names are bound.
 static bool is_strong(const ElfW(Sym) * symbol) {
     unsigned char type = ELF64_ST_TYPE(symbol->st_info);
     return symbol->st_shndx != SHN_UNDEF && ELF64_ST_BIND(symbol->st_info) == STB_GLOBAL
@@ -172,7 +172,7 @@ static bool is_linked(const char *name, const struct link_map *last) {
 static bool refers_to_executable(const struct symbol_table *table,
                                  const struct symbol_table *executable,
                                  const struct link_map *last) {
-    // What an object does not define has no hash. With a GNU hash, such symbols come first.
+    // Symbols that an object does not define have no hash. With a GNU hash, they come first.
     uint32_t count = table->gnu_hash ? table->gnu_hash[1] : symbol_count(table);
     for (uint32_t index = 1; index < count; index++) {
         if (table->symbols[index].st_shndx != SHN_UNDEF) continue;
@@ -183,7 +183,7 @@ static bool refers_to_executable(const struct symbol_table *table,
     return false;
 }
 
-/// Start code that each object has, and that is not bound by name.
+/// Start code that each object has for itself, and that is not bound by name.
 static bool is_start_code(const char *name) {
     return text_equals(name, "_init") || text_equals(name, "_fini");
 }

@@ -15,9 +15,10 @@ void *symbol_find(const char *name);
 /// The object that was loaded last.
 const struct link_map *symbols_last_object(void);
 
-/// Whether an object that was loaded after `last` uses a function or variable of the executable's
-/// own, or hides one of its own behind it. This is not about what a library defines that was loaded
-/// before: the executable has a copy of such a variable, or replaces such a function, as malloc(3).
+/// Whether an object that was loaded after `last` uses a function or variable that only the
+/// executable defines, or has one of its own that the executable's hides. Names that a library
+/// loaded before also defines do not count: the executable has a copy of such a variable, or
+/// replaces such a function, like malloc(3).
 bool symbols_reach_executable(const struct link_map *last);
 
 /// The path from which this object was loaded, as the dynamic linker spells it, or null.

@@ -43,8 +43,8 @@ bool traces_name_this_executable(const struct traces *traces) {
     if (length <= 0) return true;
     path[length] = 0;
     const char *rest = text_after(path, traces->executable);
-    // The link of an executable that was replaced since exec is "PATH (deleted)". It pauses as
-    // well, and the daemon discards it, because it compares the identities of files.
+    // The link of an executable that was replaced since exec is "PATH (deleted)". It pauses too,
+    // and the daemon discards it, because the daemon compares the identities of files.
     return rest && (*rest == 0 || text_equals(rest, " (deleted)"));
 }
 
@@ -81,7 +81,7 @@ static bool remove_own_entry(char *list, const char *own_path) {
     return out != list;
 }
 
-/// What an interpreter's hook reads and removes before it runs anything else.
+/// Whether an interpreter's hook reads and removes the entry before it runs anything else.
 static bool is_for_the_hook(const char *entry) {
     return text_after(entry, PREFIX "IMPORTS=") || text_after(entry, PREFIX "RECORD=");
 }

@@ -60,7 +60,7 @@ enum gr_anew_reason {
     GR_ANEW_HIDDEN = 3,      // a file beside the program hides a module that was imported
     GR_ANEW_CHANGED = 4,     // the files of what was imported have changed since
     GR_ANEW_ENVIRONMENT = 5, // a variable that was read before the pause has another value
-    GR_ANEW_SIGNALS = 6,     // the caller ignores a signal that has a handler by now
+    GR_ANEW_SIGNALS = 6,     // the caller ignores a signal that now has a handler
     GR_ANEW_FAILED = 7,      // the hook could not exchange the program
 };
 

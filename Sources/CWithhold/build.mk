@@ -1,5 +1,5 @@
-# The library that withholds windows (Depth=window). It needs a libc, which the shim must not, and
-# the shim's channel and pause, whose sources it is linked with. No header of X is needed.
+# The library that withholds windows (Depth=window). Unlike the shim, it needs a libc; it is linked
+# with the shim's sources for the channel and the pause. No header of X is needed.
 
 WITHHOLD := .build/shim/libgreenroom-withhold.so
 WITHHOLD_DIRECTORY := Sources/CWithhold
@@ -8,8 +8,8 @@ WITHHOLD_SOURCES := $(sort $(wildcard $(WITHHOLD_DIRECTORY)/*.c)) \
 WITHHOLD_INPUTS := $(WITHHOLD_SOURCES) $(wildcard $(WITHHOLD_DIRECTORY)/*.h) \
 	$(WITHHOLD_DIRECTORY)/exports.map $(WITHHOLD_DIRECTORY)/build.mk $(SHIM_INPUTS)
 
-# The shim's flags: its files must not call themselves. -z initfirst as for the shim. The library
-# stays loaded, because its thread may outlive everything else.
+# The shim's flags, because its string functions must not become calls of themselves. -z initfirst
+# as for the shim. The library stays loaded, because its thread may outlive everything else.
 WITHHOLD_LDFLAGS := -shared -fuse-ld=lld -Wl,-z,now,-z,relro,-z,initfirst,-z,defs,-z,nodelete \
 	-Wl,-z,noexecstack -Wl,--build-id=sha1 -Wl,-soname,libgreenroom-withhold.so \
 	-Wl,--version-script=$(WITHHOLD_DIRECTORY)/exports.map -lpthread -ldl

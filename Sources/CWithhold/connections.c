@@ -65,7 +65,7 @@ static enum display display_at(const struct sockaddr *address, socklen_t size) {
     return is_x ? X_SERVER : NO_DISPLAY;
 }
 
-/// Whether the call comes from the library whose requests to that display are looked at.
+/// Whether the call comes from the library whose requests to that display are inspected.
 static bool is_looked_at(enum display display, const void *caller) {
     const char *library = display == X_SERVER ? "libxcb.so." : "libwayland-client.so.";
     Dl_info object;
@@ -73,8 +73,8 @@ static bool is_looked_at(enum display display, const void *caller) {
     return !strncmp(last_part(object.dli_fname), library, strlen(library));
 }
 
-/// The connections to displays whose requests are looked at, by the numbers of their sockets. A
-/// program with more is not held.
+/// At most this many connections to displays, each known by the inode of its socket. A program with
+/// more is not held.
 #define CONNECTION_LIMIT 16
 static _Atomic ino_t connections[CONNECTION_LIMIT];
 static atomic_uint connection_count;

@@ -13,10 +13,10 @@ static bool contains(const void *bytes, size_t size, const char *text, size_t le
 }
 #define CONTAINS(text) contains(bytes, size, text, sizeof(text) - 1)
 
-/// Messages to a bus are sent with send(2) and sendmsg(2) by libdbus, GLib, sd-bus and what is built
-/// on them. For names see names.c. A name is not needed for an icon in a panel or for a notification,
-/// which would be seen at once. The name of a call is a string with its length before it and a NUL
-/// behind it.
+/// libdbus, GLib, sd-bus and what is built on them send messages to a bus with send(2) and
+/// sendmsg(2). A program needs no name (names.c) for an icon in a panel or for a notification,
+/// which the user would see at once. In a message, the name of the called method is a string with
+/// its length before it and a NUL after it.
 static void check_bytes(const void *bytes, size_t size) {
     if (!bytes) return;
     if (CONTAINS("\x1a\0\0\0RegisterStatusNotifierItem") || CONTAINS("\xf\0\0\0AddNotification")
@@ -57,7 +57,7 @@ EXPORT ssize_t sendmsg(int descriptor, const struct msghdr *message, int flags) 
 }
 
 /// Programs that open libX11 or libxcb themselves look for their functions by name. The tail call
-/// leaves the caller's address in place, by which RTLD_NEXT finds its way.
+/// keeps the caller's address, which RTLD_NEXT needs.
 EXPORT void *dlsym(void *restrict object, const char *restrict name) {
     static void *(*real)(void *, const char *);
     if (!real) real = (void *(*)(void *, const char *))function_of_libc("dlsym");

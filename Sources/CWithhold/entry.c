@@ -21,7 +21,7 @@ static const ElfW(auxv_t) * auxiliary_vector(char **environment) {
     return (const ElfW(auxv_t) *)(environment + 1);
 }
 
-/// FNV-1a, of strings that lie one after the other.
+/// FNV-1a of a string and its NUL, continued from `digest`.
 static uint64_t add_to_digest(uint64_t digest, const char *string) {
     do digest = (digest ^ (unsigned char)*string) * 0x100000001b3;
     while (*string++);
@@ -85,7 +85,7 @@ void *function_of_libc(const char *name) {
     return symbol_find(name);
 }
 
-/// A plug-in's libraries are in a scope of their own, where no search by name alone finds them.
+/// A plug-in's libraries have their own scope, where a search by name alone does not find them.
 void *function_of(const char *library, const char *name) {
     static void *(*find)(void *, const char *);
     if (!find) find = (void *(*)(void *, const char *))symbol_find("dlsym");

@@ -1,5 +1,5 @@
-/// A program that is frozen must not have what others wait for: the server, the keyboard, the pointer,
-/// a key, or a selection, whose owner is asked for its contents.
+/// A frozen program must not hold anything that others wait for: the server, the keyboard, the
+/// pointer, a key, or a selection, whose owner is asked for its contents.
 
 #include "grabs.h"
 
@@ -66,7 +66,7 @@ EXPORT int XGrabKey(Display *display, int code, unsigned modifiers, unsigned lon
     return real(display, code, modifiers, window, owner, pointer, keyboard);
 }
 
-/// In a window of its own nobody presses a button before it is shown.
+/// Nobody presses a button in the program's own window before it is shown, so only the root counts.
 EXPORT int XGrabButton(Display *display, unsigned button, unsigned modifiers, unsigned long window,
                        int owner, unsigned mask, int pointer, int keyboard, unsigned long confine,
                        unsigned long cursor) {

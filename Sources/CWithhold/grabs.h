@@ -1,4 +1,5 @@
-/// The functions of libX11 and libXi with which a program takes what others wait for (grabs.c).
+/// The functions of libX11 and libXi with which a program takes something that others wait for
+/// (grabs.c).
 #ifndef GREENROOM_GRABS_H
 #define GREENROOM_GRABS_H
 

@@ -11,9 +11,9 @@
 #include <string.h>
 #include <time.h>
 
-/// The program has come to rest when it has used less than this much of the processor for that long:
-/// it waits in its main loop. One that never does is not held, because nobody would know what it was
-/// about to do when it was frozen.
+/// The program is at rest, waiting in its main loop, when it has used less than this much of the
+/// processor for that long. A program that never comes to rest is not held: nobody would know what
+/// it was about to do when it was frozen.
 #define REST_NANOSECONDS 100000000
 #define RESTING_USE_NANOSECONDS 1000000
 #define LOOK_NANOSECONDS 20000000
@@ -71,7 +71,7 @@ static void *wait_for_launch(void *nothing) {
     bool has_server = false;
     do {
         windows_await_first();
-        // What the program has done up to here it has done with a connection to this server.
+        // Everything that the program has done so far, it has done on a connection to this server.
         if (!has_server && windows_need_server()) {
             if (!server_reach()) withhold_fail(WITHHOLD_OTHER_DISPLAY);
             has_server = true;
@@ -80,7 +80,7 @@ static void *wait_for_launch(void *nothing) {
     } while (!windows_are_held() || (windows_need_server() && !has_server) || !names_close());
     connections_check();
     struct launch launch = pause_until_launch(GR_PAUSED_BY_CALL, withhold_argument_count());
-    // A daemon of an earlier version does not know that the program has read its words already.
+    // A daemon of an earlier version does not know that the program has already read its arguments.
     bool is_right =
         !launch.brings_more && withhold_has_command(launch.memory.strings, launch.argc);
     if (!is_right || !windows_release(show, &launch)) {
@@ -94,7 +94,7 @@ static void *wait_for_launch(void *nothing) {
     return nothing;
 }
 
-/// The program's signals are for the program's threads.
+/// The new thread blocks all signals, which are for the program's own threads.
 void launch_begin(void) {
     pthread_attr_t attributes;
     pthread_t thread;

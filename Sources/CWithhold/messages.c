@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// A program that wishes more than this before it is launched is not held.
+/// A program that sends more wishes than this before it is launched is not held.
 #define WISH_LIMIT 32
 
 static struct wish {
@@ -25,7 +25,7 @@ static size_t wish_count;
 #define CLIENT_MESSAGE 33
 #define NAME_SIZE 64
 
-/// Returns whether the message is not to be sent.
+/// Returns whether the message must not be sent.
 static bool is_withheld(const char *type, uint32_t window, struct wish wish) {
     if (!strcmp(type, "_NET_SYSTEM_TRAY_OPCODE")) withhold_fail(WITHHOLD_IS_NOTICED);
     if (!strncmp(type, "_NET_STARTUP_INFO", sizeof "_NET_STARTUP_INFO" - 1)) return true;
@@ -86,7 +86,7 @@ static void put(unsigned char *event, size_t at, uint32_t value) {
     memcpy(event + at, &value, sizeof value);
 }
 
-/// The message as the protocol has it.
+/// The message in the X protocol's layout.
 static struct wish wish_of(unsigned long root, long mask, const struct client_message *message) {
     struct wish wish = {.root = (uint32_t)root, .mask = (uint32_t)mask};
     wish.event[0] = CLIENT_MESSAGE;
@@ -115,7 +115,7 @@ EXPORT int XSendEvent(Display *display, unsigned long window, int propagates, lo
 #define ICONIC_STATE 3
 #define STRUCTURE_MASK (1L << 20 | 1L << 19) // SubstructureRedirectMask, SubstructureNotifyMask
 
-/// libX11 need not call its own functions by name.
+/// libX11 may call its own XSendEvent directly, so this function is replaced too.
 EXPORT int XIconifyWindow(Display *display, unsigned long window, int screen) {
     FUNCTION(LIBX11, XIconifyWindow);
     static __typeof__(&XInternAtom) intern;
@@ -139,8 +139,8 @@ EXPORT int XIconifyWindow(Display *display, unsigned long window, int screen) {
 cookie xcb_get_atom_name(xcb_connection_t *, uint32_t);
 void *xcb_get_atom_name_reply(xcb_connection_t *, cookie, void **);
 
-/// The length of the name is at 8 in the reply, and the name at 32. No server is trusted to have sent
-/// all of it.
+/// The reply has the length of the name at offset 8, and the name at 32. The server may not have
+/// sent all of it.
 static bool name_for(xcb_connection_t *connection, uint32_t atom, char name[NAME_SIZE]) {
     static __typeof__(&xcb_get_atom_name) ask;
     static __typeof__(&xcb_get_atom_name_reply) reply;
@@ -149,7 +149,7 @@ static bool name_for(xcb_connection_t *connection, uint32_t atom, char name[NAME
     unsigned char *answer = ask && reply ? reply(connection, ask(connection, atom), NULL) : NULL;
     if (!answer) return false;
     uint16_t length;
-    uint32_t words; // of four bytes, behind the first 32 bytes of the reply
+    uint32_t words; // of four bytes, after the first 32 bytes of the reply
     memcpy(&words, answer + 4, sizeof words);
     memcpy(&length, answer + 8, sizeof length);
     if (length > NAME_SIZE - 1) length = NAME_SIZE - 1;

@@ -1,8 +1,8 @@
 /// The names on the session's message bus that the program is about to own.
 ///
-/// Whoever owns a name is found by others, who call it and wait for a window that is not shown. So
-/// somebody must watch the name from before the program has it. The daemon has that done
-/// (greenroom-bus), and the thread that asks for the name waits until it says so.
+/// Other programs find the owner of a name, call it, and wait for a window that is not shown. So
+/// the name must be watched before the program owns it. The daemon starts greenroom-bus for that,
+/// and the thread that asks for the name waits until the daemon says that the name is watched.
 
 #include "names.h"
 
@@ -16,7 +16,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-/// What is looked at of a message: more than any call that asks for a name has.
+/// How many bytes of a message are inspected: more than any call that asks for a name has.
 #define LOOK_SIZE 1024
 /// A name has at most this many bytes (D-Bus Specification, "Valid Names").
 #define NAME_LIMIT 255
@@ -38,8 +38,8 @@ static bool is_path(const struct sockaddr_un *peer, size_t length, const char *p
     return strnlen(own, length) == size && !memcmp(own, path, size);
 }
 
-/// Whether the socket leads to the bus of the session, which is the one that is watched. An address
-/// in another form than those of the buses in use counts as another bus.
+/// Whether the socket leads to the session's bus, the only one that is watched. An address in a
+/// form that no bus in use has counts as another bus.
 static bool is_session_bus(int descriptor) {
     struct sockaddr_un peer = {0};
     socklen_t size = sizeof peer;
@@ -80,8 +80,8 @@ static bool is_call(const char *bytes, size_t size) {
     return size >= HEADER_SIZE && bytes[0] == 'l' && bytes[1] == METHOD_CALL;
 }
 
-/// The name that the call asks for: the first value of its body, which is a string. Null if the bytes
-/// are no whole call.
+/// The name that the call asks for: the first value of its body, which is a string. Null if the
+/// bytes are not a whole call.
 static const char *name_in(const char *bytes, size_t size) {
     if (!is_call(bytes, size)) return NULL;
     size_t body = ((size_t)word_at(bytes, FIELDS_SIZE_OFFSET) + HEADER_SIZE + 7) & ~(size_t)7;
@@ -112,9 +112,9 @@ static void ask(const char *name) {
     if (answer.header.type != GR_NAME_IS_WATCHED) withhold_fail(WITHHOLD_OWNS_NAME);
 }
 
-/// A second process of a program that finds its name taken tells the owner to come forward, by one
-/// of the interfaces of GApplication, of the Desktop Entry Specification, or of KDBusService. In a
-/// message the name of an interface is a string with its length before it.
+/// Whether the message tells the owner of a name to come forward, as a second process of the same
+/// program does. The interfaces for that are GApplication's, the Desktop Entry Specification's and
+/// KDBusService's. In a message, the name of an interface is a string with its length before it.
 static bool calls_owner(const char *bytes, size_t size) {
     return is_call(bytes, size)
         && (CONTAINS("\x13\0\0\0org.gtk.Application\0")

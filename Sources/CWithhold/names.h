@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <sys/uio.h>
 
-/// The program is about to send these bytes. If they ask a bus for a name, returns when the daemon
-/// has the name watched, so that no call of it is missed; if nobody can watch it, or if they tell
-/// another process of the program to come forward, ends the prewarm.
+/// The program is about to send these bytes. If they ask a bus for a name, returns when the name is
+/// watched, so that no call of it is missed. Ends the prewarm if nobody can watch the name, or if
+/// the bytes tell another process of the program to come forward.
 void names_check(int descriptor, const struct iovec *parts, size_t count);
 
 /// From now on the program may ask for no more names. Returns false while it asks for one.

@@ -1,7 +1,8 @@
 /// The functions of libX11 and libxcb that show, hide and destroy windows.
 ///
-/// Every toolkit calls these: GTK and Xt those of libX11, Qt those of libxcb. They are declared here,
-/// so that the library needs no header of either to be built, and neither of them to be loaded.
+/// Every toolkit calls these: GTK and Xt those of libX11, Qt those of libxcb. They are declared
+/// here, so that this library is built without the headers of either, and runs without loading
+/// them.
 
 #include "grabs.h"
 
@@ -35,7 +36,7 @@ int XFree(void *);
 int XConnectionNumber(Display *);
 int XUnmapWindow(Display *, unsigned long);
 
-/// Whether the window is a child of the root that can be seen.
+/// Whether the window is a visible kind of window (not input-only) and a child of the root.
 static bool is_top_level(Display *display, unsigned long window, bool *is_main) {
     static __typeof__(&XGetWindowAttributes) get;
     static __typeof__(&XQueryTree) query;
@@ -113,8 +114,8 @@ EXPORT int XDestroyWindow(Display *display, unsigned long window) {
     return real(display, window);
 }
 
-/// A held window that becomes a part of another one is mapped there; and a part of another one that is
-/// mapped would be seen when it becomes a window of its own.
+/// A held window that becomes part of another window is mapped there. A mapped part of another
+/// window that becomes a top-level window would be seen, so it is hidden and held.
 EXPORT int XReparentWindow(Display *display, unsigned long window, unsigned long parent, int x,
                            int y);
 EXPORT int XReparentWindow(Display *display, unsigned long window, unsigned long parent, int x,
@@ -126,7 +127,7 @@ EXPORT int XReparentWindow(Display *display, unsigned long window, unsigned long
     return result;
 }
 
-/// It shows the windows within another one.
+/// This function shows the windows inside another one.
 EXPORT int XMapSubwindows(Display *display, unsigned long window);
 EXPORT int XMapSubwindows(Display *display, unsigned long window) {
     FUNCTION(LIBX11, XMapSubwindows);
@@ -202,7 +203,7 @@ static bool is_held_by(xcb_connection_t *connection, uint32_t window) {
     return real && note(windows_hold(real(connection), window, false, is_main));
 }
 
-/// The caller gets the number of a real request, because it may ask for its errors.
+/// The caller gets the number of a real request, because it may ask for errors of that request.
 static cookie nothing(xcb_connection_t *connection) {
     FUNCTION(LIBXCB, xcb_no_operation);
     return real(connection);
@@ -296,7 +297,7 @@ SENDING_EVENTS(xcb_send_event_checked, nothing_checked)
 #define RAW 4 // XCB_REQUEST_RAW: the request brings its opcode itself
 #define CHECKED 1
 
-/// The extension for input devices (XI and XI2). Nobody knows its number in a raw request.
+/// The extension for input devices (XI and XI2). In a raw request, its number is unknown.
 static bool is_grab_of_device(const protocol_request *request) {
     enum { GRAB_DEVICE = 13, GRAB_DEVICE_KEY = 15, XI_GRAB_DEVICE = 51, XI_PASSIVE_GRAB = 54 };
     if (strcmp(request->extension->name, "XInputExtension") != 0) return false;
@@ -304,8 +305,8 @@ static bool is_grab_of_device(const protocol_request *request) {
         || request->opcode == XI_GRAB_DEVICE || request->opcode == XI_PASSIVE_GRAB;
 }
 
-/// Programs that make their requests themselves (Chromium) send them by these, and so do libxcb's own
-/// functions. Returns whether the request is withheld.
+/// Programs that encode requests themselves (Chromium) send them by the functions below, and so do
+/// libxcb's own functions. Returns whether the request is withheld.
 static bool is_withheld(xcb_connection_t *connection, int flags, const struct iovec *parts,
                         const protocol_request *request) {
     if (!withhold_is_on() || is_own_connection(connection)) return false;
@@ -322,7 +323,7 @@ static bool is_withheld(xcb_connection_t *connection, int flags, const struct io
     case GRAB_POINTER:
     case GRAB_KEYBOARD:
     case GRAB_KEY: withhold_fail(WITHHOLD_OTHER_DISPLAY);
-    // libxcb's functions call one another, so one request counts several times, either way.
+    // libxcb's functions call one another, so a grab counts several times, and so does its end.
     case GRAB_SERVER: withhold_note_server_grab(1); return false;
     case UNGRAB_SERVER: withhold_note_server_grab(-1); return false;
     }
@@ -381,7 +382,8 @@ SENDING_DESCRIPTORS(xcb_send_request_with_fds64, uint64_t)
 
 #define WITHHELD(library, name) {#name, library, (void (*)(void))name}
 
-/// The function in place of a library's, if that library is loaded and has it.
+/// This library's replacement for a library's function, if that library is loaded and has the
+/// function.
 void *withholding_function(const char *name) {
     if (!strncmp(name, "wl_", 3)) return withholding_function_of_wayland(name);
     if (name[0] != 'X' && strncmp(name, "xcb_", 4)) return NULL;

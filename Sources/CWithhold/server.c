@@ -88,7 +88,7 @@ static struct address peer(int descriptor) {
     return address;
 }
 
-/// The display of the first window. The own connection must lead there too.
+/// The display of the first window. This library's own connection must lead there too.
 static struct address first_server;
 
 bool is_own_server(int server) {
@@ -169,12 +169,12 @@ void server_show(uint32_t window, bool is_raised, bool is_main, const char *iden
 #define PROPERTY_CHANGE_MASK (1 << 22)
 #define INPUT_ONLY 2
 #define CHUNK_SIZE 20
-/// Identifiers are shorter. A longer one is not announced.
+/// Identifiers are shorter. The end of one that is longer is not announced.
 #define ANNOUNCEMENT_SIZE 1024
 
-/// Says to everybody who shows that a program is being started that it has been: a toolkit would, and
-/// it has no identifier of this launch. The message goes out in pieces (the Startup Notification
-/// Protocol), whose sender is a window.
+/// Tells every client that shows a busy indicator that the program has started. A toolkit would do
+/// so, but it does not have the identifier of this launch. The message is sent in pieces (the
+/// Startup Notification Protocol), whose sender is a window.
 static void announce_end(const char *identifier) {
     char text[ANNOUNCEMENT_SIZE] = "remove: ID=\"";
     size_t length = strlen(text);

@@ -6,18 +6,18 @@
 ///                                   before it waits in the compositor for this commit
 ///   whatever changes the window after that
 ///                                   is kept in its order. Sent at once, it would take effect with
-///                                   the former buffer, which may not fit it; and of a buffer that is
-///                                   replaced before it was shown, the program never hears again
-///   attach nothing, commit          the window is not held any more
+///                                   the former buffer, which may not fit it; and the program never
+///                                   gets back a buffer that is replaced before it was shown
+///   attach nothing, commit          the window is no longer held
 ///   destroy                         the same
 ///   the launch                      sends the commit, and all that was kept
 ///
 /// Surfaces are known by the number that they have in the protocol, because Mesa sends its requests
-/// by a proxy of its own for the same surface. Numbers are those of one connection, so a program
-/// that has two of them and shows windows is not held.
+/// by a proxy of its own for the same surface. The numbers are those of one connection, so a
+/// program with two connections that shows windows is not held.
 ///
-/// Nothing is read from the connection here: another thread of the program may wait for what it
-/// brings.
+/// Nothing is read from the connection here, because another thread of the program may be waiting
+/// for its messages.
 
 #include "surfaces.h"
 
@@ -48,8 +48,8 @@ enum { VIEWPORTER_GET_VIEWPORT = 1 };
 enum { VIEWPORT_DESTROY = 0, VIEWPORT_SET_SOURCE = 1 };
 enum { ACTIVATION_DESTROY = 0, ACTIVATION_ACTIVATE = 2 };
 
-/// A program that changes its window more often does not wait for the compositor to show it, and is
-/// not held.
+/// A program that changes its window more often than this does not wait for the compositor to show
+/// it, and is not held.
 #define KEPT_LIMIT 64
 
 struct kept_request {
@@ -62,11 +62,11 @@ static struct surface {
     struct wl_proxy *proxy; // null: the place is free
     struct wl_proxy *xdg_surface;
     uint32_t id, xdg_surface_id;
-    uint32_t toplevel_id; // 0: it is no window
+    uint32_t toplevel_id; // 0: not a window
     bool has_buffer;
     bool is_held;
-    bool is_unmapping; // that is not committed yet
-    bool was_unmapped; // in the compositor it never was mapped
+    bool is_unmapping; // an empty buffer is attached and not committed yet
+    bool was_unmapped; // and was never mapped in the compositor
     struct kept_request kept[KEPT_LIMIT];
     size_t kept_count;
 } surfaces[WINDOW_LIMIT];
@@ -81,7 +81,7 @@ static struct viewport {
 static struct wl_display *displays[DISPLAY_LIMIT];
 static struct wl_proxy *activation; // the program's own xdg_activation_v1, if it has one
 static request_sender send_request;
-static bool has_first; // and nobody has been told
+static bool has_first; // and the caller has not been told yet
 
 static struct {
     const char *(*class_of)(struct wl_proxy *);
@@ -139,7 +139,7 @@ void surfaces_forget_display(struct wl_display *display) {
     windows_unlock();
 }
 
-/// Null if there are several, or none.
+/// The program's display; null if there are several, or none.
 static struct wl_display *only_display(void) {
     struct wl_display *only = NULL;
     for (size_t i = 0; i < DISPLAY_LIMIT; i++) {
@@ -181,7 +181,7 @@ static void drop(struct surface *surface) {
     surface->kept_count = 0;
 }
 
-/// - proxy: the program's own, for which the request is.
+/// - proxy: the program's own proxy for the object of the request.
 static struct wl_proxy *keep(struct surface *surface, struct wl_proxy *proxy,
                              const struct request *request, size_t argument_count) {
     if (surface->kept_count == KEPT_LIMIT) withhold_fail(WITHHOLD_OTHER_DISPLAY);
@@ -229,7 +229,7 @@ static struct wl_proxy *sent_by_surface(const struct request *request) {
         surface->has_buffer = request->arguments[0].pointer != NULL;
         if (surface->is_held && surface->has_buffer) return keep(surface, surface->proxy, request, 3);
         if (surface->has_buffer) break;
-        // Part of what was kept may count for a buffer that comes next.
+        // Part of what was kept may belong to the next buffer.
         if (surface->kept_count > 0) withhold_fail(WITHHOLD_OTHER_DISPLAY);
         surface->is_unmapping |= surface->is_held;
         drop(surface);
@@ -250,7 +250,8 @@ static struct wl_proxy *sent_by_surface(const struct request *request) {
     return pass(request);
 }
 
-/// A buffer that is kept cannot be sent any more when it is gone.
+/// A request that attaches a buffer cannot be sent after the buffer is gone, so such a program is
+/// not held.
 static struct wl_proxy *sent_by_buffer(const struct request *request) {
     for (size_t i = 0; i < WINDOW_LIMIT && request->opcode == BUFFER_DESTROY; i++)
         for (size_t j = 0; j < surfaces[i].kept_count; j++)
@@ -305,7 +306,7 @@ static struct wl_proxy *sent_by_xdg_surface(const struct request *request) {
 static struct wl_proxy *sent_by_toplevel(const struct request *request) {
     struct surface *surface = surface_of_toplevel(wayland.id_of(request->proxy));
     if (!surface) return pass(request);
-    // A window that is not shown cannot be made small, and would not be afterwards.
+    // A window that is not shown cannot be minimized, and would not be minimized later either.
     if (request->opcode == TOPLEVEL_SET_MINIMIZED && surface->is_held)
         withhold_fail(WITHHOLD_OTHER_DISPLAY);
     if (request->opcode == TOPLEVEL_DESTROY) {
@@ -342,7 +343,7 @@ static struct wl_proxy *sent_by_viewport(const struct request *request) {
     return pass(request);
 }
 
-/// It belongs to a buffer, and cannot be kept with it.
+/// Such a request belongs to a buffer, and cannot be kept together with it.
 static struct wl_proxy *sent_with_buffer(const struct request *request) {
     for (size_t i = 0; i < WINDOW_LIMIT; i++)
         if (surfaces[i].is_held) withhold_fail(WITHHOLD_OTHER_DISPLAY);
@@ -364,7 +365,7 @@ static struct wl_proxy *sent_by_activation(const struct request *request) {
     return pass(request);
 }
 
-/// Shows something in another way than as a window, or has what others wait for.
+/// Such a request shows something that is not a window, or takes something that others wait for.
 static struct wl_proxy *sent_by_another_way(const struct request *request) {
     (void)request;
     withhold_fail(WITHHOLD_OTHER_DISPLAY);
@@ -442,7 +443,7 @@ bool surfaces_show(uint32_t id, const char *token) {
 
 #define LOOK_NANOSECONDS 200000
 
-/// How much the compositor has taken is what its socket says, so nothing need be read.
+/// The socket says how much the compositor has taken, so nothing need be read.
 bool surfaces_finish(void) {
     struct wl_display *display = only_display();
     if (!display) return false;

@@ -44,7 +44,7 @@ typedef struct wl_proxy *(*request_sender)(struct wl_proxy *, uint32_t opcode,
 
 /// Sends the request, unless it is withheld; then the result is null.
 ///
-/// - begins: set if the program has its first window by it.
+/// - begins: set if the request gives the program its first window.
 struct wl_proxy *surfaces_send(const struct request *request, request_sender sender, bool *begins);
 
 void surfaces_note_display(struct wl_display *display);

@@ -1,7 +1,7 @@
 /// The functions of libwayland by which a program sends its requests.
 ///
 /// One of them takes a request's arguments as an array; the others take them as C does, and call that
-/// one in the end. Which function calls which is libwayland's own affair, so all of them are here.
+/// one in the end. Which function calls which may change in libwayland, so all of them are here.
 /// They are declared here, so that the library needs no header of libwayland to be built, and
 /// libwayland need not be loaded.
 

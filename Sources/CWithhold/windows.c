@@ -1,4 +1,4 @@
-/// The windows that the program has shown and nobody sees.
+/// The held windows: those that the program has mapped and that are not shown.
 
 #include "withhold.h"
 
@@ -24,7 +24,7 @@ void windows_unlock(void) {
     pthread_mutex_unlock(&mutex);
 }
 
-/// The window's place in the list, which is its end if it is not held.
+/// The window's index in the list, or the end of the list if the window is not held.
 static size_t place_of(uint32_t id, bool is_surface) {
     size_t i = 0;
     while (i < count && (windows[i].id != id || windows[i].is_surface != is_surface)) i++;
@@ -109,8 +109,8 @@ bool windows_need_server(void) {
     return need_server;
 }
 
-/// The program may unmap a window at this moment. It waits for the mutex, so that its request comes
-/// after that which maps the window.
+/// If the program unmaps a window at this moment, it waits for the mutex, so its request comes
+/// after the one that maps the window.
 bool windows_release(bool (*show)(const struct held_window *windows, size_t count, void *context),
                      void *context) {
     windows_lock();

@@ -1,15 +1,15 @@
 /// The parts of the library that withholds a program's windows.
 ///
-/// It is preloaded into a program that is prewarmed to its first window (Depth=window), instead of
-/// the preload shim, and has the shim's channel and its end of the conversation. The program runs
-/// its main, and into its main loop; each top-level window that it shows is noted and not shown.
-/// When the program has come to rest, a thread of the library reports the pause. At the launch that
-/// thread shows the windows in their order, and reports STARTED: with a connection of its own to the
-/// X server, or by the commits that the program made to a Wayland compositor. From then on the
-/// library does nothing.
+/// It is preloaded, instead of the preload shim, into a program that is prewarmed to its first
+/// window (Depth=window), and speaks on the channel as the shim does. The program runs main as far
+/// as its main loop; each top-level window that it maps is noted and not shown. When the program
+/// has come to rest, a thread of the library reports the pause. At the launch, that thread shows
+/// the windows in their order, by its own connection to an X server, or by sending the program's
+/// withheld commits to a Wayland compositor, and reports STARTED. From then on the library does
+/// nothing.
 ///
-/// Whatever could show something earlier, or could be noticed by somebody else, ends the process
-/// instead (`withhold_fail`), and so does the loss of the channel. Nothing was shown by then.
+/// Anything that could show something earlier, or that others could notice, ends the process
+/// instead (`withhold_fail`), before anything is shown, and so does the loss of the channel.
 #ifndef GREENROOM_WITHHOLD_H
 #define GREENROOM_WITHHOLD_H
 
@@ -38,7 +38,7 @@ bool withhold_is_on(void);
 /// `WithholdingFailure` in GreenroomAppChannel.
 enum withhold_failure {
     WITHHOLD_OTHER_DISPLAY = 93, // EPROTONOSUPPORT: uses the display in a way that is not withheld
-    WITHHOLD_NAME_TAKEN = 17,    // EEXIST: a process of it runs already, and owns its name
+    WITHHOLD_NAME_TAKEN = 17,    // EEXIST: another process of the program owns its name
     WITHHOLD_OWNS_NAME = 98,     // EADDRINUSE: is about to own a name that nobody can watch
     WITHHOLD_IS_NOTICED = 114,   // EALREADY: is about to show an icon in a panel, or a notification
 };
@@ -54,8 +54,8 @@ void *function_of_libc(const char *name);
 #define LIBXCB "libxcb.so.1"
 #define LIBWAYLAND "libwayland-client.so.0"
 
-/// The program begins or ends to have the X server to itself. One that does is not at rest: frozen, it
-/// would keep every other client waiting.
+/// The program begins (1) or ends (-1) a grab of the X server. A program with a grab is not at
+/// rest: if it were frozen, every other client would have to wait.
 void withhold_note_server_grab(int change);
 bool withhold_server_is_grabbed(void);
 
@@ -64,7 +64,7 @@ void withhold_end(void);
 
 int withhold_argument_count(void);
 
-/// Whether the words, which lie one after the other, are those with which the program was started.
+/// Whether the words, each of which ends with a NUL, are those with which the program was started.
 bool withhold_has_command(const char *strings, uint32_t count);
 
 // MARK: The X server (server.c)
@@ -73,36 +73,37 @@ bool withhold_has_command(const char *strings, uint32_t count);
 /// another server.
 bool server_reach(void);
 
-/// Whether the socket leads to the server of the first window.
+/// Whether the socket leads to the X server of the first window.
 bool is_own_server(int server);
 
-/// The connection with which windows are shown: its requests are not looked at.
+/// Whether this is the connection with which windows are shown: its requests are not inspected.
 bool is_own_connection(const xcb_connection_t *connection);
 
-/// Maps the window. It belongs to the launch with that identifier (DESKTOP_STARTUP_ID), unless it is
-/// null or empty.
+/// Maps the window. The window belongs to the launch with that identifier (DESKTOP_STARTUP_ID),
+/// unless the identifier is null or empty.
 void server_show(uint32_t window, bool is_raised, bool is_main, const char *identifier);
 
 /// Sends the event to that window (XSendEvent(3)).
 void server_send(uint32_t window, uint32_t mask, const void *event);
 
-/// Returns when the server has done what it was sent. The launch is over.
+/// Announces the end of the launch, and returns when the server has done everything that it was
+/// sent.
 bool server_finish(const char *identifier);
 
 void server_leave(void);
 
 // MARK: The Wayland compositor (surfaces.c)
 
-/// Sends what the program has sent for the surface, and was withheld. It is activated with that token
-/// (XDG_ACTIVATION_TOKEN), unless it is null or empty.
+/// Sends the withheld requests of the surface. The surface is activated with that token
+/// (XDG_ACTIVATION_TOKEN), unless the token is null or empty.
 bool surfaces_show(uint32_t surface, const char *token);
 
-/// Returns when the compositor has taken what it was sent.
+/// Returns when the compositor has taken everything that it was sent.
 bool surfaces_finish(void);
 
 // MARK: The windows (windows.c)
 
-/// More top-level windows than any program shows at its start. One with more is not held.
+/// More top-level windows than any program shows at its start. A program with more is not held.
 #define WINDOW_LIMIT 64
 
 struct held_window {
@@ -118,26 +119,26 @@ enum held {
     HELD_AS_FIRST,
 };
 
-/// Notes that the program maps a top-level window, unless windows are not withheld any more. It is
-/// noted once, however often it is mapped.
+/// Notes that the program maps a top-level window, unless windows are no longer withheld. A window
+/// is noted once, however often it is mapped.
 ///
 /// - server: a socket that leads to the window's X server.
-/// - is_main: false for a window that the window manager does not manage. The program has its first
-///   window when it has one that is.
+/// - is_main: false for a window that the window manager does not manage. Only a managed window
+///   counts as the program's first.
 enum held windows_hold(int server, uint32_t window, bool is_raised, bool is_main);
 
-/// The window is not mapped any more, or is gone. Waits while windows are being shown. Returns
+/// The window is no longer mapped, or is gone. Waits while windows are being shown. Returns
 /// whether it was held.
 bool windows_drop(uint32_t window);
 
-/// The same of the windows of a Wayland client, which are always the window manager's.
+/// The same for the windows of a Wayland client, all of which the compositor manages.
 enum held windows_hold_surface(uint32_t surface);
 bool windows_drop_surface(uint32_t surface);
 
 /// Whether the window of the X server is held.
 bool windows_have(uint32_t window);
 
-/// Nothing is shown between these two. A thread may lock several times.
+/// No window is shown between these two calls. A thread may lock several times.
 void windows_lock(void);
 void windows_unlock(void);
 
@@ -145,7 +146,7 @@ void windows_unlock(void);
 void windows_await_first(void);
 bool windows_are_held(void);
 
-/// Whether one of them is a window of the X server.
+/// Whether a window of the X server is held.
 bool windows_need_server(void);
 
 /// Calls `show` with all windows that are held, and ends the withholding. Returns false if there is
@@ -161,16 +162,17 @@ void launch_begin(void);
 
 // MARK: Functions by name (requests.c, wayland.c)
 
-/// The function in place of a library's, if that library is loaded and has it.
+/// This library's replacement for a library's function, if that library is loaded and has the
+/// function.
 void *withholding_function(const char *name);
 void *withholding_function_of_wayland(const char *name);
 
 // MARK: Messages (messages.c)
 
-/// What the X protocol needs for an event.
+/// The size of an event in the X protocol.
 #define EVENT_SIZE 32
 
-/// Whether the event, which the program sends to that window, is not to be sent.
+/// Whether the event, which the program sends to that window, must not be sent.
 bool messages_withhold(xcb_connection_t *connection, uint32_t window, uint32_t mask,
                        const void *event);
 
@@ -178,7 +180,7 @@ struct client_message;
 int XSendEvent(Display *, unsigned long, int, long, struct client_message *);
 int XIconifyWindow(Display *, unsigned long, int);
 
-/// Sends what the program has wished for a window that was held.
+/// Sends the messages that the program sent for a window while it was held.
 void messages_send(uint32_t window, void (*send)(uint32_t root, uint32_t mask, const void *event));
 
 #endif

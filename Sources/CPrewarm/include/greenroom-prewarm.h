@@ -13,9 +13,10 @@
 extern "C" {
 #endif
 
-/* Waits until this process is launched, or ends it if it will not be launched. On return, the arguments and the
- * environment are those of the launch: pass the addresses of main's own variables, or NULL.
- * Returns 1 if it paused, 0 if this process was not prewarmed or has been launched already. */
+/* Waits until this process is launched, or ends it if it will no longer be launched. On return, the
+ * arguments and the environment are those of the launch: pass the addresses of main's own
+ * variables, or NULL. Returns 1 if it paused, 0 if this process was not prewarmed or has been
+ * launched already. */
 __attribute__((weak)) int greenroom_prewarm_pause(int *argc, char ***argv, char ***envp);
 
 #define GREENROOM_PREWARM_PAUSE(argc, argv, envp) \
