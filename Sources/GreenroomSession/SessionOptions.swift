@@ -6,7 +6,7 @@ public struct SessionOptions: Hashable, Sendable {
 
     /// The daemons' sockets: the user's and the system's, unless others are named.
     public var sockets: [String] = []
-    /// Whether others say on the message bus what has the foreground.
+    /// Whether shells report the foreground on the message bus.
     var isOnBus = false
     var waylandPath: String?
     var xDisplay: String?
@@ -65,7 +65,7 @@ public struct SessionOptions: Hashable, Sendable {
             environment("XAUTHORITY") ?? environment("HOME").map { $0 + "/.Xauthority" }
     }
 
-    /// Nil if it is not set, or empty.
+    /// The variable's value; nil if it is not set or is empty.
     public static func variable(_ name: String) -> String? {
         guard let value = unsafe getenv(name), unsafe value.pointee != 0 else { return nil }
         return unsafe String(cString: value)

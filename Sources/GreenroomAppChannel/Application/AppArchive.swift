@@ -55,11 +55,12 @@ public struct SavedState: Hashable, Sendable {
     public var archive: AppArchive
     /// The app's `Version=` when it was saved; empty if its manifest had none.
     public var appVersion: String
-    /// The app's `StateVersion=` when it was saved. It is handed over only to the same one.
+    /// The app's `StateVersion=` when it was saved. The archive is handed over only to an app with
+    /// the same value.
     public var stateVersion: String
     /// When it was saved: CLOCK_REALTIME in microseconds.
     public var savedAt: UInt64
-    /// The user to whom it belongs. No other user gets it.
+    /// The user to whom the archive belongs. No other user gets it.
     public var user: UInt32
 
     public init(
@@ -83,8 +84,8 @@ public enum StateReport: Equatable, Sendable {
     /// The archive has more bytes than ``AppArchive/byteLimit``, so it is not sent. The earlier one
     /// stays.
     case tooLarge(byteCount: UInt64)
-    /// The archive that was handed over is not restored yet although the callbacks have returned;
-    /// ``complete`` follows. Nothing is saved until then.
+    /// The app goes on restoring the archive after its callbacks have returned; ``complete``
+    /// follows. Nothing is saved until then.
     case extend
     case complete
 }

@@ -1,12 +1,11 @@
 /// What an app is asked to open, do or continue, or what it is told: UIKit's launch options in the
-/// form in which the channel carries them. The same type is used for a launch, the connection of a
-/// scene and a running app.
+/// channel's form. Launches, connections of scenes and running apps get the same type.
 ///
-/// Keys of user information must not contain `=`; a key that does is cut there.
+/// A key of user information must not contain `=`; if it does, it is cut off there.
 public struct AppContent: Hashable, Sendable {
     /// `url`, `urlContexts`: the URLs in the order of the request.
     public var urls: [OpenURL] = []
-    /// `sourceApplication`: the identifier of the app that asked.
+    /// `sourceApplication`: the identifier of the requesting app.
     public var sourceApplication: String?
     /// `shortcutItem`
     public var quickAction: QuickAction?
@@ -34,7 +33,7 @@ public struct AppContent: Hashable, Sendable {
 
     public var isEmpty: Bool { self == AppContent() }
 
-    /// Adds what came later. Where there can be only one value, the later one counts.
+    /// Adds content that came later. Where there can be only one value, the later one counts.
     public mutating func add(_ later: AppContent) {
         urls += later.urls
         sourceApplication = later.sourceApplication ?? sourceApplication
@@ -88,7 +87,7 @@ public struct AppContent: Hashable, Sendable {
 }
 
 /// On the wire, each value is a field. The details of a URL, an activity or a quick action follow
-/// it, and their names have its name as prefix: `url.source=…` after `url=…`.
+/// its field, with the field's name as a prefix: `url.source=…` after `url=…`.
 extension AppContent {
     func add(to fields: inout AppFields) {
         for url in urls {
@@ -140,7 +139,7 @@ extension AppContent {
         }
     }
 
-    /// Reads a detail. It is ignored if nothing precedes it to which it could belong.
+    /// Reads a detail. A detail is ignored if it follows no value to which it could belong.
     private mutating func takeDetail(_ name: Substring, _ value: String) {
         if let detail = name.without(prefix: "url."), !urls.isEmpty {
             urls[urls.count - 1].take(detail, value)

@@ -14,15 +14,16 @@ public enum AppEvent: Equatable, Sendable {
     case discardScenes([String], cookie: UInt64)
     /// Content for a running app, or for the scene with that session.
     case deliver(AppContent, session: String?, cookie: UInt64)
-    /// Something has happened for which a running app is wanted, as if it was launched for it: what
-    /// the app is wanted for from now on, and the values that belong to an event of the system.
+    /// A running app is wanted for a new reason, as if it had been launched for it: the reason from
+    /// now on, and the values that belong to an event of the system.
     case handleEvents(for: AppLaunch.Reason, AppContent, cookie: UInt64)
     /// The app's credentials, a ``CredentialFile``, if the launch did not have them because
     /// protected data was unavailable.
     case credentials(cookie: UInt64)
     /// The saved state of the app, or of the scene with that session. Nil means that it could not
-    /// be read after all. It follows a launch that has announced it (``AppLaunch/Flags/archive``).
-    /// At other times it was withheld as protected data, and can be read now.
+    /// be read after all. This message follows a launch that has announced it
+    /// (``AppLaunch/Flags/archive``). At other times, the state was withheld as protected data, and
+    /// can be read now.
     case restoreState(SavedState?, session: String?, cookie: UInt64)
     /// The app's metrics of past spans of time. One such message is under way at a time.
     case metrics([MetricReport], cookie: UInt64)
@@ -79,8 +80,8 @@ public struct SceneConnection: Equatable, Sendable {
     public var content: AppContent
     /// `stateRestorationActivity` of the session, nil while protected data is unavailable.
     public var restoration: AppContent.Activity?
-    /// Whether the scene stays *unattached* until it enters the foreground, which follows.
-    /// Otherwise it is in the background once it is connected.
+    /// Whether the scene stays *unattached* until the event that it enters the foreground, which
+    /// follows. Otherwise it is in the background once it is connected.
     public var isForForeground: Bool
     public var cookie: UInt64
 

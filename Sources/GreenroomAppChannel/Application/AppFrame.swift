@@ -12,7 +12,9 @@
 /// | 38 | to the app | ``AppEvent/answer(request:_:)`` | of the app's request; 0: ask again | 0 or errno | reason | |
 /// | 39 | to the app | ``AppEvent/credentials(cookie:)`` | of the event | | | |
 /// | 40 | to the app | ``AppEvent/handleEvents(for:_:cookie:)`` | of the event | ``AppLaunch/Reason`` | | ``AppContent`` |
-/// | 48 | to the app | ``AppEvent/restoreState(_:session:cookie:)`` | of the event | 0, or errno: it cannot be had | session or empty, app version, state version, µs since 1970, user | ``AppArchive`` |
+/// | 48 | to the app | ``AppEvent/restoreState(_:session:cookie:)`` | of the event | 0, or errno:
+/// it cannot be read | session or empty, app version, state version, µs since 1970, user |
+/// ``AppArchive`` |
 /// | 56 | to the app | ``AppEvent/metrics(_:cookie:)`` | of the event | | | `payload=BEGIN END` before the lines of each ``MetricReport`` |
 /// | 57 | to the app | ``AppEvent/diagnostics(_:cookie:)`` | of the event | | each ``DiagnosticReport`` | |
 /// | 64 | to the daemon | ``AppReport/acknowledged(cookie:handled:)`` | of the event | 0, or 1: not handled | | |
@@ -34,14 +36,14 @@
 /// | 86 | to the daemon | ``AppReport/Background/query(_:cookie:)`` | of the request | 0 list, 1 cancel, 2 cancel all | identifiers to cancel | |
 /// | 87 | to the daemon | ``AppReport/Background/completed(run:_:)`` | of the run | ``AppReport/Completion`` | | |
 /// | 88 | to the daemon | ``AppReport/launchTask(_:isFinished:at:)`` | time | 0, or 1: finished | name of the task | |
-/// | 89 | to the daemon | ``AppReport/subscribesToMetrics(_:)`` | | 1, or 0: not any more | | |
+/// | 89 | to the daemon | ``AppReport/subscribesToMetrics(_:)`` | | 1, or 0: no longer | | |
 /// | 92 | to the daemon | ``AppReport/launchSteps(_:)`` | time of the request | | | `paused`, `step.N`, `drawn`: times |
 /// | 58–63, 90, 91, 93–95 | | reserved: metrics 58/90, launch screens 59/91 | | | | |
 ///
 /// After a restart of the daemon, each app gets an answer to request 0. It then sends unanswered
 /// requests again, with the highest bit of the cookie set; the answers have the cookie without it.
-/// The cookies of requests count up from 1. The app also reports its launch again, if it remembers
-/// it (92).
+/// The cookies of requests count up from 1. The app also reports its launch again (92), if it
+/// remembers the launch.
 ///
 /// Times are `CLOCK_MONOTONIC` in nanoseconds. Fields are `name=value`. Apps and the daemon are
 /// built separately, so both sides ignore fields and flags that they do not know. An app answers a
@@ -110,7 +112,8 @@ struct AppFrame: Equatable {
 }
 
 extension AppFrame {
-    /// The highest number of strings in one message. The size of a datagram limits them as well.
+    /// The highest number of strings in one message. The size of a datagram limits their number
+    /// too.
     static let stringCountLimit = 4096
 
     init(_ header: Header, in datagram: RawSpan) throws(WireError) {
@@ -186,8 +189,8 @@ struct AppFields: Equatable {
     /// The name and value of each entry, in order. Entries without `=` are left out.
     var pairs: Pairs { Pairs(entries: entries) }
 
-    /// Not an array, because the runtime would have to make the metadata of its type when an app is
-    /// launched.
+    /// Not an array, because the runtime would have to make the metadata of the array's type at an
+    /// app's launch.
     struct Pairs: Sequence, IteratorProtocol {
         fileprivate let entries: [String]
         private var index = 0

@@ -50,12 +50,12 @@ public struct AppLaunch: Equatable, Sendable {
         public static let firstLaunch = Flags(rawValue: 32)
         /// No launch of this version of the app (`Version=`) has ever finished here.
         public static let firstLaunchOfVersion = Flags(rawValue: 64)
-        /// The app's manifest names credentials. Until they have come, they are unavailable and not
+        /// The app's manifest names credentials. Until they have come, they are unavailable, not
         /// absent.
         public static let namesCredentials = Flags(rawValue: 128)
     }
 
-    /// For whom or what the app is launched.
+    /// Why the app is launched.
     public enum Reason: Int32, CaseIterable, Sendable {
         /// The user started it.
         case user = 0
@@ -68,7 +68,7 @@ public struct AppLaunch: Equatable, Sendable {
         case timer = 6
         case socket = 7
         case path = 8
-        /// Another reason of the system, in the background.
+        /// Another reason of the system's, in the background.
         case system = 9
         /// Work that it has scheduled. The run follows (``AppEvent/Background/run(_:)``).
         case scheduledTask = 10

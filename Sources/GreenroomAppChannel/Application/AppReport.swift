@@ -23,7 +23,7 @@ public enum AppReport: Equatable, Sendable {
     case launchTask(String, isFinished: Bool, at: UInt64)
     /// Reports the launch again to a restarted daemon (``AppEvent/askAgain``).
     case launchSteps(LaunchSteps)
-    /// The app begins or stops to want metrics and diagnostics.
+    /// The app wants metrics and diagnostics from now on, or no longer wants them.
     case subscribesToMetrics(Bool)
 
     /// Added to the cookie of a request that is sent again because the daemon was restarted

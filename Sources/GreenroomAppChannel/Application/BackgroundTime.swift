@@ -19,7 +19,8 @@ extension AppEvent {
 
 extension AppReport {
     public enum Background: Equatable, Sendable {
-        /// The app chooses `identifier`. It is never 0, and used once in the life of the process.
+        /// The app chooses `identifier`. It is never 0, and is used only once in the life of the
+        /// process.
         case begin(identifier: UInt64, name: String?)
         case end(identifier: UInt64)
         /// Answered (``AppEvent/answer(request:_:)``) with success or one of
@@ -55,12 +56,12 @@ public struct TaskRequest: Hashable, Sendable {
     public var kind: Kind
     /// The earliest time at which it may begin: microseconds since 1970 UTC; nil means any time.
     public var earliestBegin: UInt64?
-    /// The conditions of processing requests.
+    /// A condition of processing requests.
     public var requiresExternalPower = false
     public var requiresNetworkConnectivity = false
 
     public enum Kind: Int32, CaseIterable, Sendable {
-        /// A short task that brings up to date what the app shows (`BGAppRefreshTaskRequest`).
+        /// A short task that updates what the app shows (`BGAppRefreshTaskRequest`).
         case appRefresh = 0
         /// Minutes of work while nobody uses the machine (`BGProcessingTaskRequest`).
         case processing = 1

@@ -2,11 +2,11 @@
 /// (memfd_create(2), `F_SEAL_WRITE`). It contains names and values alternately, each as a netstring
 /// (https://cr.yp.to/proto/netstrings.txt): `5:token,6:secret,`.
 public enum CredentialFile {
-    /// How many bytes all values may have together, as in systemd (systemd.exec(5),
+    /// The total size of the values is at most this many bytes, as in systemd (systemd.exec(5),
     /// LoadCredential=).
     public static let valueByteLimit = 1 << 20
-    /// How many bytes the whole file may have. This leaves more than enough room for names of 255
-    /// bytes and for the framing.
+    /// The file has at most this many bytes, which is more than enough for names of 255 bytes and
+    /// the framing.
     public static let byteLimit = valueByteLimit + 65_536
 
     public static func bytes(of credentials: [(name: String, value: [UInt8])]) -> [UInt8] {

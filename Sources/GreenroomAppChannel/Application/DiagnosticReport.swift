@@ -35,7 +35,8 @@ public struct DiagnosticReport: Hashable, Sendable {
 }
 
 extension DiagnosticReport {
-    /// The report as one line: kind, time, place, signal, duration, and the reason up to the end.
+    /// The report as one line: kind, time, place, signal, duration, and the rest of the line as the
+    /// reason.
     public var text: String {
         let place = wasInForeground ? "foreground" : "background"
         let numbers = "\(signal.map(String.init) ?? "-") \(duration.map(String.init) ?? "-")"

@@ -1,5 +1,5 @@
-/// What was counted of an app in a span of time, in MetricKit's categories (MXMetricPayload). It is
-/// sent to the app as fields, and the daemon keeps it as lines of the same form.
+/// What was counted for an app in a span of time, in MetricKit's categories (MXMetricPayload). It
+/// is sent to the app as fields, and the daemon keeps it as lines of the same form.
 public struct MetricReport: Hashable, Sendable {
     /// The span from the first count to the last; microseconds since 1970 UTC.
     public var begin: Int64
@@ -15,7 +15,7 @@ public struct MetricReport: Hashable, Sendable {
     public var backgroundTime: UInt64 = 0
     /// In bytes; 0 if it was not measured.
     public var peakMemory: UInt64 = 0
-    /// The sum of all measurements in bytes, and how many they were.
+    /// The sum of all measurements in bytes, and their number.
     public var suspendedMemory: UInt64 = 0
     public var suspensions: UInt64 = 0
     /// Launches from the pool.
@@ -35,7 +35,7 @@ public enum MetricDepth: String, CaseIterable, Sendable {
     case main, runtime, libraries, window
 }
 
-/// What launches from the pool have saved: the time that preparing an instance takes.
+/// What launches from the pool saved: the time that it takes to prepare an instance.
 public struct SavedTime: Hashable, Sendable {
     public var launches: UInt64 = 0
     /// In microseconds.
@@ -76,16 +76,16 @@ public enum MetricExit: String, CaseIterable, Sendable {
     case backgroundTaskTimeout = "background-task-timeout"
 }
 
-/// How often something took how long, in buckets that are the same everywhere.
+/// How many times fell into each range of times. The buckets are the same everywhere.
 public struct MetricHistogram: Hashable, Sendable {
-    /// Where the buckets begin, in milliseconds. The last has no end.
+    /// The beginning of each bucket, in milliseconds. The last bucket has no end.
     public static let bounds: [UInt32] = [
         0, 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 250, 300, 400, 500, 700, 1000,
         1500,
         2000, 3000, 5000, 7000, 10_000, 20_000, 60_000,
     ]
 
-    /// The counts by the number of the bucket. Empty buckets are left out.
+    /// The counts by the index of the bucket. Empty buckets are left out.
     public private(set) var counts: [UInt8: UInt64] = [:]
 
     public init() {}
@@ -123,7 +123,7 @@ public struct MetricHistogram: Hashable, Sendable {
 }
 
 extension MetricReport {
-    /// The counts that are a single number each, by the names of their lines.
+    /// The counts that consist of a single number, with the names of their lines.
     static var numbers: [(name: String, count: WritableKeyPath<MetricReport, UInt64>)] {
         [
             ("time.foreground", \.foregroundTime), ("time.background", \.backgroundTime),

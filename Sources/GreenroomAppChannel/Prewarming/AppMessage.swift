@@ -22,10 +22,10 @@ public enum AppMessage: Equatable, Sendable {
     public struct Pause: Equatable, Sendable {
         public var reason: PauseReason
         /// How many threads the process has; 0 if it does not know (`/proc` is missing). With more
-        /// than one, it can be resumed but not forked.
+        /// than one, the process can be resumed but not forked.
         public var threadCount: UInt32
-        /// How many entries the prewarm's argv has. They are more than were passed to exec if the
-        /// kernel put a script's interpreter before them.
+        /// How many entries the prewarm's argv has. If the kernel put a script's interpreter before
+        /// the arguments of exec, these are more than were passed to exec.
         public var argumentCount: UInt32
         /// When the message was sent: `CLOCK_MONOTONIC`, nanoseconds.
         public var instant: UInt64
@@ -53,13 +53,15 @@ public enum AppMessage: Equatable, Sendable {
 /// Why a program cannot be held at its first window: an `errno` with which the library that withholds
 /// windows reports it (`Sources/CWithhold/withhold.h`).
 public enum WithholdingFailure: Int32, Sendable, CaseIterable {
-    /// `EPROTONOSUPPORT`: it uses its display in a way in which its windows cannot be withheld.
+    /// `EPROTONOSUPPORT`: the program uses its display in a way in which its windows cannot be
+    /// withheld.
     case otherDisplay = 93
-    /// `EEXIST`: another process of it runs, and owns its name on a message bus.
+    /// `EEXIST`: another process of the program runs, and owns its name on a message bus.
     case nameTaken = 17
-    /// `EADDRINUSE`: it was about to own a name on a message bus that nobody can watch.
+    /// `EADDRINUSE`: the program was about to own a name on a message bus, and nobody can watch
+    /// that name.
     case ownsName = 98
-    /// `EALREADY`: it was about to show an icon in a panel, or a notification.
+    /// `EALREADY`: the program was about to show an icon in a panel, or a notification.
     case showsNotice = 114
 }
 
@@ -72,11 +74,11 @@ public enum AnewReason: Int32, Sendable, CaseIterable {
     case program = 2
     /// A file beside the program hides a module that was imported.
     case hidden = 3
-    /// The files of what was imported have changed since.
+    /// The files of imported modules have changed since.
     case changed = 4
     /// A variable that was read before the pause has another value.
     case environment = 5
-    /// The caller ignores a signal that has a handler by now.
+    /// The caller ignores a signal that now has a handler.
     case signals = 6
     /// The hook could not exchange the program.
     case failed = 7
@@ -152,7 +154,7 @@ extension AppMessage {
     }
 
     /// A reason that this side does not know counts as a failure of the hook: the process has
-    /// started all the same, and nobody may start the launch a second time.
+    /// started all the same, so the launch must not be started a second time.
     private static func started(_ header: Header) -> AppMessage {
         guard header.status != 0 else { return .started(cookie: header.cookie) }
         let reason = AnewReason(rawValue: header.status) ?? .failed

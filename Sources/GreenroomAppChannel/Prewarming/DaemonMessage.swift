@@ -6,7 +6,7 @@ public enum DaemonMessage: Equatable, Sendable {
     case ping(cookie: UInt64)
     /// Exit without running main.
     case quit
-    /// The name that the process wants is watched: it may have it.
+    /// The name that the process wants is watched, so the process may own it.
     case nameIsWatched
     /// An event for an app that is made with an SDK.
     case event(AppEvent)

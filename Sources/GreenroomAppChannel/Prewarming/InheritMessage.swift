@@ -1,6 +1,6 @@
 /// INHERIT: what the next launch inherits from its caller in addition to strings and descriptors,
-/// for a process that the shim paused. It is not answered. The next GO applies it, and fails if it
-/// cannot.
+/// for a process that the shim paused. It is not answered. The next GO applies what was sent, and
+/// fails if that is not possible.
 public enum InheritMessage {
     /// The size of `struct gr_inherited` (`CGreenroomLinux/include/gr_inherited.h`).
     public static let byteCount = 424

@@ -6,8 +6,8 @@ public enum PrewarmEnvironment {
     public static let executableName = "GREENROOM_EXECUTABLE"
     /// With the value `call`, the program itself decides when it pauses.
     public static let pauseName = "GREENROOM_PAUSE"
-    /// How many bytes the process has written before it executes the program. What it has written
-    /// beyond that at its pause, its dynamic linker or its libraries have written.
+    /// How many bytes the process has written before it executes the program. Whatever it has
+    /// written beyond that at its pause comes from its dynamic linker or its libraries.
     public static let writtenName = "GREENROOM_WRITTEN"
     /// The name that the process gets instead of that of its executable (proc_pid_comm(5)).
     public static let processNameName = "GREENROOM_NAME"
@@ -16,8 +16,7 @@ public enum PrewarmEnvironment {
     public static let preloadName = "LD_PRELOAD"
 
     /// The number of the channel's descriptor. Programs rely on their first descriptor being 3, so
-    /// it is the highest number that the soft limit on open files allows, and at most the highest
-    /// for `select(2)`.
+    /// the channel gets the highest number that the soft limit on open files and select(2) allow.
     /// - Parameter softLimit: the soft `RLIMIT_NOFILE` that the process will have.
     public static func channelDescriptor(softLimit: UInt64) -> Int32 {
         Int32(clamping: min(softLimit, 1024)) - 1

@@ -1,5 +1,5 @@
 /// Arguments or environment entries in the form in which the channel carries them: NUL-terminated,
-/// one after the other. They are bytes, because Linux does not promise UTF-8.
+/// one after the other. They are bytes, because Linux does not guarantee UTF-8.
 ///
 /// Building a list copies its strings, so a list that many launches share (an app's environment) is
 /// built once.

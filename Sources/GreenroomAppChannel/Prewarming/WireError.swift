@@ -1,6 +1,6 @@
 /// Why a datagram is not a message, or a message cannot become a datagram.
 ///
-/// A peer that sends such a datagram is broken or hostile. Nothing of the datagram was applied. The
+/// A peer that sends such a datagram is broken or hostile. No part of the datagram was applied. The
 /// daemon treats the instance as failed; the shim answers ERROR(EPROTO) and goes on waiting.
 public enum WireError: Error, Equatable, Sendable {
     /// The datagram is shorter than a header.
@@ -28,7 +28,7 @@ public enum WireError: Error, Equatable, Sendable {
     case noArguments
     case invalidUmask(UInt32)
     case unknownPauseReason(Int32)
-    /// An SDK message's status names no event, step or reason that this side knows.
+    /// The status of an SDK message is no event, step or reason that this side knows.
     case unknownValue(Int32, type: UInt16)
     /// A string contains a NUL.
     case stringContainsNUL(index: Int)

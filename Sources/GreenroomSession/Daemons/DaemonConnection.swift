@@ -3,18 +3,19 @@ internal import GreenroomControl
 internal import GreenroomLinux
 internal import Varlink
 
-/// A connection to one greenroomd that stays open. A daemon that ends is looked for again for a
-/// while.
+/// A connection to one greenroomd that stays open. After the daemon has ended, the connection is
+/// tried again for a while.
 final class DaemonConnection {
     enum Failure: Error {
-        /// There never was a daemon.
+        /// There has never been a daemon.
         case absent
         case lost
         case refused
     }
 
-    /// How often a daemon that has ended is looked for, and the first pause, which doubles: half a
-    /// minute altogether. Afterwards it is looked for when something happens on the display.
+    /// At most this many attempts follow the end of a daemon. The first pause doubles at each of
+    /// them, which takes half a minute in all. After that, the next attempt is made when something
+    /// happens on the display.
     private static let attemptLimit = 8
     private static let firstPause: UInt64 = 125_000_000
     /// In milliseconds. A daemon that does not answer in this time is left alone until something
@@ -26,14 +27,15 @@ final class DaemonConnection {
     private var socket: UnixSocket?
     private var connection = ClientConnection()
     private var attemptCount = 0
-    /// It was connected once, so it is expected to come back.
+    /// Whether the daemon was connected before, so that it is expected to come back.
     private var wasThere = false
-    /// When the daemon is to be looked for again (CLOCK_MONOTONIC); nil if it is not.
+    /// The time of the next attempt (CLOCK_MONOTONIC); nil if none is planned.
     private(set) var retryAt: UInt64?
 
     init(path: String) { self.path = path }
 
-    /// The connection's, which becomes readable when the daemon ends; nil if there is none.
+    /// The connection's descriptor, which becomes readable when the daemon ends; nil if there is no
+    /// connection.
     var descriptor: CInt? { socket?.descriptor.rawValue }
 
     func close() {
@@ -41,19 +43,19 @@ final class DaemonConnection {
         connection = ClientConnection()
     }
 
-    // MARK: Looking for it again
+    // MARK: Further attempts
 
-    /// It is looked for at once.
+    /// Drops the planned attempt, because one is made now.
     func clearRetry() { retryAt = nil }
 
-    /// It is there, or something has happened on the display.
+    /// Called when the daemon has answered, or when something has happened on the display.
     func resetAttempts() {
         attemptCount = 0
         retryAt = nil
     }
 
-    /// A machine may have only one of the two daemons. One that is upgraded has no socket for a
-    /// moment.
+    /// Plans the next attempt if the daemon was there before: a machine may have only one of the
+    /// two daemons, and a daemon that is being upgraded has no socket for a moment.
     func retry(after failure: Failure) {
         guard case .lost = failure, attemptCount < Self.attemptLimit else { return }
         retryAt = MonotonicClock.nanoseconds + Self.firstPause << UInt64(attemptCount)
@@ -62,14 +64,14 @@ final class DaemonConnection {
 
     // MARK: Calls
 
-    /// Does not wait for a reply: `nextReply` has it.
+    /// Does not wait for the reply, which `nextReply` returns.
     func send(_ call: ControlCall) throws(Failure) {
         let socket = try connected()
         connection.call(call.method, call, wantsMore: call.wantsMore)
         do { try send(over: socket) } catch { throw .lost }
     }
 
-    /// Waits for the first reply. With a call that takes several, `nextReply` has the others.
+    /// Waits for the first reply. If the call has several replies, `nextReply` returns the others.
     func call(_ call: ControlCall) throws(Failure) -> ControlReply {
         try send(call)
         guard let socket else { throw .lost }
@@ -86,7 +88,7 @@ final class DaemonConnection {
         }
     }
 
-    /// The next reply that has come already.
+    /// The next reply that has already come; nil if there is none.
     func nextReply(to call: ControlCall) throws(Failure) -> ControlReply? {
         guard let socket else { throw .lost }
         do {
@@ -135,7 +137,7 @@ final class DaemonConnection {
         }
     }
 
-    /// - Returns: false if nothing has come.
+    /// - Returns: false if nothing has come yet.
     private func receive(from socket: UnixSocket) throws -> Bool {
         var buffer = [UInt8](repeating: 0, count: Self.bufferByteCount)
         let message = try unsafe buffer.withUnsafeMutableBytes {

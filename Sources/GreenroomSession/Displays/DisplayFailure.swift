@@ -1,8 +1,8 @@
 /// Why a display cannot be used.
 enum DisplayFailure: Error, CustomStringConvertible {
-    /// There is none, or it lacks what is needed.
+    /// There is no display, or it lacks what is needed.
     case unusable(String)
-    /// It ended: the session is over.
+    /// The display has ended: the session is over.
     case ended
 
     var description: String {
@@ -21,7 +21,7 @@ public struct UnusableSession: Error, CustomStringConvertible {
 }
 
 extension XName {
-    /// The display that DISPLAY names, and what shows its server that this client may connect.
+    /// The display that DISPLAY names, and the proof for its server that this client may connect.
     static func find(
         _ text: String, authorityPath: String?
     ) throws(DisplayFailure) -> (XName, XAuthority) {

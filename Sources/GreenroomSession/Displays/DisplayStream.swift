@@ -1,11 +1,12 @@
 internal import Glibc
 internal import GreenroomLinux
 
-/// The connection to a display server. Calls wait for the server, but not for one that is stopped.
+/// The connection to a display server. Calls wait for the server, but give up on one that is
+/// stopped.
 final class DisplayStream {
-    /// In milliseconds. A server under load answers in less.
+    /// In milliseconds. Even a server under load answers in less time.
     private static let patience: CInt = 30_000
-    /// Servers send less at a time. What they send is the user's own session's.
+    /// Servers send less at a time. They belong to the user's own session, so they are trusted.
     private static let chunkByteCount = 16 << 10
 
     private let socket: UnixSocket
@@ -21,7 +22,7 @@ final class DisplayStream {
 
     var descriptor: CInt { socket.descriptor.rawValue }
 
-    /// - Parameter descriptors: go with the first byte.
+    /// - Parameter descriptors: sent with the first byte.
     func send(_ bytes: [UInt8], descriptors: [CInt] = []) throws(DisplayFailure) {
         var rest = bytes[...]
         var descriptors = descriptors
@@ -47,7 +48,7 @@ final class DisplayStream {
         return Array(received[..<count])
     }
 
-    /// The next bytes without taking them; nil if they have not come yet.
+    /// The next bytes, which stay in the stream; nil if they have not come yet.
     func peek(_ count: Int) throws(DisplayFailure) -> [UInt8]? {
         while received.count < count {
             guard try isReadable(milliseconds: 0) else { return nil }
@@ -90,10 +91,10 @@ extension [UInt8] {
         append(UInt8(truncatingIfNeeded: half >> 8))
     }
 
-    /// Fills up to a whole number of words.
+    /// Pads the bytes to a whole number of words.
     mutating func pad() { while !count.isMultiple(of: 4) { append(0) } }
 
-    /// 0 beyond the end: a server that sends too little says nothing of use.
+    /// 0 beyond the end: a message that is too short says nothing of use.
     func word(at offset: Int) -> UInt32 {
         guard offset >= 0, offset + 4 <= count else { return 0 }
         return (0..<4).reduce(0) { $0 | UInt32(self[offset + $1]) << UInt32(8 * $1) }

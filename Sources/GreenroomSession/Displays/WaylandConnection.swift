@@ -10,17 +10,18 @@ final class WaylandConnection {
 
     private static let display: UInt32 = 1
     private static let registry: UInt32 = 2
-    /// Numbers that the compositor gives begin here.
+    /// Identifiers that the compositor assigns begin here.
     static let firstOfServer: UInt32 = 0xff00_0000
 
     private let path: String
     private let stream: DisplayStream
     private var lastIdentifier = registry
-    /// Of objects that are gone. The compositor wants numbers without gaps.
+    /// Identifiers of deleted objects, to be used again: the compositor wants identifiers without
+    /// gaps.
     private var freeIdentifiers: [UInt32] = []
     /// The first global of each interface.
     private var globals: [String: UInt32] = [:]
-    /// What came before an answer.
+    /// Messages that came before an awaited answer.
     private var messages: [Message] = []
     private var awaited: UInt32?
 
@@ -68,7 +69,7 @@ final class WaylandConnection {
         try stream.send(message + arguments, descriptors: descriptors)
     }
 
-    /// Waits until the compositor has done what it was asked (`wl_display.sync`).
+    /// Waits until the compositor has carried out all requests (`wl_display.sync`).
     func synchronize() throws(DisplayFailure) {
         let callback = newIdentifier()
         awaited = callback
@@ -78,7 +79,7 @@ final class WaylandConnection {
         }
     }
 
-    /// The next message that has come already.
+    /// The next message that has already come; nil if there is none.
     func next() throws(DisplayFailure) -> Message? {
         if !messages.isEmpty { return messages.removeFirst() }
         while try stream.peek(1) != nil {
@@ -87,7 +88,7 @@ final class WaylandConnection {
         return nil
     }
 
-    /// Nil if the message is for this object.
+    /// Reads a message; nil if it was for this object.
     private func readMessage() throws(DisplayFailure) -> Message? {
         let head = try stream.take(8)
         let size = Int(head.word(at: 4) >> 16)

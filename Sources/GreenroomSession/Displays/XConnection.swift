@@ -29,7 +29,7 @@ final class XConnection {
     let screen: XScreen
     private let stream: DisplayStream
     private var sequence: UInt16 = 0
-    /// Events that came before an answer.
+    /// Events that came before an awaited answer.
     private var events: [[UInt8]] = []
 
     var descriptor: CInt { stream.descriptor }
@@ -52,7 +52,8 @@ final class XConnection {
         try stream.send(request)
     }
 
-    /// Nil if the server answers with an error: a window may be gone by now.
+    /// Waits for the reply; nil if the server answers with an error, because a window may be gone
+    /// by then.
     func reply(to request: [UInt8]) throws(DisplayFailure) -> [UInt8]? {
         try send(request)
         while true {
@@ -66,9 +67,9 @@ final class XConnection {
         }
     }
 
-    /// Empty if there is none, or if the window is gone.
+    /// A property of a window; empty if the window does not have it, or is gone.
     ///
-    /// - Parameter wordLimit: as many words as a host name has at most, unless something longer is
+    /// - Parameter wordLimit: the size of the longest host name, unless something longer is
     ///   expected.
     func property(
         _ property: UInt32, of window: UInt32, type: UInt32, wordLimit: UInt32 = 64
@@ -106,11 +107,11 @@ final class XConnection {
         return request
     }
 
-    /// Has the server send this client the root window's events of these kinds.
+    /// Asks the server to send this client these kinds of events of the root window.
     func selectRootEvents(_ mask: UInt32) throws(DisplayFailure) {
         var request = Self.request(2, words: 4)
         request.put(screen.root)
-        // Which values follow: the event mask.
+        // The values that follow: only the event mask.
         request.put(UInt32(1 << 11))
         request.put(mask)
         try send(request)
@@ -118,12 +119,12 @@ final class XConnection {
 
     // MARK: Packets
 
-    /// The next event that has come already.
+    /// The next event that has already come; nil if there is none.
     func nextEvent() throws(DisplayFailure) -> [UInt8]? {
         if !events.isEmpty { return events.removeFirst() }
         while try stream.peek(1) != nil {
             let packet = try packet()
-            // 0 is an error of a request that nobody has waited for: its window was gone.
+            // 0 is an error in a request whose answer nobody awaits: its window was gone.
             if packet[0] > 1 { return packet }
         }
         return nil
@@ -169,19 +170,20 @@ final class XConnection {
     }
 }
 
-/// What an X server says of a screen when a client connects.
+/// What an X server says about a screen when a client connects.
 struct XScreen {
     let root: UInt32
     let width: Int
     let height: Int
-    /// Bits of the root window's pixels.
+    /// The number of bits in a pixel of the root window.
     let depth: UInt8
-    /// The first of the identifiers that this client may give to what it makes.
+    /// The first identifier that this client may give to an object that it makes.
     let firstIdentifier: UInt32
-    /// Whether a pixel of the root window has four bytes: blue, green, red and one without meaning.
+    /// Whether a pixel of the root window has four bytes: blue, green, red and an unused one.
     private(set) var hasPlainPixels = false
 
-    /// Where the fixed part of the server's description ends, and what each part after it takes.
+    /// The sizes, in bytes, of the fixed part of the server's description and of each part after
+    /// it.
     private enum Size {
         static let setup = 32
         static let format = 8
@@ -204,7 +206,7 @@ struct XScreen {
         (width, height) = (Int(setup.half(at: offset + 20)), Int(setup.half(at: offset + 22)))
         depth = setup[offset + 38]
         firstIdentifier = setup.word(at: 4)
-        // The order of a pixel's bytes: the least significant one first.
+        // The least significant byte of a pixel must come first.
         guard setup[22] == 0 else { return }
         for at in stride(from: formats, to: formatsEnd, by: Size.format)
         where at + 1 < setup.count && setup[at] == depth {
@@ -225,7 +227,7 @@ struct XScreen {
         return offset
     }
 
-    /// Of red, green and blue.
+    /// The masks of red, green and blue.
     private static func masks(
         ofVisual visual: UInt32, in screen: Range<Int>, _ setup: [UInt8]
     ) -> [UInt32] {

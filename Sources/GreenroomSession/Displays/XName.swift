@@ -29,10 +29,10 @@ struct XAuthority: Hashable, Sendable {
 
     static let cookie = Array("MIT-MAGIC-COOKIE-1".utf8)
 
-    /// Local (256) or any (65535) host: entries of other machines are for other displays.
+    /// Local (256) or any (65535) host: entries for other machines are for other displays.
     private static let families: Set<Int> = [256, 65535]
 
-    /// No authority if the file has none for the display. Then the server decides by the user.
+    /// Nil if the file has no entry for the display. The server then decides by the client's user.
     init(file bytes: [UInt8], display: XName) {
         var rest = bytes[...]
         func number() -> Int? {
@@ -61,7 +61,7 @@ struct XAuthority: Hashable, Sendable {
         self.init(file: Self.bytes(of: path), display: display)
     }
 
-    /// An entry has some dozens of bytes.
+    /// More than any file needs: an entry has some dozens of bytes.
     private static let byteLimit = 1 << 20
 
     private static func bytes(of path: String) -> [UInt8] {

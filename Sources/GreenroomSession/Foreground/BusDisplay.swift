@@ -1,14 +1,14 @@
 internal import Systemd
 
-/// What shells say on the session's message bus, for desktops that are scripted and can call a method
+/// The reports of shells on the session's message bus, for desktops whose scripts can call a method
 /// there. The bus starts this program at the first call, and lets only the session's user call.
 ///
 ///     ReportProcess (number)   the process whose window has the focus
 ///     ReportApp (s)            the app, by its identifier
 ///     ReportNone ()            no app has it
 ///
-/// Each report replaces the caller's former one, and holds until the caller leaves the bus. The latest
-/// one counts.
+/// Each report replaces the caller's former one, and holds until the caller leaves the bus. The
+/// latest report of all counts.
 final class BusDisplay: Display {
     private enum Name {
         static let own = "io.greenroom.Foreground"
@@ -18,12 +18,12 @@ final class BusDisplay: Display {
     }
     /// At most this many shells report at a time. A login session has one.
     private static let callerLimit = 16
-    /// How long the call that has started the program may take to come.
+    /// The call that started this program must come within this time.
     private static let patience: Duration = .seconds(5)
 
     private let bus: ServiceBus
     private let present: BusCallers
-    /// The latest report last.
+    /// The reports, the latest last.
     private var reports: [(caller: String, front: Front?)] = []
 
     var descriptor: CInt { bus.descriptor }

@@ -1,10 +1,10 @@
 internal import GreenroomControl
 
-/// What is reported to one greenroomd, on a connection that stays open: its end would withdraw the
-/// report. A daemon that restarts is told again.
+/// Reports to one greenroomd on a connection that stays open, because its end would withdraw the
+/// report. Reports again to a daemon that has restarted.
 final class DaemonReports {
     private let daemon: DaemonConnection
-    /// Identifiers of windows that are not the app's own, as the daemon's list of apps has them.
+    /// The apps of windows, by the identifiers of the windows; nil for a window without an app.
     private var names: [String: String?] = [:]
 
     init(path: String) { daemon = DaemonConnection(path: path) }
@@ -18,7 +18,7 @@ final class DaemonReports {
         tell(front)
     }
 
-    /// The daemon has ended, or its time to be looked for has come.
+    /// Called when the daemon has ended, or when the time of the next attempt has come.
     func repeatReport(_ front: Front?) {
         daemon.clearRetry()
         close()
@@ -55,7 +55,7 @@ final class DaemonReports {
         do throws(DaemonConnection.Failure) {
             _ = try daemon.call(.reportForeground(.app(app)))
         } catch {
-            // It is not installed any more, or another user's.
+            // The app is no longer installed, or is another user's.
             guard case .refused = error else { throw error }
             names[name] = nil
             _ = try daemon.call(.reportForeground(nil))
@@ -63,7 +63,7 @@ final class DaemonReports {
     }
 
     /// A window's identifier should be its desktop entry's name, and so the app's. Some programs
-    /// write it in other letters, or only its last part.
+    /// write it in a different case, or only its last part.
     private func app(ofWindow name: String) throws(DaemonConnection.Failure) -> String? {
         guard !name.isEmpty, case .listed(let apps) = try daemon.call(.list) else { return nil }
         let all = apps.map(\.identifier)

@@ -1,4 +1,4 @@
-/// What has the foreground of a display.
+/// The process or the app that has the foreground of a display.
 enum Front: Hashable, Sendable {
     /// The process whose window has the focus.
     case process(Int32)

@@ -7,7 +7,7 @@ public struct ForegroundReporter {
     private let display: any Display
     private let daemons: [DaemonReports]
 
-    /// Connects to the display that the environment names: Wayland's if its compositor tells the
+    /// Connects to the display that the environment names: Wayland's if its compositor reports the
     /// focus, else X's. With `--bus`, to the message bus instead.
     public init(_ options: SessionOptions) throws(UnusableSession) {
         display = try Self.display(options)
@@ -44,7 +44,7 @@ public struct ForegroundReporter {
         do throws(DisplayFailure) {
             var front = try display.front()
             for daemon in daemons { daemon.report(front) }
-            // Every later change of the focus is seen.
+            // From now on, no change of the focus is missed.
             try? ServiceNotification.send("READY=1")
             while true {
                 let ready = wait()
@@ -63,7 +63,7 @@ public struct ForegroundReporter {
         }
     }
 
-    /// Between two calls a daemon sends nothing but its end.
+    /// Between two calls, the connection becomes readable only when the daemon ends.
     private func isDue(_ daemon: DaemonReports, _ ready: Set<CInt>) -> Bool {
         if let descriptor = daemon.descriptor { return ready.contains(descriptor) }
         return daemon.retryAt.map { $0 <= MonotonicClock.nanoseconds } ?? false

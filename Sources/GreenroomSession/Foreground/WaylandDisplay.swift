@@ -8,19 +8,19 @@ internal import Glibc
 final class WaylandDisplay: Display {
     static let manager = "zwlr_foreign_toplevel_manager_v1"
 
-    /// A window. What the compositor tells counts from its `done` on.
+    /// A window. What the compositor says about it takes effect at the `done` that follows.
     private struct Window {
         var app = ""
         var isActive = false
         var next: (app: String, isActive: Bool) = ("", false)
     }
-    /// The state `activated` in `state`'s array.
+    /// The value of `activated` in the array of a `state` event.
     private static let activated: UInt32 = 2
 
     private let connection: WaylandConnection
     private let manager: UInt32
     private var windows: [UInt32: Window] = [:]
-    /// The active windows, the latest last: each seat has one.
+    /// The active windows, of which each seat has one, the latest last.
     private var active: [UInt32] = []
     private var isFinished = false
 

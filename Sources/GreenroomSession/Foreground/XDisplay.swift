@@ -1,15 +1,15 @@
 internal import Glibc
 
 /// An X display. The window manager keeps the window with the focus in the root window's
-/// property _NET_ACTIVE_WINDOW (Extended Window Manager Hints). The process is what the server knows
-/// of the window's client (XResQueryClientIds of the X-Resource extension); where the server has no
-/// such extension, what the client says itself (_NET_WM_PID).
+/// property _NET_ACTIVE_WINDOW (Extended Window Manager Hints). The server knows the process of the
+/// window's client (XResQueryClientIds of the X-Resource extension); without that extension, the
+/// client's own word counts (_NET_WM_PID).
 final class XDisplay: Display {
     private let connection: XConnection
     private let activeWindow: UInt32
     private let processOfWindow: UInt32
     private let machineOfClient: UInt32
-    /// The X-Resource extension's opcode; nil if it cannot tell processes (before 1.2).
+    /// The X-Resource extension's opcode; nil if it does not report processes (before 1.2).
     private let resourceOpcode: UInt8?
     private var mayHaveChanged = true
     private var last: Front?
@@ -67,7 +67,7 @@ final class XDisplay: Display {
             else { return nil }
             return Self.process(reply.word(at: 44))
         }
-        // Only the numbers of this machine mean something here.
+        // Only process numbers of this machine mean anything here.
         let machine = try connection.property(
             machineOfClient, of: window, type: XConnection.Atom.string)
         guard machine == Self.hostName else { return nil }
@@ -84,7 +84,7 @@ final class XDisplay: Display {
         of connection: XConnection
     ) throws(DisplayFailure) -> UInt8? {
         guard let opcode = try connection.extension("X-Resource") else { return nil }
-        // The version that this client knows: 1.2.
+        // This client's version of the extension: 1.2.
         var version = XConnection.request(opcode, 0, words: 2)
         version += [1, 2, 0, 0]
         guard let known = try connection.reply(to: version) else { return nil }

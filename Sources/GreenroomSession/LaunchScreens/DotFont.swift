@@ -2,8 +2,8 @@
 enum DotFont {
     static let height = 8
 
-    /// The columns of a character from the left. The lowest bit is the top. A character that the font
-    /// does not have is a frame.
+    /// The columns of a character from the left. The lowest bit is the top. A character that is not
+    /// in the font is shown as a frame.
     static func columns(of character: Unicode.Scalar) -> [UInt8] {
         if character == " " { return [0, 0, 0] }
         return glyphs[character] ?? [0x7f, 0x41, 0x41, 0x41, 0x7f]

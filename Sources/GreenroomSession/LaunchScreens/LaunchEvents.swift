@@ -2,19 +2,20 @@ internal import Glibc
 internal import GreenroomControl
 internal import GreenroomLinux
 
-/// What one greenroomd says of launch screens.
+/// What one greenroomd reports about launch screens.
 final class LaunchEvents {
-    /// Others may not cover this user's display, whatever this user may observe. A daemon that does
-    /// not know the parameter refuses the call, and nothing is shown.
+    /// Only this user's own apps: other users' apps must not cover this display, even if this user
+    /// may observe them. A daemon that does not know the parameter refuses the call, and nothing is
+    /// shown.
     private static let watch = ControlCall.watch(own: true)
 
-    /// In microseconds. No screen is shown for so long.
+    /// In microseconds. No screen is shown for as long as this.
     private static let pastLimit: Int64 = 60_000_000
 
     private let daemon: DaemonConnection
     private let number: Int
 
-    /// - Parameter number: the daemon's, in the launches that this one tells of.
+    /// - Parameter number: the daemon's number in the launches that this object reports.
     init(path: String, number: Int) {
         daemon = DaemonConnection(path: path)
         self.number = number
@@ -29,20 +30,20 @@ final class LaunchEvents {
     var descriptor: CInt? { daemon.descriptor }
     var retryAt: UInt64? { daemon.retryAt }
 
-    /// Something has happened on the display, so the daemon may be there again.
+    /// Called when something has happened on the display, because the daemon may be there again.
     func lookAgain() {
         guard daemon.descriptor == nil, daemon.retryAt == nil else { return }
         daemon.resetAttempts()
         connect()
     }
 
-    /// The time to look for the daemon has come.
+    /// Called when the time of the next attempt has come.
     func retry() {
         daemon.clearRetry()
         connect()
     }
 
-    /// Does not wait for the reply: a screen may be on the display, and must go in time.
+    /// Does not wait for the reply: a screen may be on the display, and must be removed in time.
     private func connect() {
         do throws(DaemonConnection.Failure) {
             try daemon.send(Self.watch)
@@ -52,7 +53,7 @@ final class LaunchEvents {
         }
     }
 
-    /// What has come.
+    /// The events that have come.
     func next() -> [LaunchScreenTurn.Event] {
         guard daemon.descriptor != nil else { return [] }
         var events: [LaunchScreenTurn.Event] = []

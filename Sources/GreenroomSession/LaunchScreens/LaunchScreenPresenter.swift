@@ -8,8 +8,8 @@ public struct LaunchScreenPresenter {
     private let daemons: [LaunchEvents]
     private var turn = LaunchScreenTurn()
 
-    /// Connects to the display that the environment names. Where Wayland's compositor shows no
-    /// screens, an X server beside it does not either: it does not know all windows.
+    /// Connects to the display that the environment names. If a Wayland compositor cannot show
+    /// screens, the X server beside it is not used either, because that does not know all windows.
     public init(_ options: SessionOptions) throws(UnusableSession) {
         do throws(DisplayFailure) {
             if let path = options.waylandPath {
@@ -29,13 +29,13 @@ public struct LaunchScreenPresenter {
     /// Returns when the display has ended.
     public mutating func run() throws(UnusableSession) {
         do throws(DisplayFailure) {
-            // Every later launch is seen.
+            // From now on, no launch is missed.
             try? ServiceNotification.send("READY=1")
             // Events may have come with the first reply.
             for daemon in daemons { for event in daemon.next() { try handle(event) } }
             while true {
                 let ready = wait()
-                // Windows first: one that has appeared after a request needs no screen.
+                // Windows come first: a launch whose window has already appeared needs no screen.
                 if try display.hear() {
                     try handle(.windowAppeared)
                     for daemon in daemons { daemon.lookAgain() }

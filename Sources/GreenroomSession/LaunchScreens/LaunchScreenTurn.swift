@@ -7,8 +7,8 @@
 //   waiting,
 //   shown   -> none       a window has appeared, the launch is over, its daemon has gone, or `bound` has passed
 //
-// Any new window ends the turn: a compositor does not tell whose window it is (the app may have handed
-// its launch to another process), and a screen must not cover what the user waits for.
+// Any new window ends the turn: a compositor does not say whose window it is (the app may have
+// handed its launch to another process), and a screen must not cover what the user is waiting for.
 
 /// A launch whose app has a launch screen.
 struct ScreenedLaunch: Hashable, Sendable {
@@ -21,8 +21,8 @@ struct ScreenedLaunch: Hashable, Sendable {
 }
 
 struct LaunchScreenTurn: Hashable, Sendable {
-    /// In nanoseconds. What appears within this time seems immediate, and a screen before it would
-    /// only flash.
+    /// In nanoseconds. A window that appears within this time seems immediate, and a screen before
+    /// it would only flash.
     static let delay: UInt64 = 100_000_000
     /// In nanoseconds, from the request. A program without windows must not cover others for longer.
     static let bound: UInt64 = 10_000_000_000
@@ -47,10 +47,11 @@ struct LaunchScreenTurn: Hashable, Sendable {
     }
 
     private(set) var state = State.none
-    /// A window that appears at once is there before its launch has been told.
+    /// The time of the latest window: one that appears at once may come before the report of its
+    /// launch.
     private var lastWindowAt: UInt64 = 0
 
-    /// When the time is to be looked at again.
+    /// When `timePassed` must be handled next.
     var deadline: UInt64? {
         switch state {
         case .none: nil
@@ -87,7 +88,8 @@ struct LaunchScreenTurn: Hashable, Sendable {
     private mutating func pass(_ now: UInt64) -> [Effect] {
         guard let deadline, deadline <= now else { return [] }
         switch state {
-        // A process that had no time itself is too late to show it.
+        // If this process itself was delayed for so long that the bound has passed, it shows
+        // nothing.
         case .waiting(let launch) where launch.requestedAt + Self.bound > now:
             state = .shown(launch)
             return [.show(launch)]
@@ -95,7 +97,7 @@ struct LaunchScreenTurn: Hashable, Sendable {
         }
     }
 
-    /// The display cannot show the screen.
+    /// Called when the display cannot show the screen.
     mutating func giveUp() { state = .none }
 
     private mutating func end() -> [Effect] {

@@ -10,7 +10,7 @@ struct Pixels: Hashable, Sendable {
         values = Array(repeating: value, count: width * height)
     }
 
-    /// Lays `other` over these pixels. What does not fit is cut off.
+    /// Draws `other` over these pixels. Whatever does not fit is cut off.
     mutating func draw(_ other: Pixels, x: Int, y: Int) {
         for row in max(0, -y)..<max(max(0, -y), min(other.height, height - y)) {
             for column in max(0, -x)..<max(max(0, -x), min(other.width, width - x)) {
@@ -38,11 +38,11 @@ struct Pixels: Hashable, Sendable {
     static let iconSideLimit = 1024
     /// The pixels of the largest icon, and its header.
     static let fileByteLimit = iconSideLimit * iconSideLimit * 4 + headerByteLimit
-    /// Has some lines.
+    /// More than any header needs, which has a few lines.
     private static let headerByteLimit = 4096
 
     /// A picture in the PAM format (pam(5) of Netpbm), in colour with or without transparency: the
-    /// least that has both, and every converter writes it.
+    /// simplest format that has both, and one that every converter writes.
     init(portableMap bytes: [UInt8]) throws(ScreenDescription.Fault) {
         func fault(_ text: String) -> ScreenDescription.Fault {
             .init(
@@ -106,7 +106,7 @@ extension ScreenDescription {
     /// Between the icon and the name.
     private static let gap = 24
 
-    /// The icon above the name on the colour, as large as both need.
+    /// The icon above the name on the background colour, just large enough for both.
     var content: Pixels {
         let text = name.isEmpty ? nil : Pixels(text: name, color: textColor, scale: Self.textScale)
         let parts = [icon, text].compactMap(\.self)

@@ -2,7 +2,7 @@ internal import Glibc
 internal import GreenroomLinux
 internal import UnitFile
 
-/// What a launch screen's file says, in the syntax of systemd's units.
+/// The contents of a launch screen's file, in the syntax of systemd's units.
 ///
 ///     [LaunchScreen]
 ///     Name=Calculator
@@ -16,7 +16,7 @@ struct ScreenDescription: Hashable, Sendable {
     /// 0xRRGGBB.
     var color: UInt32 = 0x20_2020
     var textColor: UInt32 = 0xff_ffff
-    /// Nil: all that the panels leave of the display.
+    /// Nil means the part of the display that the panels leave free.
     var size: Size?
 
     struct Size: Hashable, Sendable {
@@ -30,9 +30,9 @@ struct ScreenDescription: Hashable, Sendable {
 
     private static let section = "LaunchScreen"
     private static let keys = ["Name", "Icon", "Color", "TextColor", "Size"]
-    /// Some lines.
+    /// In bytes. A description has a few lines.
     private static let byteLimit = 64 << 10
-    /// As many characters (Unicode scalars, each of which is drawn) as fit beside each other on a
+    /// At most this many characters (Unicode scalars, each of which is drawn) fit into a line on a
     /// small display.
     private static let nameLimit = 64
     /// In pixels, for each side. Most displays are smaller.
@@ -105,7 +105,8 @@ struct ScreenDescription: Hashable, Sendable {
         return Size(width: width, height: height)
     }
 
-    /// The file may have been replaced since the daemon looked at it: a FIFO is not waited for.
+    /// The file may have been replaced since the daemon looked at it, so this must not wait for a
+    /// FIFO.
     private static func bytes(of path: String, atMost limit: Int) throws(Fault) -> [UInt8] {
         let file: FileDescriptor
         do throws(SystemError) {

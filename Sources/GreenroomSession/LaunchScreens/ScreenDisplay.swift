@@ -5,14 +5,14 @@ protocol ScreenDisplay: AnyObject {
     /// Readable when something has happened.
     var descriptor: CInt { get }
 
-    /// Something has come that `hear` has left for its next call. The descriptor may not be
-    /// readable for it.
+    /// Whether `hear` has left something for its next call. The descriptor need not be readable
+    /// then.
     var hasMore: Bool { get }
 
-    /// Reads what has come, at most `messageLimit` messages, and does what it asks for.
+    /// Reads and handles the messages that have come, at most `messageLimit` of them.
     ///
-    /// - Returns: whether a window of anybody has appeared since the last call, or the user has
-    ///   clicked on the screen: it must go.
+    /// - Returns: whether the screen must go, because any new window has appeared since the last
+    ///   call or the user has clicked on the screen.
     func hear() throws(DisplayFailure) -> Bool
 
     func show(_ screen: ScreenDescription) throws(DisplayFailure)
@@ -20,11 +20,11 @@ protocol ScreenDisplay: AnyObject {
 }
 
 extension ScreenDisplay {
-    /// A client that floods the display delays no screen's end.
+    /// With this limit, a client that floods the display cannot delay a screen's end.
     static var messageLimit: Int { 256 }
 }
 
-/// Says why there is no screen, and that the program goes on.
+/// Says why there is no screen. The program goes on.
 func sayNothingIsShown(_ reason: String) {
     let line = "greenroom-launchscreen: \(reason), so nothing is shown\n"
     _ = unsafe line.withCString { unsafe write(STDERR_FILENO, $0, strlen($0)) }

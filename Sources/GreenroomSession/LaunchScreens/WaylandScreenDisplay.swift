@@ -1,7 +1,8 @@
 internal import GreenroomLinux
 
-/// A launch screen on a Wayland compositor with `zwlr_layer_shell_v1` (wlr-protocols): a surface in the
-/// uppermost layer without the keyboard. New windows are those of `zwlr_foreign_toplevel_manager_v1`.
+/// A launch screen on a Wayland compositor with `zwlr_layer_shell_v1` (wlr-protocols): a surface in
+/// the top layer that does not take the keyboard. New windows are those of
+/// `zwlr_foreign_toplevel_manager_v1`.
 final class WaylandScreenDisplay: ScreenDisplay {
     /// Requests, by their numbers in the protocols' descriptions.
     private enum Request {
@@ -25,9 +26,10 @@ final class WaylandScreenDisplay: ScreenDisplay {
     }
     private static let overlay: UInt32 = 3
     private static let allEdges: UInt32 = 15
-    /// Of the largest screen. More take more memory than the program's unit has.
+    /// The pixels of the largest screen. More would take more memory than the program's unit
+    /// allows.
     private static let pixelLimit = ScreenDescription.sideLimit * ScreenDescription.sideLimit
-    /// A pixel as in `Pixels`, without the alpha.
+    /// The format of `Pixels`, without the alpha.
     private static let format: UInt32 = 1
 
     private struct Shown {
@@ -68,8 +70,8 @@ final class WaylandScreenDisplay: ScreenDisplay {
                 break
             }
             switch (message.object, message.opcode) {
-            // toplevel. What else becomes of the window, such as another title, would only wake
-            // this program.
+            // toplevel. Other events of the window, such as a new title, would only wake this
+            // program.
             case (toplevels, 0):
                 hasNewWindow = true
                 try connection.send(message.arguments.word(at: 0), Request.destroyToplevel)
@@ -111,7 +113,7 @@ final class WaylandScreenDisplay: ScreenDisplay {
             $0.put(screen.size == nil ? Self.allEdges : 0)
         }
         try connection.send(layer, Request.setKeyboard) { $0.put(UInt32(0)) }
-        // Clicks go to what is below, so a screen that is too long there stops nobody.
+        // Clicks go to whatever is below, so a screen that stays too long is in nobody's way.
         let region = connection.newIdentifier()
         try connection.send(compositor, Request.createRegion) { $0.put(region) }
         try connection.send(surface, Request.setInputRegion) { $0.put(region) }

@@ -1,10 +1,10 @@
-/// A launch screen on an X server: a window that no window manager manages, so it takes no focus, and no
-/// task bar has it. The server removes it if this process ends.
+/// A launch screen on an X server: a window that no window manager manages, so it takes no focus
+/// and appears in no task bar. The server removes it if this process ends.
 ///
 /// New windows are those in the window manager's list (_NET_CLIENT_LIST of the Extended Window Manager
 /// Hints); without such a list, those that are mapped and want to be managed.
 final class XScreenDisplay: ScreenDisplay {
-    /// A list of more windows is read so far.
+    /// A longer list of windows is read up to this length.
     private static let windowLimit: UInt32 = 16 << 10
     /// The predefined atom WM_NAME.
     private static let windowName: UInt32 = 39
@@ -72,14 +72,15 @@ final class XScreenDisplay: ScreenDisplay {
                 break
             }
             switch XConnection.Event.kind(event) {
-            // Each event is for one rectangle; how many follow is at 16.
+            // Each event is for one rectangle; the number of those that follow is at offset 16.
             case XConnection.Event.expose
             where event.word(at: 4) == window && event.half(at: 16) == 0:
                 try draw()
-            // The user wants what is below.
+            // The user wants to see what is below.
             case XConnection.Event.buttonPress where event.word(at: 12) == window:
                 hasNewWindow = true
-            // Not one that overrides the window manager, such as a menu or a tool tip.
+            // A window that overrides the window manager, such as a menu or a tool tip, does not
+            // count.
             case XConnection.Event.mapNotify where event[12] == 0: hasNewWindow = true
             case XConnection.Event.propertyNotify
             where event.word(at: 4) == connection.screen.root
@@ -109,7 +110,7 @@ final class XScreenDisplay: ScreenDisplay {
         var height: Int
     }
 
-    /// What the panels leave (_NET_WORKAREA has four words for each virtual desktop).
+    /// The area that the panels leave free (_NET_WORKAREA has four words for each virtual desktop).
     private func workArea() throws(DisplayFailure) -> Area {
         let screen = connection.screen
         let desktop = try connection.property(
@@ -165,8 +166,9 @@ final class XScreenDisplay: ScreenDisplay {
         for half in [area.x, area.y, area.width, area.height, 0, 1] {
             request.put(UInt16(truncatingIfNeeded: half))
         }
-        // The parent's visual; then which values follow: the background's pixel, that the window
-        // overrides the window manager, and its events. A click on it reaches nothing below it.
+        // The parent's visual; then the values that follow: the background's pixel,
+        // override-redirect, and the event mask. A click on the window does not reach what is below
+        // it.
         request.put(UInt32(0))
         request.put(UInt32(1 << 1 | 1 << 9 | 1 << 11))
         request.put(color)
@@ -179,7 +181,7 @@ final class XScreenDisplay: ScreenDisplay {
         guard let shown else { return }
         let content = shown.content
         let rowCount = Self.rowsByteLimit / (content.width * 4)
-        // Not one row fits into a request.
+        // Not even one row fits into a request.
         guard rowCount > 0 else { return }
         for start in stride(from: 0, to: content.height, by: rowCount) {
             let rows = start..<min(content.height, start + rowCount)
