@@ -1,7 +1,8 @@
 import Glibc
 import GreenroomBus
 
-/// Serves one app's name on the message bus, which starts it; or watches names for the daemon.
+/// Serves one app's name on the message bus, which starts this program; or watches names for the
+/// daemon.
 @main struct Program {
     static func main() {
         do {

@@ -11,8 +11,8 @@ struct Fault: Error {
         isSkip = true
     }
 
-    /// Skips a check: an app need not save state or work in the background, but if it does, rules
-    /// apply.
+    /// Skips a check: an app need not save state or work in the background, but the rules apply if
+    /// it does.
     static func skip(_ why: String) -> Fault { Fault(skipping: why) }
 }
 

@@ -3,8 +3,8 @@ import GreenroomAppChannel
 import GreenroomLinux
 
 // Background tasks and scheduled work. Sources: greenroom-protocol(7), the pages of UIKit and
-// BackgroundTasks. A URL asks the app to begin what it has to begin by itself. If the app does not
-// respond to the URL, these checks are skipped.
+// BackgroundTasks. A URL asks the app to begin work that only the app can begin. If the app does
+// not respond to the URL, these checks are skipped.
 
 extension Check {
     static let background: [Check] = [
@@ -93,10 +93,10 @@ extension Check {
         let ping = client.cookie() | 1 << 40
         try client.send(.ping(cookie: ping))
         let answer = try client.nextAnswer()
-        if case .error(ENOSYS, _)? = answer { throw .skip("it does not know of it") }
+        if case .error(ENOSYS, _)? = answer { throw .skip("it does not know this message") }
         try require(
             answer == .pong(cookie: ping),
-            "what is not acknowledged is not answered by \(client.words(answer))")
+            "this message must not be answered, but the app sent \(client.words(answer))")
     }
 
     // MARK: Background tasks
@@ -105,7 +105,7 @@ extension Check {
         guard !client.begun.isEmpty else {
             throw .skip("it begins no background task when it is opened with conformance:begin")
         }
-        try require(!client.begun.contains(0), "the identifier of a background task is not 0")
+        try require(!client.begun.contains(0), "the identifier of a background task must not be 0")
     }
 
     private static func leave(_ client: TestedApp) throws(Fault) {
@@ -134,7 +134,7 @@ extension Check {
         guard let (request, cookie) = client.requests.first else {
             throw .skip("it submits no request when it is opened with conformance:submit")
         }
-        try require(cookie != 0, "the cookie of a request is not 0")
+        try require(cookie != 0, "the cookie of a request must not be 0")
         return (client, request, cookie)
     }
 
@@ -172,7 +172,7 @@ extension Check {
         try require(
             again.count == 1 && again.first?.request == request
                 && again.first?.cookie == cookie | AppReport.againBit,
-            "it asks again by \(again.map(\.cookie)), not by \(cookie) and the highest bit")
+            "it asks again with \(again.map(\.cookie)), not with \(cookie) and the highest bit")
         try client.send(.answer(request: cookie, .done))
         try client.settle()
         try client.send(.askAgain)
@@ -204,7 +204,7 @@ extension TestedApp {
         }
     }
 
-    /// Receives until the app has sent a certain report.
+    /// Receives messages until the app has sent a certain report.
     func await(
         _ what: String, _ isSaid: (TestedApp) -> Bool
     ) throws(Fault) {

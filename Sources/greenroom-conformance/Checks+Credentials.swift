@@ -21,7 +21,7 @@ extension Check {
         }
     ]
 
-    /// More about credentials; later than the checks before, whose numbers stay.
+    /// More checks of credentials. They come last, so that the earlier checks keep their numbers.
     static let locking: [Check] = [
         .init("the app gives its credentials up when protected data becomes unavailable") {
             (bench) throws(Fault) in

@@ -92,11 +92,11 @@ extension Check {
             try client.tell(.didBecomeActive)
             try client.tell(.willTerminate)
             let status = try client.awaitExit()
-            try require(status == .exited(0), "it ends with status 0, not with \(status)")
+            try require(status == .exited(0), "it must end with status 0, not with \(status)")
         },
     ]
 
-    /// More about a running app; later than the checks before, whose numbers stay.
+    /// More checks of a running app. They come last, so that the earlier checks keep their numbers.
     static let returning: [Check] = [
         .init("a scene that connects for a notification is acknowledged once") {
             (bench) throws(Fault) in
@@ -130,7 +130,7 @@ extension Check {
             try show("1", client)
             try client.tell(.willTerminate)
             let status = try client.awaitExit()
-            try require(status == .exited(0), "it ends with status 0, not with \(status)")
+            try require(status == .exited(0), "it must end with status 0, not with \(status)")
         },
     ]
 

@@ -50,7 +50,7 @@ extension Check {
         },
     ]
 
-    /// Launches the app with the announcement of an archive. The archive is sent after another
+    /// Launches the app with the announcement of an archive, and sends the archive after another
     /// message, which is allowed.
     @discardableResult
     private static func restore(
@@ -77,8 +77,7 @@ extension Check {
         return client
     }
 
-    /// Skips the check if the launch was over before the state was restored, as it is in an app
-    /// that does not restore state.
+    /// Skips the check if the app does not restore state, so that its launch was over before.
     private static func requireUnknown(
         _ client: TestedApp, active: UInt64, restored: UInt64
     ) throws(Fault) -> Never {
@@ -106,12 +105,12 @@ extension Check {
         try leave(client)
         try client.settle()
         try require(
-            client.states.count - count == 1, "it saves the first time only, or more than once")
+            client.states.count - count == 1, "it saves the first time only, or repeatedly")
         let hidden = try bench.launched(.cold, [.protectedDataAvailable])
         try hidden.tell(.didEnterBackground)
         try hidden.settle()
         try require(
-            hidden.states.isEmpty, "it saves though it has not been in the foreground")
+            hidden.states.isEmpty, "it saves although it has not been in the foreground")
     }
 
     /// Moves a launched app into the foreground and out of it.
@@ -126,7 +125,7 @@ extension Check {
         return try requireOne(client.states, count, of: nil)
     }
 
-    /// - Parameter count: how many had arrived when the step was acknowledged.
+    /// - Parameter count: how many states had arrived when the step was acknowledged.
     @discardableResult
     private static func requireOne(
         _ states: [TestedApp.SaidState], _ count: Int, of session: String?
@@ -147,7 +146,7 @@ extension Check {
         case .forget: throw .skip("it wants its state forgotten")
         case .tooLarge: throw .skip("it says that its state is too large")
         case .extend, .complete:
-            throw Fault("it restores, although it got no state")
+            throw Fault("it restores although it got no state")
         }
     }
 
@@ -185,7 +184,7 @@ extension Check {
         try client.settle()
         let archive = try requireOne(client.states, count, of: "a scene")
         guard let activity = archive.activity else {
-            throw Fault("the state of a scene is an activity, and that has none")
+            throw Fault("the state of a scene is an activity, and this state has none")
         }
         for start in [Bench.Start.cold, .prewarmed] {
             let next = try bench.launched(start, [.foreground, .scenes, .protectedDataAvailable])

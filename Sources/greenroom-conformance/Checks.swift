@@ -13,10 +13,10 @@ extension Check {
             let pause = try client.awaitPause()
             try require(
                 pause.reason == .applicationMain,
-                "it pauses at application-main, not at \(pause.reason)")
+                "it must pause at application-main, not at \(pause.reason)")
             try require(
                 pause.instant >= client.startedAt && pause.instant <= MonotonicClock.nanoseconds,
-                "PAUSED has the time of CLOCK_MONOTONIC")
+                "PAUSED must have the time of CLOCK_MONOTONIC")
             let count = Self.entries(client.file("task")).count
             try require(
                 pause.threadCount == 0 || Int(pause.threadCount) == count,
@@ -58,7 +58,7 @@ extension Check {
             try client.awaitPause()
             client.closeChannel()
             let status = try client.awaitExit()
-            try require(status == .exited(0), "it ends with status 0, not with \(status)")
+            try require(status == .exited(0), "it must end with status 0, not with \(status)")
         },
         .init("the channel is closed in programs that the app starts") {
             (bench) throws(Fault) in
@@ -130,7 +130,7 @@ extension Check {
             throw Fault("it says \(client.words(message)) and was not launched")
         }
         let status = try client.awaitExit()
-        try require(status == .exited(0), "it ends with status 0, not with \(status)")
+        try require(status == .exited(0), "it must end with status 0, not with \(status)")
     }
 
     static func entries(_ directory: String) -> [String] {
@@ -141,12 +141,12 @@ extension Check {
         try client.tell(.didBecomeActive)
         try client.settle()
         let names = client.steps.map { "\($0.step)" }.joined(separator: ", ")
-        // An app need not report steps that it does not have, but every app takes these.
+        // An app need not report steps that it does not have, but every app has these.
         for step in [
             AppReport.LaunchStep.main, .willFinishLaunching, .didFinishLaunching, .active,
         ] {
             let count = client.steps.count { $0.step == step }
-            try require(count == 1, "\(step) is told \(count) times: \(names)")
+            try require(count == 1, "\(step) is reported \(count) times: \(names)")
         }
         for (earlier, later) in zip(client.steps, client.steps.dropFirst()) {
             try require(
@@ -156,7 +156,7 @@ extension Check {
         let now = MonotonicClock.nanoseconds
         try require(
             client.steps.allSatisfy { client.startedAt <= $0.instant && $0.instant <= now },
-            "the times of steps are those of CLOCK_MONOTONIC")
+            "the times of steps must be those of CLOCK_MONOTONIC")
     }
 
     private static func checkPlaces(_ bench: Bench) throws(Fault) {
@@ -173,10 +173,10 @@ extension Check {
             }, descriptors: [file, directory])
         try client.awaitAcknowledgement(of: TestedApp.launchCookie)
         let place = Self.link(client.file("cwd"))
-        try require(place == "/proc", "it runs in \(place), not in the directory that came along")
+        try require(place == "/proc", "it runs in \(place), not in the launch's directory")
         let input = Self.link(client.file("fd/0"))
         try require(
-            input == "/proc/version", "its standard input is \(input), not what came along")
+            input == "/proc/version", "its standard input is \(input), not the launch's")
         let status = (try? SmallFile.text(of: client.file("status"))) ?? ""
         let mask = status.split(separator: "\n").first { $0.hasPrefix("Umask:") }
         try require(

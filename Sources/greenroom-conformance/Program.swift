@@ -2,8 +2,8 @@ import Glibc
 import GreenroomLinux
 
 /// Checks an app of any SDK against the rules of the app channel, as the daemon would speak to it,
-/// and prints the Test Anything Protocol. `greenroomctl conformance` is its command line, and
-/// executes it.
+/// and prints the Test Anything Protocol. `greenroomctl conformance` reads the command line and
+/// executes this program.
 @main struct Program {
     static func main() {
         let usage: Usage
@@ -53,14 +53,14 @@ import GreenroomLinux
 
     // MARK: Output
 
-    /// Unbuffered, so that what was written is seen; a reader that left ends this process by
-    /// SIGPIPE.
+    /// Unbuffered, so that each line is seen at once. If the reader has gone, SIGPIPE ends this
+    /// process.
     private static func line(_ text: String) { put(text, STDOUT_FILENO) }
 
     private static func complain(_ text: String) { put("greenroomctl: " + text, STDERR_FILENO) }
 
     private static func put(_ text: String, _ descriptor: CInt) {
-        // Some of it is what the app said.
+        // Some of the text comes from the app.
         let plain = text.unicodeScalars.map { scalar in
             switch scalar.properties.generalCategory {
             case .control, .format, .lineSeparator, .paragraphSeparator: Unicode.Scalar("?")

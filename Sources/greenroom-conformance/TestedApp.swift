@@ -2,17 +2,17 @@ import Glibc
 import GreenroomAppChannel
 import GreenroomLinux
 
-/// The daemon's end of one process's channel.
+/// The app under test, at the daemon's end of its channel.
 final class TestedApp {
     static let launchCookie: UInt64 = 0xFEED_0000_0000_0001
     private static let goCookie: UInt64 = 0xFEED_0000_0000_0002
 
     let pid: pid_t
     private(set) var steps: [(step: AppReport.LaunchStep, instant: UInt64)] = []
-    /// Further reports that the app has sent without being asked, in order.
+    /// The reports that the app has sent without being asked, in order.
     private(set) var said: [AppReport] = []
     private(set) var started = false
-    /// The time before the process was started.
+    /// A time just before the process was started.
     let startedAt: UInt64
     private let process: ProcessDescriptor
     private var socket: UnixSocket?
@@ -144,7 +144,7 @@ final class TestedApp {
         let message = try nextAnswer()
         guard case .report(.acknowledged(cookie, let handled))? = message else {
             throw Fault(
-                "it had to acknowledge \(cookie), and sent \(words(message))")
+                "it had to acknowledge \(cookie), but sent \(words(message))")
         }
         return handled
     }
@@ -176,7 +176,7 @@ final class TestedApp {
         let message = try nextAnswer()
         guard message == .pong(cookie: cookie) else {
             throw Fault(
-                "PING is answered by PONG with its cookie, not by \(words(message))")
+                "PING must be answered by PONG with its cookie, not by \(words(message))")
         }
     }
 
@@ -207,7 +207,7 @@ final class TestedApp {
         let message = try next()
         guard message == .started(cookie: cookie) else {
             throw Fault(
-                "the launch is answered by STARTED with the cookie of "
+                "the launch must be answered by STARTED with the cookie of "
                     + (start == .cold ? "LAUNCH" : "GO") + ", not by \(words(message))")
         }
         started = true
@@ -243,7 +243,7 @@ final class TestedApp {
         case .started(let cookie)?, .startedAnew(let cookie, _)?: "STARTED of \(cookie)"
         case .pong(let cookie)?: "PONG of \(cookie)"
         case .error(let code, let cookie)?: "ERROR \(SystemError.name(of: code)) of \(cookie)"
-        case .wantsName(let name)?: "the wish for the name \(name)"
+        case .wantsName(let name)?: "the request for the name \(name)"
         case .report(.acknowledged(let cookie, _))?: "the acknowledgement of \(cookie)"
         case .report(let report)?: "\(report)"
         }

@@ -1,4 +1,4 @@
-/// The words of the command line, as `greenroomctl conformance` hands them on.
+/// The command line, as `greenroomctl conformance` passes it on.
 struct Usage {
     private(set) var only: [Int] = []
     /// Seconds.

@@ -17,7 +17,7 @@ import GreenroomSession
             exit(64)
         } catch {
             write("greenroom-foreground: \(error)\n", to: STDERR_FILENO)
-            // Its unit does not start it again (EX_UNAVAILABLE).
+            // With this status (EX_UNAVAILABLE), the unit does not start it again.
             exit(69)
         }
     }

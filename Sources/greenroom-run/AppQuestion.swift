@@ -1,6 +1,7 @@
 import GreenroomControl
 
-/// Which app is meant, and of which daemon: asked first, and answered when it is needed.
+/// The question to the daemons which app is meant. It is sent first, and the answer is read when it
+/// is needed.
 struct AppQuestion {
     struct Target {
         /// The full identifier.
@@ -12,11 +13,11 @@ struct AppQuestion {
 
     private let name: String
     private let isLink: Bool
-    /// Whether the daemon was named, so that no other is asked.
+    /// Whether the caller named the daemon, so that no other is asked.
     private let isOnly: Bool
     private let path: String
     private let connection: Connection
-    /// The path of the system's daemon, and the connection to it, if it is asked, too.
+    /// The path of the system's daemon, and the connection to it, if it is asked too.
     private let second: String?
     private let system: Connection?
 
@@ -36,7 +37,7 @@ struct AppQuestion {
         }
         try connection.send(.listCalled(name))
         second = isOnly ? nil : SocketPath.second(after: path)
-        // As greenroomctl does, this goes on where no system's daemon listens.
+        // Like greenroomctl, this goes on if the system's daemon does not listen.
         system = second.flatMap { try? Connection($0) }
         try? system?.send(.listCalled(name))
     }

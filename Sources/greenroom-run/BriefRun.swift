@@ -3,8 +3,8 @@ import Glibc
 import GreenroomControl
 
 /// A launch in the caller's place, in the plain form: no terminal of the app's own, no signal to
-/// forward, no error to report. Anything else is handed over to greenroomctl, which does the same
-/// again from the start, or from where this process is.
+/// forward, no error to report. Anything else is handed over to greenroomctl, which begins again,
+/// or goes on with the launch that may have been made.
 struct BriefRun {
     private enum Meaning {
         case run(AttachedRun)
@@ -27,7 +27,7 @@ struct BriefRun {
     /// Runs the app, and ends in the same way as the app.
     /// - Returns: the exit code.
     func perform() throws(HandOver) -> CInt {
-        // A socket would take the number of a closed descriptor.
+        // A new socket would get the number of a closed descriptor.
         guard Inheritance.closedStandardDescriptors.isEmpty else { throw HandOver() }
         var run: AttachedRun
         switch meaning {
@@ -72,7 +72,7 @@ struct BriefRun {
             launchIdentifier: identifier, blockedSignals: inheritance.blockedSignals)
         do throws(HandOver) {
             try connection.send(.launch(call), descriptors: descriptors)
-            // Sent now, so that the daemon reads it while the app begins.
+            // Sent now, so that the daemon reads it while the app starts.
             try connection.send(.wait(.launch(identifier)))
             guard
                 case .launched(let launched) = try connection.reply(

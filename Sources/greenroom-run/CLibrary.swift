@@ -1,6 +1,6 @@
 import Glibc
 
-// What Swift's own module of the C library adds to the headers: variadic functions and macros.
+// The variadic functions and macros that Swift's own module of the C library adds to the headers.
 
 var environ: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?> { unsafe gr_run_environ() }
 

@@ -3,7 +3,8 @@ import Glibc
 import GreenroomControl
 import Varlink
 
-/// A connection to the daemon. Whatever goes wrong with it, greenroomctl knows what to say about it.
+/// A connection to the daemon. If anything goes wrong with it, greenroomctl takes over and reports
+/// it.
 final class Connection {
     /// The longest reply: the list of some thousand apps. greenroomctl reads longer ones.
     private static let replyByteLimit = 1 << 20
@@ -23,7 +24,7 @@ final class Connection {
         guard socket >= 0, unsafe gr_connect(socket, path) == 0 else { throw HandOver() }
     }
 
-    /// Waits for the answer to `listCalled`.
+    /// Waits for the reply to `listCalled`.
     func apps(called name: String) throws(HandOver) -> [Control.AppSummary] {
         guard case .listed(let apps) = try reply(to: .listCalled(name)) else { throw HandOver() }
         return apps
@@ -53,7 +54,7 @@ final class Connection {
 
     /// Waits for the reply to the oldest unanswered call.
     ///
-    /// - Parameter signals: a signalfd(2) on which no signal may come before.
+    /// - Parameter signals: a signalfd(2). If a signal comes before the reply, this throws.
     func reply(
         to call: ControlCall, unless signals: CInt? = nil
     ) throws(HandOver) -> ControlReply {
@@ -83,7 +84,7 @@ final class Connection {
     }
 
     private func receive() throws(HandOver) {
-        // Memory is never given back, so all receives have the same.
+        // Memory is never freed, so all receives use the same buffer.
         var bytes: [UInt8] = []
         swap(&bytes, &chunk)
         defer { swap(&bytes, &chunk) }

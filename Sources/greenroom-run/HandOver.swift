@@ -1,15 +1,15 @@
 import Glibc
 import GreenroomControl
 
-/// This process is to become greenroomctl. The error has no reason in it, because greenroomctl meets
-/// the same reason and reports it.
+/// Thrown if this process must become greenroomctl. The error has no reason, because greenroomctl
+/// meets the same problem and reports it.
 struct HandOver: Error {
     /// The launch that may have been made, with the app's full identifier.
     private let run: AttachedRun?
 
     init(_ run: AttachedRun? = nil) { self.run = run }
 
-    /// Executes greenroomctl, which lies beside this program.
+    /// Executes greenroomctl, which is in the same folder as this program.
     ///
     /// - Parameter words: this process's command line.
     /// - Returns: the exit code if that is impossible.

@@ -1,7 +1,7 @@
 import Glibc
 import GreenroomSpawner
 
-/// The parent of every app. It parses its options, takes its place and runs.
+/// The parent of every app.
 @main struct Program {
     static func main() {
         if CommandLine.arguments.dropFirst() == ["--version"] {
