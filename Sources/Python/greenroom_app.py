@@ -15,8 +15,8 @@ One file, standard library only (Python 3.9 or later, Linux). An app is a script
 
 The names are UIKit's in Python's spelling. The order of the callbacks and the rules are those of
 ApplicationKit, and the app channel is the same. A callback counts as implemented if the delegate has a
-method of that name. An app that is started by hand, without Greenroom, behaves as if it was launched into
-the foreground.
+method of that name. An app that is started by hand, without Greenroom, behaves as if it had been launched
+into the foreground.
 
 An app with its own event loop calls `application_start` instead of `application_main`, watches
 `application.fileno()` for reading, and calls `application.process_events()` once before the loop begins
@@ -79,7 +79,7 @@ _LAUNCH_STEPS = 92
 _LAUNCH, _LIFECYCLE, _CONNECT, _SCENE, _DISCARD, _DELIVER, _ANSWER, _CREDENTIALS, _EVENTS = range(32, 41)
 _ACKNOWLEDGED, _STEP, _OVERRAN, _FIRST_FRAME, _REQUEST_SCENE, _OPEN_URL = range(64, 70)
 _NOTES = (_STEP, _OVERRAN, _FIRST_FRAME)  # messages that nobody waits for
-_OUTBOX_LIMIT = 256  # of notes; acknowledgements only answer the daemon's messages
+_OUTBOX_LIMIT = 256  # only for notes; acknowledgements only answer the daemon's messages
 _REQUEST_LIMIT = 256
 _ASKED_AGAIN = 1 << 63
 
@@ -93,7 +93,7 @@ class _Record:
     _fields = ()
 
     def __init_subclass__(cls):
-        own = getattr(cls, "__annotations__", ())  # before Python 3.10 perhaps the base's
+        own = getattr(cls, "__annotations__", ())  # before Python 3.10, these may be the base's
         cls.__match_args__ = cls._fields = tuple(dict.fromkeys((*cls._fields, *own)))
 
     def __init__(self, *values, **named):
@@ -330,7 +330,7 @@ _DETAILS = {
 
 
 def _content(pairs):
-    """The launch options, by UIKit's names. Has only the keys that the launch has."""
+    """The launch options by UIKit's names. A key is present only if the launch has its value."""
     options = {}
     latest = {}
     for name, value in pairs:
@@ -373,8 +373,8 @@ class Container(_Record):
 
 
 class LaunchInfo(_Record):
-    """Why the app was launched. Only the reason changes: it is the latest, if the app was wanted again while it
-    ran or was suspended. Times are CLOCK_MONOTONIC in nanoseconds."""
+    """Why the app was launched. Only the reason changes: it is the latest one, if the app was wanted again
+    while it ran or was suspended. Times are CLOCK_MONOTONIC in nanoseconds."""
 
     reason: LaunchReason
     is_foreground: bool
@@ -506,7 +506,7 @@ def _restored_activity(pairs):
 
 
 class TaskKind(enum.IntEnum):
-    APP_REFRESH = 0  # a short task that brings up to date what the app shows
+    APP_REFRESH = 0  # a short task that updates what the app shows
     PROCESSING = 1  # minutes of work while nobody uses the machine
 
 
@@ -653,14 +653,13 @@ class ApplicationDelegate:
         without this method, did_receive_remote_notification is called
     did_receive_local_notification(application, payload) -> bool, when the user has opened it
     user_did_accept_cloudkit_share(application, metadata) -> bool
-    handle_events(application, reason, options): events of the system wait for the app, which runs already or was
-        suspended: a timer, socket or path of its manifest, or location or Bluetooth events. `options` are
-        what a launch would bring
-    did_become_active, will_resign_active, did_enter_background, will_enter_foreground (application)
-    will_terminate, did_receive_memory_warning, significant_time_change (application)
-    protected_data_will_become_unavailable, protected_data_did_become_available (application)
-    did_discard_scene_sessions(application, sessions)
-    scene_delegate(application, scene) -> SceneDelegate, for an app with scenes
+    handle_events(application, reason, options): events of the system wait for the app, which was already
+    running or was suspended: a timer, socket or path of its manifest, or location or Bluetooth events.
+    `options` are what a launch would bring did_become_active, will_resign_active, did_enter_background,
+    will_enter_foreground (application) will_terminate, did_receive_memory_warning, significant_time_change
+    (application) protected_data_will_become_unavailable, protected_data_did_become_available (application)
+    did_discard_scene_sessions(application, sessions) scene_delegate(application, scene) -> SceneDelegate, for
+    an app with scenes
 
     State restoration of an app without scenes uses these methods, in this order. State is saved when the app
     has left the foreground, and when it is about to end in the foreground. State is restored between
@@ -686,7 +685,7 @@ class SceneDelegate:
     open a document; later if protected data was unavailable"""
 
 
-# How many arguments each method is called with, its object not counted.
+# The number of arguments of each method, without its object.
 _APPLICATION_METHODS = {
     "load_interface": 2, "will_finish_launching": 2, "did_finish_launching": 2, "open_url": 2, "continue_activity": 2,
     "perform_action": 2, "did_receive_remote_notification": 2, "did_receive_notification_response": 2,
@@ -706,8 +705,9 @@ _SCENE_METHODS = {
 
 
 def _warn_of_near_misses(delegate, methods):
-    """Warns of methods that nearly have a delegate's name, and of those that cannot take their arguments. Takes a
-    few milliseconds, so it is for development: started by hand, or with `python3 -X dev`."""
+    """Warns about methods whose names are nearly a delegate's, and about those that cannot take their
+    arguments. Takes a few milliseconds, so it is for development: started by hand, or with `python3 -X
+    dev`."""
     for name in dir(type(delegate)):
         function = getattr(type(delegate), name)
         place = f"{type(delegate).__name__}.{name}"
@@ -758,8 +758,7 @@ class Scene:
     def __init__(self, session, delegate):
         self.session, self.delegate = session, delegate
         self.activation_state = ActivationState.UNATTACHED
-        # The activity that it saved last; None if there is none, or if protected data is
-        # unavailable.
+        # The activity that the scene saved last; None if there is none, or if protected data is unavailable.
         self.state_restoration_activity: Activity | None = None
 
     def extend_state_restoration(self):
@@ -792,7 +791,7 @@ _SLOW_NANOSECONDS = 250_000_000
 
 
 def _netstrings(data):
-    """Reads the credentials' file, which has names and values alternately, each as SIZE:BYTES and a comma."""
+    """Reads the credentials' file, in which names and values alternate, each as SIZE:BYTES and a comma."""
     while data:
         size, _, data = data.partition(b":")
         value, data = data[:int(size)], data[int(size) + 1:]
@@ -843,7 +842,8 @@ class Application:
 
     @property
     def state(self):
-        """The app's state. With scenes, the aggregate of theirs: active, else inactive, else background."""
+        """The app's state. With scenes, the aggregate of their states: active, else inactive, else
+        background."""
         if not self._has_had_scene:
             return self._state  # as the launch said
         states = {scene.activation_state for scene in self.scenes.values()}
@@ -862,9 +862,10 @@ class Application:
         self._deferred.append(work)
 
     def extend_launch_measurement(self, task):
-        """Begins work for which the user waits and which goes on after the first draw. The measured launch ends
-        after finish_launch_measurement too. The app chooses the name, of at most 128 bytes. Raises ValueError
-        if the task has begun already, if 16 are under way, or if the app has drawn or is active."""
+        """Begins work for which the user waits after the first draw. The measured launch then ends only when
+        finish_launch_measurement has been called too. The app chooses the name, of at most 128 bytes. Raises
+        ValueError if the task has begun already, if 16 are under way, or if the app has drawn or is
+        active."""
         if not 0 < len(os.fsencode(task)) <= _LAUNCH_TASK_NAME_LIMIT:
             raise ValueError(f"the name of a launch task has 1 to {_LAUNCH_TASK_NAME_LIMIT} bytes")
         if self._drawn_at or _ACTIVE in self._reached:
@@ -877,7 +878,7 @@ class Application:
         self._tell(_LAUNCH_TASK, cookie=time.monotonic_ns(), words=[task])
 
     def finish_launch_measurement(self, task):
-        """Ends such work. Raises ValueError if it has not begun or is finished already."""
+        """Finishes that work. Raises ValueError if it has not begun or is already finished."""
         if task not in self._launch_tasks:
             raise ValueError(f"the launch task {task} has not begun, or is finished")
         self._launch_tasks.remove(task)
@@ -927,9 +928,9 @@ class Application:
             self._restorables[identifier] = restorable
 
     def extend_state_restoration(self):
-        """Says that the state that was handed over is not restored yet when the callbacks return, until
-        complete_state_restoration was called as many times. Until then nothing is saved over the state, and the
-        state is deleted if the app fails."""
+        """Says that the app goes on restoring its state after the callbacks have returned, until
+        complete_state_restoration has been called as many times. Until then nothing is saved over the state,
+        and the state is deleted if the app fails."""
         self._extend(None)
 
     def complete_state_restoration(self):
@@ -939,7 +940,7 @@ class Application:
 
     def begin_background_task(self, name=None, expiration_handler=None):
         """Begins work that may go on in the background for a while, and returns its number for
-        `end_background_task`; 0 if there is no time (it is about to end) or if 64 tasks are open.
+        `end_background_task`; 0 if no time is left, or if 64 tasks are open.
         `expiration_handler` is called shortly before the time is over. If tasks are still open then, the app is
         killed."""
         if self._is_expiring or len(self._background_tasks) >= _BACKGROUND_TASK_LIMIT:
@@ -962,7 +963,8 @@ class Application:
         return max(0, self._background_until - time.monotonic_ns()) / 1e9
 
     def process_events(self):
-        """Handles all events that have arrived, without waiting. The first call runs the launch sequence."""
+        """Handles all events that have arrived, without waiting for more. The first call runs the launch
+        sequence."""
         if self._is_processing:
             return
         self._is_processing = True
@@ -1046,8 +1048,8 @@ class Application:
     def _handle(self, message):
         handled = True
         if message.type in (_LIFECYCLE, _CONNECT, _SCENE) and 0 < message.cookie < 1 << 63:
-            # Steps count up from 1. A restarted daemon repeats a step if it does not know that it
-            # was taken.
+            # Steps count up from 1. A restarted daemon repeats a step if it does not know that the app has
+            # taken it.
             if message.cookie <= self._last_step:
                 return self._acknowledge(message.cookie)
             self._last_step = message.cookie
@@ -1161,7 +1163,7 @@ class Application:
 
     def _protected_data_was_taken(self):
         self.is_protected_data_available = False
-        # The daemon hands them over again after the unlock.
+        # The daemon hands the credentials over again after the unlock.
         self._drop_credentials()
 
     def _connect(self, message):
@@ -1174,13 +1176,13 @@ class Application:
         scene.state_restoration_activity = _restored_activity(message.pairs()) or scene.state_restoration_activity
         content = _content(message.pairs())
         self._call_of(scene.delegate, "will_connect", scene, content)
-        if _document_of(content) is None:  # Restoring would take the user elsewhere.
+        if _document_of(content) is None:  # The user wants a document, not the earlier place.
             self._restore_scene(scene)
         self._report_step(_SCENE_CONNECTION, session)
         if not message.flags & 1:
             scene.activation_state = ActivationState.BACKGROUND
             self._has_had_scene = True
-        if "notification_response" not in content:  # A scene has it in its options.
+        if "notification_response" not in content:  # A scene has the response in its options.
             self._deliver_notification(content)
 
     def _move(self, message):
@@ -1217,7 +1219,7 @@ class Application:
         if message.status not in set(LaunchReason):
             return
         self.launch_info.reason = reason = LaunchReason(message.status)
-        # Requests and notifications follow in messages of their own.
+        # Requests and notifications follow in separate messages.
         if LaunchReason.LOCATION <= reason <= LaunchReason.SYSTEM:
             self._call("handle_events", self, reason, _content(message.pairs()))
 
@@ -1232,7 +1234,7 @@ class Application:
         return all(bool(result) for result in results + self._deliver_notification(content))
 
     def _deliver_notification(self, content):
-        """A notification that has arrived, or the user's answer to one. Returns the results."""
+        """Delivers a notification that has arrived, or the user's answer to one. Returns the results."""
         payload, local = content.get("remote_notification"), content.get("local_notification")
         if "notification_response" in content and hasattr(self.delegate, "did_receive_notification_response"):
             response = NotificationResponse(content["notification_response"], payload or local)
@@ -1259,7 +1261,7 @@ class Application:
         return all(bool(result) for result in results)
 
     def _run_deferred(self):
-        # The launch is over when the app has been told whether it is in the foreground.
+        # The launch is over when the app has been told whether it is in the foreground or in the background.
         has_first_state = self._has_had_scene if self._uses_scenes else bool(self._reached)
         if not self._deferred or not has_first_state or self.state == ApplicationState.INACTIVE:
             return False
@@ -1477,7 +1479,7 @@ def _await_launch():
         try:
             message = channel.receive(waiting=True)
         except EOFError:
-            raise SystemExit(0) from None  # The process will not be launched any more.
+            raise SystemExit(0) from None  # The process will no longer be launched.
         if message.type == _PING:
             channel.send(_PONG, cookie=message.cookie)
         elif message.type == _QUIT:
@@ -1512,7 +1514,7 @@ def _await_launch():
 
 
 def _find_channel():
-    """Finds the channel. GREENROOM_CHANNEL is "descriptor:inode", so that a variable which was inherited by
+    """Finds the channel. GREENROOM_CHANNEL is "descriptor:inode", so that a variable that was inherited by
     accident is recognized."""
     value = os.environ.pop("GREENROOM_CHANNEL", None)
     if value is None:
@@ -1530,10 +1532,10 @@ def _keep_job_control():
     """Makes ^Z work in an app. The kernel stops a process group only if one of its members has a parent in
     another group of the same session (setpgid(2)), and the parent of an app is in another session. So a
     keeper, in its own group, has a child in the app's group. Both do nothing, get no signals, and end with
-    the app. Nobody waits for the keeper."""
+    the app. No process waits for the keeper."""
     app = os.getpid()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # threads of modules: these two run no code of theirs
+        warnings.simplefilter("ignore", DeprecationWarning)  # about threads: no code of modules runs here
         middle = os.fork()
         if middle:
             os.waitpid(middle, 0)

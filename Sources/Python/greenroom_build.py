@@ -1,5 +1,5 @@
-"""Builds greenroom_app for pip, by itself: with the usual build tools pip would fetch them from the network
-first. The hooks are those of PEP 517 and 660, the wheel that of PEP 427."""
+"""Builds greenroom_app for pip without other build tools, which pip would first fetch from the network. The
+hooks are those of PEP 517 and 660, the wheel that of PEP 427."""
 import base64
 import hashlib
 import io
@@ -35,7 +35,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
 
 
 def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
-    """The module stays here: what is installed is the way to it."""
+    """Installs only the path of the module, which stays here."""
     return write_wheel(wheel_directory, "greenroom_app.pth", (HERE + "\n").encode())
 
 

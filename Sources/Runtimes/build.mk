@@ -1,5 +1,5 @@
-# What runs inside interpreters: a library in C and a hook in each language. Only the C library and
-# the toolchain's headers are needed, none of an interpreter's.
+# The code that runs inside interpreters: a library in C and a hook in each language. It needs the headers of
+# the C library and of the toolchain, and none of an interpreter.
 RUNTIMES_SOURCES := Sources/Runtimes
 RUNTIMES := .build/runtimes
 RUNTIMES_LIBRARY := $(RUNTIMES)/libgreenroom-runtime.so

@@ -5,9 +5,9 @@
 ;; The daemon runs `emacs -Q -batch -l THIS_FILE PLACEHOLDER'.  Emacs works through the words of its
 ;; command line in `command-line-args-left'.  This file requires what GREENROOM_IMPORTS lists, and
 ;; puts a form there in place of the placeholder.  When Emacs evaluates the form, it has left this
-;; file.  There it waits for a launch, and the launch's words take the place of its own: what follows
-;; is Emacs's own.  Where a launch could differ from a direct call, Emacs is executed anew with the
-;; launch's words in the same process.
+;; file.  There this file waits for a launch, and the launch's words replace its own.  Emacs then goes
+;; on by itself.  If the program could notice a difference from a direct call, Emacs is executed anew
+;; with the launch's words in the same process.
 
 ;;; Code:
 
@@ -18,7 +18,7 @@
        (file load-file-name)
        ;; Why Emacs starts anew (enum gr_anew_reason in CPrewarm/wire.h).
        (other-options 1) (other-program 2) (changed 4) (other-variables 5) (failed 7)
-       ;; What Emacs reads at its start.
+       ;; The variables that Emacs reads at its start.
        (names (concat "EMACS* HOME USER LOGNAME NAME SHELL ESHELL TMPDIR TMP TEMP XDG_* LANG LANGUAGE LC_* LD_* "
                       "PATH DISPLAY WAYLAND_DISPLAY TERM COLORTERM MAIL EMAIL INFOPATH ORGANIZATION HOSTNAME"))
        (give-up
@@ -47,10 +47,10 @@
         (lambda (word)
           (cond ((member word '("-Q" "-quick" "--quick")) "-Q")
                 ((member word '("-batch" "--batch")) "-batch"))))
-       ;; Those that are obeyed in turn, with a word that follows.
+       ;; Options that Emacs obeys when it comes to them, each with a word that follows.
        (options '("-l" "-load" "--load" "-f" "-funcall" "--funcall" "-e" "-eval" "--eval" "-execute" "--execute"
                   "-L" "-directory" "--directory" "-insert" "--insert"))
-       ;; What Emacs leaves of the words of a launch when it begins to work through them, in a list;
+       ;; The words of a launch that are left when Emacs begins to work through them, in a list;
        ;; nil if a word is not known here, or if the first options are not those of this process.
        (rest-of
         (lambda (words)
@@ -70,7 +70,7 @@
                       ((and (string-prefix-p "-" word) (not (member word '("-kill" "--kill"))))
                        (setq is-known nil)))))
             (and is-known (member "-Q" seen) (member "-batch" seen) (list (nreverse rest))))))
-       ;; PWD names the working directory where it is right, as when Emacs starts.
+       ;; PWD names the working directory if it is correct, as when Emacs starts.
        (set-directory
         (lambda ()
           (let* ((real (file-symlink-p "/proc/self/cwd"))
@@ -83,14 +83,14 @@
               (with-current-buffer buffer (setq default-directory directory)))
             (when (and variable (not is-right))
               (setq process-environment (delete (concat "PWD=" variable) process-environment))))))
-       ;; Emacs has noted the umask, which only proc_pid_status(5) tells.
+       ;; Emacs has stored the umask, which only proc_pid_status(5) shows.
        (read-mask
         (lambda ()
           (with-temp-buffer
             (insert-file-contents-literally "/proc/self/status")
             (re-search-forward "^Umask:\t\\([0-7]+\\)")
             (string-to-number (match-string 1) 8))))
-       ;; Emacs has noted the directory of files to visit, so their names become absolute.
+       ;; Emacs has stored the directory of files to visit, so their names become absolute.
        (visit-here
         (lambda (files)
           (let ((normalize (symbol-function 'command-line-normalize-file-name)))
@@ -139,7 +139,7 @@
             (set-default-file-modes (logand #o777 (lognot (funcall read-mask))))
             (setq rest (mapcar decode-word (car rest)))
             (if rest
-                ;; Emacs has called the function that it is in with this list, which backtraces show.
+                ;; Emacs has called the current function with this list, which backtraces show.
                 (let ((list (cdr command-line-args)))
                   (setcar list (car rest))
                   (setcdr list (cdr rest))

@@ -1,6 +1,6 @@
-/// Preloaded into the process that inspects imports, and no other: extension modules read variables
-/// by getenv(3), which Python cannot see. Appends each name to the file GREENROOM_INSPECT, a line
-/// for each call.
+/// Preloaded only into the process that inspects imports: extension modules read variables by
+/// getenv(3), which Python cannot see. Appends each name to the file GREENROOM_INSPECT, a line for
+/// each call.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <string.h>

@@ -3,9 +3,9 @@
 /// The daemon runs `java [OPTIONS] -agentpath:THIS_LIBRARY -jar JAR`, or with the name of a class,
 /// and no arguments. The launcher starts the JVM, loads the main class without initializing it, and
 /// looks up its method `main`. There this agent loads what GREENROOM_IMPORTS lists and waits for a
-/// launch. The launch's words must be the same up to the JAR or class; what follows are the arguments
-/// with which `main` is then called. Where a launch could differ from a direct call, the launcher is
-/// executed anew with the launch's words in the same process.
+/// launch. The launch's words must be the same up to the JAR or class; the words after it are the
+/// arguments of `main`. If the program could notice a difference from a direct call, the launcher
+/// is executed anew with the launch's words in the same process.
 #define _GNU_SOURCE
 #include "interface.h"
 
@@ -22,7 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/// What the launcher, the JVM and the JDK read at their start.
+/// The variables that the launcher, the JVM and the JDK read at their start.
 static const char variables[] =
     "JAVA* JDK_* _JAVA* CLASSPATH LD_* LANG LANGUAGE LC_* NLSPATH";
 
@@ -56,7 +56,7 @@ static bool read_words(void) {
     return true;
 }
 
-/// Whether an exception was thrown; it is forgotten.
+/// Whether an exception was thrown; clears it.
 static bool has_failed(jni_environment *env) {
     if (!original->exception_check(env)) return false;
     original->exception_clear(env);
@@ -73,7 +73,7 @@ static object call_static(jni_environment *env, const char *class_name, const ch
     return has_failed(env) ? NULL : result;
 }
 
-/// The value of a system property, to be freed; null if it has none.
+/// The value of a system property, which the caller frees; null if it has none.
 static char *property(jni_environment *env, const char *name) {
     object value = call_static(env, "java/lang/System", "getProperty",
                                "(Ljava/lang/String;)Ljava/lang/String;",
@@ -98,7 +98,7 @@ static object bytes_of(jni_environment *env, const char *text) {
     return bytes;
 }
 
-/// Text as the launcher hands the words of its command line to Java.
+/// Converts text in the way in which the launcher converts the words of its command line for Java.
 static object platform_string(jni_environment *env, const char *text) {
     object result = NULL;
     object class = original->find_class(env, "sun/launcher/LauncherHelper");
@@ -112,7 +112,7 @@ static object platform_string(jni_environment *env, const char *text) {
 
 // --- What is loaded, and from where.
 
-/// Classes whose initialization has no effect but a faster start.
+/// Whether the class's initialization has no effect but a faster start.
 static bool may_be_initialized(const char *name) {
     // The common pool counts the processors, which the launch's affinity may change.
     if (strncmp(name, "java.util.concurrent.ForkJoin", 29) == 0) return false;
@@ -193,7 +193,7 @@ static void watch_open_files(void) {
         char path[4096];
         struct stat status;
         ssize_t length = readlinkat(number, entry->d_name, path, sizeof path - 1);
-        // The streams of the pause are not those of the launch, and may be files.
+        // The standard streams are those of the pause, not of the launch, and may be files.
         if (length <= 0 || atoi(entry->d_name) <= 2) continue;
         if (fstat(atoi(entry->d_name), &status) != 0) continue;
         path[length] = 0;
@@ -221,7 +221,7 @@ static bool set_field(jni_environment *env, object holder, const char *name, con
     return !has_failed(env) && field;
 }
 
-/// java.io.File's file system; its field was renamed.
+/// The file system of java.io.File, whose field was renamed in a later version.
 static object file_system(jni_environment *env) {
     object class = original->find_class(env, "java/io/File");
     const char *signature = "Ljava/io/FileSystem;";
@@ -231,7 +231,7 @@ static object file_system(jni_environment *env) {
     return original->get_static_object_field(env, class, field);
 }
 
-/// Java has read the working directory at its start, into four places.
+/// Java has stored the working directory in four places at its start.
 static bool set_working_directory(jni_environment *env) {
     char path[4096];
     if (!getcwd(path, sizeof path) || path[0] != '/') return false;
@@ -262,7 +262,7 @@ static bool set_command(jni_environment *env) {
     return text;
 }
 
-/// At its start, Java notes the encoding of each output stream that is a terminal.
+/// At its start, Java stores the encoding of each output stream that is a terminal.
 static void set_terminals(jni_environment *env) {
     char *encoding = property(env, "sun.jnu.encoding");
     static const char *const names[] = {[1] = "sun.stdout.encoding", [2] = "sun.stderr.encoding"};
@@ -280,7 +280,7 @@ static void become(jni_environment *env) {
     if (!files_are_unchanged()) launch_start_anew(GR_ANEW_CHANGED);
     if (!set_working_directory(env) || !set_command(env)) launch_start_anew(GR_ANEW_FAILED);
     set_terminals(env);
-    // As the JVM does at its start.
+    // The JVM does the same at its start.
     struct rlimit files;
     if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
         files.rlim_cur = files.rlim_max;
@@ -347,7 +347,8 @@ static char *name_of(object class) {
     return name;
 }
 
-/// Writes which classes the loaders of the JVM, of the platform and of the application have loaded.
+/// Writes the names of the classes that the loaders of the JVM, of the platform and of the
+/// application have loaded.
 static void end(jvmti_environment *environment, jni_environment *env) {
     (void)environment;
     int count;

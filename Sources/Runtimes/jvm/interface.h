@@ -60,7 +60,7 @@ struct jni_functions {
 _Static_assert(offsetof(struct jni_functions, exception_check) == 228 * sizeof(void *),
                "the table of JNI");
 
-/// JVM Tool Interface, function index: the place of a function is its number less 1.
+/// JVM Tool Interface, function index: a function's index in the table is its number less 1.
 typedef const struct jvmti_functions *jvmti_environment;
 struct jvmti_events {
     void (*start)(jvmti_environment *, jni_environment *, object thread); // VMInit

@@ -63,8 +63,8 @@ static value bytes_of(environment *env, const char *strings, size_t size) {
     return result;
 }
 
-/// The size of the first strings that follow one another in memory, in bytes. The launch's strings
-/// do. Variables that this process has set itself lie elsewhere.
+/// The size in bytes of the strings at the beginning of the vector that follow one another in
+/// memory, as the launch's strings do. Variables that this process has set itself are elsewhere.
 static size_t byte_count(char **strings) {
     size_t size = 0;
     for (char **string = strings; *string && *string == *strings + size; string++)
@@ -102,7 +102,7 @@ static value start_anew(environment *env, ptrdiff_t count, value *arguments, voi
     launch_start_anew((enum gr_anew_reason)env->extract_integer(env, arguments[0]));
 }
 
-/// (take NAME) -> the value of a variable of the daemon's, or nil
+/// (take NAME) -> the value of one of the daemon's variables, or nil
 static value take(environment *env, ptrdiff_t count, value *arguments, void *data) {
     (void)count, (void)data;
     char *text = launch_take_variable(text_of(env, arguments[0]));

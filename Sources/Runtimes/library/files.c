@@ -11,17 +11,17 @@ struct file {
     bool is_there;
     dev_t device;
     ino_t inode;
-    struct timespec changed; // ctime: nobody can set it back
+    struct timespec changed; // ctime, which nobody can set
 };
 
 static struct file *files;
 static size_t file_count, capacity;
-static bool is_doubtful; // a file may have changed between its reading and files_watch
+static bool is_doubtful; // a file may have changed after it was read and before files_watch
 
 static struct timespec start;
 
-/// The clock of the kernel's file times. A file that changes from now on has this time or a later
-/// one, and may have been read before the change.
+/// Reads the clock of the kernel's file times. A file that changes from now on has this time or a
+/// later one, and may have been read before the change.
 __attribute__((constructor)) static void note_start(void) {
     clock_gettime(CLOCK_REALTIME_COARSE, &start);
 }

@@ -8,7 +8,7 @@
 /// either. Watch the folder of each file too: a package manager replaces files by rename.
 void files_watch(const char *path);
 
-/// Whether all of them are as they were, and none has changed since this library was loaded.
+/// Whether all watched files are as they were, and none has changed since this library was loaded.
 bool files_are_unchanged(void);
 
 #endif

@@ -16,7 +16,7 @@
 
 extern char **environ;
 
-// The preload shim's.
+// Functions of the preload shim.
 WEAK int greenroom_prewarm_wait(int *argc, char ***argv, char ***envp);
 WEAK void greenroom_prewarm_started(int anew);
 
@@ -25,7 +25,7 @@ char **launch_argv;
 char **launch_environment;
 
 /// Descriptors from 3 on that were open before the pause, as bits: a program that is started anew
-/// must not have them. None is above this number but the channel.
+/// must not have them. Only the channel has a higher number.
 #define DESCRIPTOR_LIMIT 1024
 static uint64_t own_descriptors[DESCRIPTOR_LIMIT / 64];
 
@@ -39,12 +39,13 @@ static void let_exec_close_own_descriptors(void) {
         if (own_descriptors[number / 64] >> number % 64 & 1) fcntl(number, F_SETFD, FD_CLOEXEC);
 }
 
-/// The interpreter as the daemon named it: a virtual environment is found by the unresolved name.
+/// The interpreter by the name that the daemon used, because a virtual environment is found by the
+/// unresolved name.
 static const char *interpreter(void) {
     static char path[4096];
     const char *name = (const char *)getauxval(AT_EXECFN);
     if (name && name[0] == '/') {
-        // The path may be a script's, whose process has executed its interpreter since.
+        // The path may be that of a script whose process has executed its interpreter since.
         struct stat named, running;
         if (stat(name, &named) == 0 && stat("/proc/self/exe", &running) == 0
             && named.st_ino == running.st_ino && named.st_dev == running.st_dev)
@@ -53,7 +54,7 @@ static const char *interpreter(void) {
     ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
     if (length <= 0) return name;
     path[length] = 0;
-    // The file was replaced since; a direct call executes the new one.
+    // The file has been replaced since; a direct call executes the new one.
     static const char deleted[] = " (deleted)";
     size_t end = sizeof deleted - 1;
     if ((size_t)length > end && !strcmp(path + length - end, deleted)) path[length - (ssize_t)end] = 0;

@@ -1,8 +1,8 @@
 /// The addon of node/greenroom.cjs, for Node's stable interface (Node-API).
 ///
-/// Node's start does a few things in C++ that a launch must have done again: it notes what the
-/// standard streams are, in order to restore them at its end, it raises the limit of open files, and
-/// it gives every signal its default disposition.
+/// At its start, Node does a few things in C++ that must be done again for a launch: it stores the
+/// state of the standard streams, to restore them at its end, it raises the limit of open files,
+/// and it gives every signal its default disposition.
 #define _GNU_SOURCE
 #include "files.h"
 #include "runtime.h"
@@ -78,7 +78,7 @@ static int search_object(struct dl_phdr_info *object, size_t size, void *states)
     return streams != NULL;
 }
 
-/// findStreams() -> whether Node's note of the standard streams was found
+/// findStreams() -> whether Node's array `stdio` was found
 static value find_streams(environment env, call info) {
     (void)info;
     value result;
@@ -89,7 +89,7 @@ static value find_streams(environment env, call info) {
     return result;
 }
 
-/// Does what Node's PlatformInit does.
+/// Repeats what Node's PlatformInit does.
 static void initialize_platform(void) {
     for (int number = 0; number < STREAMS; number++) streams[number] = state_of(number);
     for (int number = 1; number < 32; number++) {
@@ -150,7 +150,7 @@ static void read_argument(environment env, call info, char *text, size_t size) {
     napi_get_value_string_utf8(env, argument, text, size, NULL);
 }
 
-/// take(name) -> the value of a variable of the daemon's, or undefined
+/// take(name) -> the value of one of the daemon's variables, or undefined
 static value take(environment env, call info) {
     value result;
     char name[64];

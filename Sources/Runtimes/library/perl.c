@@ -1,9 +1,9 @@
 /// The functions of perl/Greenroom.pm, which DynaLoader installs as subroutines.
 ///
 /// Perl's macros need Perl's headers, so no arguments are passed: values are in variables of the
-/// package Greenroom. They leave their mark on Perl's stack, so each is called
-/// in a subroutine of its own. Only Perl with threads is known here, whose functions get the
-/// interpreter as their first argument; Debian's is one.
+/// package Greenroom. The functions leave a mark on Perl's stack, so each is called in its own
+/// subroutine. Only Perl with threads is supported, such as Debian's; its functions get the
+/// interpreter as their first argument.
 #define _GNU_SOURCE
 #include "files.h"
 #include "runtime.h"
@@ -49,7 +49,8 @@ static void set_list(perl *interpreter, const char *name, char **strings) {
     free(text);
 }
 
-/// Perl frees the variables that it replaces, if environ is not the vector of its start.
+/// Copies the environment, because Perl frees the variables that it replaces if environ is no
+/// longer the vector of its start.
 static void copy_environment(void) {
     size_t count = 0;
     while (environ[count]) count++;
@@ -67,7 +68,7 @@ EXPORT void greenroom_perl_watch(perl *interpreter, void *function) {
     files_watch(get(interpreter, "Greenroom::path"));
 }
 
-/// Sets $Greenroom::text to 1 if no file has changed that is remembered.
+/// Sets $Greenroom::text to 1 if no remembered file has changed.
 EXPORT void greenroom_perl_compare_files(perl *interpreter, void *function);
 EXPORT void greenroom_perl_compare_files(perl *interpreter, void *function) {
     (void)function;
@@ -104,14 +105,15 @@ WEAK extern operation PL_ppaddr[];
 WEAK extern const char *const PL_op_name[];
 
 static operation require_as_before;
-static perl *first_interpreter; // threads have others, and what they ask for comes in no order
+static perl *first_interpreter; // threads have others, whose requests come in no fixed order
 static char *order; // what `require` was asked for, a line each
 static size_t order_size, order_capacity;
 
-/// %INC has no order, and a module may fail that is loaded before one that it belongs to.
+/// Logs the order of the requests: %INC has none, and a module may fail if it is loaded before the
+/// one to which it belongs.
 static void *log_require(perl *interpreter) {
     if (interpreter != first_interpreter) return require_as_before(interpreter);
-    struct head ***top = (struct head ***)interpreter; // PL_stack_sp is the first in intrpvar.h
+    struct head ***top = (struct head ***)interpreter; // PL_stack_sp is the first member (intrpvar.h)
     struct head name = {0};
     if (launch_read_memory(**top, &name, sizeof name) && name.flags & HAS_TEXT
         && !(name.flags & HAS_NUMBER)) {
@@ -130,7 +132,7 @@ static void *log_require(perl *interpreter) {
     return require_as_before(interpreter);
 }
 
-/// Begins to log which files are asked for, by what is compiled from now on.
+/// Begins to log the files that code asks for if it is compiled from now on.
 EXPORT void greenroom_perl_log_requires(perl *interpreter, void *function);
 EXPORT void greenroom_perl_log_requires(perl *interpreter, void *function) {
     (void)function;
@@ -164,7 +166,7 @@ EXPORT void greenroom_perl_wait(perl *interpreter, void *function) {
     bool is_known = &PL_thr_key && Perl_lex_stuff_pvn
         && launch_find_file(get(interpreter, "Greenroom::placeholder")) >= 0;
     if (!is_known || !launch_wait()) _exit(70);
-    for (int number = 0; number < 3; number++) // its handle would be closed, too
+    for (int number = 0; number < 3; number++) // Perl would have closed the stream's handle too
         if (fcntl(number, F_GETFD) < 0) launch_start_anew(GR_ANEW_PROGRAM);
     set_list(interpreter, "Greenroom::words", launch_argv);
     set_list(interpreter, "Greenroom::variables", launch_environment);
@@ -178,15 +180,15 @@ EXPORT void greenroom_perl_start_anew(perl *interpreter, void *function) {
     launch_start_anew((enum gr_anew_reason)atoi(get(interpreter, "Greenroom::reason")));
 }
 
-/// Whether the string is one of those of Perl 5.38 that count their references: the word before its
-/// text is its size.
+/// Whether the string is one of Perl 5.38's reference-counted strings: the word before its text is
+/// its size.
 static bool is_counted(const char *text) {
     size_t size;
     memcpy(&size, text - sizeof size, sizeof size);
     return size == strlen(text) + 1;
 }
 
-/// The interpreter keeps the name of its program for messages.
+/// Changes the name of the program that the interpreter keeps for messages.
 static void rename_program(perl *interpreter, const char *old, const char *new) {
     char **end = (char **)((char *)interpreter + malloc_usable_size(interpreter));
     size_t size = strlen(old) + 1;
@@ -198,8 +200,8 @@ static void rename_program(perl *interpreter, const char *old, const char *new) 
     }
 }
 
-/// Makes $Greenroom::name the program in place of $Greenroom::placeholder, which Perl has opened, and
-/// goes on as the launch.
+/// Makes $Greenroom::name the program instead of $Greenroom::placeholder, which Perl has opened,
+/// and goes on as the launch.
 EXPORT void greenroom_perl_become(perl *interpreter, void *function);
 EXPORT void greenroom_perl_become(perl *interpreter, void *function) {
     (void)function;
@@ -208,10 +210,10 @@ EXPORT void greenroom_perl_become(perl *interpreter, void *function) {
     int descriptor = launch_find_file(placeholder);
     if (descriptor < 0 || launch_exchange_file(descriptor, name) != 0)
         launch_start_anew(GR_ANEW_PROGRAM);
-    set(interpreter, "0", name, strlen(name)); // unlike an assignment, this names no process
+    set(interpreter, "0", name, strlen(name)); // unlike an assignment, this does not rename the process
     rename_program(interpreter, placeholder, name);
     char *line = NULL;
-    // Another line break follows, that of the line which has loaded Greenroom.pm.
+    // Another line break follows: that of the line that has loaded Greenroom.pm.
     int size = asprintf(&line, "\n#line 0 \"%s\"\n", name);
     if (size < 0) launch_start_anew(GR_ANEW_FAILED);
     Perl_lex_stuff_pvn(interpreter, line, (size_t)size, 0);

@@ -1,6 +1,6 @@
 /// The extension module `_greenroom` of python/sitecustomize.py, for every CPython from 3.8 on.
 ///
-/// The stable ABI has no function that exchanges the program which the interpreter is about to run.
+/// The stable ABI has no function to exchange the program that the interpreter is about to run.
 /// Its name is in the interpreter's PyConfig, whose layout changes with each minor version, so it is
 /// found by content: `run_filename` points to the placeholder's name, `run_module` and `run_command`
 /// are in the two words before it, and `argv` is the list of one item that is the same name.
@@ -28,7 +28,8 @@ WEAK void *PyInterpreterState_Get(void);
 WEAK void *_PyInterpreterState_Get(void); // 3.8
 WEAK const void *_PyInterpreterState_GetConfig(void *interpreter);
 
-/// How far PyConfig reaches at most, and the interpreter's state where PyConfig has no function.
+/// The size of PyConfig is at most this, and so is that of the interpreter's state, which is
+/// searched where no function returns PyConfig.
 #define CONFIGURATION_SIZE 1024
 #define INTERPRETER_SIZE (1 << 20)
 /// The longest name of a placeholder, in characters.
@@ -99,7 +100,7 @@ static object *become(object *self, object *arguments) {
     place.filename[0] = *kind == 'f' ? text : NULL;
     place.filename[-1] = *kind == 'm' ? text : NULL;
     place.filename[-2] = *kind == 'c' ? text : NULL;
-    // Only the first is read from now on: it decides sys.path[0].
+    // From now on, only the first item is read: it decides sys.path[0].
     (*place.arguments)[0] = first;
     launch_resume();
     return PyBool_FromLong(1);

@@ -57,8 +57,9 @@ EXPORT value *greenroom_r_variables(void) {
     return vector_of(launch_environment);
 }
 
-/// Executes R's front end anew: the launch's first word, as a shell finds it. If it is the program
-/// behind the front end, it needs `exported`, which the front end has exported.
+/// Executes R's front end anew: the launch's first word, as a shell finds it. If that is the
+/// program that the front end executes, it needs `exported`, the variables that the front end has
+/// exported.
 EXPORT value *greenroom_r_start_anew(value *reason, value *exported);
 EXPORT value *greenroom_r_start_anew(value *reason, value *exported) {
     const char *name = launch_argv[0], *end = strstr(name, "/bin/exec/R");
@@ -79,8 +80,8 @@ EXPORT value *greenroom_r_start_anew(value *reason, value *exported) {
     _exit(errno == ENOENT ? 127 : 126);
 }
 
-/// Makes the file the program in place of the placeholder, and goes on as the launch with the words
-/// that R would have.
+/// Makes the file the program in place of the placeholder, and goes on as the launch, with the
+/// words that R would have got.
 EXPORT value *greenroom_r_become(value *placeholder, value *file, value *words);
 EXPORT value *greenroom_r_become(value *placeholder, value *file, value *words) {
     int descriptor = launch_find_file(R_CHAR(STRING_ELT(placeholder, 0)));

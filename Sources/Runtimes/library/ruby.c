@@ -7,7 +7,7 @@
 #include "variables.h"
 
 typedef unsigned long VALUE;
-typedef VALUE (*method)(); // as Ruby declares it: the number of parameters is given beside it
+typedef VALUE (*method)(); // as Ruby declares it: the number of parameters is passed separately
 
 WEAK VALUE rb_define_module(const char *name);
 WEAK void rb_define_module_function(VALUE module, const char *name, method body, int arguments);
@@ -49,7 +49,7 @@ static VALUE start_anew(VALUE module, VALUE reason) {
     launch_start_anew((enum gr_anew_reason)rb_num2int(reason));
 }
 
-/// take(name) -> the value of a variable of the daemon's, or false
+/// take(name) -> the value of one of the daemon's variables, or false
 static VALUE take(VALUE module, VALUE name) {
     (void)module;
     char *value = launch_take_variable(rb_string_value_cstr(&name));
@@ -88,12 +88,13 @@ static VALUE have_equal_variables(VALUE module, VALUE names) {
     return variables_are_equal(rb_string_value_cstr(&names)) ? ruby_true() : ruby_false;
 }
 
-/// Bits in the first word of a String (include/ruby/internal/fl_type.h, string.c): it is frozen; its
-/// memory is not its own, so that Ruby does not free it.
+/// Bits in the first word of a String (include/ruby/internal/fl_type.h, string.c): the string is
+/// frozen; the string does not own its memory, so Ruby does not free it.
 enum { FROZEN = 1 << 11, NOT_OWNED = 1 << 30 };
 
-/// rename(text, other): gives a frozen string another content. Ruby keeps the program's name in such
-/// strings. Their old memory stays, because Ruby keeps a pointer into it, and other strings share it.
+/// rename(text, other): changes the content of a frozen string. Ruby keeps the program's name in
+/// such strings. Their old memory stays, because Ruby keeps a pointer into it, and other strings
+/// share it.
 static VALUE rename_string(VALUE module, VALUE text, VALUE other) {
     (void)module;
     VALUE *flags = (VALUE *)text, frozen = *flags & FROZEN;

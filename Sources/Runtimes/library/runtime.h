@@ -1,5 +1,5 @@
-/// What every interpreter's hook needs: the wait for a launch, the launch's words and variables, and
-/// the ways to go on.
+/// The functions that every interpreter's hook needs: the wait for a launch, the launch's words and
+/// variables, and the ways to go on.
 ///
 /// One library serves all interpreters. The functions of an interpreter are declared weak, with no
 /// header of that interpreter, and called only in its own file (python.c, perl.c, ...), so the
@@ -29,32 +29,32 @@ bool launch_is_possible(void);
 /// anew. Returns false at once if this process is not prewarmed.
 bool launch_wait(void);
 
-/// Whether the launch has descriptors 0, 1 and 2. An interpreter that gives itself those which are
-/// missing does so at its start, so it must start anew.
+/// Whether the launch has descriptors 0, 1 and 2. Some interpreters open the missing ones at their
+/// start, and must start anew.
 bool launch_has_streams(void);
 
-/// Reports that the process goes on as the launch. Nothing of the user's may have run before.
+/// Reports that the process goes on as the launch. No code of the user's may have run before.
 void launch_resume(void);
 
 /// Executes the launch's words in this process, as a direct call would have: the interpreter that
 /// this process runs, with the launch's words and environment. Does not return.
 _Noreturn void launch_start_anew(enum gr_anew_reason reason);
 
-/// Does all of `launch_start_anew` but the execve(2), which must follow: for a hook that knows better
-/// which program it is.
+/// Does everything that `launch_start_anew` does except the execve(2), which the caller must do
+/// next: for a hook that knows better which program to execute.
 void launch_report_anew(enum gr_anew_reason reason);
 
-/// Takes a variable of the daemon's (GREENROOM_IMPORTS, GREENROOM_RECORD) out of the environment.
-/// Returns a copy of its value, or null if it is not there.
+/// Removes one of the daemon's variables (GREENROOM_IMPORTS, GREENROOM_RECORD) from the
+/// environment. Returns a copy of its value, or null if it is not set.
 char *launch_take_variable(const char *name);
 
 /// Sends the text to the daemon's datagram socket of that name. Failures are ignored.
 void launch_send(const char *path, const char *text);
 
-/// Reads memory that may not be there. Returns false if it is not.
+/// Reads memory that may not be mapped. Returns false if it is not.
 bool launch_read_memory(const void *at, void *into, size_t size);
 
-/// Opens another file under the number `descriptor`, in place of a program that the interpreter has
+/// Opens another file under the number `descriptor`, instead of a program that the interpreter has
 /// opened and not read. Returns 0 or an errno.
 int launch_exchange_file(int descriptor, const char *path);
 

@@ -1,4 +1,5 @@
-/// What tells one file of a module from another, in the process that inspects it and in a prewarm.
+/// A stamp tells one file of a module from another, in the process that inspects it and in a
+/// prewarm.
 #ifndef GREENROOM_RUNTIME_STAMP_H
 #define GREENROOM_RUNTIME_STAMP_H
 

@@ -28,7 +28,7 @@ static bool contains(char **variables, const char *variable) {
     return false;
 }
 
-/// Whether `others` has each variable of that name, too, with the same value.
+/// Whether `others` also has each variable of that name, with the same value.
 static bool are_contained(char **variables, char **others, const char *name, size_t length) {
     for (; *variables; variables++)
         if (is_named(*variables, name, length) && !contains(others, *variables)) return false;

@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-/// Compares the launch's variables with those of the time when this library was loaded. `names` are
-/// separated by spaces; one that ends in `*` stands for all names that begin so.
+/// Compares the launch's variables with those when this library was loaded. `names` are separated
+/// by spaces; one that ends in `*` stands for all names with that prefix.
 bool variables_are_equal(const char *names);
 
 #endif

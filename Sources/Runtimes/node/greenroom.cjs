@@ -2,9 +2,9 @@
 //
 // The daemon runs `node [OPTIONS] -r THIS_FILE PLACEHOLDER`. Node loads this file before its program.
 // This file loads what GREENROOM_IMPORTS lists: names of builtin modules ("node:fs") and paths. Then
-// Node asks for Module.runMain, in order to run its program. There it waits for a launch, and hands
-// the launch's program to runMain: what follows is Node's own. Where a launch could differ from a
-// direct call, Node is executed anew with the launch's words in the same process.
+// Node asks for Module.runMain, in order to run its program. There this file waits for a launch,
+// and hands the launch's program to runMain. Node runs it by itself. If the program could notice a
+// difference from a direct call, Node is executed anew with the launch's words in the same process.
 'use strict';
 const Module = module.constructor;
 const fs = require('fs');
@@ -12,7 +12,7 @@ const path = require('path');
 
 // Why Node starts anew (enum gr_anew_reason in CPrewarm/wire.h).
 const otherOptions = 1, otherProgram = 2, changed = 4, otherVariables = 5, failed = 7;
-// What Node reads at its start. NODE_PATH and HOME take effect anew.
+// The variables that Node reads at its start. NODE_PATH and HOME are read again at the launch.
 const variables = 'NODE_CHANNEL_* NODE_CLUSTER_* NODE_COMPILE_* NODE_DEBUG* NODE_DISABLE_* NODE_EXTRA_* NODE_ICU_* ' +
   'NODE_NO_* NODE_OPTIONS NODE_PENDING_* NODE_PRESERVE_* NODE_REDIRECT_* NODE_REPL_* NODE_SKIP_* NODE_TLS_* ' +
   'NODE_UNIQUE_ID NODE_USE_* NODE_V8_* FORCE_COLOR NO_COLOR OPENSSL_* SSL_CERT_* UV_* WATCH_* LANG LANGUAGE LC_* LD_*';
@@ -21,16 +21,16 @@ delete require.cache[__filename];
 if (realPath(process.argv[1]) === path.join(__dirname, 'placeholder')) {
   prepare();
 } else {
-  // A worker thread, which inherits the options of the process.
+  // This is a worker thread, which inherits the options of the process.
   process.execArgv = optionsOf(process.execArgv);
 }
 
-// Node names modules by their real paths, and what it was called with as it was called.
+// Node names modules by their real paths, and its program by the path with which it was called.
 function realPath(name) {
   try {
     return fs.realpathSync(name);
   } catch {
-    return undefined; // no name, or of no file
+    return undefined; // no name, or no such file
   }
 }
 
@@ -83,16 +83,16 @@ function prepare() {
       }
       runtime.resume();
       /^/.exec(''); // Node resets RegExp's memory of the last match before it runs a program.
-      // A bound function adds no frame to stack traces. Recent versions remember the program's name
-      // from before this file, and pass that.
+      // A bound function adds no frame to stack traces. Recent versions pass the program's name as
+      // it was before this file ran.
       return runMain.value.bind(Module, process.argv[1]);
     },
     set: settle,
   });
 }
 
-// Watches the loaded files, their folders, and those above them up to the package, whose package.json
-// Node has read.
+// Watches the loaded files, their folders, and the folders above up to the package, whose
+// package.json Node has read.
 function watchFiles(runtime) {
   const watched = new Set();
   for (const file of Object.keys(require.cache)) {
@@ -110,12 +110,12 @@ function watchFiles(runtime) {
 
 const zone = process.env.TZ;
 
-// Makes this process the launch, or starts anew.
+// Makes this process the launch, or starts Node anew.
 function become(runtime, words) {
   const options = optionsOf(process.execArgv);
   const [name, ...rest] = words.slice(1 + options.length);
   if (options.some((word, i) => word !== words[1 + i])) runtime.startAnew(otherOptions);
-  // "inspect" is a command of Node's.
+  // "inspect" is one of Node's commands.
   if (!name || name.startsWith('-') || name === 'inspect') runtime.startAnew(otherProgram);
   if (!runtime.haveEqualVariables(variables)) runtime.startAnew(otherVariables);
   if (!runtime.areUnchanged()) runtime.startAnew(changed);
@@ -134,7 +134,7 @@ function become(runtime, words) {
   process.argv.splice(1, Infinity, path.resolve(name), ...rest);
 }
 
-// Writes, when the program ends, what it has loaded outside its own package.
+// Writes, when the program ends, which modules it has loaded from outside its own package.
 function recordImports(record) {
   const { pid } = process;
   process.on('exit', () => {
@@ -150,7 +150,7 @@ function recordImports(record) {
         .filter((file) => !file.startsWith(own) || file.startsWith(`${own}node_modules/`));
       fs.writeFileSync(record, [...builtins, ...files].map((name) => `${name}\n`).join(''));
     } catch {
-      // The daemon finds no list.
+      // Without the list, the daemon learns nothing.
     }
   });
 }

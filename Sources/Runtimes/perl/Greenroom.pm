@@ -2,11 +2,11 @@ package Greenroom;
 
 # Pauses Perl before its program, for Greenroom.
 #
-# The daemon runs `perl [OPTIONS] -IFOLDER -MGreenroom PLACEHOLDER`. Perl has opened PLACEHOLDER and read nothing of it
-# when it loads this file. The file loads what GREENROOM_IMPORTS lists (as %INC spells it: Getopt/Long.pm), waits for a
-# launch, and opens the launch's program in the place of the other. Where the program could find a difference from a
-# direct run, Perl is executed anew with the launch's words in the same process. Before the pause, any doubt ends the
-# process; the daemon then starts the program directly.
+# The daemon runs `perl [OPTIONS] -IFOLDER -MGreenroom PLACEHOLDER`. When Perl loads this file, it has opened
+# PLACEHOLDER and has not read from it. The file loads what GREENROOM_IMPORTS lists (as %INC spells it:
+# Getopt/Long.pm), waits for a launch, and opens the launch's program in place of PLACEHOLDER. If the program
+# could notice a difference from a direct run, Perl is executed anew with the launch's words in the same
+# process. Before the pause, any doubt ends the process; the daemon then starts the program directly.
 #
 # Nothing is used here that would remain in %INC.
 
@@ -41,7 +41,7 @@ sub send_record { ($path, $text) = @_; native_send(); return }
 sub log_requires { native_log_requires(); return }
 sub requires { native_requires(); return split /\n/, $text }
 
-# What was loaded, and where Perl would have looked for it.
+# The loaded files, and the folders in which Perl would have looked for them.
 sub watch_files {
     my %seen = map { $_ => 1 } grep { !ref && m{^/} } @INC;
     for my $path (grep { defined && m{^/} } values %INC) {
@@ -58,7 +58,7 @@ sub watch_files {
     watch($_) for keys %seen;
 }
 
-# What the start of Perl has read.
+# Variables that Perl has read at its start.
 sub is_read { $_[0] =~ /^(?:PERL|LC_|LANG\z|LD_LIBRARY_PATH\z)/ }
 
 sub record {
@@ -70,10 +70,11 @@ sub record {
         next if $initial->{$name} || $seen{$name}++ || !defined $file || ref $file;
         push @names, $name if grep { $file eq "$_/$name" } @places;
     }
-    # It looks elsewhere, too, where the next launch may find what hides an installed module.
+    # The program also looks in other folders, where the next launch may find a module that hides an installed
+    # one.
     @names = () if join("\n", @INC) ne join("\n", @places);
     my $lines = join '', map { "$_\n" } @names;
-    # More is not read, and the first modules are those that others need.
+    # The daemon reads no more, and the first modules are those that others need.
     $lines = substr($lines, 0, RECORD_LIMIT - 1) =~ s/[^\n]*\z//r if length $lines >= RECORD_LIMIT;
     send_record($socket, $lines eq '' ? "\n" : $lines);
 }
@@ -89,8 +90,8 @@ sub prepare {
     }
     $placeholder = $0;
     my @options = split /\0/, contents('/proc/self/cmdline'), -1;
-    splice @options, -4;    # -IFOLDER -MGreenroom PLACEHOLDER, and what follows the last NUL
-    # Others change how the program is read.
+    splice @options, -4;    # -IFOLDER -MGreenroom PLACEHOLDER, and the empty word after the last NUL
+    # Other options change how Perl reads the program.
     my @check = @options[1 .. $#options];
     while (defined(my $option = shift @check)) {
         if ($option eq '-I') { shift @check }
@@ -103,9 +104,9 @@ sub load {
     my %before = %ENV;
     for my $line (split /\n/, $_[0]) {
         local $_;
-        # The stamp is that of the file which was inspected; a list of the manifest's has none.
+        # A learned list has the stamp of the inspected file; the manifest's list has none.
         my ($name, $stamp) = split /\t/, $line;
-        # What it has half defined stays, so nothing may run here any more.
+        # Half-defined modules stay, so nothing more may run here.
         refuse() if !eval { require $name; 1 };
         refuse() if defined $stamp && $stamp ne stamp($INC{$name});
     }
@@ -134,16 +135,16 @@ sub program {
     open my $file, '<', $script or anew(PROGRAM);
     anew(PROGRAM) if !-f $file;
     my $line = <$file> // '';
-    # Perl would execute another interpreter, or check again what was on the command line.
+    # Perl would execute another interpreter, or check the options of the command line again.
     anew(PROGRAM) if $line =~ /^#!/ && $line !~ /perl[^\s]*(?:\s+-[wWX]+)?\s*$/;
     anew(PROGRAM) if $line =~ /^(?:\xEF\xBB\xBF|\xFE\xFF|\xFF\xFE)/;
-    # The program looks elsewhere first, perhaps for what is loaded already. An author of a list knows that; lines that
-    # were learned have stamps.
+    # The program looks in other folders first, perhaps for a module that is already loaded. The author of a
+    # list knows that; learned lines have stamps.
     if ($imports =~ /\t/) {
         local $/;
         $line .= <$file> // '';
         anew(HIDDEN) if $line =~ /\bINC\b|\b(?:use|no|require)\s+(?:\w+::)*lib\b/;
-        # It sets what modules read when they are loaded.
+        # The program sets variables that modules read when they are loaded.
         anew(HIDDEN) if $line =~ /\bCORE::GLOBAL\b|[\$\@]\{?\s*(?:::|main::)?ENV\s*\}?\s*\{.*[^=!<>]=(?![=~>])/;
         anew(HIDDEN) if $line =~ /%\s*ENV\s*\)?\s*=(?![=~>])|\bdelete\b.*\bENV\b/;
         anew(HIDDEN) if $line =~ /\bBEGIN\s*\{/

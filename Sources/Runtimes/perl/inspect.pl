@@ -1,17 +1,18 @@
-# Finds out what modules do besides defining things, for Greenroom, in a process of its own.
+# Finds out for Greenroom what modules do besides defining things. It runs in a separate process.
 #
 #     perl [OPTIONS] inspect.pl <LIST
 #
-# LIST has a name on each line, as %INC spells it. libgreenroom-trace.so is preloaded: it writes what the C library was
-# asked for, and this file tells it where each module begins and ends, and what it sees of Perl itself: the arguments, the
-# variables, and the state that all modules share.
+# LIST has a name on each line, as %INC spells it. libgreenroom-trace.so is preloaded: it writes which
+# functions of the C library were called, and this file tells it where each module begins and ends, and what
+# happens in Perl itself: to the arguments, the variables, and the state that all modules share.
 #
 # Nothing is used here that would remain in %INC.
 package Greenroom;
 
 our $command;
 
-# What they do cannot be seen from here: they change how the program is read, or other modules.
+# The effects of these modules cannot be seen from here: they change other modules, or how the program is
+# read.
 my %known = map { $_ => 1 } qw(lib.pm local/lib.pm FindBin.pm threads.pm threads/shared.pm forks.pm Coro.pm EV.pm
     diagnostics.pm sigtrap.pm encoding.pm DB.pm perl5db.pl Carp/Always.pm Term/ReadLine.pm Term/ReadKey.pm Filter/Simple.pm);
 
@@ -19,7 +20,7 @@ my %known = map { $_ => 1 } qw(lib.pm local/lib.pm FindBin.pm threads.pm threads
 sub trace { $command = $_[0]; native_trace(); return }
 sub does { trace("does $_[0]"); return }
 
-# The variables. What is changed here does not reach environ, so the trace does not show it.
+# The variables. Changes to them do not reach environ, so the trace does not show them.
 package Greenroom::Variables;
 sub TIEHASH { return bless { @_[1 .. $#_] }, $_[0] }
 sub FETCH { Greenroom::trace("reads $_[1]"); return $_[0]{ $_[1] } }
@@ -31,7 +32,7 @@ sub STORE { $_[0]{ $_[1] } = $_[2]; return }
 sub DELETE { return delete $_[0]{ $_[1] } }
 sub CLEAR { %{ $_[0] } = (); return }
 
-# Any look at the words of the launch.
+# The words of the launch: notes every access.
 package Greenroom::Words;
 sub TIEARRAY { return bless [], $_[0] }
 sub AUTOLOAD { Greenroom::does('arguments'); return our $AUTOLOAD =~ /FETCHSIZE/ ? 0 : undef }
@@ -53,10 +54,10 @@ sub state {
 
 sub environment { return join "\0", map { "$_=" . ($variables->{$_} // "\1") } sort keys %$variables }
 
-# What runs at the end runs in the reverse order, and what the program has loaded first comes last.
+# END blocks run in reverse order, so those of the module that was loaded first run last.
 my $at_end = qr/^\s*(?:sub\s+)?END\s*\{/m;
 
-# For each module in progress, what those have changed that it loads.
+# For each module in progress, the changes made by the modules that it loads.
 my @changed = ({});
 my %begun;
 
@@ -77,8 +78,8 @@ sub look_at_text {
     return;
 }
 
-# Some were loaded by C, or by a `require` that cannot be replaced. What they did was taken for that of the module which
-# has loaded them; if that is refused, they are inspected by themselves next.
+# Some modules were loaded by C, or by a `require` that cannot be replaced. Their effects count as those of
+# the module that loaded them; if that one is refused, they are inspected by themselves in the next round.
 sub add_unseen {
     for my $name (grep { !$begun{$_}++ } keys %INC) {
         trace("begin $name");
@@ -125,7 +126,7 @@ DynaLoader::dl_install_xsub('Greenroom::native_trace', DynaLoader::dl_find_symbo
 
 chomp(my @names = <STDIN>);
 open STDIN, '<', '/dev/null';
-$| = 1;    # what is printed is seen at once
+$| = 1;    # unbuffered, so that output is noticed at once
 trace("place $_") for grep { !ref && m{^/} } @INC;
 $variables = tie %ENV, 'Greenroom::Variables', %ENV;
 tie @ARGV, 'Greenroom::Words';

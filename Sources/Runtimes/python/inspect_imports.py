@@ -1,4 +1,4 @@
-"""Finds out what imports do besides defining things, for Greenroom, in a process of its own.
+"""Finds out for Greenroom what imports do besides defining things. It runs in a separate process.
 
     INTERPRETER [OPTIONS] -S inspect_imports.py LIST [LIBRARY]
 
@@ -24,18 +24,18 @@ import sys
 import threading
 import time
 
-# What they keep is set anew at the launch (sitecustomize.py).
+# The values that these modules keep are set again at the launch (sitecustomize.py).
 MENDED = {"logging", "multiprocessing.process"}
-# What they do cannot be seen from here: they take the terminal, or change other modules.
+# The effects of these modules cannot be seen from here: they take the terminal, or change other modules.
 KNOWN = {"readline", "rlcompleter", "tty", "pty", "gevent.monkey", "eventlet", "dotenv.main", "antigravity",
          "this"}
 # Files that describe the machine, not the user.
 MACHINE = ("/usr/", "/lib", "/sys/devices/system/", "/proc/cpuinfo", "/proc/meminfo", "/dev/null", "/dev/urandom")
-# What differs from launch to launch: with their values in the key, no launch would find an instance.
+# Variables that differ from launch to launch: with their values in the key, no launch would find an instance.
 PER_LAUNCH = {"PWD", "OLDPWD", "SHLVL", "_", "COLUMNS", "LINES", "WINDOWID", "DESKTOP_STARTUP_ID", "XDG_ACTIVATION_TOKEN",
               "SSH_CLIENT", "SSH_CONNECTION", "SSH_TTY", "GPG_TTY", "TMUX", "TMUX_PANE", "STY", "WINDOW",
               "INVOCATION_ID", "JOURNAL_STREAM", "NOTIFY_SOCKET", "LISTEN_PID", "LISTEN_FDS"}
-# Without a refused module, others may fail that were importable with it, and again others without these.
+# Without a refused module, others may fail that could be imported with it, and without those, others again.
 ROUND_LIMIT = 8
 
 EVENTS = {"os.chdir": "directory", "os.fchdir": "directory", "os.umask": "state", "_thread.start_new_thread": "thread", "os.fork": "runs", "os.forkpty": "runs",
@@ -52,9 +52,9 @@ HARMLESS = {"socket.__new__", "socket.gethostname"}
 
 class Findings:
     def __init__(self):
-        self.refused = {}  # (reason, module): for each module with a cause of its own
+        self.refused = {}  # (reason, module): for each module that is itself the cause
         self.variables = {}  # name: the modules that read it
-        self.importers = {}  # module: those that import it
+        self.importers = {}  # module: the modules that import it
         self.pending = {}  # reason: modules
         self.is_quiet = False
 
@@ -80,8 +80,8 @@ class Findings:
         self.is_quiet = False
 
     def blame_callers(self, reason):
-        """Refuses the installed modules too whose functions the module in progress has called: they may do so only
-        once, so that another module would be the next to be refused."""
+        """Also refuses the installed modules whose functions the module in progress has called: they may do
+        this only once, and then another module would be refused in the next round."""
         frame = sys._getframe(2)
         while frame and not (frame.f_code.co_name == "<module>" and frame.f_globals.get("__name__") in sys.modules):
             name, path = frame.f_globals.get("__name__") or "", frame.f_code.co_filename
@@ -90,7 +90,7 @@ class Findings:
             frame = frame.f_back
 
     def note_if_it_lasts(self, reason):
-        """A change that may be undone before the end of the import."""
+        """Notes a change that may be undone before the end of the import."""
         names = self.modules_in_progress()
         if names and not self.is_quiet:
             self.pending.setdefault(reason, set()).add(names[0])
@@ -120,13 +120,13 @@ def on_event(event, arguments):
     if event == "open":
         on_open(*arguments)
     elif event == "subprocess.Popen":
-        # Also if it only finds something out: nothing may start a process before a pause.
+        # Even if the process only finds something out: nothing may start a process before a pause.
         findings.note("runs")
         findings.blame_callers("runs")
     elif event == "socket.bind" and is_loopback(arguments[1]):
         pass  # asks whether the machine has IPv6
     elif event in EVENTS:
-        # subprocess starts its programs by one of these, after the event above.
+        # subprocess starts its programs by one of these calls, after the event above.
         if event not in ("os.posix_spawn", "os.fork") or not is_called_by("subprocess"):
             findings.note(EVENTS[event])
     elif event not in HARMLESS:
@@ -162,7 +162,8 @@ def on_open(path, mode, flags):
 
 
 def hands_on():
-    """Whether the variables are read to be handed to a program. Whoever starts it is refused for that."""
+    """Whether the variables are read to be handed to a program. A module that starts one is refused
+    anyway."""
     return is_called_by("ctypes.util", "platform")
 
 
@@ -291,7 +292,7 @@ def watch_all():
 
 
 def state():
-    """What modules share, apart from what only adds to what was there."""
+    """The state that modules share, except changes that only add to it."""
     return {"excepthook": sys.excepthook, "displayhook": sys.displayhook, "unraisablehook": sys.unraisablehook,
             "thread": threading.excepthook, "path": list(sys.path), "builtins": set(dir(builtins)),
             "recursion": sys.getrecursionlimit(), "switch": sys.getswitchinterval(), "path_hooks": list(sys.path_hooks),
@@ -314,12 +315,12 @@ def descriptors():
         try:
             names[number] = os.readlink("/proc/self/fd/" + number)
         except OSError:
-            pass  # that of the listing
+            pass  # the descriptor of this listing
     return names
 
 
-# For each module that is being executed, the innermost last: which parts of the state those have changed that it
-# imports.
+# For each module that is being executed, the innermost last: the parts of the state that the modules imported
+# by it have changed.
 changed_within = [set()]
 
 
@@ -369,14 +370,14 @@ def import_all(names):
         findings.is_quiet = True
         changed = changes(before, state()) - changed_within[0]
         if changed:
-            # Which of those that were imported with it did so is not known: an extension, for example.
+            # It is not known which of the modules imported meanwhile did so: an extension, for example.
             for new in (set(sys.modules) - known) | {name}:
                 refuse_for_state(new, changed)
         findings.is_quiet = False
 
 
 def refuse_importers(names):
-    """Adds to `refused` whatever imports a refused module. Returns the cause of each."""
+    """Returns, for each refused module and each that imports one, the module that is the cause."""
     cause = {name: name for name in findings.refused}
     children = {}
     for name in set(names) | set(sys.modules):
@@ -384,7 +385,7 @@ def refuse_importers(names):
     queue = list(cause)
     while queue:
         name = queue.pop()
-        # What fails by itself only cannot be imported by its name.
+        # A module that fails by itself only cannot be imported by its name.
         users = set() if findings.refused.get(name) == "fails" and cause[name] == name else findings.importers.get(name, set())
         for user in users | children.get(name, set()):
             if user not in cause:
@@ -400,7 +401,7 @@ def variables_of_extensions(path):
 
 
 def stamp(module):
-    """As `_stamp` of sitecustomize.py."""
+    """The same as `_stamp` in sitecustomize.py."""
     path = getattr(module, "__file__", None)
     return str(os.stat(path).st_ctime_ns) if isinstance(path, str) else "-"
 
@@ -409,12 +410,12 @@ def inspect(names, excluded, log):
     """Imports the names, in a process that has imported nothing yet, and reports."""
     findings.is_quiet = True
     if log:
-        open(log, "wb").close()  # what the start of the interpreter has read is known
+        open(log, "wb").close()  # the reads of the interpreter's start are known
     watch_all()
     findings.is_quiet = False
     import site
 
-    site.main()  # -S has kept it from running; it reads variables, too
+    site.main()  # -S has kept it from running; it also reads variables
     at_start = set(findings.variables)
     installed_places.extend(site.getsitepackages() + [site.getusersitepackages(), os.path.dirname(os.__file__)])
     findings.refused.update({name: "known" for name in KNOWN if name in names})
@@ -431,7 +432,7 @@ def inspect(names, excluded, log):
         except OSError:
             findings.refused.setdefault(name, "archive")
         if read_by_extensions & PER_LAUNCH:
-            findings.refused.setdefault(name, "variables")  # which of them reads it is not known
+            findings.refused.setdefault(name, "variables")  # it is not known which of them reads it
     cause = refuse_importers(names)
     for name in names:
         if name in cause:
@@ -467,7 +468,7 @@ def inspect_in_child(names, excluded, log):
         except BaseException:
             sys.excepthook(*sys.exc_info())
         finally:
-            os._exit(status)  # nothing that was imported has a say in this
+            os._exit(status)  # so that no imported code can interfere
     os.close(writer)
     with open(reader, encoding="utf-8", errors="surrogateescape") as file:
         lines = file.read().split("\n")[:-1]
@@ -499,14 +500,14 @@ def main():
 
 
 def leave_streams():
-    """What is imported must neither read the list nor write into the report."""
+    """Imported code must neither read the list nor write into the report."""
     null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
     for number in (0, 1):
         os.dup2(null, number)
 
 
 def wait_for_others():
-    """Runs only when nobody else wants the processor (sched(7))."""
+    """Lets this process run only when no other wants the processor (sched(7))."""
     try:
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     except OSError:
@@ -529,7 +530,7 @@ installed_places, report = [], []
 stream_encoding = {name: getattr(getattr(sys, name), "encoding", "utf-8") for name in ("stdin", "stdout", "stderr")}
 result = os.dup(1)
 sys.dont_write_bytecode = True
-# This file's folder has the hook.
+# This file's folder contains the hook, which must not be imported.
 sys.path[:] = [entry for entry in sys.path if os.path.realpath(entry) != os.path.dirname(os.path.realpath(__file__))]
 if len(words) > 2 and "GREENROOM_INSPECT" not in os.environ:
     start_with_library()

@@ -2,12 +2,12 @@
 
 The daemon runs `python3 [OPTIONS] PLACEHOLDER` with this file's folder first in PYTHONPATH. `site` imports
 this file before the interpreter looks at its program. The file imports what GREENROOM_IMPORTS lists, waits
-for a launch, puts the launch's arguments, variables, streams and program in the place of its own, and ends:
-what follows is the interpreter's own. Where the program could find a difference from a direct call, the
-interpreter is executed anew with the launch's words in the same process. Before the pause, any doubt ends
-the process; the daemon then starts the program directly.
+for a launch, puts the launch's arguments, variables, streams and program in place of its own, and ends; the
+interpreter then runs the program by itself. If the program could notice a difference from a direct call, the
+interpreter is executed anew with the launch's words in the same process. Before the pause, any doubt ends the
+process; the daemon then starts the program directly.
 
-CPython 3.8 to 3.13. Until the pause, only modules may be imported that every start of Python imports.
+CPython 3.8 to 3.13. Until the pause, this file may import only modules that every start of Python imports.
 """
 import os
 import sys
@@ -28,7 +28,7 @@ class Refusal(Exception):
 
 
 class Prewarm:
-    """What is known at the pause, and compared at the launch."""
+    """The facts that are known at the pause and compared at the launch."""
 
     def __init__(self):
         self.began = _now()
@@ -37,7 +37,7 @@ class Prewarm:
         self.words = _own_words()
         self.options = self.words[:-1]  # the interpreter's name is the first
         self.record = os.environ.pop("GREENROOM_RECORD", None)
-        # A line has a name, and what `_stamp` said of the module when it was inspected.
+        # A line has a name, and the `_stamp` of the module when it was inspected.
         self.imports = [line.split("\t") for line in os.environ.pop("GREENROOM_IMPORTS", "").splitlines()]
         self._leave_no_folder()
         self.variables = dict(os.environ._data)
@@ -68,7 +68,7 @@ class Prewarm:
     def _refuse(self):
         if not self.native.find(self.words[-1]):
             raise Refusal("the interpreter's program cannot be exchanged")
-        # What the start has printed or counted would be lost, or be that of this file.
+        # The output or counts of the start would be lost, or would be those of this file.
         options = getattr(sys, "_xoptions", ())
         if sys.flags.verbose or "importtime" in options or os.environ.get("PYTHONPROFILEIMPORTTIME"):
             raise Refusal("the start prints")
@@ -82,7 +82,7 @@ class Prewarm:
             try:
                 __import__(name)
             except BaseException as error:
-                # What it has half defined stays, so nothing may run here any more.
+                # Half-defined modules stay, so nothing more may run here.
                 raise Refusal("importing {}: {!r}".format(name, error))
             if stamp and stamp[0] != _stamp(sys.modules.get(name)):
                 raise Refusal("{} is another file than was inspected".format(name))
@@ -90,8 +90,8 @@ class Prewarm:
     def _refuse_changes(self):
         if os.environ._data != self.variables:
             raise Refusal("an import changed the environment")
-        # A folder changes also when the first bytecode of its modules is written; a file does not.
-        since = self.began - 20_000_000  # the clock of file systems is that much behind, at most
+        # A folder also changes when the first bytecode of its modules is written; a file does not.
+        since = self.began - 20_000_000  # the clock of file systems is at most this much behind
         if any(_changed_at(path) >= since for path in _imported_files(self.imported)):
             raise Refusal("a file changed while it was imported")
 
@@ -103,7 +103,7 @@ def _now():
 
 
 class _Spec:
-    """What `_imp.create_dynamic` reads of a spec."""
+    """The part of a spec that `_imp.create_dynamic` reads."""
 
     def __init__(self, name, origin):
         self.name, self.origin = name, origin
@@ -173,7 +173,7 @@ def _is_sitecustomize_known():
 
 
 def _import_sitecustomize():
-    """Imports the machine's own. Returns whether there is one."""
+    """Imports the machine's own sitecustomize. Returns whether there is one."""
     sys.modules.pop("sitecustomize", None)
     try:
         import sitecustomize  # noqa: F401
@@ -205,8 +205,8 @@ def _is_installed(path):
 
 
 def _files_of_modules():
-    """When each folder was changed of which something was imported or looked for, and each file that may be
-    edited in place: packages of the system are replaced as a whole."""
+    """The modification time of each folder in which a module was found or looked for, and of each file that
+    may be edited in place: packages of the system are replaced as a whole."""
     paths = {entry for entry in sys.path if entry.startswith("/")}
     is_of_system = {}
     for path in _imported_files(sys.modules):
@@ -241,7 +241,7 @@ def _changed_at(path):
 
 
 class Launch:
-    """What becomes of the process. Every method may start it anew, and then does not return."""
+    """Turns the process into the launch. Every method may start it anew, and then does not return."""
 
     def __init__(self, prewarm, words, variables):
         self.prewarm, self.native = prewarm, prewarm.native
@@ -252,7 +252,7 @@ class Launch:
         self.native.start_anew(reason)
 
     def _take_variables(self, variables):
-        """As os.environ is made at the start of Python: the first of two equal names counts."""
+        """Fills os.environ as the start of Python does: the first of two equal names counts."""
         data = os.environ._data
         zone = data.get(b"TZ")
         data.clear()
@@ -307,8 +307,8 @@ class Launch:
             return name
 
     def refuse_hidden(self, kind, value):
-        """A module in the program's folder would have been imported instead of one that was imported before
-        the pause. And a module that is imported already is not what `-m` expects."""
+        """Starts anew if a module in the program's folder hides one that was imported before the pause, or if
+        the program of `-m` is already imported."""
         imported = self.prewarm.imported
         if not imported:
             return
@@ -347,7 +347,7 @@ class Launch:
             _open_again(getattr(sys, name), number, name)
 
     def mend_modules(self):
-        """What modules keep of their start that a program may ask for."""
+        """Updates values from their start that modules keep and a program may ask for."""
         logging = sys.modules.get("logging")
         if logging:
             import time
@@ -376,7 +376,7 @@ class Launch:
 
 
 def _names_in_archive(path):
-    """The names of modules at the top of a zip file; None if it is none."""
+    """The names of modules at the top of a zip file; None if the file is not one."""
     import zipimport
 
     try:
@@ -388,7 +388,7 @@ def _names_in_archive(path):
 
 
 def _importable_names(folder, tops):
-    """Those of `tops` that the folder has a module of."""
+    """The names in `tops` for which the folder has a module."""
     import _imp
 
     suffixes = _imp.extension_suffixes() + [".py", ".pyc"]
@@ -425,8 +425,8 @@ def _open_again(stream, number, name):
 
 
 def _record_at_exit(prewarm):
-    """Sends at the program's end which modules it has imported, in the order in which their imports began, to the
-    daemon's socket. The daemon is not waited for."""
+    """Sends to the daemon's socket, at the program's end, which modules it has imported, in the order in
+    which their imports began. Does not wait for the daemon."""
     import atexit
 
     owner = os.getpid()
@@ -450,8 +450,8 @@ def _record_at_exit(prewarm):
 
 
 def _log_imports():
-    """A list to which the name of each module is appended when its import begins. `sys.modules` has the order in
-    which imports end, and a circular import may fail if it begins in another module."""
+    """A list to which the name of each module is appended when its import begins. `sys.modules` has the order
+    in which imports end, in which a circular import may fail, because it begins in another module."""
     importer = sys.meta_path[0]  # of builtin modules, which is asked first
     find, order = importer.find_spec, []
 
@@ -465,21 +465,21 @@ def _log_imports():
 
 def _recorded(at_start, order, places):
     """The names of modules that can be imported by these names at another start: those of the standard
-    library, and installed ones. None, if the program has a module of its own whose name is installed, too:
-    another module that needs the name would get the wrong one."""
+    library, and installed ones. None if the program has its own module of an installed name: another module
+    that needs that name would get the wrong one."""
     names, own = [], set()
     lazy = getattr(sys.modules.get("importlib.util"), "_LazyModule", None)
     for name in dict.fromkeys(order):
         module = sys.modules.get(name)
         if type(module) is lazy:
-            continue  # not imported yet; a look at it would import it
+            continue  # not imported yet; reading an attribute would import it
         if module is None or name in at_start or name == "__main__" or not _is_plain(name):
             continue
         spec = getattr(module, "__spec__", None)
         if spec is None or spec.name != name:
             continue
         path, top = getattr(module, "__file__", None), name.partition(".")[0]
-        # A package without a file of its own has folders, and what was made up at run time has neither.
+        # A package without its own file has folders; a module that was made at run time has neither.
         paths = [path] if isinstance(path, str) else [str(path) for path in getattr(module, "__path__", ())]
         if all(_is_installed(path) and _is_found(path, top, places) for path in paths):
             names.append(name)
@@ -497,8 +497,8 @@ def _is_plain(name):
 
 
 def _is_found(path, top, places):
-    """Whether a module of that name is found in one of the folders: one beside a program that lies in a package
-    is not."""
+    """Whether a module of that name is found in one of the folders. A module beside a program inside a
+    package is not."""
     return any(path.startswith(place + "/" + top) and path[len(place) + 1 + len(top):][:1] in ("", ".", "/")
                for place in places)
 
@@ -509,7 +509,7 @@ def _leave_no_module(names):
 
 
 def _pause():
-    # Not atexit: its functions would be lost with it.
+    # The modules that this hook alone imports. Not atexit, whose functions would be lost with it.
     helpers = {"time", "stat", "zipimport", "_imp"} - set(sys.modules)
     try:
         prewarm = Prewarm()

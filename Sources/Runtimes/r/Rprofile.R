@@ -1,11 +1,11 @@
 # Pauses R before its program, for Greenroom.
 #
 # The daemon runs `Rscript PLACEHOLDER` with this file as R_PROFILE_USER. Rscript and its shell script execute
-# `.../bin/exec/R --no-echo --no-restore --file=PLACEHOLDER`, which has opened PLACEHOLDER and read nothing of it when it
-# runs this file. The file attaches the default packages, as R would do next, loads the namespaces that
-# GREENROOM_IMPORTS lists, waits for a launch, and opens the launch's program in the place of the other. Where the program
-# could find a difference from a direct run, R is executed anew with the launch's words in the same process. Before the
-# pause, any doubt ends the process; the daemon then starts the program directly.
+# `.../bin/exec/R --no-echo --no-restore --file=PLACEHOLDER`, which has opened PLACEHOLDER and not read from
+# it when it runs this file. The file attaches the default packages, as R would do next, loads the namespaces
+# that GREENROOM_IMPORTS lists, waits for a launch, and opens the launch's program in place of PLACEHOLDER. If
+# the program could notice a difference from a direct run, R is executed anew with the launch's words in the
+# same process. Before the pause, any doubt ends the process; the daemon then starts the program directly.
 local({
     # Why a launch is started anew: enum gr_anew_reason of wire.h.
     OPTIONS <- 1L
@@ -30,9 +30,9 @@ local({
     is_file <- startsWith(prewarm, "--file=")
     placeholder <- sub("^--file=", "", prewarm[is_file])
     before <- prewarm[!is_file]
-    # What R or its front end has read.
+    # The variables that R or its front end has read.
     read <- function(names) grepl("^(R_|OMP_|OPENBLAS_|LC_|LANG$|LANGUAGE$|TZ$|HOME$|LD_LIBRARY_PATH$)", names)
-    # What the front end has exported, which a launch does not bring.
+    # The variables that the front end has exported, which a launch does not bring.
     exported <- function(names) grepl("^(R_|LD_LIBRARY_PATH$|(EDITOR|LN_S|MAKE|PAGER|SED|TAR|TZDIR)$)", names)
     own <- unclass(Sys.getenv())
     key <- own[read(names(own))]
@@ -50,7 +50,7 @@ local({
     modified <- function() as.numeric(file.mtime(folders))
     times <- modified()
 
-    # Nobody would remove it if this process is never launched.
+    # If this process is never launched, nobody would remove R's temporary folder.
     unlink(tempdir(), recursive = TRUE)
     words <- native("wait", placeholder)
 
@@ -60,7 +60,7 @@ local({
     launch <- launch[!duplicated(names(launch))]
     anew <- function(reason) native("start_anew", reason, paste0(names(front), "=", front))
 
-    # The words of R behind its front end: a launch names one of the two.
+    # The words with which the front end executes R: a launch names either of the two.
     unfold <- function(words) {
         if (basename(words[1]) != "Rscript") return(words)
         if (length(words) < 2 || startsWith(words[2], "-")) anew(OPTIONS)
@@ -68,7 +68,7 @@ local({
         rest <- words[-(1:2)]
         c(before, paste0("--file=", words[2]), if (length(rest)) c("--args", rest))
     }
-    # R reads them after this file, in the place of which it is.
+    # R reads these files after the user's profile, in place of which it has read this file.
     profiles <- c(".Rprofile", "~/.Rprofile", ".Renviron", "~/.Renviron")
     tryCatch({
         compared <- unique(c(names(key), names(launch)[read(names(launch))]))
@@ -88,7 +88,7 @@ local({
         setwd(".")
         tempdir(check = TRUE)
         missing <- front[!names(front) %in% names(launch)]
-        if (is.na(launch["SHLVL"])) missing <- c(missing, SHLVL = "0")  # by the shell that executes R
+        if (is.na(launch["SHLVL"])) missing <- c(missing, SHLVL = "0")  # set by the shell that executes R
         if (length(missing)) do.call(Sys.setenv, as.list(missing))
         if (nzchar(record)) {
             write <- function(...) {

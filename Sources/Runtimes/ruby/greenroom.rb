@@ -2,16 +2,17 @@
 #
 # The daemon runs `ruby [OPTIONS] -r THIS_FILE PLACEHOLDER`. Ruby opens the placeholder as its program,
 # reads its first line, and requires this file. This file requires what GREENROOM_IMPORTS lists. After
-# all files of -r, Ruby sets the encoding of the opened program. There it waits for a launch, and makes
-# the program another file: what follows is Ruby's own. Where a launch could differ from a direct call,
-# Ruby is executed anew with the launch's words in the same process.
+# all files of -r, Ruby sets the encoding of the opened program. There this file waits for a launch, and puts
+# the launch's program in place of the placeholder. Ruby then runs it by itself. If the program could notice a
+# difference from a direct call, Ruby is executed anew with the launch's words in the same process.
 #
-# Local variables and lambdas only: the program must find no constant and no method of this file.
+# There are only local variables and lambdas here: the program must find no constant and no method of this
+# file.
 lambda do
   # Why Ruby starts anew (enum gr_anew_reason in CPrewarm/wire.h).
   other_options, other_program, hidden, changed, other_variables, failed = 1, 2, 3, 4, 5, 7
   record_limit = 65_536 # in bytes; the daemon reads no longer record
-  # What Ruby, RubyGems and Bundler read at their start.
+  # The variables that Ruby, RubyGems and Bundler read at their start.
   variables = "RUBY* GEM* BUNDLE* LANG LANGUAGE LC_* HOME XDG_* LD_* DEBIAN_RUBY_STANDALONE DEBIAN_DISABLE_RUBYGEMS_INTEGRATION"
 
   require File.expand_path("../libgreenroom-runtime.so", __dir__)
@@ -34,7 +35,7 @@ lambda do
 
   places = $LOAD_PATH.map(&:to_s)
   (imports || "").each_line(chomp: true) do |line|
-    # The stamp is that of the file which was inspected; a list of the manifest's has none.
+    # A learned list has the stamp of the inspected file; the manifest's list has none.
     name, stamp = line.split("\t")
     require name
     give_up.("#{name} is another file than was inspected") if stamp && runtime.stamp(name) != stamp
@@ -46,7 +47,7 @@ lambda do
   folders_of_hooks = [File.dirname(__FILE__, 2), File.dirname(__dir__)].map { |path| "#{path}/" }
   forget_this_file = -> { $LOADED_FEATURES.delete_if { |path| path.start_with?(*folders_of_hooks) } }
 
-  # What was loaded, and where a require would look first.
+  # Watches the loaded files, and the places where a require would look first.
   watch_files = lambda do
     files = $LOADED_FEATURES.select { |path| path.start_with?("/") }
     folders = files.map { |path| File.dirname(path) } + $LOAD_PATH.map(&:to_s)
@@ -61,7 +62,8 @@ lambda do
     (files + folders).uniq.each { |path| runtime.watch(path) }
   end
 
-  # Ruby has noted whether the standard streams are terminals: it then writes each line at once.
+  # At its start, Ruby has checked whether the standard streams are terminals, to which it writes each line at
+  # once.
   notice_terminals = lambda do
     [STDIN, STDOUT, STDERR].each_with_index do |stream, number|
       next unless stream.tty?
@@ -84,7 +86,7 @@ lambda do
     ENV["TZ"] = zone
   end
 
-  # Ruby has read the options in the first line of the placeholder, where there are none.
+  # Ruby has read the options in the first line of the placeholder, which has none.
   has_plain_first_line = lambda do |path|
     line = File.open(path, "rb") { |file| file.gets("\n", 4096) } || ""
     next false if line.start_with?("\xEF\xBB\xBF".b)
@@ -94,20 +96,20 @@ lambda do
     rest && !rest.include?(" -") && !rest.include?("\r") && rest.end_with?("\n")
   end
 
-  # The gems of which RubyGems has several versions, the newest first, by name.
+  # The gems of which RubyGems has several versions, by name, the newest version first.
   gems_with_choice = lambda do
     next {} unless defined?(Gem::Specification)
     Gem::Specification.stubs.group_by(&:name).transform_values { |stubs| stubs.sort_by(&:version).reverse }
                       .select { |_, stubs| stubs.map(&:version).uniq.size > 1 }
   end
 
-  # Where RubyGems finds the files of the gems that are in use.
+  # The folders in which RubyGems finds the files of the gems in use.
   folders_of_gems = -> { defined?(Gem) ? Gem.loaded_specs.values.flat_map(&:full_require_paths) : [] }
 
-  # An author of a list knows what follows; lines that were learned have stamps.
+  # The author of a list knows what the checks below find out; learned lines have stamps.
   is_learned = imports && imports.include?("\t")
 
-  # Whether a program of a gem may need another version than what is loaded, active or not.
+  # Whether a program of a gem may need another version than the loaded one, active or not.
   is_choice_made = is_learned && lambda do
     several = gems_with_choice.()
     next false if several.empty?
@@ -116,7 +118,7 @@ lambda do
     is_loaded = lambda do |stub|
       stub.full_require_paths.any? { |folder| loaded.any? { |each| "#{each}/".start_with?("#{folder}/") } }
     end
-    # What is installed with the system is found without its gem, if there is no newer one.
+    # A file that is installed with the system is found without its gem, if there is no newer one.
     system_files = $LOADED_FEATURES.filter_map do |path|
       folder = places.select { |each| path.start_with?("#{each}/") }.max_by(&:size)
       [folder, path.delete_prefix("#{folder}/")] if folder
@@ -132,7 +134,8 @@ lambda do
     end
   end.call
 
-  # It chooses among the versions of what is loaded already, looks elsewhere first, or sets what modules read.
+  # Whether the program may choose another version of a loaded gem, looks in other folders first, or sets
+  # variables that files read when they are loaded.
   may_choose = lambda do |path, arguments|
     text = File.binread(path, 1 << 20) || ""
     # RubyGems writes this into the program of a gem for its own older versions.
@@ -143,8 +146,8 @@ lambda do
     text.include?("activate_bin_path") && (is_choice_made || arguments.first&.match?(/\A_.*_\z/))
   end
 
-  # In the order in which the files began: $LOADED_FEATURES has the order in which they ended, and a
-  # file that is required again in that order may miss what its requirer has prepared.
+  # Records the files in the order in which they began. $LOADED_FEATURES has the order in which they ended; a
+  # file that is required in that order may lack what the file that required it had prepared.
   record_imports = lambda do |name|
     order, owner = {}, Process.pid
     TracePoint.new(:script_compiled) do |trace|
@@ -156,19 +159,19 @@ lambda do
 
       gems = folders_of_gems.()
       installed = (places + gems).map { |folder| "#{folder}/" }
-      # Bundler activates the gems of one Gemfile: they must not be there before it has chosen. And where else the
-      # program looks, the next launch may find what hides an installed file. A list has paths, which activate nothing,
-      # so what they require is of the newest version.
+      # Bundler activates the gems of one Gemfile, so they must not be loaded before it has chosen. If the
+      # program looks in other folders, the next launch may find a file there that hides an installed one. A
+      # list has paths, which activate no gem, so what they require is of the newest version.
       is_old = gems_with_choice.().any? { |gem, stubs| Gem.loaded_specs[gem] && Gem.loaded_specs[gem].version != stubs[0].version }
       wanted = defined?(Bundler) || is_old || !($LOAD_PATH.map(&:to_s) - places - gems).empty? ? [] : order.keys
       loaded = $LOADED_FEATURES.to_h { |path| [path, true] }
       wanted = wanted.select { |path| loaded[path] && !path.start_with?(own) && path.start_with?(*installed) }
       text = wanted.map { |path| "#{path}\n" }.join
-      # More is not read, and the first files are those that others need.
+      # The daemon reads no more, and the first files are those that others need.
       text = text.byteslice(0, record_limit - 1)[/.*\n/m] || "" if text.bytesize >= record_limit
       runtime.send_to(record, text.empty? ? "\n" : text)
     rescue StandardError
-      nil # The daemon hears nothing.
+      nil # The daemon learns nothing.
     end
   end
 
@@ -179,7 +182,7 @@ lambda do
     runtime.start_anew(other_program) unless has_plain_first_line.(name)
     runtime.start_anew(other_variables) unless runtime.variables_equal?(variables)
     runtime.start_anew(changed) unless runtime.unchanged?
-    # Some keep the year of their import.
+    # Some files keep the year in which they were loaded.
     runtime.start_anew(changed) if imports && Time.now.utc.year != year
     runtime.start_anew(hidden) if is_learned && may_choose.(name, arguments)
     program.reopen(name, "r:#{program.external_encoding}")
@@ -193,7 +196,7 @@ lambda do
   program.define_singleton_method(:set_encoding) do |*encodings|
     singleton_class.send(:remove_method, :set_encoding)
     forget_this_file.()
-    # The change has Ruby make its index of files anew, at the next require.
+    # After the change, the next require makes Ruby build its index of files anew.
     require $LOADED_FEATURES.last if imports && !$LOADED_FEATURES.empty?
     watch_files.()
     words = runtime.wait

@@ -1,18 +1,21 @@
-# Finds out what files do besides defining things when they are required, for Greenroom, in a process of its own.
+# Finds out for Greenroom what files do besides defining things when they are required. It runs in a separate
+# process.
 #
 #     ruby [OPTIONS] inspect.rb <LIST
 #
-# LIST has a path on each line, as $LOADED_FEATURES spells it. libgreenroom-trace.so is preloaded: it writes what the C
-# library was asked for, and this file tells it, by getenv(3), where each file begins and ends, and what it sees of Ruby
-# itself: the arguments, reads of all variables, and the state that all files share.
+# LIST has a path on each line, as $LOADED_FEATURES spells it. libgreenroom-trace.so is preloaded: it writes
+# which functions of the C library were called, and this file tells it, by getenv(3), where each file begins
+# and ends, and what happens in Ruby itself: to the arguments, reads of all variables, and the state that all
+# files share.
 tell = ENV.method(:[]).unbind.bind(ENV)
 tell = ->(plain, text) { plain.call("greenroom #{text}") }.curry[tell]
 
-# What they do cannot be seen from here: they choose what others load, watch the program, or take the terminal.
+# The effects of these files cannot be seen from here: they choose what others load, watch the program, or
+# take the terminal.
 known = %r{/(?:bundler|bundler/setup|bootsnap|bootsnap/setup|readline|debug|pry|byebug|tracer|profile|dotenv/load|irb|spring/boot)\.rb\z}
 
-# What these keep is not used (a time where there is a steady clock, a seed of libxml2), waits for work without a wake-up,
-# or is compared at the launch (the year).
+# These files do something harmless: a value that they keep is not used (a time where there is a steady clock,
+# a seed of libxml2) or is compared at the launch (the year), or a thread waits for work without a wake-up.
 harmless = {
   "/concurrent/utility/monotonic_time.rb" => "time", "/concurrent/atomic/ruby_thread_local_var.rb" => "thread",
   "/nokogiri/extension.rb" => "time", "/tzinfo/data_sources/zoneinfo_reader.rb" => "time"
@@ -23,7 +26,7 @@ STDIN.reopen("/dev/null")
 STDOUT.sync = true # what is printed is seen at once
 ($LOAD_PATH.map(&:to_s) + (defined?(Gem) ? Gem.path : [])).grep(%r{\A/}).each { |folder| tell.("place #{folder}") }
 
-# A list has paths, which activate nothing: a program would load the newest version beside another.
+# A list has paths, which activate no gem: a program would load the newest version beside another.
 is_older = ->(_path) { false }
 if defined?(Gem::Specification)
   several = Gem::Specification.stubs.group_by(&:name).values.map { |stubs| stubs.sort_by(&:version).reverse }
@@ -39,7 +42,7 @@ if defined?(Gem::Specification)
   end
 end
 
-# RubyGems adds the folders of the gems from which something is required.
+# RubyGems adds the folders of the gems from which a file is required, which does not count.
 folders = -> { $LOAD_PATH.map(&:to_s) - (defined?(Gem) ? Gem.loaded_specs.values.flat_map(&:full_require_paths) : []) }
 state = lambda do
   [folders.(), $stdin, $stdout, $stderr, $/, $\, $,, $;, $VERBOSE, $DEBUG, Encoding.default_external,
@@ -53,7 +56,7 @@ begin_file = lambda do |path|
   tell.("begin #{path}")
   tell.("does known") if known.match?(path)
   tell.("does versions") if is_older.(path)
-  # How a file asks for arguments without a call of a method: [*ARGV], a, *b = ARGV.
+  # A file can read the arguments without calling a method: [*ARGV], a, *b = ARGV.
   text = File.file?(path) ? File.binread(path) : ""
   tell.("does arguments") if text.match?(/\bARGV\b(?!\s*(?:&?\.|\[|<<))/)
   harmless.each { |ending, reason| tell.("spares #{reason}") if path.end_with?(ending) }
@@ -69,7 +72,7 @@ end_file = lambda do |has_failed|
   tell.("#{has_failed ? 'fails' : 'end'} #{path}\t#{path}")
 end
 
-# What is compiled during a call of require begins there, and has ended when the call ends.
+# A file that is compiled during a call of require begins there, and has ended when the call ends.
 during = lambda do |name, &call|
   depth, is_done = progress.size, false
   result = call.call
@@ -107,7 +110,7 @@ tell.("watch $0")
     plain.bind_call(self, *words, **named, &block)
   end
 end
-# What runs at the end runs in the reverse order, and what the program has loaded first comes last.
+# Blocks for the end run in reverse order, so those of the file that was loaded first run last.
 [[Kernel, :at_exit], [Kernel.singleton_class, :at_exit], [ObjectSpace.singleton_class, :define_finalizer]].each do |place, name|
   plain = place.instance_method(name)
   place.define_method(name) do |*words, &block|
@@ -115,7 +118,7 @@ end
     plain.bind_call(self, *words, &block)
   end
 end
-# Ruby handles some signals from its start on, so the C library is not asked.
+# Ruby handles some signals from its start on, so no function of the C library is called for them.
 [Kernel, Kernel.singleton_class, Signal.singleton_class].each do |place|
   plain = place.instance_method(:trap)
   place.define_method(:trap) do |*words, &block|
@@ -123,7 +126,8 @@ end
     plain.bind_call(self, *words, &block)
   end
 end
-# These and the changes call getenv(3), or the trace compares the variables.
+# These methods call getenv(3), and the trace compares the variables for changes. All others read every
+# variable.
 of_one = %i[[] []= assoc delete fetch has_key? include? key? member? store values_at slice freeze]
 (ENV.singleton_methods(false) - of_one).each do |name|
   plain = ENV.method(name).unbind

@@ -1,5 +1,4 @@
-/// The functions of the C library that are watched. Each is called as it would be; here it is only
-/// noted that it was.
+/// The functions of the C library that are watched. Each call is noted and passed on unchanged.
 #define _GNU_SOURCE
 #include "trace.h"
 
@@ -68,12 +67,12 @@ EXPORT char *secure_getenv(const char *name) {
     return getenv(name);
 }
 
-// Where the process is.
+// The working directory.
 WATCHED(char *, getcwd, "directory", (char *buffer, size_t size), buffer, size)
 WATCHED(char *, get_current_dir_name, "directory", (void), )
 WATCHED(int, chdir, "directory", (const char *path), path)
 WATCHED(int, fchdir, "directory", (int number), number)
-char *__getcwd_chk(char *buffer, size_t size, size_t limit); // of what was built with _FORTIFY_SOURCE
+char *__getcwd_chk(char *buffer, size_t size, size_t limit); // called if built with _FORTIFY_SOURCE
 WATCHED(char *, __getcwd_chk, "directory", (char *buffer, size_t size, size_t limit), buffer, size, limit)
 
 // Terminals. An interpreter asks for every file that it opens.
@@ -188,7 +187,7 @@ EXPORT DIR *opendir(const char *path) {
     return next(path);
 }
 
-// Questions about a file. A path below an open folder says nothing that the opening has not said.
+// Questions about a file. A path below an open folder needs no note, because the opening was noted.
 static void note_question(int folder, const char *path) {
     if (!path || !*path || (folder != AT_FDCWD && *path != '/')) return;
     if (!trace_is_above_place(path)) note_open(path, O_RDONLY);
@@ -302,7 +301,7 @@ EXPORT int clock_gettime(clockid_t clock, struct timespec *value) {
     return next(clock, value);
 }
 
-// The C library opens these itself, where this library sees nothing.
+// The C library opens these files itself, unseen by this library.
 #define READS(result, name, file, parameters, ...) \
     EXPORT result name parameters; \
     EXPORT result name parameters { \
@@ -327,7 +326,7 @@ READS(int, getpwent_r, "/etc/passwd",
 READS(struct group *, getgrnam, "/etc/group", (const char *name), name)
 READS(struct group *, getgrgid, "/etc/group", (gid_t group), group)
 
-/// The zone of the machine. TZ is read within the C library, too.
+/// The time zone of the machine. The C library also reads TZ, unseen.
 #define READS_ZONE(result, name, parameters, ...) \
     EXPORT result name parameters { \
         NEXT(name); \
@@ -354,7 +353,7 @@ EXPORT int prctl(int option, ...) {
     unsigned long words[4];
     for (int i = 0; i < 4; i++) words[i] = va_arg(arguments, unsigned long);
     va_end(arguments);
-    // A name of memory (PR_SET_VMA) only tells which allocator it belongs to.
+    // A name for memory (PR_SET_VMA) only says to which allocator the memory belongs.
     if (option != PR_SET_VMA) trace_line("does", "state");
     return next(option, words[0], words[1], words[2], words[3]);
 }

@@ -1,5 +1,5 @@
 /// The function of perl/inspect.pl, which DynaLoader installs as a subroutine. Perl reads variables
-/// without getenv(3), so it needs one; see `library/perl.c` for how Perl calls it.
+/// without getenv(3), so it needs this function; `library/perl.c` says how Perl calls it.
 #include "trace.h"
 
 #include <stddef.h>
@@ -14,7 +14,7 @@ typedef struct scalar scalar;
 WEAK scalar *Perl_get_sv(perl *interpreter, const char *name, int flags);
 WEAK char *Perl_sv_2pv_flags(perl *interpreter, scalar *value, size_t *size, uint32_t flags);
 
-/// Obeys $Greenroom::command.
+/// Carries out $Greenroom::command.
 EXPORT void greenroom_perl_trace(perl *interpreter, void *function);
 EXPORT void greenroom_perl_trace(perl *interpreter, void *function) {
     (void)function;

@@ -1,4 +1,5 @@
-/// Notes who asks Ruby for the program's name, $0: a variable that only an extension can watch.
+/// Notes when code asks Ruby for the program's name, $0: a variable that only an extension can
+/// watch.
 #define _GNU_SOURCE
 #include "trace.h"
 
@@ -24,8 +25,8 @@ static unsigned count(const char *text, const char *part) {
     return found;
 }
 
-/// Whether the line that is executed only asks whether its own file is the program, which an
-/// installed one never is.
+/// Whether the line being executed only asks whether its own file is the program, which an
+/// installed file never is.
 static bool asks_whether_main(void) {
     const char *path = rb_sourcefile();
     FILE *file = path ? fopen(path, "re") : NULL;

@@ -20,17 +20,18 @@
 
 extern char **environ;
 
-/// The report, which the daemon has given as standard output.
+/// The report's descriptor, which the daemon passed as standard output.
 static int report = -1;
-/// Takes what modules print: a launch would have to print it again.
+/// A file that takes the output of modules, which a launch would have to print again.
 static int prints = -1;
 static pthread_t first_thread;
 static pid_t owner;
 
-/// In descriptors: what a module keeps open beyond is not noticed, and no module keeps as many.
+/// A descriptor that a module keeps open is noticed if its number is below this. No module keeps so
+/// many.
 enum { DESCRIPTORS = 256 };
 
-/// What modules share with the program, and may have changed when they end.
+/// The state that modules share with the program, and may have changed when they end.
 struct state {
     uint64_t descriptors[DESCRIPTORS / 64], environment, signals, locale, limits;
     off_t printed;
@@ -40,7 +41,8 @@ enum change { DESCRIPTOR, ENVIRONMENT, SIGNALS, LOCALE, STATE, PRINTS, CHANGES }
 static const char *const reasons[CHANGES] = {"descriptor", "environment", "signals",
                                              "locale",     "state",       "prints"};
 
-/// The modules in progress, each with the state at its beginning and what those within have changed.
+/// The modules in progress, each with the state at its beginning and the changes by modules that it
+/// loads.
 enum { DEPTH = 512 };
 static struct {
     struct state state;
@@ -48,13 +50,13 @@ static struct {
     char spared[32];
 } modules[DEPTH];
 static int depth;
-/// Where modules are installed. The daemon reads no more.
+/// The folders in which modules are installed. The daemon reads no more than this many.
 enum { PLACES = 64 };
 static char *places[PLACES];
 static int place_count;
 /// Whether a module did what only a launch may, so that it is not loaded before the pause.
 static bool has_refused;
-/// While this library works for itself.
+/// True while this library itself calls functions that it watches.
 static bool is_at_work;
 /// Counts parts of the trace, so that a line is written once in each.
 static uint64_t part;
@@ -115,7 +117,7 @@ static void write_line(const char *word, const char *text, const char *more) {
     char line[8192];
     int size = snprintf(line, sizeof line, "%s%s%s%s%s\n", word, text ? "\t" : "", text ? text : "",
                         more ? "\t" : "", more ? more : "");
-    // A line that does not fit leaves the trace without its end, and it is not used.
+    // If a line does not fit, the trace ends here without its last line, and is not used.
     if (size < 0 || (size_t)size >= sizeof line || write(report, line, (size_t)size) != size) {
         close(report);
         report = -1;
@@ -126,7 +128,8 @@ static bool is_inspected(void) {
     return report >= 0 && pthread_equal(pthread_self(), first_thread) && getpid() == owner;
 }
 
-/// Whether the line was not written yet in this part. A table that is full writes it again.
+/// Whether the line has not been written yet in this part. If the table is full, the line is
+/// written again.
 static bool is_new(const char *word, const char *text) {
     enum { SIZE = 1 << 14, TRIES = 8 };
     static uint64_t seen[SIZE];
@@ -217,7 +220,7 @@ void trace_obey(const char *command) {
         if (!strcmp(copy, "orders") && has_refused) trace_line("does", "order");
         if (strcmp(copy, "done")) return;
         write_line(copy, NULL, NULL);
-        _exit(0); // nothing that was imported has a say in this
+        _exit(0); // so that no imported code can interfere
     } else if (!strcmp(copy, "begin")) {
         begin(text);
     } else if (!strcmp(copy, "end") || !strcmp(copy, "fails")) {
@@ -235,8 +238,8 @@ void trace_obey(const char *command) {
     }
 }
 
-/// Takes the report out of the way of what is imported, which must neither write into it nor find
-/// this library in the environment.
+/// Hides the report from imported code, which must neither write into it nor find this library in
+/// the environment.
 __attribute__((constructor)) static void start(void) {
     first_thread = pthread_self();
     owner = getpid();
