@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""An app that speaks the app channel by itself, with nothing but greenroom-protocol(7): the least that an
-SDK for another language does. It says what happens to it, opens nothing, and keeps no state.
+"""An app that speaks on the app channel without an SDK, by greenroom-protocol(7) alone. This is the least
+that an SDK for another language does. The app prints what happens to it, opens nothing, and keeps no state.
 
     [App]
     Type=application-kit
@@ -26,7 +26,7 @@ def say(*words):
 
 
 class Message:
-    """One datagram: a header, words and fields, and descriptors with what each is for."""
+    """One datagram: a header, words and fields, and descriptors with their roles."""
 
     def __init__(self, data, control):
         (_, _, self.number, self.flags, words, fields, size, self.umask, count,
@@ -42,7 +42,7 @@ class Message:
 
 
 class App:
-    """Finds its channel, pauses if it is a prewarm, launches, and goes on with what it is told."""
+    """Finds its channel, pauses if it is prewarmed, launches, and then handles the daemon's messages."""
 
     def __init__(self):
         value = os.environ.pop("GREENROOM_CHANNEL", "0:0")
@@ -121,7 +121,7 @@ class App:
             os.umask(message.umask)
 
     def common(self, message):
-        """What may come at any time, and what must not come now."""
+        """Handles messages that may come at any time, and refuses those that must not come now."""
         if message.number == 17:
             self.send(3, message.cookie)
         elif message.number == 18:

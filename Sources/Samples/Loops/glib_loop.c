@@ -10,7 +10,7 @@ static gboolean tick(gpointer data) {
     return G_SOURCE_REMOVE;
 }
 
-/* Work of the loop that goes on in the background until it is done or the time is over. */
+/* Work of the loop that goes on in the background until it is done or the time runs out. */
 static guint tidying;
 
 static void stop_tidying(struct greenroom_app *app, uint64_t task, void *unused) {

@@ -7,7 +7,7 @@
 #include <gtk/gtk.h>
 
 static GtkWidget *window;
-static bool is_drawn = true; /* since the app became active */
+static bool is_drawn = true; /* whether a frame has been drawn since the app became active */
 
 /* The frame is on its way to the screen. */
 static void painted(GdkFrameClock *clock, gpointer app) {

@@ -9,7 +9,7 @@ from PyQt5.QtWidgets import QApplication, QLabel
 
 
 class Window(QLabel):
-    """Tells when the user sees it for the first time."""
+    """A window that reports when the user sees it for the first time."""
 
     def __init__(self, application):
         super().__init__("Hello from Greenroom")

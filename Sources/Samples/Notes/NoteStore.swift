@@ -41,7 +41,7 @@ final class NoteStore {
 
     /// Adds a note for a user who has none.
     func welcome() {
-        if notes.isEmpty { _ = add("Welcome. 'new' makes a note, 'delete 1' takes this one away.") }
+        if notes.isEmpty { _ = add("Welcome. 'new' makes a note, 'delete 1' removes this one.") }
     }
 
     /// - Returns: the note's number.

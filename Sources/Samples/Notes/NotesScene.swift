@@ -6,7 +6,7 @@ final class NotesScene: SceneDelegate {
     private var terminal: Terminal?
     /// Whether the next line is a new note.
     private var isWriting = false
-    /// The number of the note that is shown.
+    /// The number of the note on the screen.
     private var shown: Int?
     /// Whether the scene was connected for a request, so that it does not restore its state.
     private var isAsked = false
@@ -35,7 +35,7 @@ final class NotesScene: SceneDelegate {
     /// The active scene gets the lines that the user types.
     func sceneDidBecomeActive(_ scene: Scene) {
         terminal = Terminal { [unowned self] in take($0) }
-        if !isWriting { Terminal.say("Notes. 'help' tells what can be said.") }
+        if !isWriting { Terminal.say("Notes. 'help' lists the commands.") }
         scene.didDrawFirstFrame()
     }
 

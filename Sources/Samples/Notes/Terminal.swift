@@ -1,9 +1,9 @@
-// (Its sources are not marked Sendable. This one stays on the main queue.)
+// (Dispatch's sources are not marked Sendable. The one below stays on the main queue.)
 @unsafe @preconcurrency internal import Dispatch
 internal import Glibc
 
-/// Reads lines from standard input, on the main queue, until its end. (It has none if there is no
-/// terminal.)
+/// Reads lines from standard input, on the main queue, until its end. (Without a terminal, it ends
+/// at once.)
 @MainActor
 final class Terminal {
     private let source = DispatchSource.makeReadSource(fileDescriptor: 0, queue: .main)

@@ -1,5 +1,5 @@
-/// Says which numbers are prime. It needs a table for that, which takes most of its time: it makes the
-/// table, pauses, and looks at its arguments only then. Its manifest:
+/// Says which numbers are prime. Most of its time goes into a table, so it makes the table, then pauses, and
+/// only then looks at its arguments. Its manifest:
 ///
 ///     [App]
 ///     Exec=/usr/local/bin/primes
@@ -27,7 +27,7 @@ int main(int argc, char **argv, char **envp) {
     // Returns at once where nobody prewarms the program.
     GREENROOM_PREWARM_PAUSE(&argc, &argv, &envp);
 
-    const char *yes = getenv("PRIME"); // of the launch, like the arguments
+    const char *yes = getenv("PRIME"); // the launch's variable, like the arguments
     for (int i = 1; i < argc; i++) {
         long number = strtol(argv[i], NULL, 10);
         if (number < 0 || number >= LIMIT) return fprintf(stderr, "%s: not in the table\n", argv[i]), 1;

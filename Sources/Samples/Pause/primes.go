@@ -2,7 +2,7 @@
 //
 //	go build primes.go               # with cgo, because a program without a C library cannot pause
 //
-// os.Args and os.Getenv keep what the process began with, so the launch's are taken from C.
+// os.Args and os.Getenv keep the values with which the process began, so the launch's are taken from C.
 package main
 
 /*

@@ -6,9 +6,8 @@
     [Prewarm]
     Depth=declared
 
-Programs in Python are paused after the interpreter's start without any of this. A program that pauses
-itself decides how much of its own work comes before the pause.
-"""
+Greenroom pauses programs in Python after the interpreter's start without any of this. A program that pauses
+itself decides how much of its own work comes before the pause. """
 import ctypes
 import os
 import sys
@@ -31,7 +30,7 @@ def prewarm_pause():
     argc, argv, envp = ctypes.c_int(), ctypes.POINTER(ctypes.c_char_p)(), ctypes.POINTER(ctypes.c_char_p)()
     if not pause or not pause(ctypes.byref(argc), ctypes.byref(argv), ctypes.byref(envp)):
         return
-    # Before the script's name are the interpreter and its options.
+    # The interpreter and its options come before the script's name.
     first = len(sys.orig_argv) - len(sys.argv)
     sys.argv[1:] = [os.fsdecode(argv[i]) for i in range(first + 1, argc.value)]
     variables, number = {}, 0
@@ -43,7 +42,7 @@ def prewarm_pause():
     for name in set(os.environb) - set(variables):
         del os.environb[name]
     os.environb.update(variables)
-    # At the pause, nobody knew yet whether a terminal would come.
+    # At the pause, it was not yet known whether the launch would bring a terminal.
     for stream in sys.stdin, sys.stdout:
         stream.reconfigure(line_buffering=stream.isatty())
 

@@ -3,7 +3,7 @@
 
     greenroomctl run Reader [FILE]        on a terminal: Enter is the next page, b the one before, q ends
     greenroomctl action Reader next       from elsewhere; also previous
-    greenroomctl open file:///a/text      another text: nobody wants the old place then
+    greenroomctl open file:///a/text      another text, from its beginning
 """
 import os
 import select
@@ -69,7 +69,7 @@ class Delegate(app.ApplicationDelegate):
         application.did_draw_first_frame()
 
     def will_enter_foreground(self, application):
-        self.shown = None  # forgets what was on the screen
+        self.shown = None  # no page is on the screen
 
     # Pages.
 

@@ -2,10 +2,10 @@
  * size have not, as on a failing disk.
  *
  *     greenroomctl run Sums [FOLDER]      the report; the folder is remembered (at first: the home directory)
- *     greenroomctl action Sums check      checks now; in the background it goes on for as long as there is time
+ *     greenroomctl action Sums check      checks now, in the background for as long as there is time
  *
-  * By itself it checks once a day, while nobody uses the machine, one file at a time. When its time is over, it
-  * remembers where it was and schedules more.
+  * By itself it checks once a day, while nobody uses the machine, one file at a time. When its time runs out,
+  * it remembers where it was and schedules another run.
  */
 #define _GNU_SOURCE 1
 #include <greenroom-app.h>
@@ -32,11 +32,11 @@ struct sum {
     bool is_damaged;
 };
 
-/* What is known, in the order of names, and how far a check is. */
+/* The known files, in the order of their names, and the position of a check. */
 static struct sum *sums;
 static size_t sum_count;
 static char folder[PATH_MAX], *position;
-/* The check under way: the files that are left. */
+/* The files of the check under way. */
 static struct dirent **files;
 static int file_count, file_index;
 static uint64_t run, background_task;
@@ -44,7 +44,7 @@ static size_t damaged_count;
 
 static bool is_checking(void) { return files != NULL; }
 
-/* --- What is kept: lines in a file of the app's own. */
+/* --- The saved sums: lines in one of the app's own files. */
 
 static void path_of(const struct greenroom_app *app, char *path, const char *suffix) {
     const char *state = greenroom_app_launch_info(app)->state_directory;
@@ -89,7 +89,7 @@ static void load(const struct greenroom_app *app) {
     if (file) fclose(file);
 }
 
-/* The old file or the new one, whole. */
+/* Replaces the file as a whole: after a crash, it is the old one or the new one. */
 static void save(const struct greenroom_app *app) {
     char path[PATH_MAX], next[PATH_MAX];
     path_of(app, path, "");
@@ -113,13 +113,13 @@ static void begin_check(struct greenroom_app *app) {
     if (file_count < 0) return perror(folder);
     file_index = 0;
     damaged_count = 0;
-    /* Goes on where the last one had to stop. */
+    /* Goes on where the last check had to stop. */
     while (position && file_index < file_count && strcmp(files[file_index]->d_name, position) < 0) file_index++;
     printf("checks %s from file %d of %d\n", folder, file_index + 1, file_count);
     (void)app;
 }
 
-/* FNV-1a: finds what a disk does by accident. */
+/* FNV-1a, which finds accidental changes. */
 static bool hash_file(const char *path, uint64_t *hash) {
     unsigned char bytes[65536];
     FILE *file = fopen(path, "re");
@@ -168,7 +168,7 @@ static void schedule(struct greenroom_app *app, time_t delay) {
     greenroom_app_submit_task(app, &request, submitted, NULL);
 }
 
-/* At its end, or when there is no more time. */
+/* Called at the end of a check, or when its time has run out. */
 static void stop_check(struct greenroom_app *app) {
     if (!is_checking()) return;
     bool is_done = file_index >= file_count;
@@ -236,7 +236,7 @@ static bool finished(struct greenroom_app *app, const struct greenroom_content *
 static bool action(struct greenroom_app *app, const char *type) {
     if (strcmp(type, "check") != 0) return false;
     begin_check(app);
-    /* Begun in the foreground, it may go on when its user turns to something else. */
+    /* A check that was begun in the foreground may go on when the app leaves it. */
     if (is_checking() && !background_task)
         background_task = greenroom_app_begin_background_task(app, "check", time_is_over, NULL);
     return true;

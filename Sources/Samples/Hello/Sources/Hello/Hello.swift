@@ -19,7 +19,7 @@ import Glibc
     func applicationWillTerminate(_ application: Application) { say("Goodbye") }
 }
 
-/// Writes at once, as `print` does on a terminal only.
+/// Writes at once; `print` does so only on a terminal.
 func say(_ line: String) {
     var line = line + "\n"
     line.withUTF8 { _ = write(1, $0.baseAddress, $0.count) }
