@@ -57,7 +57,7 @@ int cts_dial(int type, const char *address, int port) {
     int number = socket(to->sa_family, type | SOCK_CLOEXEC, 0);
     if (number < 0) return -errno;
     struct sockaddr_un own = {.sun_family = AF_UNIX};
-    // A name of its own, or a datagram could not be answered.
+    // Without its own name, the socket would get no answer to a datagram.
     int failed = to->sa_family == AF_UNIX && type == SOCK_DGRAM
         && bind(number, (struct sockaddr *)&own, sizeof own.sun_family) < 0;
     if (failed || connect(number, to, size) < 0) {

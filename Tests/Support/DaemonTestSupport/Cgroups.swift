@@ -1,9 +1,9 @@
 import Glibc
 import TestSupport
 
-/// Where the kernel shows cgroups: those of version 2 (cgroups(7)).
+/// The kernel's cgroups of version 2 (cgroups(7)).
 public enum Cgroups {
-    /// Nil without them.
+    /// Where they are mounted; nil if they are not.
     public static let mount: String? = {
         let fields = lines(of: "/proc/mounts").map { $0.split(separator: " ") }
         return fields.first { $0.count > 2 && $0[2] == "cgroup2" }.map { String($0[1]) }
@@ -17,7 +17,8 @@ public enum Cgroups {
         return mount + line.dropFirst(3)
     }
 
-    /// The same of an app's process, nil where instances have none of their own.
+    /// The folder of an app's cgroup, from its process; nil if instances have no cgroups of their
+    /// own.
     public static func appFolder(of pid: Int32) -> String? {
         folder(of: pid).flatMap { $0.contains("/app-") ? $0 : nil }
     }
@@ -28,7 +29,7 @@ public enum Cgroups {
 }
 
 extension Processes {
-    /// Whether nothing of the process runs: its cgroup is frozen, or it is stopped.
+    /// Whether no thread of the process runs: its cgroup is frozen, or the process is stopped.
     public static func isFrozen(_ pid: Int32) -> Bool {
         if state(of: pid) == "T" { return true }
         guard let folder = Cgroups.folder(of: pid),

@@ -1,13 +1,13 @@
 public import GreenroomControl
 import TestSupport
 
-/// The daemon's events, from the moment this was made; none is missed.
+/// The daemon's events from the moment when this was made, without a gap.
 public final class EventWatcher {
     private let client: TestClient
-    /// All that were read.
+    /// All events that have been read.
     public private(set) var events: [Control.Event] = []
 
-    /// The number of the latest event when it began.
+    /// The number of the latest event when the watcher was made.
     public let latest: UInt64
 
     public init(_ path: String, after: UInt64? = nil) throws {
@@ -32,7 +32,7 @@ public final class EventWatcher {
         if case .watched(let event?) = reply { events.append(event) }
     }
 
-    /// Waits for the next event that is meant.
+    /// Waits for the next event that fulfils the condition.
     @discardableResult
     public func next(_ isMeant: (Control.Event) -> Bool) throws -> Control.Event {
         while true {

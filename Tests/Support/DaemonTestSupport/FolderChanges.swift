@@ -2,7 +2,7 @@ import Glibc
 import GreenroomLinux
 import TestSupport
 
-/// Returns when it holds; it is looked at now and after each change in the folder.
+/// Returns when the condition holds. It is checked now and after each change in the folder.
 public func awaitChange(
     in folder: String, _ what: String, _ holds: () throws -> Bool
 ) throws {

@@ -19,7 +19,7 @@ public enum Processes {
         return pids
     }
 
-    /// The state letter of a process, `Z` for one that is gone as well.
+    /// The state letter of a process; also `Z` if the process is gone.
     public static func state(of pid: Int32) -> Character {
         fields(of: pid).first?.first ?? "Z"
     }
@@ -54,7 +54,8 @@ public enum Processes {
         return found
     }
 
-    /// Live processes of the spawner's apps: all that descend from it but those that wait for execs.
+    /// Live processes of the spawner's apps: its descendants, except children that have not
+    /// executed a program.
     public static func apps(of spawner: Int32) -> [Int32] {
         descendants(of: spawner).filter {
             parent(of: $0) != spawner || ProcessTable.entry(of: $0)?.hasExecuted == true
@@ -80,12 +81,12 @@ public enum Processes {
         }
     }
 
-    /// Returns when nothing is left of the process: its parent knows how it ended.
+    /// Returns when the process has been reaped: its parent knows how it ended.
     public static func awaitReaped(_ pid: Int32) throws {
         try wait("process \(pid) is not reaped") { kill(pid, 0) != 0 }
     }
 
-    /// Returns when the process waits for something to happen (proc_pid_stat(5)).
+    /// Returns when the process sleeps (proc_pid_stat(5)).
     public static func awaitSleep(of pid: Int32) throws {
         try wait("process \(pid) is always busy") {
             let text = String(decoding: try readFile("/proc/\(pid)/stat"), as: UTF8.self)
@@ -107,7 +108,7 @@ public enum Processes {
         return (try? process.descriptor.waitUntilReadable(milliseconds: milliseconds)) ?? true
     }
 
-    /// For messages.
+    /// The process in words, for messages.
     public static func description(of pid: Int32) -> String {
         let words = ((try? readFile("/proc/\(pid)/cmdline")) ?? []).split(separator: 0)
             .map { String(decoding: $0, as: UTF8.self) }

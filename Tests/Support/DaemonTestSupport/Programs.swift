@@ -16,7 +16,7 @@ public enum Programs {
     /// An app made with the SDK, or a sample.
     public static func built(_ name: String) throws -> String { try find(name) }
 
-    /// Beside the test bundle, in the folder of the same build.
+    /// A program beside the test bundle, from the same build.
     private static func find(_ name: String) throws -> String {
         for argument in CommandLine.arguments {
             var directory = argument[...]
@@ -31,7 +31,8 @@ public enum Programs {
         return path
     }
 
-    /// A file: a folder of the same name, as in Sources, can be "executed", too.
+    /// Only a file: access(2) says that a folder of the same name, as in Sources, can be executed
+    /// too.
     private static func isProgram(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG

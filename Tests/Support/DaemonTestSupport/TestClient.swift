@@ -4,7 +4,7 @@ import GreenroomLinux
 import TestSupport
 import Varlink
 
-/// One connection to a daemon, typed. Waits for each reply, but not for ever.
+/// One connection to a daemon, with typed calls. Waits for each reply, up to a limit.
 public final class TestClient {
     private let socket: UnixSocket
     private var connection = ClientConnection()
@@ -42,7 +42,7 @@ public final class TestClient {
         }
     }
 
-    /// Sends what is not a message, or a part of one.
+    /// Sends bytes that are not a message, or only a part of one.
     public func send(bytes: [UInt8]) throws {
         _ = try bytes.withUnsafeBytes { try socket.send($0, descriptors: [Int32]()) }
     }
@@ -75,7 +75,7 @@ public final class TestClient {
         }
     }
 
-    /// Returns when the daemon has closed the connection; what it says before is thrown away.
+    /// Returns when the daemon has closed the connection. Drops what the daemon sends before.
     public func awaitClose() throws {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while true {

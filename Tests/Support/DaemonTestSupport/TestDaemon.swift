@@ -4,11 +4,11 @@ import GreenroomLinux
 public import TestSupport
 import Testing
 
-/// A private greenroomd with a runtime directory, manifests and a spawner of its own. It, the
-/// spawner and every app end with the last reference, also when the test fails.
+/// A private greenroomd with its own runtime directory, manifests and spawner. The daemon, the
+/// spawner and every app end with the last reference, even if the test fails.
 ///
-/// Only daemons without systemd are started: each starts its spawner itself, and the spawner
-/// outlives it when it is killed.
+/// The daemons run without systemd: each starts its spawner itself, and the spawner outlives a
+/// daemon that is killed.
 public final class TestDaemon {
     /// Who runs the daemon and how.
     public struct Options: Sendable {
@@ -36,13 +36,13 @@ public final class TestDaemon {
         public var profiles: [String: String] = [:]
         /// Whether a daemon with that folder knows a display.
         public var hasDisplay = true
-        /// The machine's own load, memory and batteries instead of none: `machine/proc` and
+        /// Whether the daemon reads load, memory and batteries from `machine/proc` and
         /// `machine/sys` in the test's folder, where a test may write what it wants.
         public var ownMachine = false
         /// Files of that folder to begin with, by path: `proc/loadavg`.
         public var machine: [String: String] = [:]
         public init() {}
-        /// As nobody (65534), who may not make cgroups: the degraded mode.
+        /// The daemon runs as nobody (65534), who may not make cgroups: the degraded mode.
         public static var asNobody: Options {
             var options = Options()
             options.user = 65_534
@@ -52,13 +52,13 @@ public final class TestDaemon {
 
     public let directory: TemporaryDirectory
     public let options: Options
-    /// Words before the daemon's own, of a program that executes it: for another namespace.
+    /// The words of a program that executes the daemon, such as one that enters another namespace.
     public var wrapper: [String] = []
     private var process: ChildProcess?
-    /// Every spawner seen.
+    /// Every spawner that has been seen.
     private var spawners: Set<Int32> = []
     private let formerCgroups = LeftCgroups.paths()
-    /// The daemon was told to end, and did: nothing of it may be left.
+    /// Whether the daemon has ended on request, so that it may leave nothing behind.
     private var endedInOrder = false
 
     public var runtimeDirectory: String { directory.path + "/run" }
@@ -66,7 +66,7 @@ public final class TestDaemon {
     public var machineDirectory: String { directory.path + "/machine" }
     public var socketPath: String { runtimeDirectory + "/control" }
 
-    /// Starts it and returns when it is ready (sd_notify(3)).
+    /// Starts the daemon and returns when it is ready (sd_notify(3)).
     public init(_ apps: [TestApp], _ options: Options = Options()) throws {
         if let user = options.user, user != getuid() as uid_t {
             try requireOrSkip(getuid() == 0, "only root can run as another user")
@@ -106,7 +106,7 @@ public final class TestDaemon {
         }
     }
 
-    /// The spawner that the daemon uses: whoever listens at its socket.
+    /// The spawner that the daemon uses: the process that listens at its socket.
     public var spawnerPid: Int32 {
         get throws {
             let path = runtimeDirectory + "/spawner"
@@ -176,7 +176,7 @@ public final class TestDaemon {
         }
     }
 
-    /// SIGKILL; the spawner and the apps live on. Returns when it has ended.
+    /// Sends SIGKILL; the spawner and the apps live on. Returns when the daemon has ended.
     public func kill() throws {
         process?.kill(SIGKILL)
         try process?.waitForExit()
@@ -190,7 +190,7 @@ public final class TestDaemon {
         }
     }
 
-    /// SIGTERM: ends the apps, the spawner and itself.
+    /// Sends SIGTERM, on which the daemon ends the apps, the spawner and itself.
     @discardableResult
     public func terminate() throws -> ChildProcess.Exit {
         guard let process else { throw TestError("the daemon does not run") }
@@ -222,7 +222,7 @@ public final class TestDaemon {
     private func end() {
         _ = try? spawnerPid
         if let process {
-            // Frozen, it would not hear the SIGTERM.
+            // A stopped daemon would not handle the SIGTERM.
             process.kill(SIGCONT)
             process.kill(SIGTERM)
             do {
@@ -241,7 +241,7 @@ public final class TestDaemon {
             }
         }
         process = nil
-        // One that forks while we look is found in the next round.
+        // A child that is forked meanwhile is found in the next round.
         for _ in 0..<10 {
             let left = processes
             if left.isEmpty { break }
@@ -251,7 +251,8 @@ public final class TestDaemon {
         endCgroups()
     }
 
-    /// A spawner that was killed leaves its own to the next, or to us.
+    /// Removes cgroups that remain: a killed spawner leaves its own to the next spawner, or to the
+    /// test.
     private func endCgroups() {
         let left = LeftCgroups.paths(of: spawners).subtracting(formerCgroups).sorted()
         for path in left { LeftCgroups.remove(path) }
@@ -261,7 +262,7 @@ public final class TestDaemon {
 
     // MARK: Files
 
-    /// Removes what a reboot would remove, once the daemon has ended.
+    /// Removes what a reboot would remove. The daemon must have ended.
     public func forgetBoot() throws {
         removeTree(runtimeDirectory)
         mkdir(runtimeDirectory, 0o755)
@@ -289,7 +290,7 @@ public final class TestDaemon {
     }
 
     public func configure(_ lines: [String]) throws {
-        // A test waits for facts, and not for what the next line would put off.
+        // Without this key, each refill would be delayed, and tests would have to wait.
         let text = (["[Greenroom]", "RefillDelaySec=0"] + lines).joined(separator: "\n") + "\n"
         try directory.write(text, to: "greenroom.conf")
     }
@@ -298,13 +299,13 @@ public final class TestDaemon {
 
     public func client() throws -> TestClient { try TestClient(socketPath) }
 
-    /// - Parameter after: what happened after this number comes first.
+    /// - Parameter after: the events after this number come first.
     public func watch(after: UInt64? = nil) throws -> EventWatcher {
         try EventWatcher(socketPath, after: after)
     }
 
-    /// Returns the fact when there is one. It is looked for now, after each event, and after each
-    /// change in the test's folder: what an app writes down there is no event.
+    /// Returns the fact when there is one. Looks for it now, after each event, and after each
+    /// change in the test's folder, because there is no event when an app writes a file.
     @discardableResult
     public func await<Fact>(
         _ what: String, _ look: (TestClient) throws -> Fact?
@@ -313,7 +314,7 @@ public final class TestDaemon {
         let client = try client()
         let files = try Inotify()
         _ = try files.watch(directory.path, for: UInt32(IN_CREATE | IN_MODIFY | IN_DELETE))
-        // Other events may go on without end.
+        // Other events may continue for ever.
         let deadline = ContinuousClock.now + .milliseconds(4 * Int(Processes.deadline))
         while true {
             if let fact = try look(client) { return fact }
@@ -338,8 +339,8 @@ public final class TestDaemon {
         }
     }
 
-    /// Makes the app's pool again. What was kept for environments before the latest ends with the
-    /// old one.
+    /// Makes the app's pool again. Instances that were kept for earlier environments end with the
+    /// old pool.
     public func renewPool(of app: TestApp) throws {
         try remove(app.identifier)
         _ = try client().reload()

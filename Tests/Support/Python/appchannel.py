@@ -1,5 +1,5 @@
-"""The messages of the app channel, written after greenroom-protocol(7) and wire.h, and not taken from what is tested:
-so nothing is held against itself."""
+"""The messages of the app channel, written by greenroom-protocol(7) and wire.h and not taken from the code
+under test, so that the code is not compared with itself."""
 import os
 import struct
 
@@ -14,7 +14,7 @@ SAVE, EXTEND, COMPLETE, BEGIN, END, SUBMIT, QUERY, COMPLETED, LAUNCH_TASK = rang
 LAUNCH_STEPS = 92
 # Flags of LAUNCH.
 FOREGROUND, SCENES, UNLOCKED, ARCHIVE, FIRST, FIRST_OF_VERSION = 1, 2, 4, 16, 32, 64
-# What LIFECYCLE and SCENE tell.
+# The events of LIFECYCLE and SCENE.
 ENTER_FOREGROUND, ACTIVE, RESIGN, BACKGROUND, TERMINATE = range(1, 6)
 LOCKED, AVAILABLE = 8, 9
 

@@ -6,7 +6,7 @@ from places import DEADLINE
 
 
 class Lost(Exception):
-    """The connection: ask again."""
+    """The connection was lost: connect and call again."""
 
 
 class Refused(Exception):
@@ -48,7 +48,7 @@ class Connection:
 
     def send(self, message, descriptors=()):
         try:
-            # All of it: what does not fit into the socket follows.
+            # Sends the whole message, in parts if the socket has no room for all of it.
             data = encode(message)
             sent = socket.send_fds(self.socket, [data], list(descriptors))
             self.socket.sendall(data[sent:])

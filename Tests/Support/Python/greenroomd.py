@@ -20,14 +20,15 @@ class Failed(RuntimeError):
 
 
 class Daemon:
-    """It is started by `start`. Whoever gives the folder removes it; without one there is a temporary folder, which
-    goes with the daemon.
+    """`start` starts it. A caller that passes a folder removes it; otherwise there is a temporary folder,
+    which is removed with the daemon.
 
-    environment         of the daemon; without one it is the test's own
+    environment         of the daemon; the test's own by default
     user                the number of the user who runs it
-    directories         which of "state" and "cache" it has
-    sees_machine        whether it reads this machine's load, memory and batteries; else it is never short of anything
-    has_own_session     whether it is out of reach of signals to the test's process group
+    directories         which of "state" and "cache" the daemon has
+    sees_machine        whether the daemon reads this machine's load, memory and batteries; by default it is never
+                        short of anything
+    has_own_session     whether signals to the test's process group do not reach the daemon
     """
 
     def __init__(self, folder=None, product=PRODUCT, configuration="", environment=None, user=None,
@@ -40,7 +41,7 @@ class Daemon:
         self.runtime, self.apps = self.folder / "run", self.folder / "apps"
         self.socket = self.runtime / "control"
         self.environment = dict(os.environ if environment is None else environment)
-        self.environment.pop("NOTIFY_SOCKET", None)  # nobody's service
+        self.environment.pop("NOTIFY_SOCKET", None)  # the daemon is nobody's service
         self.user, self.directories = user, directories
         self.sees_machine, self.has_own_session = sees_machine, has_own_session
         self.runtime.mkdir(mode=0o700)
@@ -57,7 +58,7 @@ class Daemon:
         (self.folder / name).write_text(text)
 
     def install(self, app, manifest):
-        """The daemon notices it when it reads its manifests again."""
+        """Writes a manifest. The daemon notices it when it reads its manifests again."""
         (self.apps / f"{app}.app").write_text(manifest)
 
     # --- The process.
@@ -72,19 +73,19 @@ class Daemon:
         return [str(word) for word in words]
 
     def execute(self):
-        """Starts it, the first time or again, and does not wait for it."""
+        """Starts the daemon, the first time or again, and does not wait for it."""
         identity = {} if self.user is None else {"user": self.user, "group": self.user, "extra_groups": []}
         self.process = subprocess.Popen(
             self.command(), stdin=subprocess.DEVNULL, stdout=self.output, stderr=self.output, env=self.environment,
             cwd="/", start_new_session=self.has_own_session, **identity)
 
     def start(self):
-        """Returns when it answers, and so has read its manifests."""
+        """Starts the daemon, and returns when it answers, and so has read its manifests."""
         self.execute()
         self.await_fact("greenroomd answers", self.answers)
 
     def answers(self, method="org.varlink.service.GetInfo", parameters=None):
-        # A process that outlives a killed one for a moment may hold its socket, and answers nothing.
+        # A process that outlives a killed daemon for a moment may hold its socket without answering.
         with contextlib.suppress(Lost):
             self.call(method, parameters)
             return True
@@ -103,10 +104,10 @@ class Daemon:
         return self.log_path.read_text(errors="replace")
 
     def spawners(self):
-        """The spawners that serve it: one, but for a moment."""
+        """The spawners that serve the daemon: one, except for a moment."""
         found = {pid for pid, words in commands() if words[0].endswith("greenroom-spawner")
                  and str(self.runtime) in words}
-        # What a spawner has made has its memory, and so its command line, until it executes a program.
+        # A child of a spawner shares its memory, and so its command line, until it executes a program.
         return [pid for pid in found if parent(pid) not in found]
 
     def kill(self):
@@ -114,7 +115,7 @@ class Daemon:
         self.process.wait()
 
     def stop(self):
-        """Ends it and its spawner."""
+        """Ends the daemon and its spawner."""
         try:
             if self.process:
                 self.terminate()
@@ -146,7 +147,7 @@ class Daemon:
             return connection.call(method, parameters)
 
     def ctl(self, *words, **options):
-        """What `greenroomctl` prints; that it fails is an error."""
+        """What `greenroomctl` prints. Raises an error if it fails."""
         verb = 2 if words[0] == "debug" else 1
         done = subprocess.run(
             [self.product / "greenroomctl", *words[:verb], "--socket", self.socket, *words[verb:]],

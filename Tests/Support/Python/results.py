@@ -1,4 +1,4 @@
-"""What a suite says of its tests, a line for each, as Tests/Tools/test reads them."""
+"""Prints the results of a suite's tests, a line for each, as Tests/Tools/test reads them."""
 failures = 0
 
 

@@ -1,5 +1,5 @@
-"""Servers of windows of a test's own: an X server without a window manager, and a Wayland compositor without an output
-device. Each tells which windows appear, which are there, and how the screen looks."""
+"""A test's own display servers: an X server without a window manager, and a Wayland compositor without an
+output device. Each says which windows appear, which are there, and what the screen shows."""
 import os
 import select
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 
 PATIENCE_SECONDS = 30
 PROBES = Path(__file__).resolve().parents[2] / "Probes"
-NOBODY = 65534  # as whom desktop programs run where this is root
+NOBODY = 65534  # the user of desktop programs if the test runs as root
 
 
 def as_user(command):
@@ -16,7 +16,7 @@ def as_user(command):
 
 
 class Screen:
-    """Whatever shows windows, and a client of it that prints the name of each one that appears."""
+    """A display server, and its client that prints the name of each window that appears."""
 
     def start_watch(self, folder, source, libraries):
         probe = f"{folder}/{source}-probe"
@@ -27,19 +27,20 @@ class Screen:
             pass
 
     def line(self):
-        """The name of the next window that appears, without a buffer that select could not see into."""
+        """The name of the next window that appears. Reads without a buffer, in which select would not see
+        bytes."""
         text = b""
         while not text.endswith(b"\n"):
             if not select.select([self.watch.stdout], [], [], PATIENCE_SECONDS)[0]:
                 raise SystemExit("no window appeared")
             byte = os.read(self.watch.stdout.fileno(), 1)
             if not byte:
-                raise SystemExit("nobody tells which windows appear")
+                raise SystemExit("the client that prints windows has ended")
             text += byte
         return text[:-1]
 
     def windows(self):
-        """The names of the windows that are there."""
+        """The names of all windows."""
         done = subprocess.run([self.probe, "asks"], env=self.variables, capture_output=True, check=True)
         return done.stdout.decode(errors="replace").splitlines()
 

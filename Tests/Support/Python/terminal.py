@@ -1,4 +1,4 @@
-"""A program on a terminal of its own: what it is typed, and what it writes."""
+"""A program on its own terminal: types to it, and reads what it writes."""
 import fcntl
 import os
 import pty
@@ -15,7 +15,7 @@ class Terminal:
     def __init__(self, command, environment):
         self.pid, self.descriptor = pty.fork()
         if self.pid == 0:
-            # Python ignores two signals, nohup(1) another; a program is to have them as a login would give them.
+            # Python ignores two signals, and nohup(1) another; the program must get them as after a login.
             for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
                 signal.signal(number, signal.SIG_DFL)
             os.execvpe(command[0], command, environment)
@@ -26,7 +26,8 @@ class Terminal:
         os.write(self.descriptor, text.encode())
 
     def wait(self, pattern):
-        """Waits until the program has written it, and returns what came before and the match."""
+        """Waits until the program has written text that matches, and returns the text before it and the
+        match."""
         while not (match := re.search(pattern.encode(), self.seen)):
             if not select.select([self.descriptor], [], [], DEADLINE)[0]:
                 raise TimeoutError(f"no {pattern} in {self.seen!r}")

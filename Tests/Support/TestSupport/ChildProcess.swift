@@ -1,12 +1,12 @@
 import CTestSupport
 import Glibc
 
-/// What to run. The child has only the descriptors named here; signals are reset.
+/// A program to run. The child has only the descriptors named here; signals are reset.
 public struct ChildRequest: Sendable {
     public var path: String
     public var arguments: [String]
     public var environment: [String]
-    /// Number in the child, and our descriptor. Missing 0, 1 and 2 become /dev/null.
+    /// The test's descriptor for each number in the child. Missing 0, 1 and 2 become /dev/null.
     public var descriptors: [Int32: Int32] = [:]
     public var directory: String?
     public var umask: Int32 = -1
@@ -18,7 +18,7 @@ public struct ChildRequest: Sendable {
     public var noNewPrivileges = false
     public var openFileLimit: Int32 = 0
 
-    /// - Parameter arguments: whole argv; nil is just the path.
+    /// - Parameter arguments: the whole argv; nil means only the path.
     public init(
         _ path: String, arguments: [String]? = nil,
         environment: [String] = ["PATH=/usr/local/bin:/usr/bin:/bin"]
@@ -34,7 +34,7 @@ public struct ChildRequest: Sendable {
     }
 }
 
-/// A process of the test's. It is killed and reaped with the last reference.
+/// A child process of the test. It is killed and reaped with the last reference.
 public final class ChildProcess {
     public enum Exit: Equatable, Sendable {
         case status(Int32)

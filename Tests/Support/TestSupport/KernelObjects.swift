@@ -1,9 +1,9 @@
 import Glibc
 
-/// Numbers of things the kernel keeps for a process: equal before and after means no leak. A test
-/// that uses this first shows that the counter sees a leak.
+/// Counts of objects that the kernel keeps for a process: equal counts before and after mean no
+/// leak. A test that uses this first shows that the counter sees a leak.
 public enum KernelObjects {
-    /// Open descriptors of a process, ours by default.
+    /// Open descriptors of a process, by default of this one.
     public static func descriptorCount(of pid: Int32? = nil) -> Int {
         entryNames("/proc/\(pid.map(String.init) ?? "self")/fd").count
     }
@@ -28,12 +28,12 @@ public enum KernelObjects {
         }
     }
 
-    /// Threads of a process, ours by default.
+    /// Threads of a process, by default of this one.
     public static func threadCount(of pid: Int32? = nil) -> Int {
         entryNames("/proc/\(pid.map(String.init) ?? "self")/task").count
     }
 
-    /// Directories below a directory, all levels: of a cgroup, its descendants.
+    /// Directories below a directory, at all levels; for a cgroup, its descendants.
     public static func directoryCount(below path: String) -> Int {
         entryNames(path).reduce(0) { sum, name in
             var status = stat()

@@ -1,6 +1,6 @@
 import Glibc
 
-/// How long a test waits for a fact. Only a failing one waits so long.
+/// How long a test waits for a fact. Only a failing test waits for the whole time.
 public enum Patience {
     /// In milliseconds. `TEST_PATIENCE=n` makes it n times as long, for builds that are slow.
     public static let milliseconds: Int32 = {

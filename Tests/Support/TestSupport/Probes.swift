@@ -33,8 +33,8 @@ public func compileProbe(
     try compile(source: "\(packageRoot)/Tests/Probes/\(name)", with: compiler, output: output)
 }
 
-/// A program and a library of the same source, the latter with `-DLIBRARY`: what a library's
-/// constructor does is done before a prewarmed instance pauses, what the executable's does is not.
+/// Compiles a program and a library from the same source, the library with `-DLIBRARY`: a library's
+/// constructor runs before a prewarmed instance pauses, the executable's does not.
 public func compileWithLibrary(
     source: String, with compiler: ProbeCompiler = .standard
 ) throws -> String {

@@ -2,12 +2,13 @@ import Glibc
 import Synchronization
 public import Testing
 
-/// Tests that could not run, in this process. Each is printed when it happens, the sum at exit.
+/// The number of tests that could not run in this process. Each is printed at once, and the sum at
+/// exit.
 private let skippedTests = Atomic<Int>(0)
 
-/// Goes on when `condition` holds; otherwise the test ends here as skipped, which is printed and
-/// counted. With `REQUIRE_ALL=1` in the environment it fails instead: on a machine that should be
-/// able to run everything, nothing may be skipped.
+/// Returns if `condition` holds; otherwise the test ends here as skipped, which is printed and
+/// counted. With `REQUIRE_ALL=1` in the environment, the test fails instead: a machine that should
+/// be able to run everything may skip nothing.
 public func requireOrSkip(
     _ condition: Bool, _ reason: String, sourceLocation: SourceLocation = #_sourceLocation
 ) throws {

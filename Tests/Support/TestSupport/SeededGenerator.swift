@@ -1,6 +1,6 @@
 import Glibc
 
-/// Random numbers that can be had again: the seed is printed, and `TEST_SEED=n` sets it.
+/// Reproducible random numbers: the seed is printed, and `TEST_SEED=n` sets it.
 /// SplitMix64, by Sebastiano Vigna.
 public struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
@@ -12,7 +12,7 @@ public struct SeededGenerator: RandomNumberGenerator {
         line.withUTF8 { _ = write(2, $0.baseAddress, $0.count) }
     }
 
-    /// For what must come out alike each time.
+    /// For numbers that must be the same each time.
     public init(seed: UInt64) { state = seed }
 
     public mutating func next() -> UInt64 {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A directory of the test's own that other users can enter, gone with the last reference.
+/// The test's own directory, which other users can enter. It is removed with the last reference.
 public final class TemporaryDirectory: Sendable {
     public let path: String
 
@@ -31,9 +31,9 @@ public final class TemporaryDirectory: Sendable {
     }
 }
 
-/// Returns when nobody has a file open for writing, as F_SETLEASE of fcntl(2) can tell. A child that
-/// another test starts this moment has a copy of our descriptor until it executes, and a program that
-/// is being written cannot be executed (ETXTBSY).
+/// Returns when nobody has a file open for writing, as F_SETLEASE of fcntl(2) can tell. A child
+/// that another test starts at this moment has a copy of the descriptor until it executes a
+/// program, and a program that is open for writing cannot be executed (ETXTBSY).
 public func awaitNoWriter(of path: String) {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     defer { close(descriptor) }
@@ -42,7 +42,7 @@ public func awaitNoWriter(of path: String) {
     _ = fcntl(descriptor, setLease, Int32(F_UNLCK))
 }
 
-/// Something the test needs did not work; the text says what.
+/// Something that the test needs has failed; the text says what.
 public struct TestError: Error, CustomStringConvertible {
     public let description: String
     public init(_ description: String) { self.description = description }

@@ -2,15 +2,16 @@ import CTestSupport
 import Glibc
 import Testing
 
-/// A terminal with a user at it, who types and waits for what is shown, and a program in front.
+/// A terminal with a program in the foreground, and a user who types and waits for output.
 public final class TestTerminal {
     public static let deadline: Int32 = Patience.milliseconds
 
     private let controller: Int32
-    /// The program's end, kept open: what it set there can be looked at when it is gone.
+    /// The program's end, which stays open, so that its settings can be read after the program has
+    /// ended.
     public let terminal: Int32
     private var unread: [UInt8] = []
-    /// All that was ever shown.
+    /// Everything that was ever shown.
     public private(set) var shown: [UInt8] = []
     public private(set) var child: ChildProcess!
 
@@ -29,7 +30,7 @@ public final class TestTerminal {
         child = try ChildProcess(request)
     }
 
-    /// An interactive bash with job control, that runs `greenroomctl` by its name.
+    /// An interactive bash with job control that runs `greenroomctl` by its name.
     public static func shell(
         _ environment: [String], in directory: String = "/", client: String
     ) throws -> TestTerminal {
@@ -69,7 +70,7 @@ public final class TestTerminal {
         return try self.await(text)
     }
 
-    /// Reads what is shown until the text is, and returns it.
+    /// Reads what is shown until the text has been shown, and returns it.
     @discardableResult
     public func await(_ text: String) throws -> String {
         let wanted = Array(text.utf8)
@@ -84,7 +85,7 @@ public final class TestTerminal {
         }
     }
 
-    /// Returns when something is so that comes about with something shown, or soon after.
+    /// Returns when the condition holds. Reads what is shown meanwhile.
     public func await(_ what: String, _ isSo: () throws -> Bool) throws {
         let timer = cts_timer(Self.deadline)
         defer { close(timer) }
@@ -96,17 +97,17 @@ public final class TestTerminal {
         }
     }
 
-    /// Resizes the window: the kernel tells who has the front.
+    /// Resizes the window, of which the kernel tells the foreground process group.
     public func resize(rows: Int32, columns: Int32) {
         _ = cts_window_size(controller, rows, columns)
     }
 
-    /// Every key is somebody's.
+    /// Whether the terminal passes every key on to the program.
     public var isRaw: Bool { cts_is_raw(terminal) == 1 }
     public var foregroundGroup: Int32 {
         get throws {
             let group = cts_foreground(controller)
-            // Others are many processes to kill(2).
+            // To kill(2), the negatives of 0 and 1 mean many processes.
             guard group > 1 else { throw TestError("no process group in front: \(tail)") }
             return group
         }

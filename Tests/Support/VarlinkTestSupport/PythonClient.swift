@@ -3,7 +3,7 @@ import TestSupport
 
 /// The `varlink` package of PyPI, in a virtual environment of its own.
 public enum PythonClient {
-    /// The interpreter that has it, installing it if need be.
+    /// The interpreter that has the package. Installs it if necessary.
     public static let interpreter: String? = {
         let root = #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
         let directory = "/\(root)/.build/python-varlink"
@@ -22,8 +22,8 @@ public enum PythonClient {
         return shell(words.map(quote).joined(separator: " "))
     }
 
-    /// For `.enabled(if:)`: says why, when the answer is no. With REQUIRE_ALL=1 it is always yes,
-    /// so that the test fails instead.
+    /// For `.enabled(if:)`: prints the reason if the package is missing. With REQUIRE_ALL=1 the
+    /// answer is always true, so that the test fails instead.
     public static var isThere: Bool {
         let requiresAll = getenv("REQUIRE_ALL").map { String(cString: $0) } == "1"
         if interpreter != nil || requiresAll { return true }

@@ -3,14 +3,14 @@ public import GreenroomLinux
 import Synchronization
 public import Varlink
 
-/// A small server on a thread of its own: a poll loop around `ServerConnection`, for clients of
-/// any kind to be tried against.
+/// A small server on its own thread, a poll loop around `ServerConnection`, against which clients
+/// are tested.
 public final class TestServer: Sendable {
     /// One call on one connection, to be answered through `Answering` at once.
     public struct Incoming: Sendable {
         public let call: Call
         public let descriptors: [FileDescriptor]
-        /// Counts connections from 0.
+        /// The connection's number, counted from 0.
         public let connectionNumber: Int
     }
 
@@ -19,11 +19,11 @@ public final class TestServer: Sendable {
         /// A reply that carries descriptors.
         case replyWithDescriptors(JSONObject, [FileDescriptor])
         case fail(any CallError)
-        /// Close the connection without a reply.
+        /// Closes the connection without a reply.
         case hangUp
-        /// Keep the client waiting.
+        /// Keeps the client waiting.
         case hold
-        /// A reply to this call and one to all that are held.
+        /// A reply to this call, and one to all calls that wait.
         case replyReleasing(
             any ParametersEncodable & Sendable, held: any ParametersEncodable & Sendable)
     }
@@ -173,7 +173,7 @@ private final class Loop {
         }
     }
 
-    /// True if everything went out and there was something.
+    /// Whether there was something to send and all of it was sent.
     private func flush(_ index: Int) -> Bool {
         let before = peers[index].connection.hasOutput
         while peers[index].connection.hasOutput {

@@ -1,4 +1,4 @@
-/// What tests need of the kernel and Swift cannot call: fork, control messages, pidfds.
+/// Calls of the kernel that tests need and Swift cannot make: fork, control messages, pidfds.
 #ifndef GREENROOM_TEST_SUPPORT_H
 #define GREENROOM_TEST_SUPPORT_H
 
@@ -51,7 +51,7 @@ int cts_await_readable(int descriptor, int timeout_milliseconds);
 
 int cts_setxattr(const char *path, const char *name, const void *value, size_t size);
 
-/// setfsuid(2): whose permissions this thread opens files with; returns the previous one.
+/// setfsuid(2): sets the user with whose permissions this thread opens files; returns the previous one.
 int cts_set_file_user(int user);
 
 /// A pseudo-terminal: 0 or -errno.
@@ -60,23 +60,23 @@ int cts_open_terminal(int *controller, int *terminal);
 /// Sets its window size: 0 or -errno.
 int cts_window_size(int terminal, int rows, int columns);
 
-/// 1 if its user's keys come as they are typed, none of them a signal or a line's end; 0 or -errno.
+/// 1 if the terminal passes keys on as they are typed, without signals and lines; otherwise 0 or -errno.
 int cts_is_raw(int terminal);
 
-/// The process group in front.
+/// The foreground process group.
 pid_t cts_foreground(int terminal);
 
 /// A timerfd that expires once: readable then; a descriptor or -errno.
 int cts_timer(int milliseconds);
 
-/// Connects a stream socket as another user, whom the listener then sees: a descriptor or -errno.
-/// For root only. An extra group of -1 is none.
+/// Connects a stream socket as another user, whose identity the listener sees: a descriptor or -errno. For
+/// root only. -1 means no extra group.
 int cts_connect_as(const char *path, int user, int group, int extra_group);
 
-/// Lets all sockets of another process hold so much that was not read: 0 or -errno. For root only.
+/// Sets how many unread bytes all sockets of another process can hold: 0 or -errno. For root only.
 int cts_enlarge_sockets(pid_t process, int byte_count);
 
-/// Mounts a file system there that answers to nothing until the returned descriptor is closed: that or
+/// Mounts a file system that answers no request until the returned descriptor is closed: a descriptor or
 /// -errno. For root only.
 int cts_mount_silent(const char *path, int user);
 
