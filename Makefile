@@ -1,27 +1,27 @@
-# Greenroom's front door. `make demo` and `make test` need a fresh Debian 12 with Swift, nothing else:
-# each target first sets up what it needs. GNU make 4.3.
+# `make demo` and `make test` need only a fresh Debian 12 with Swift: each target first installs what it
+# needs. GNU make 4.3.
 #
 #   make demo                        cold against prewarmed on real programs, and one app's whole life
 #   make demo-systemd                as a service under a real systemd, in a namespace; as root
 #   make test   [REQUIRE_ALL=1]      every test (REQUIRE_ALL: a skipped test is a failure)
 #   make check                       format, imports, units, C analysis
 #   make bench                       figures beside their C references, from a release build
-#   make order                       after great changes: writes the order in which functions are linked
+#   make order                       after large changes: writes the order in which functions are linked
 #   make bench-peers                 the same beside AFL++, s6 and runit, which it installs
 #   make bench-windows               desktop programs, from the request to their first window
-#   make snapshots                   writes the snapshots that tests compare help texts, errors and pages with
-#   make fuzz [SECONDS=60 | RUNS=10000000] [JOBS=] [TARGETS=]   what strangers send, to each target
+#   make snapshots                   writes the snapshots with which tests compare help texts, errors and pages
+#   make fuzz [SECONDS=60 | RUNS=10000000] [JOBS=] [TARGETS=]   sends arbitrary input to each target
 #   make torture [KILLS=500] [SECONDS=3600] [SEED=]   clients at work while both daemons are killed
-#   make corpus [LIMIT=500] [SEED=]  every program here (or a sample): watched while prewarmed, then compared; as root
+#   make corpus [LIMIT=500] [SEED=]  every installed program (or a sample): watched while prewarmed, then compared; as root
 #   make simulate EVENTS= SEED=      the core against random worlds; a seed replays a run
-#   make replay [TRACE=] [SEED=]     what the predictor saves over histories: a file, a generator, or all of them
+#   make replay [TRACE=] [SEED=]     what the predictor saves on past launches: of a file, a generator, or all of them
 #   make deb [VERSION=]              Debian packages;  make test-deb: in a booted Debian 12 and 13
 #   make docs                        the code's documentation, to read in a browser
 #   make install [DESTDIR=] [PREFIX=/usr/local] [SYSCONFDIR=/etc]      make uninstall
-#   make install-dev                 what apps in C and Python are built with
+#   make install-dev                 the libraries and headers for apps in C and Python
 #   make test-asan  test-tsan        the Swift tests under a sanitizer
-#   make test-aarch64                what runs in every app, on an emulated arm64 machine
-#   make fresh [QUICK=1]             .ci/run (or check and build) where only Debian 12 and Swift are; as root
+#   make test-aarch64                the code that runs in every app, on an emulated arm64 machine
+#   make fresh [QUICK=1]             .ci/run (or check and build) in a fresh Debian 12 with Swift; as root
 #   make test-vm                     limits and memory on stock kernels 6.1 and 6.12, booted
 
 SHELL := /bin/bash
@@ -39,11 +39,11 @@ EVENTS     ?= 1000000
 SEED       ?=
 TRACE      ?=
 KILLS      ?= 500
-# SECONDS= of the command line, or else: it is also the shell's clock.
+# SECONDS= only from the command line, because the shell has a variable of that name.
 seconds = $(if $(filter command,$(origin SECONDS)),$(SECONDS),$(1))
 
 SWIFT      ?= swift
-# The clang of every target, and of what the targets run, is Swift's own.
+# Every target, and every script that a target runs, uses Swift's own clang.
 TOOLCHAIN  := $(shell SWIFT=$(SWIFT) Tests/Tools/toolchain 2>/dev/null)
 ifneq ($(TOOLCHAIN),)
 export PATH := $(TOOLCHAIN):$(PATH)
@@ -53,9 +53,9 @@ DEBUG      := .build/debug
 PRODUCT    := .build/product
 BENCH      := .build/bench
 SHIM       := .build/shim/libgreenroom-prewarm.so
-# A crashed test process must not be held open by Swift's backtracer.
+# Swift's backtracer must not keep a crashed test process alive.
 export SWIFT_BACKTRACE := enable=no
-# Daemons keep that variable from their apps: a client that brought it would find nothing prewarmed.
+# Prewarmed instances do not have that variable, so no launch of a client that has it could use one.
 AS_USER := env -u SWIFT_BACKTRACE
 
 # The preload shim is linked by clang: SwiftPM would pull the Swift runtime into every app.
@@ -77,21 +77,22 @@ setup:
 setup-demo:
 	@Tests/Tools/setup build demo
 
-# --- Building. Everything that runs together lies together: the daemon looks for the spawner and the
-# shim beside itself, in .build/debug as in /usr/lib/greenroom.
+# --- Building. All programs are in one folder: the daemon looks for the spawner and the shim beside itself,
+# in .build/debug as in /usr/lib/greenroom.
 build: setup $(SHIM) $(WITHHOLD) $(RUN) $(APP_LIBRARY) $(APP_FOLDER)/probe $(RUNTIMES_PRODUCTS)
 	@$(SWIFT) build --build-tests
 	@install -m 644 $(SHIM) $(WITHHOLD) $(DEBUG)/
 	@install -m 755 $(RUN) $(DEBUG)/
 	@$(call runtimes_install,$(DEBUG))
 
-# The daemon needs libsystemd, which has no static form; the other two carry everything with them and
-# start three times faster. Two scratch folders, so that the flags do not undo each other's work.
-# (glibc's linker warnings are about name services and dlopen, which neither of them uses.)
+# The daemon needs libsystemd, which has no static form; the other two are linked statically and start three
+# times faster. There are two scratch folders, because a change of flags builds everything again. (glibc's
+# linker warnings are about name services and dlopen, which neither program uses.)
 export STATIC_NOISE := /in statically linked applications requires at runtime|use of .mktemp./d
-# Functions that run lie together, in the order of config/link/PROGRAM.order (`make order`): else the
-# kernel, which maps 64 KiB around each, makes twice as much of the program resident. Executables
-# export nothing, and have the C++ runtime, which Swift uses, within: loading it took a tenth of the start.
+# Functions that run are linked next to each other, in the order of config/link/PROGRAM.order (`make order`).
+# Otherwise the kernel, which maps 64 KiB around each, makes twice as much of the program resident.
+# Executables export nothing, and contain the C++ runtime, which Swift uses: loading it took a tenth of the
+# start.
 LINK := $(CURDIR)/config/link
 STATIC_CXX := $(CURDIR)/.build/out/c++
 RELEASE = -c release --static-swift-stdlib -Xswiftc -Xfrontend -Xswiftc -function-sections \
@@ -119,13 +120,13 @@ release: setup $(SHIM) $(WITHHOLD) $(RUN) $(RUNTIMES_PRODUCTS)
 	@install -s -m 755 $(PROGRAMS) $(RUN) $(addprefix $(DAEMON)/release/greenroom-,bus foreground launchscreen history conformance) $(PRODUCT)/
 	@install -m 644 $(SHIM) $(WITHHOLD) $(PRODUCT)/
 	@$(call runtimes_install,$(PRODUCT))
-# Where what runs has changed much; x86-64, needs leave to trace (ptrace).
+# To be run after large changes of the code that runs. For x86-64; needs permission to trace (ptrace).
 order: samples $(BENCH)/probe $(BENCH)/launch
 	@$(AS_USER) Tests/Benchmarks/order.py --product $(PRODUCT) --bench $(BENCH) --to $(LINK) $(PROGRAMS)
 
 # Apps made with ApplicationKit, which `make demo` shows.
 SAMPLES := greenroom-notes greenroom-echo greenroom-fetch
-# The same in C and in Python; the module lies beside the app that imports it.
+# The same in C and in Python; the module is in the folder of the app that imports it.
 OTHER_SAMPLES := greenroom-sums greenroom-reader
 samples: release $(APP_LIBRARY)
 	@$(call link_dynamically,$(SAMPLES))
@@ -143,7 +144,7 @@ test-tsan: setup $(SHIM) $(RUN)
 	@Tests/Tools/sanitize thread
 check: setup
 	@Tests/Checks/check
-# What the user sees is under snapshot: look at the difference before it is committed.
+# Snapshots have the texts that the user sees: look at the difference before committing it.
 snapshots: build
 	@UPDATE_SNAPSHOTS=1 $(SWIFT) test --skip-build --disable-xctest \
 	    --filter '^(GreenroomCommandsTests|ManualTests)' | grep -E '^✘' || true
@@ -164,12 +165,12 @@ test-aarch64:
 simulate: setup
 	@$(SWIFT) run -c release greenroom-simulate --events $(EVENTS) $(if $(SEED),--seed $(SEED))
 
-# Seeds 1 to 20 are those that nothing was tuned on.
+# Nothing was tuned on seeds 1 to 20.
 replay: setup
 	@$(SWIFT) run -c release greenroom-replay $(if $(TRACE),--trace $(TRACE)) \
 	    $(if $(SEED),--seed $(SEED),--seeds 20)
 
-# By the symbol graphs of the usual build and the toolchain's own docc: no dependency, no second build.
+# Uses the symbol graphs of the usual build and the toolchain's own docc: no dependency, no second build.
 DOCC ?= $(TOOLCHAIN)/docc
 # NAME, FOLDER of its catalogue, IDENTIFIER, SYMBOLS
 convert = $(DOCC) convert $(2)/$(1).docc --output-path .build/$(1).doccarchive \
@@ -215,16 +216,16 @@ bench-windows: release
 
 # --- Installing. Builds what is missing; never overwrites a configuration that somebody edited.
 MANUAL := $(wildcard Sources/Documentation/man/*.[1578])
-# Of the library: for who makes apps.
+# The manual of the library, for authors of apps.
 MANUAL_DEV := $(wildcard Sources/Documentation/man/*.3)
 COMPLETIONS := bash-completion/completions/greenroomctl zsh/site-functions/_greenroomctl \
     fish/vendor_completions.d/greenroomctl.fish
-# The same scripts, for shells that look for one by the program's name.
+# Links to the same scripts, for shells that look for one by the program's name.
 COMPLETION_LINKS := bash-completion/completions/greenroom-run fish/vendor_completions.d/greenroom-run.fish
 UNITS := greenroomd.service greenroomd.socket greenroom-apps.service greenroom-spawner.service greenroom.slice
-# Only of the system's daemon.
+# Units only of the system's daemon.
 METRICS_UNITS := greenroom-metrics.socket greenroom-metrics@.service
-# Only of users' sessions.
+# Units only of users' sessions.
 SESSION_UNITS := greenroom-foreground.service greenroom-launchscreen.service
 BUS_SERVICE := io.greenroom.Foreground.service
 VERSION := $(shell sed -n 's/^#define GREENROOM_VERSION "\(.*\)"/\1/p' \
@@ -240,7 +241,7 @@ INSTALLED_PROGRAMS := $(PRODUCT)/greenroomd \
     $(addprefix $(PRODUCT)/greenroom-,spawner bus foreground launchscreen history conformance)
 INSTALLED_LIBRARIES := $(addprefix $(PRODUCT)/libgreenroom-,prewarm.so withhold.so)
 INSTALLED := $(INSTALLED_COMMANDS) $(INSTALLED_PROGRAMS) $(INSTALLED_LIBRARIES)
-# What is built already is installed without building.
+# Programs that are already built are installed without building.
 install: $(if $(filter-out $(wildcard $(INSTALLED)),$(INSTALLED)),samples) units
 	@install -D -m 755 -t $(DESTDIR)$(BINDIR) $(INSTALLED_COMMANDS)
 	@install -D -m 755 -t $(DESTDIR)$(LIBEXECDIR) $(INSTALLED_PROGRAMS)
@@ -279,10 +280,10 @@ install: $(if $(filter-out $(wildcard $(INSTALLED)),$(INSTALLED)),samples) units
 	@[ ! -e config/greenroom.conf ] || [ -e $(DESTDIR)$(SYSCONFDIR)/greenroom/greenroom.conf ] \
 	    || install -m 644 -t $(DESTDIR)$(SYSCONFDIR)/greenroom config/greenroom.conf
 
-# Where Debian's Python looks: below /usr for all versions, below /usr/local for each.
+# The folder in which Debian's Python looks: below /usr one for all versions, below /usr/local one for each.
 PYTHONDIR ?= $(PREFIX)/lib/python$(shell [ $(PREFIX) = /usr ] && echo 3 || \
     /usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || echo 3)/dist-packages
-# What apps are built with: headers, the library for C, the module for Python.
+# For building apps: headers, the library for C, the module for Python.
 install-dev: $(APP_LIBRARY)
 	@install -D -m 644 -t $(DESTDIR)$(PREFIX)/include Sources/CPrewarm/include/greenroom-prewarm.h \
 	    Sources/CGreenroomApp/include/greenroom-app.h
@@ -296,7 +297,7 @@ install-dev: $(APP_LIBRARY)
 	@install -D -m 644 -t $(DESTDIR)$(MANDIR)/man3 $(MANUAL_DEV)
 	@[ -n "$(DESTDIR)" ] || ldconfig || echo "install-dev: as root, run ldconfig, so that programs find the library" >&2
 
-# Links of enabled units would be left, to units that are gone.
+# First disables the units, because links to the removed ones would remain.
 uninstall:
 	@[ -n "$(DESTDIR)" ] || ! command -v systemctl >/dev/null || { \
 	    [ ! -d /run/systemd/system ] || \
@@ -322,7 +323,7 @@ uninstall:
 	    $(DESTDIR)$(MANDIR)/man1/greenroom-run.1
 	@echo "kept: $(DESTDIR)$(SYSCONFDIR)/greenroom, $(DESTDIR)/var/lib/greenroom, $(DESTDIR)/var/cache/greenroom"
 
-# The Debian packages, in .build/packages. VERSION= for one that is to replace another.
+# The Debian packages, in .build/packages. A package with a higher VERSION= replaces an installed one.
 deb: samples
 	@mkdir -p .build/packages
 	@config/debian/build $(VERSION) $(abspath .build/packages)
