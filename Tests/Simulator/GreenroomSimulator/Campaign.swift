@@ -16,7 +16,8 @@ public struct Failure: Sendable, CustomStringConvertible {
 
 /// Runs one world after another, beginning with a seed, until enough events were handled.
 public struct Campaign: Sendable {
-    /// Long enough that pools, back-offs and crash loops begin and end; short enough to shrink.
+    /// The number is high enough that pools, back-offs and crash loops begin and end, and low
+    /// enough to shrink.
     static let stimuliPerWorld = 800
     /// At most this many runs are spent on shrinking, which is a few seconds in a debug build.
     static let shrinkLimit = 600

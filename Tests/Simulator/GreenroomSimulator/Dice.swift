@@ -4,8 +4,8 @@ struct Dice: RandomNumberGenerator, Sendable {
 
     init(seed: UInt64) { state = seed }
 
-    /// Numbers for one thing in one world. They do not depend on what else happens, so leaving out
-    /// other events of a failing run does not change them.
+    /// Numbers for one thing in one world. They do not depend on other events, so leaving out other
+    /// events of a failing run does not change them.
     init(seed: UInt64, thing: UInt64) {
         state = seed &+ thing &* 0xD134_2543_DE82_EF95
         _ = next()

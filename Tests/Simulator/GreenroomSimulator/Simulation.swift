@@ -12,7 +12,7 @@ struct Simulation: Sendable {
     var requestCount: UInt64 = 0
     var names: [LaunchIdentifier] = []
     var eventCount = 0
-    /// The number of the effect of the next event before which the supervisor dies.
+    /// The supervisor dies before the effect of the next event that has this number.
     var crashAt: Int?
     /// Whether the spawner dies at the same time.
     var spawnerDies = false
@@ -86,7 +86,7 @@ struct Simulation: Sendable {
             app.depth =
                 [.main, .runtime, .libraries, .runtime, .window][
                     Int((app.generation + UInt64(number)) % 5)]
-            // An app whose list is made, lost and made again.
+            // An app whose list of imports is made, lost and made again.
             app.importBasis = app.depth == .runtime ? 1 : nil
             app.importsLearned = app.depth == .runtime && app.generation % 2 == 0
             return
@@ -130,7 +130,7 @@ struct Simulation: Sendable {
         for (index, effect) in effects.enumerated() {
             if crashAt == index { return try restart(isClean: false) }
             let isSave = effect.isSave
-            try checker.require(isSaving || !isSave, "saved after acting: \(effect)")
+            try checker.require(isSaving || !isSave, "saved after another effect: \(effect)")
             isSaving = isSave
             try checker.check(effect, of: event, in: world, at: now)
             perform(effect)
@@ -217,7 +217,7 @@ struct Simulation: Sendable {
         }
     }
 
-    /// The shell has kept what launches of the app have taught.
+    /// Reports what the shell has kept of earlier launches of the app.
     private mutating func recall(_ app: AppDescription, from before: Lifecycle) throws(Violation) {
         let identifier = app.identifier
         let lessons = checker.learned.filter {
@@ -287,34 +287,34 @@ struct Simulation: Sendable {
     }
 
     /// Checks that everything decided before the crash is the same after it, and that the former
-    /// core, if it had lived on, would have decided the same about what nobody heard. What a shell
-    /// has named is left out: the new core protects it until it is certain that no shell comes
-    /// back, which the former one may have known.
+    /// core, if it had lived on, would have decided the same about events that nobody heard.
+    /// Instances that a shell has named are left out: the new core protects them until it is
+    /// certain that no shell comes back, which the former one may have known.
     private func compare(
         with before: Lifecycle, afterHearing unheard: [Event]
     ) throws(Violation) {
         let former = before
         var before = before
         for event in unheard { _ = before.handle(event, at: now) }
-        // Some of them became ready only now.
+        // Some instances became ready only now.
         let shown = Set(
             (former.instances + before.instances).filter { $0.shellUser != nil }.map(\.instance))
         let beginsOthers = before.instances.contains { former.instance($0.instance) == nil }
         let known = former.instances.map(\.instance).filter { !shown.contains($0) }
         for old in known.compactMap({ before.instance($0) })
         where old.state != .launching || old.launchedAt != nil {
-            // What the former supervisor heard last may have told it that a depth saves nothing.
-            // The next one does not know what the launch was asked to do, and cannot compare it.
+            // The former supervisor's last event may have shown that a depth saves nothing. The
+            // next supervisor does not know what the launch was asked to do, and cannot compare.
             if before.demotion(of: old.app) != former.demotion(of: old.app) { continue }
-            // A client's launch that waited for what was heard begins now, and takes the place of a
-            // paused instance. The next supervisor does not know that client.
+            // A client's launch that waited for that event begins now, and takes the place of a
+            // paused instance. The next supervisor does not know the client.
             if old.state == .terminating, beginsOthers,
                 former.instance(old.instance)?.state.isPrewarm == true
             {
                 continue
             }
             guard let new = core.instance(old.instance) else { continue }
-            // Nobody has watched its name in the meantime.
+            // Its name has not been watched in the meantime.
             if old.state.isPrewarm, old.wantsName {
                 try checker.require(
                     new.state == .terminating || new.state == .notRunning,

@@ -1,6 +1,6 @@
 public import GreenroomLifecycle
 
-/// Counts what has happened in the worlds, which shows whether everything was tried.
+/// Counts the events in the worlds, which shows whether everything was tried.
 public struct Tally: Sendable {
     public private(set) var launches: [LaunchKind: Int] = [:]
     public private(set) var anewReasons: [AnewReason: Int] = [:]
@@ -9,9 +9,9 @@ public struct Tally: Sendable {
     /// Prewarms that opened libraries.
     public internal(set) var libraryPrewarms = 0
     public internal(set) var windowPrewarms = 0
-    /// Launches that were measured to tell what a depth saves.
+    /// Launches that were measured to find out what a depth saves.
     public internal(set) var timings = 0
-    /// Held programs that were launched because somebody called them by a name on a bus.
+    /// Held programs that were launched by a call of their name on a bus.
     public internal(set) var calledLaunches = 0
     public private(set) var coldReasons: [ColdReason: Int] = [:]
     public private(set) var exits: [ExitReason: Int] = [:]

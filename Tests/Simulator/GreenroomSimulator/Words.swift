@@ -1,6 +1,6 @@
 import GreenroomLifecycle
 
-/// A short text for a trace, without module names and without what did not change.
+/// A short text for a trace, without module names and unchanged values.
 func words(_ effect: Effect) -> String {
     guard case .save(let record) = effect else { return shortened("\(effect)") }
     var parts = ["save \(record.instance) \(record.app) \(record.state)"]

@@ -6,10 +6,10 @@ struct Violation: Error, Sendable {
     init(_ words: String) { self.words = words }
 }
 
-/// Checks the invariants of the design after every step. It keeps its own record of what the core
-/// has said (effects) and of what the world knows, and never relies on what the core believes.
+/// Checks the invariants of the design after every step. It keeps its own record of the core's
+/// effects and of the facts of the world, and never relies on the core's own state.
 struct Checker: Sendable {
-    /// What the shell would have in the runtime state.
+    /// The records that the shell would have in the runtime state.
     var saved: [InstanceIdentifier: InstanceRecord] = [:]
     var savedApps: [AppIdentifier: AppRecord] = [:]
     /// The states as the core has announced them.
@@ -18,22 +18,22 @@ struct Checker: Sendable {
     /// Requests that must still be answered.
     var owed: [RequestIdentifier: Request] = [:]
     var launchedBy: [RequestIdentifier: LaunchRequest] = [:]
-    /// The instance that was said to serve each launch name.
+    /// The instance that serves each launch name, by the core's answer.
     var served: [LaunchIdentifier: InstanceIdentifier] = [:]
     var installed: [AppIdentifier: AppDescription] = [:]
     var policy: Policy
     var pressure = MemoryPressure.none
     var isShuttingDown = false
     var isAsleep = false
-    /// True from the death of a supervisor in the middle of an event to `restored`.
+    /// True from the death of a supervisor in the middle of an event until `restored`.
     var isRestoring = false
     var retryAt: [AppIdentifier: Instant] = [:]
     var crashes: [AppIdentifier: [Instant]] = [:]
-    /// Signals that clients had sent. An end by one of them is not a crash.
+    /// Signals that clients have had sent to each instance. An end by one of them is not a crash.
     var sentSignals: [InstanceIdentifier: Set<UInt8>] = [:]
     var crashLoopUntil: [AppIdentifier: Instant] = [:]
     var tally = Tally()
-    /// For which prewarms the shell has seen libraries that are opened after main.
+    /// The prewarms for which the shell has seen libraries that are opened after main.
     var learned: Set<LibraryLesson> = []
     /// The number of prewarms of an app since something last gave a reason for one.
     var churn: [AppIdentifier: (since: Instant, count: Int)] = [:]
@@ -54,13 +54,13 @@ struct Checker: Sendable {
     var frontsMayDiffer = false
     /// The instances that the event being handled has sent to the background.
     var displaced: Set<InstanceIdentifier> = []
-    /// Held programs that somebody has called on their way to the pause, to start them.
+    /// Held programs that were called, in order to start them, on their way to the pause.
     var called: Set<InstanceIdentifier> = []
-    /// Since when each held program that is aired runs.
+    /// The time since which each held program that is being aired runs.
     var aired: [InstanceIdentifier: Instant] = [:]
     /// When each instance acknowledged willTerminate.
     var agreedAt: [InstanceIdentifier: Instant] = [:]
-    /// The instances whose end this event began, and those that it sent a signal.
+    /// The instances whose end this event began, and those to which it sent a signal.
     var ending: Set<InstanceIdentifier> = []
     var signalled: Set<InstanceIdentifier> = []
     /// The starts of an app since its failures were last forgotten; and the launches that have
@@ -77,11 +77,12 @@ struct Checker: Sendable {
     var overdue: Set<InstanceIdentifier> = []
     /// The latest cookie that each instance was told.
     var told: [InstanceIdentifier: UInt64] = [:]
-    /// Instances that were told to go and whose channel was lost; and the one that may have run, by
-    /// the event being handled.
+    /// Instances that were told to go and whose channel was lost; and the one that may have run,
+    /// according to the event being handled.
     var unheard: Set<InstanceIdentifier> = []
     var mayHaveRun: InstanceIdentifier?
-    /// The program that counts as ready because nobody heard it, by the event being handled.
+    /// The program that counts as ready, according to the event being handled, because nobody heard
+    /// it.
     var countsAsReady: InstanceIdentifier?
     var scenes: [InstanceIdentifier: [SceneIdentifier: ActivationState]] = [:]
 
@@ -108,7 +109,7 @@ struct Checker: Sendable {
             if !old.inBackground && record.inBackground { displaced.insert(record.instance) }
         }
         saved[record.instance] = record
-        // Its program may turn out not to start.
+        // The program may fail to start.
         if record.launchKind == .cold, record.state == .launching { lull.missed.insert(record.app) }
         count(record, 1)
         touched.insert(record.instance)
@@ -144,7 +145,7 @@ struct Checker: Sendable {
             sign > 0 ? prewarmedBytes + record.byteCount : prewarmedBytes - record.byteCount
     }
 
-    /// Keeps what a new supervisor has: what was saved, and no client.
+    /// Keeps only the state of a new supervisor: the saved records, and no clients.
     mutating func restart() {
         owed = [:]
         launchedBy = [:]
@@ -167,7 +168,8 @@ struct Checker: Sendable {
         states = saved.mapValues(\.state)
         screens = Set(saved.values.filter(\.showsLaunchScreen).map(\.instance))
         for record in saved.values { restoreScenes(record) }
-        // A saved step was perhaps told. It is told again, even if the goal has changed since.
+        // The app may have been told a saved step. It is told again, even if the goal has changed
+        // since.
         for record in saved.values {
             if let pending = record.conversation?.pending { told[record.instance] = pending.cookie }
         }

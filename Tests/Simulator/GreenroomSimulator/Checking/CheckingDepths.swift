@@ -2,9 +2,10 @@ import GreenroomLifecycle
 
 /// How far apps are prewarmed.
 extension Checker {
-    /// No prewarm goes deeper than the description says, and none as deep as one that has failed
-    /// in the same environment, or anywhere if that is on record. Libraries are opened only after
-    /// they were seen, with the same environment. (A new supervisor has forgotten them.)
+    /// No prewarm goes deeper than the description says, or as deep as one that has failed in the
+    /// same environment (in any environment, if the failure is on record). Libraries are opened
+    /// only after they have been seen, with the same environment. (A new supervisor has forgotten
+    /// them.)
     mutating func checkDepth(
         _ depth: PrewarmDepth, of app: AppIdentifier, _ key: EnvironmentKey
     ) throws(Violation) {
@@ -36,7 +37,7 @@ extension Checker {
             "prewarmed \(app) to \(depth) after \(demotion.fault)")
     }
 
-    /// An app is prewarmed less deep only for something that happened to a deep instance.
+    /// An app is demoted to a lesser depth only because of an event of a deep instance.
     mutating func checkDemotion(
         _ id: InstanceIdentifier, _ app: AppIdentifier, _ fault: DepthFault, _ event: Event
     ) throws(Violation) {
@@ -48,7 +49,7 @@ extension Checker {
         try require(isCause, "\(app) was demoted as \(fault) by \(event)")
     }
 
-    /// What the event may say of a depth.
+    /// The faults of a depth that the event may report.
     private static func demotions(by event: Event) -> Set<DepthFault> {
         switch event {
         case .exited: [.ended, .endedHeld, .savesNothing]
@@ -66,7 +67,7 @@ extension Checker {
     }
 
     /// A depth is measured only by launches from the pool of an app of which something is learned,
-    /// at their readiness or their end.
+    /// when they become ready or end.
     mutating func checkTiming(_ app: AppIdentifier, _ event: Event) throws(Violation) {
         let description = installed[app]
         try require(
@@ -79,11 +80,11 @@ extension Checker {
             }
         try require(
             id.flatMap { saved[$0] }?.launchKind == .prewarmed,
-            "measured \(app) at \(event), which is no launch from the pool")
+            "measured \(app) at \(event), not at a launch from the pool")
         tally.timings += 1
     }
 
-    /// The shell looks at launches from the pool, of apps that may be prewarmed so deep.
+    /// The shell inspects only launches from the pool, of apps that may be prewarmed to that depth.
     func checkLesson(_ id: InstanceIdentifier, _ lesson: LibraryLesson) throws(Violation) {
         guard let record = saved[id] else { throw Violation("nothing to learn from \(id)") }
         try require(
@@ -98,7 +99,7 @@ extension Checker {
             "learns what no prewarm of \(lesson.app) can use")
     }
 
-    /// What is said to have started anew did so, and was deep.
+    /// An instance that is reported to have started anew did so, and was deep.
     func checkDepth(_ outcome: LaunchOutcome, _ process: FakeProcess?) throws(Violation) {
         guard outcome.kind == .startedAnew else {
             return try require(

@@ -49,8 +49,8 @@ extension Checker {
             try require(
                 saved[id]?.progress == .toldToGo, "awaits \(id), which was not told to go")
         case .freeze(let id):
-            // The instance's end, or its return, may have been ordered in the same event. A record
-            // that says that it runs has it thawed by the next supervisor.
+            // The instance's end, or its return, may have been ordered in the same event. If the
+            // record says that it runs, the next supervisor thaws it.
             let state = saved[id]?.state
             let isIntended =
                 state == .suspended || state == .terminating || states[id] == .suspended
@@ -77,7 +77,7 @@ extension Checker {
             if step.step == .willTerminate { signalled.insert(id) }
         case .notify(let id, _):
             // Uses the announced state, because the instance may be ended later in the same event.
-            try require(states[id]?.isRunning == true, "notified \(id), which does not run")
+            try require(states[id]?.isRunning == true, "notified \(id), which is not running")
             try require(states[id] != .suspended, "notified suspended \(id)")
         case .deliver(let id, let request, _):
             try require(owed[request] != nil, "delivered after the answer")
@@ -119,8 +119,8 @@ extension Checker {
         }
     }
 
-    /// Beyond the limit, up to twice as many, each is the only one of its user. Records are saved
-    /// before the first of them is spawned, so later ones do not count yet.
+    /// Beyond the limit, up to twice as many prewarms may run if each is its user's only one.
+    /// Records are saved before the first of them is spawned, so later ones do not count yet.
     private func checkConcurrency(
         _ id: InstanceIdentifier, _ app: AppIdentifier
     ) throws(Violation) {
@@ -132,9 +132,10 @@ extension Checker {
         try require(begun.count <= 2 * limit && own == 1, "too many prewarms at once")
     }
 
-    /// A user who has some gets another only while more of the others' part is free than he has; the
-    /// administrator gets any. What the same event began after this launch (a refill, say) did not
-    /// exist yet when the launch was decided.
+    /// A user who has instances gets another only if the number that is free for all users is
+    /// greater than the user's own; the administrator always gets one. Instances that the same
+    /// event began after this launch (refills, for example) did not exist when the launch was
+    /// decided.
     private func checkShare(
         _ id: InstanceIdentifier, _ app: AppIdentifier, _ event: Event
     ) throws(Violation) {
@@ -199,7 +200,7 @@ extension Checker {
         try require(Int64(count) <= allowed, "\(app) is prewarmed in a loop")
     }
 
-    /// A launch that was cold because of a failure must have had one; the same holds for a reclaim.
+    /// If a launch was cold because of a failure or a reclaim, there must have been one.
     private func checkColdReason(_ record: InstanceRecord, _ now: Instant) throws(Violation) {
         let app = record.app
         if record.coldReason == .reclaimed {
@@ -222,7 +223,7 @@ extension Checker {
         case .done(let id, let state):
             try require(state == .notRunning || saved[id] != nil, "done with unknown \(id)")
         case .exited(let record):
-            // Processes that a client's program leaves behind live on after it ended.
+            // Processes that a client's program leaves behind live on after it has ended.
             let hasLeftRest =
                 record.isAttached && record.exitStatus != nil && record.state.isRunning
             try require(
@@ -360,8 +361,7 @@ extension Checker {
             if case .transition(_, .suspend) = $0 { true } else { false }
         }
         if isAsked && saved[id]?.conversation != nil { return }
-        // The suspension was asked for, perhaps by a client that has left, and was delayed by a
-        // file lock.
+        // A client, which may have left, asked for the suspension, and a file lock delayed it.
         if machine.fileLockedSince[id] != nil { return }
         let record = saved[id]!
         try require(!record.isAttached, "suspended attached \(id) without a request")

@@ -106,7 +106,7 @@ extension Checker {
         if mayHaveRun == id, record.progress == .toldToGo { retryAt[record.app] = nil }
     }
 
-    /// A program that runs may have said that it is ready when nobody listened.
+    /// A running program may have reported that it is ready while nobody listened.
     private mutating func noteUnheard(_ id: InstanceIdentifier) {
         guard let record = saved[id], record.state == .launching, record.launchedAt != nil,
             record.conversation == nil, installed[record.app]?.acknowledges != true
@@ -126,7 +126,7 @@ extension Checker {
 
     private mutating func forget(_ app: AppIdentifier) {
         installed[app] = nil
-        // The file stays for when the app returns. The core has forgotten it.
+        // The file stays, in case the app returns. The core has forgotten it.
         tasks.pending[app] = nil
         tasks.forced.remove(app)
         forgetFailures(of: app)
@@ -189,7 +189,7 @@ extension Checker {
             && !machine.overOwnLimit.contains(record.instance)
     }
 
-    /// Checks the invariants after every effect of an event was performed.
+    /// Checks the invariants after all effects of an event have been performed.
     mutating func checkStep(
         _ event: Event, nextDeadline: Instant?, at now: Instant
     ) throws(Violation) {
@@ -241,7 +241,7 @@ extension Checker {
     func checkHolder(_ id: InstanceIdentifier?, of group: String) throws(Violation) {
         guard let id else { return }
         guard let record = saved[id], let state = states[id] else {
-            throw Violation("\(id) is in front of \(group) and unknown")
+            throw Violation("\(id) is in front of \(group) but unknown")
         }
         let isThere = state == .active || state == .inactive
         let isComing = record.conversation != nil && !record.inBackground && state.isRunning
@@ -258,7 +258,7 @@ extension Checker {
             guard let record = saved[id], !record.isAttached,
                 // A displaced app that acknowledges its states may still be leaving the front.
                 record.conversation == nil || !record.inBackground,
-                // Shells decide about those that they have named.
+                // Shells decide about instances that they have named.
                 record.shellUser == nil, !isNamed(id),
                 let group = installed[record.app]?.foregroundGroup
             else { continue }

@@ -1,7 +1,7 @@
 import GreenroomLifecycle
 
-// An app that its user force-quit is launched by nobody but the user; and an app that runs only
-// once does not begin before its former instance has ended.
+// Only the user launches an app that the user force-quit. An app with a single instance does not
+// begin before its former instance has ended.
 
 extension Checker {
     /// Whether nothing but the user may launch the app.
@@ -29,7 +29,7 @@ extension Checker {
         let old = savedApps[new.app]
         if new.isForceQuit, old?.isForceQuit != true {
             guard case .requested(_, .transition(_, .forceQuit)) = event else {
-                throw Violation("\(new.app) counts as force-quit, though nobody did that")
+                throw Violation("\(new.app) counts as force-quit, but nobody force-quit it")
             }
         }
         guard old?.isForceQuit == true, !new.isForceQuit else { return }
@@ -60,10 +60,10 @@ extension Checker {
         }
         let isUp = saved.values.contains { $0.app == app && $0.state.isRunning }
         guard installed[app] != nil, forceQuitLasts(for: app), !isAwaited, !isUp else { return }
-        try require(isForceQuit(app), "\(app) was force-quit, and that is forgotten")
+        try require(isForceQuit(app), "the force quit of \(app) is forgotten")
     }
 
-    /// Checks that no former instance of an app that runs only once is still ending.
+    /// Checks that no former instance of an app with a single instance is still ending.
     func checkSingle(_ record: InstanceRecord) throws(Violation) {
         guard installed[record.app]?.isSingleInstance == true, !record.isAttached else { return }
         let other = saved.values.first {

@@ -1,11 +1,11 @@
 import GreenroomLifecycle
 
-/// What the checker knows of the lull after launches, and of who is held back.
+/// What the checker knows of the lull after launches, and of the instances that are held back.
 struct LullBooks: Sendable {
-    /// The priorities that the kernel has. They outlive a supervisor.
+    /// The priorities that the kernel knows. They outlive a supervisor.
     var priorities: [InstanceIdentifier: Priority] = [:]
-    /// When the last app was launched, the last one that never says that it is ready, and the first
-    /// since there was no lull.
+    /// The times of the last launch, of the last launch of an app that never says that it is ready,
+    /// and of the first launch of this lull.
     private var last: Instant?
     private var lastSilent: Instant?
     private var first: Instant?
@@ -24,7 +24,7 @@ struct LullBooks: Sendable {
         if isCold { missed.insert(app) }
     }
 
-    /// Whether a prewarm of the app that nobody waits for must not begin.
+    /// Whether a prewarm of the app must not begin, if no client waits for it.
     func forbids(_ app: AppIdentifier, at now: Instant, _ delay: Duration) -> Bool {
         guard let lastSilent, let first, !missed.contains(app) else { return false }
         return now < lastSilent.advanced(by: delay) && now < first.advanced(by: delay * Lull.limit)
@@ -55,8 +55,8 @@ extension Checker {
             "prewarmed \(id) of \(app), while a launched app settles")
     }
 
-    /// Nobody who waits is held back.
+    /// An instance for which a client waits is not held back.
     func checkPriority(of id: InstanceIdentifier) throws(Violation) {
-        try require(lull.priorities[id] != .preparing, "told \(id) to go, which is held back")
+        try require(lull.priorities[id] != .preparing, "told \(id) to go while it is held back")
     }
 }

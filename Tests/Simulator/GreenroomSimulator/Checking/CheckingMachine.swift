@@ -2,11 +2,11 @@ import GreenroomLifecycle
 
 /// What the checker knows of the machine: memory, conditions, file locks.
 struct MachineBooks: Sendable {
-    /// When the level falls, if the kernel does not report it again.
+    /// When the level falls, unless the kernel reports it again.
     var quietAt: Instant?
     var hold: PrewarmHold?
     var inspectedAt: Instant?
-    /// Until when a hint counts.
+    /// The time until which each hint counts.
     var hints: [AppIdentifier: Instant] = [:]
     /// Instances whose file locks are being looked at, and when the first lock was found.
     var inquiries: Set<InstanceIdentifier> = []
@@ -14,7 +14,8 @@ struct MachineBooks: Sendable {
     /// Instances that the kernel is said to have killed to free memory.
     var outOfMemory: Set<InstanceIdentifier> = []
     var overOwnLimit: Set<InstanceIdentifier> = []
-    /// Instances that it killed to free memory for others, as this supervisor was told.
+    /// Instances that the kernel killed to free memory for others, as far as this supervisor was
+    /// told.
     var takenForOthers: Set<InstanceIdentifier> = []
     /// The app of which a paused instance was killed in this way by the event being handled.
     var poolTaken: AppIdentifier?

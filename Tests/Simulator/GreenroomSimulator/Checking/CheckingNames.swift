@@ -2,17 +2,17 @@ import GreenroomLifecycle
 
 /// Names on a bus that held programs own.
 extension Checker {
-    /// A call that starts a program is never left to one that shows nothing, and a name is never
-    /// owned by a held program that a former supervisor had watched.
+    /// A call that starts a program never stays with a held program, which shows nothing. No held
+    /// program owns a name that only a former supervisor had watched.
     mutating func checkNames(after event: Event) throws(Violation) {
         switch event {
         case .called(let id, isLaunch: true):
             guard let record = saved[id], record.wantsName else { return }
-            try require(record.state != .prewarmed, "\(id) was called and shows nothing")
+            try require(record.state != .prewarmed, "\(id) was called but shows nothing")
             if record.progress == .toldToGo { tally.calledLaunches += 1 }
         case .paused(let id, _, _, _):
             guard called.contains(id), let record = saved[id] else { return }
-            try require(record.state != .prewarmed, "\(id) was called on its way and shows nothing")
+            try require(record.state != .prewarmed, "\(id) was called early but shows nothing")
             if record.progress == .toldToGo { tally.calledLaunches += 1 }
         case .restored:
             let unwatched = saved.values.first { $0.state.isPrewarm && $0.wantsName }
@@ -21,7 +21,7 @@ extension Checker {
         }
     }
 
-    /// A held program that goes on being held is thawed only for a moment.
+    /// A program that stays held is thawed only for a moment.
     mutating func noteThaw(_ id: InstanceIdentifier, _ now: Instant) {
         guard let record = saved[id], record.state == .prewarmed, record.depth == .window else {
             return

@@ -1,6 +1,6 @@
 import GreenroomLifecycle
 
-// What shells report, and what must follow from it.
+// The reports of shells, and what must follow from them.
 
 extension Checker {
     mutating func noteReport(_ shell: ShellIdentifier, _ report: ForegroundReport?) {
@@ -9,7 +9,7 @@ extension Checker {
         frontsMayDiffer = true
     }
 
-    /// Checks what the event has made of the instances that shells name.
+    /// Checks the effects of the event on the instances that shells name.
     func checkReports(_ event: Event, _ core: Lifecycle) throws(Violation) {
         switch event {
         case .foregroundReported(_, nil):
@@ -17,10 +17,10 @@ extension Checker {
             let moved = touched.filter { saved[$0]?.state.isPrewarm == false }
             try require(moved.isEmpty, "the end of a shell has changed \(moved)")
         case .foregroundReported(_, let report?): try checkReport(report, core)
-        // Only a client's own wish among these may send away what the user has in front.
+        // Of these, only a client's request may send away the app that the user has in front.
         case .becameReady, .started, .spawned, .acknowledged, .requested(_, .launch),
             .requested(_, .transition(_, .foreground)), .deadlineReached:
-            // What is only being launched into the background was not in front.
+            // An instance that is only being launched into the background was not in front.
             for id in displaced where isNamed(id) && saved[id]?.state == .background {
                 throw Violation("\(id) has the foreground and was sent away by \(event)")
             }

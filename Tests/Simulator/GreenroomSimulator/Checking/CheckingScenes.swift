@@ -1,7 +1,7 @@
 import GreenroomLifecycle
 
-// Apps that acknowledge their states: compares what they are told with what is known of their
-// scenes.
+// Apps that acknowledge their states: compares the steps that they are told with the known states
+// of their scenes.
 
 /// The legal changes of a scene's state, deliberately written a second time.
 private let legal: [ActivationState: Set<ActivationState>] = [
@@ -75,7 +75,7 @@ extension Checker {
         scenes[id, default: [:]][scene] = to
     }
 
-    /// Whether something covers the instance, as far as is known of its user.
+    /// Whether something covers the instance, as far as the conditions of its user are known.
     private func isCovered(_ record: InstanceRecord) -> Bool {
         let user = installed[record.app]?.user
         return record.isInterrupted || user.map { locked.contains($0) } ?? false

@@ -21,7 +21,7 @@ extension Checker {
         endedByClient.insert(id)
     }
 
-    /// Whether another app names it in Conflicts=, so that its launch may have to wait.
+    /// Whether another app names the app in Conflicts=, so that a launch may have to wait.
     func isNamed(_ app: AppIdentifier) -> Bool {
         installed.values.contains { $0.dependencies.value?.conflicts.contains(app) == true }
     }
@@ -95,7 +95,8 @@ extension Checker {
         try require(!isShuttingDown, "restarts \(app) while shutting down")
         switch event {
         case .exited(let id, _), .emptied(let id), .reconciled(let id, found: _):
-            // The end of another app's instance may let a launch of this app go on, which fails.
+            // The end of another app's instance may let a launch of this app go on, and that launch
+            // may fail.
             let isEndedByClient = endedByClient.contains(id) && saved[id]?.app == app
             try require(!isEndedByClient, "restarts \(app) though a client ended \(id)")
         default: break

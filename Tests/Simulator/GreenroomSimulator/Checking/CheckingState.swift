@@ -2,8 +2,8 @@ import GreenroomLifecycle
 
 /// What the checker knows of saved state, in addition to the files of the world.
 struct StateBooks: Sendable {
-    /// The archives that each instance may replace: there was none when it began, or it was given
-    /// the archive, or it saved the archive itself.
+    /// The archives that each instance may replace, because there was none when it began, it was
+    /// given the archive, or it saved the archive itself.
     var seen: [InstanceIdentifier: Set<SceneIdentifier>] = [:]
     /// Instances whose state is on trial as far as the checker can tell: it was given to them, and
     /// their launch is not over.
@@ -63,7 +63,7 @@ extension Checker {
     mutating func noteSeen(
         _ id: InstanceIdentifier, _ scene: SceneIdentifier, _ world: World, isGiven: Bool
     ) {
-        // For the instance of a former supervisor this is not known so precisely.
+        // For an instance of a former supervisor, this is known less precisely.
         if scene == .application { kept.seen[id] = [] }
         if isGiven || !isThere(scene, for: id, world) {
             kept.seen[id]?.insert(scene)
@@ -79,7 +79,7 @@ extension Checker {
         if !isThere(scene, for: id, world) { kept.seen[id]?.insert(scene) }
     }
 
-    /// An archive of another state version counts as none.
+    /// Whether there is an archive of the app's state version. Others do not count.
     private func isThere(
         _ scene: SceneIdentifier, for id: InstanceIdentifier, _ world: World
     ) -> Bool {
@@ -87,7 +87,7 @@ extension Checker {
         return world.states[app]?[scene] == installed[app]?.stateVersion
     }
 
-    /// Checks saved state after every effect of an event was performed.
+    /// Checks saved state after all effects of an event have been performed.
     mutating func checkStates(
         _ event: Event, _ core: Lifecycle, _ world: World
     ) throws(Violation) {

@@ -1,6 +1,6 @@
 import GreenroomLifecycle
 
-// What must never happen with background tasks and scheduled work.
+// The rules of background tasks and scheduled work.
 
 /// What the checker knows of tasks and runs.
 struct TaskBooks: Sendable {
@@ -11,7 +11,7 @@ struct TaskBooks: Sendable {
     /// The run under way.
     var current: (instance: InstanceIdentifier, run: ScheduledRun)?
     var lastNumber: UInt64 = 0
-    /// Apps whose task an administrator asked for, whatever holds it.
+    /// Apps of which an administrator has asked to run a task, regardless of conditions.
     var forced: Set<AppIdentifier> = []
     /// The tasks of each instance that were accepted and have not ended.
     var open: [InstanceIdentifier: OpenTasks] = [:]
@@ -20,8 +20,8 @@ struct TaskBooks: Sendable {
 /// The open background tasks of one instance.
 struct OpenTasks: Sendable {
     var numbers: Set<UInt64> = []
-    /// Tasks that a former supervisor counted. Any end may belong to one of them if its number is
-    /// lower than all that began since.
+    /// Tasks that a former supervisor counted. An end may belong to one of them if its number is
+    /// lower than those of all tasks that began since.
     var unknown = 0
     var first = UInt64.max
 
@@ -62,7 +62,7 @@ extension Checker {
             tasks.open[id, default: OpenTasks()].numbers.insert(task)
         case .becameReady(let id), .started(let id, _), .spawned(let id),
             .reconciled(let id, found: _):
-            // An instance whose app is gone, or is a program now, is ready at once.
+            // An instance whose app is gone, or is now a program, is ready at once.
             guard let record = saved[id], record.conversation == nil else { return }
             if installed[record.app]?.acknowledges != true { tasks.open[id] = nil }
         case .backgroundTaskEnded(let id, let task): tasks.open[id]?.end(task)
@@ -74,7 +74,7 @@ extension Checker {
         }
     }
 
-    /// What an app scheduled and its manifest does not name any more is never run.
+    /// Drops requests that the app's manifest no longer names, because they are never run.
     private mutating func dropUndeclared(by description: AppDescription, _ policy: Policy) {
         guard policy.offersScheduledWork else { return }
         tasks.pending[description.identifier]?.formIntersection(description.scheduledTasks)
@@ -92,9 +92,9 @@ extension Checker {
             try require(end <= longest, "\(id) is given more background time than allowed")
         case .tellExpiration(let id, let end):
             try checkHears(id, world)
-            // This is told again after a restart, and a debugger may be attached.
+            // The app is told again after a restart, and a debugger may be attached.
             try require(
-                end >= now || event == .restored, "\(id) is told too late that its time ends")
+                end >= now || event == .restored, "\(id) is told too late that its time runs out")
         case .startRun(let id, let run, let end): try checkRun(run, on: id, end, event, world, now)
         case .expireRun(let id, let run, _):
             try checkHears(id, world)
@@ -191,7 +191,7 @@ extension Checker {
         }
     }
 
-    /// In a new supervisor, what was asked for and not saved counts as never asked for.
+    /// In a new supervisor, a request that was not saved counts as never made.
     mutating func restartTasks() {
         tasks.forced = []
         tasks.current = nil
@@ -203,7 +203,7 @@ extension Checker {
 }
 
 extension InstanceRecord {
-    /// Whether a step is under way, or the instance is to come to the front.
+    /// Whether a step is under way, or the instance is about to come to the front.
     fileprivate var inFlight: Bool {
         guard let conversation else { return false }
         return conversation.pending != nil

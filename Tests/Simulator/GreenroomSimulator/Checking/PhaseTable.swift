@@ -1,4 +1,4 @@
-/// What each event leads to in each phase of an instance: the table of States/Transitions.swift,
+/// The result of each event in each phase of an instance: the table of States/Transitions.swift,
 /// deliberately written a second time. A test runs each pair and compares the two.
 public struct PhaseTable: Sendable {
     public let lines: [String]

@@ -9,7 +9,7 @@ extension Simulation {
                 app: identifier(app), launchIdentifier: name(repeating),
                 environmentKey: EnvironmentKey(UInt64(key)), inBackground: inBackground,
                 isAttached: isAttached, takesOutput: isAttached,
-                // Some callers bring what no paused instance can take over.
+                // Some callers have a state that no paused instance can take over.
                 coldReason: isAttached && requestCount % 8 == 0
                     ? requestCount % 16 == 0 ? .callerState : .arguments : nil)
             launch.work = requestCount % 3
@@ -63,7 +63,7 @@ extension Simulation {
             let dies = crashAt != nil
             for event in world.loseOrders(&dice) {
                 try feed(event)
-                // The next supervisor has compared the rest of the records itself.
+                // The next supervisor has compared the other records itself.
                 if dies { break }
             }
         case .connect(let app):
@@ -172,7 +172,7 @@ extension Simulation {
         try feed(.policyChanged(policy))
     }
 
-    // MARK: What the numbers of a stimulus name
+    // MARK: The numbers of a stimulus
 
     /// The app that a number names; sometimes one that was never installed.
     func identifier(_ pick: Int) -> AppIdentifier {
@@ -199,7 +199,7 @@ extension Simulation {
         return RequestIdentifier(requestCount)
     }
 
-    /// A new launch name, or one of the latest again.
+    /// A new launch name, or again one of the latest.
     private mutating func name(_ repeating: Int?) -> LaunchIdentifier {
         if let repeating, !names.isEmpty {
             return names[names.count - 1 - repeating % min(names.count, 10)]
@@ -210,7 +210,7 @@ extension Simulation {
 }
 
 extension Simulation {
-    /// Installs an app, and reports what is kept for it.
+    /// Installs an app, and reports the state that is kept for it.
     mutating func install(_ app: AppDescription) throws(Violation) {
         let identifier = app.identifier
         try feed(.appInstalled(app))

@@ -1,6 +1,6 @@
 import GreenroomLifecycle
 
-/// What apps and administrators do with background tasks and scheduled work. As in `Stimulus`, a
+/// Actions of apps and administrators on background tasks and scheduled work. As in `Stimulus`, a
 /// number is resolved to an instance or app when the stimulus happens.
 enum TaskStimulus: Sendable {
     case begin(instance: Int)
@@ -10,7 +10,7 @@ enum TaskStimulus: Sendable {
     case runNow(app: Int, number: Int)
     case expireNow(app: Int)
 
-    /// What the manifests of all versions of an app name.
+    /// The tasks that the manifests of all versions of an app name.
     static let identifiers = (0..<14).map { "task\($0)" }
 
     static func random(_ dice: inout Dice) -> TaskStimulus {
@@ -27,14 +27,14 @@ enum TaskStimulus: Sendable {
 }
 
 extension Simulation {
-    /// Applies what apps and administrators do.
+    /// Applies an action of an app or an administrator.
     mutating func applyTask(_ stimulus: TaskStimulus) throws(Violation) {
         switch stimulus {
         case .begin(let pick):
             guard let id = live(pick), let event = world.beginTask(id) else { return }
             try feed(event)
         case .end(let pick, let isStray):
-            // The end of a task that is not open can do harm only if another task is open.
+            // The end of a task that is not open does harm only if another task is open.
             let busy = isStray ? world.firstWithTasks : nil
             guard let id = busy ?? live(pick), let event = world.endTask(id, isStray: isStray)
             else { return }

@@ -1,6 +1,6 @@
 import GreenroomLifecycle
 
-/// One action from outside: what a client, an administrator, a fault or the passing of time does.
+/// One action from outside: of a client, an administrator, a fault, or the passing of time.
 /// A stimulus names instances and apps by numbers, which are resolved when it happens. So a run
 /// still makes sense when other stimuli are left out of it.
 enum Stimulus: Sendable {
@@ -24,16 +24,17 @@ enum Stimulus: Sendable {
     case stallInstance(instance: Int, MemoryPressure)
     case trigger(app: Int)
     case forgiveTriggers
-    /// The kernel kills it because memory is short; certainly, or probably.
+    /// The kernel kills the instance because memory is short; the shell knows the cause for
+    /// certain, or only suspects it.
     case runOutOfMemory(instance: Int, isCertain: Bool, isOwnLimit: Bool)
     case crash(instance: Int)
-    /// Ends by a signal that a client may have had sent to it.
+    /// The instance ends by a signal, which a client may have sent.
     case endBySignal(instance: Int, signal: UInt8, isSent: Bool)
     case exit(instance: Int)
     case loseChannel(instance: Int)
-    /// The world reports again what is true of an instance.
+    /// The world reports a fact about an instance again.
     case repeatFact(instance: Int)
-    /// Asked for by a client, or by the app itself.
+    /// A client or the app itself asks for a scene.
     case scene(app: Int, wish: Int, session: Int)
     case lock(user: Int, Bool)
     /// A shell says that an instance has the foreground, all of an app's, or none.
@@ -50,8 +51,8 @@ enum Stimulus: Sendable {
     /// The supervisor dies before the effect with this number of the next event, or after all of
     /// them.
     case crashSupervisor(effect: Int, withSpawner: Bool)
-    /// The spawner dies, and the supervisor lives on. Orders that it had given and not heard of are
-    /// lost.
+    /// The spawner dies, and the supervisor lives on. Orders whose results the supervisor has not
+    /// heard are lost.
     case crashSpawner
     case connect(app: Int)
     case resetFailed(app: Int)

@@ -5,20 +5,20 @@ struct Fate: Sendable {
     var spawnDelay: Duration
     var spawnFails: Bool
     var pause: Pause
-    /// The same for an instance that is to pause after its interpreter's boot.
+    /// The same for an instance that must pause after its interpreter's boot.
     var deepPause: Pause
-    /// Such an instance pauses before main all the same; and it starts a launch anew, if it goes.
+    /// Such an instance pauses before main all the same, and starts its launch anew.
     var pausesTooEarly: Bool
     var anew: AnewReason?
-    /// What it does instead of pausing, if its pause misfires beyond main.
+    /// The misfire of a pause beyond main.
     var deepMisfire: Misfire
     var windowMisfire: Misfire
-    /// A program that is held wants a name on a bus; when somebody calls it by that, and whether to
-    /// start it; and when the watch of the name ends.
+    /// Whether a held program wants a name on a bus; when it is called by that name, and whether
+    /// the call starts it; and when the watch of the name ends.
     var wantsName: Bool
     var calls: [(delay: Duration, isLaunch: Bool)]
     var watchEnd: Duration?
-    /// It starts a thread when the libraries are opened that it opens after main.
+    /// Opening the libraries that it opens after main starts a thread.
     var hasLibraryThread: Bool
     /// How many libraries it opens after main.
     var libraryCount: Int
@@ -28,7 +28,8 @@ struct Fate: Sendable {
     var ignoresTerm: Bool
     var leavesChildren: Bool
     var dieDelay: Duration
-    /// The number of SIGKILLs that find it in an uninterruptible sleep and have no effect.
+    /// The number of SIGKILLs that have no effect, because the process is in an uninterruptible
+    /// sleep.
     var deafKills: Int
     var freeze: Freeze
     /// The app has threads besides the one that pauses.
@@ -37,14 +38,14 @@ struct Fate: Sendable {
     var accepts: Bool
     /// How long it takes to acknowledge a step; nil if it never does.
     var acknowledgement: Duration?
-    /// When it is paused, it cannot take over the launch that it is told to go for.
+    /// When it is paused and told to go, it cannot take over the launch.
     var isUnfit: Bool
     /// A debugger is attached to it when the shell looks for one.
     var isTraced: Bool
     /// How many inspections of its file locks find one.
     var locksLeft: Int
-    /// How long it takes from being told to run scheduled work to saying that it is done; nil if it
-    /// never says so.
+    /// The time from the order to run scheduled work to the report that it is done; nil if it never
+    /// reports.
     var runDelay: Duration?
     var hasHandler: Bool
     /// The app ends its tasks and runs when it is told that their time is about to end.
@@ -120,7 +121,7 @@ struct Fate: Sendable {
         case 0: deepPause = .never
         case 1: deepPause = .exits(pauseDelay)
         case 2: deepPause = .misfires(pauseDelay)
-        // There are many reasons why a window cannot be held, and each is to happen.
+        // There are many reasons why a window cannot be held, and each of them must occur.
         case 3...6 where wantsName: deepPause = .misfires(pauseDelay)
         case _: deepPause = .after(pauseDelay)
         }
@@ -128,7 +129,7 @@ struct Fate: Sendable {
 }
 
 extension Fate {
-    /// What the app says about its state when it is told a step.
+    /// The app's reports about its state when it is told a step.
     func wishes(at step: PendingStep) -> [StateWish] {
         switch step.step {
         case .didEnterBackground:
@@ -147,13 +148,13 @@ extension Fate {
     }
 }
 
-/// A process tree of the simulated world. It says what is true, whatever the core believes.
+/// A process tree of the simulated world. Its facts do not depend on the core's state.
 struct FakeProcess: Sendable {
     let app: AppIdentifier
     let isPrewarm: Bool
-    /// How far it is to be prewarmed.
+    /// How far it must be prewarmed.
     let depth: PrewarmDepth
-    /// Whether it is to pause after its interpreter's boot.
+    /// Whether it must pause after its interpreter's boot.
     var isDeep: Bool { depth == .runtime }
     var fate: Fate
     var isSpawned = false
@@ -166,14 +167,16 @@ struct FakeProcess: Sendable {
     var hasChannel = true
     /// The instance ended with its spawner, and nobody saw how.
     var isLost = false
-    /// The instance's channel is lost, so the shell finds out in another way when it starts.
+    /// The instance's channel is lost, so the shell finds out in another way when the program
+    /// starts.
     var isWatched = false
     var isReady = false
     var isFrozen = false
     var exitStatus: ExitStatus?
     var isEmpty = false
     var isReleased = false
-    /// The open background tasks, the number of the latest one, and the runs that it was told.
+    /// The open background tasks, the number of the latest one, and the runs that the app was told
+    /// to begin.
     var openBackgroundTasks: [UInt64] = []
     var lastTask: UInt64 = 0
     var runs: Set<UInt64> = []
@@ -195,8 +198,8 @@ struct FakeProcess: Sendable {
             isTooEarly: isDeep && fate.pausesTooEarly)
     }
 
-    /// A program that has other threads before main is never paused with its libraries open. One
-    /// that holds its window has always a thread that waits for the launch.
+    /// A program that has other threads before main is never paused with its libraries open. A
+    /// program held at its first window always has a thread that waits for the launch.
     var hasOtherThreads: Bool {
         switch depth {
         case .libraries: fate.hasLibraryThread

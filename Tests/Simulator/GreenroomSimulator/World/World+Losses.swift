@@ -1,25 +1,25 @@
 import GreenroomLifecycle
 
-// What is lost when the spawner dies.
+// The losses when the spawner dies.
 
 extension World {
-    /// Loses the spawner's orders. Each is either not carried out, or is carried out and nobody
-    /// hears of it.
+    /// Loses the spawner's orders. Each is either not carried out, or is carried out without a
+    /// report.
     mutating func loseOrders(_ dice: inout Dice) -> [Event] {
         var events: [Event] = []
         for (id, process) in processes.sorted(by: { $0.key < $1.key })
         where !process.isSpawned && !process.isEmpty {
             let isMade = dice.percent(50)
-            // If a process was made, the shell ends it.
+            // If there is a process, the shell ends it.
             if isMade { lose(id) } else { processes[id] = nil }
             events.append(.reconciled(id, found: isMade ? .remains : .nothing))
         }
         return events
     }
 
-    /// Loses the supervisor's ends of channels, when both daemons die. A paused process finds
-    /// nobody at the other end, and one that was told to go says STARTED to nobody. Some processes
-    /// are lost altogether.
+    /// Loses the supervisor's ends of channels, when both daemons die. A paused process finds its
+    /// channel closed, and nobody hears STARTED from one that was told to go. Some processes are
+    /// lost altogether.
     mutating func loseChannels(at now: Instant, _ dice: inout Dice) {
         for (id, process) in processes.sorted(by: { $0.key < $1.key })
         where process.isAlive && !process.isReleased {

@@ -1,6 +1,6 @@
 import GreenroomLifecycle
 
-// What the supervisor asks of the machine: its condition, paging out, file locks, sockets.
+// The supervisor's inspections of the machine: its condition, paging out, file locks, sockets.
 
 extension World {
     mutating func inspectConditions(at now: Instant) {
@@ -23,7 +23,7 @@ extension World {
             .fileLocksInspected(id, holdsLock: holdsLock), at: now.advanced(by: .milliseconds(1)))
     }
 
-    /// A client that waits is accepted by any process of the app that accepts and runs.
+    /// Any running process of the app that accepts connections accepts a waiting client.
     mutating func inspectConnections(_ id: InstanceIdentifier, at now: Instant) {
         guard let process = processes[id] else { return }
         if process.fate.accepts, !process.isFrozen { connected.remove(process.app) }

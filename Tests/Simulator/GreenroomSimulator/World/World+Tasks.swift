@@ -1,6 +1,6 @@
 import GreenroomLifecycle
 
-// Background tasks and scheduled work: the machine's condition, and what apps do.
+// Background tasks and scheduled work: the machine's condition, and the actions of apps.
 
 extension World {
     /// The wall clock, in microseconds since 1970.
@@ -23,7 +23,7 @@ extension World {
         agenda.add(.taskAlarmRang, at: now.advanced(by: delay))
     }
 
-    /// The app runs its handler and says so, or never does.
+    /// The app runs its handler and reports the end, or never does.
     mutating func startRun(_ id: InstanceIdentifier, _ run: ScheduledRun, at now: Instant) {
         guard let process = processes[id], process.isAlive, !process.runs.contains(run.number)
         else { return }

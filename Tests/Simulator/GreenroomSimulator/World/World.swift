@@ -18,7 +18,8 @@ struct Agenda: Sendable {
     mutating func popFirst() -> Event? { entries.popLast()?.event }
 }
 
-/// A simulated kernel, spawner and channels. It performs effects and reports facts after a while.
+/// A simulated kernel, spawner and channels. It performs effects, and reports facts some time
+/// later.
 struct World: Sendable {
     let seed: UInt64
     var processes: [InstanceIdentifier: FakeProcess] = [:]
@@ -26,12 +27,12 @@ struct World: Sendable {
     /// Apps whose sockets the supervisor watches, and apps to whose sockets a client has connected.
     var listening: Set<AppIdentifier> = []
     var connected: Set<AppIdentifier> = []
-    /// What is kept across a reboot: state versions by session, the sessions, and the versions
-    /// launched.
+    /// The files that survive a reboot: state versions by session, the sessions, and the versions
+    /// that were launched.
     var states: [AppIdentifier: [SceneIdentifier: UInt64]] = [:]
     var sessions: [AppIdentifier: SessionList] = [:]
     var versions: [AppIdentifier: UInt64] = [:]
-    /// The time of the wall clock that the supervisor's alarm is set to.
+    /// The time of the wall clock for which the supervisor's alarm is set.
     var alarm: Int64?
 
     init(seed: UInt64) { self.seed = seed }
@@ -99,7 +100,7 @@ struct World: Sendable {
         agenda.add(.exited(id, .exited(0)), at: now.advanced(by: process.fate.dieDelay))
     }
 
-    /// The app does the step that it is told, and acknowledges it.
+    /// The app takes the step and acknowledges it.
     mutating func tell(_ id: InstanceIdentifier, _ step: PendingStep, at now: Instant) {
         guard let process = processes[id], process.isAlive, let delay = process.fate.acknowledgement
         else { return }
@@ -146,7 +147,7 @@ struct World: Sendable {
             at: now.advanced(by: process.fate.dieDelay * 10))
     }
 
-    /// Makes an event of the agenda happen. Returns nil if it no longer can.
+    /// Makes an event of the agenda happen. Returns nil if it can no longer happen.
     mutating func realize(_ event: Event, at now: Instant) -> Event? {
         switch event {
         case .spawned(let id): return spawned(id, at: now)
@@ -195,7 +196,7 @@ struct World: Sendable {
                 return nil
             }
         case .backgroundTaskEnded(let id, let task):
-            // The task may have ended already, because the app ended it itself in the meantime.
+            // The app itself may have ended the task in the meantime.
             guard let process = processes[id], process.isAlive, !process.isFrozen else {
                 return nil
             }
@@ -254,7 +255,7 @@ struct World: Sendable {
         }
     }
 
-    /// What a new supervisor finds in the spawner's table, compared with its records.
+    /// The events from comparing the records of a new supervisor with the spawner's table.
     func report(about records: [InstanceRecord]) -> [Event] {
         var events: [Event] = []
         let known = Set(records.map(\.instance))
@@ -278,7 +279,7 @@ struct World: Sendable {
             }
             if process.hasStarted, process.hasChannel { events.append(process.start(of: id)) }
             if process.isSpawned { events.append(.reconciled(id, found: .unheard)) }
-            // Apps that acknowledge are asked again.
+            // Apps that acknowledge their states are asked again.
             if process.isReady && process.isAlive { events.append(.becameReady(id)) }
             if let status = process.exitStatus { events.append(.exited(id, status)) }
             if process.isEmpty { events.append(.emptied(id)) }
