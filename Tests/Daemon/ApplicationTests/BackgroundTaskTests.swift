@@ -11,7 +11,8 @@ import Testing
         try kit.daemon.client().instance(kit.instance).backgroundTasks ?? []
     }
 
-    /// The app says that it has begun a task before the daemon has heard of it.
+    /// Waits for the daemon: the app says that it has begun a task before the daemon has heard of
+    /// it.
     private func awaitOpen(_ names: [String], _ kit: KitDaemon) throws {
         try kit.daemon.await("the tasks \(names)") { client in
             try client.instance(kit.instance).backgroundTasks == names ? true : nil
@@ -45,7 +46,7 @@ import Testing
     }
 
     @Test
-    func `handlers are called before the time is over, and an app that ends its tasks lives on`()
+    func `handlers are called before the time runs out, and an app that ends its tasks lives on`()
         throws
     {
         let kit = try KitDaemon(.tasks(), configuration: ["BackgroundTaskSec=1200ms"])
@@ -73,7 +74,7 @@ import Testing
         #expect(exit.reason == .backgroundTaskTimeout)
         #expect(exit.signal == SIGKILL)
         #expect(kit.said.contains("expired upload"))
-        // No new task is begun once the time is over.
+        // No new task begins after the time has run out.
         #expect(kit.said.contains("late is invalid"))
         #expect(try kit.daemon.client().instance(kit.instance).exit?.lastState == .background)
     }
@@ -97,7 +98,7 @@ import Testing
         let kit = try KitDaemon(.tasks(grace: "20"))
         try kit.launch(inBackground: true)
         try kit.tell("begin upload", "begin upload valid")
-        // The daemon tells the app its time once it has heard of the task.
+        // The daemon tells the app its time when it has heard of the task.
         try awaitOpen(["upload"], kit)
         try kit.tell("remaining", "remaining limited")
         let watcher = try kit.daemon.watch()

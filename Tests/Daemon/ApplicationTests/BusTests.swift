@@ -4,7 +4,7 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// `org.freedesktop.Application`, called by the programs that people have, on a bus of the test's own.
+/// `org.freedesktop.Application`, called by common programs on the test's own bus.
 @Suite struct `Apps on the message bus` {
     private static let app = "org.example.kit"
 
@@ -46,11 +46,11 @@ import Testing
             ])
     }
 
-    @Test func `an installed app can be called at once, where the folder is new as well`() throws {
+    @Test func `an installed app can be called at once, even if the folder is new`() throws {
         let kit = try kit(prewarm: 0)
         let bus = try SessionBus(for: kit.daemon)
         defer { bus.end() }
-        // The bus knows the name already, by the distribution's file.
+        // The bus already knows the name from the distribution's file.
         try bus.directory.write(
             "[D-BUS Service]\nName=\(Self.app)\nExec=/bin/false\n",
             to: "vendor/\(Self.app).service")
@@ -135,7 +135,7 @@ import Testing
 
     // MARK: Programs
 
-    /// A daemon with a desktop entry of a program that takes its name by itself.
+    /// A daemon with a desktop entry whose program takes its name by itself.
     private func program() throws -> (TestDaemon, log: String) {
         var options = TestDaemon.Options()
         options.desktopFolder = true
@@ -204,7 +204,7 @@ import Testing
         return call
     }
 
-    @Test func `a call to a program that has not taken its name yet waits for it`() throws {
+    @Test func `a call waits for a program that has not taken its name yet`() throws {
         let (daemon, log) = try program()
         let bus = try SessionBus(for: daemon)
         defer { bus.end() }

@@ -73,7 +73,7 @@ import Testing
     @Test func `a time zone in the expression counts, not that of the machine`() throws {
         try requireOrSkip(
             access("/usr/share/zoneinfo/Etc/GMT-14", F_OK) == 0, "there are no time zones (tzdata)")
-        // Fourteen hours east it is midnight then, and noon here two hours later.
+        // Fourteen hours to the east it is midnight then, and here it is noon two hours later.
         let stage = try Stage(
             at: 9 * Self.hour, "OnCalendar=*-*-* 00:00:00 Etc/GMT-14",
             "OnCalendar=*-*-* 12:00:00")
@@ -122,7 +122,7 @@ import Testing
                 "/usr/bin/unshare", "--mount", "/bin/sh", "-c",
                 "mount --bind \(etc) /etc && unset TZ && exec \"$@\"", "sh",
             ])
-        // Fourteen hours east it is midnight.
+        // Fourteen hours to the east it is midnight.
         set("GMT-14")
         try stage.awaitTold(1)
         try stage.clock.put(by: Self.hour / 2 + 1)

@@ -4,7 +4,7 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// Folders of an app's own.
+/// An app's own folders.
 @Suite struct `The container of an app` {
     private static func app(_ lines: String..., prewarm: Int = 0) -> KitApp {
         var app = KitApp(prewarm: prewarm)
@@ -88,7 +88,7 @@ import Testing
         let folder = Self.paths(kit)[2]
         mkdir(folder + "/sub", 0o700)
         close(open(folder + "/sub/file", O_WRONLY | O_CREAT, 0o600))
-        // Files that are newer than the order to empty the folder stay.
+        // Files that are newer than the order to empty the folder are kept.
         try kit.daemon.start()
         try awaitChange(in: folder, "the temporary files to go") {
             access(folder + "/sub", F_OK) != 0

@@ -107,7 +107,8 @@ import Testing
             ])
     }
 
-    /// A launch that waits at two gates, in which `isLocked` holds at first and changes between them.
+    /// A launch that waits at two gates. The lock is `isLocked` at first, and changes between the
+    /// gates.
     private func changeLock(from isLocked: Bool, _ prewarm: Int) throws -> [String] {
         let folder = try TemporaryDirectory()
         let gate = folder.path + "/gate"
@@ -159,7 +160,7 @@ import Testing
         }
     }
 
-    /// What the app is launched with if its process starts after the lock changed.
+    /// Launches an app whose process starts after the lock has changed.
     private func launchLate(lockedBefore: Bool) throws -> (TestDaemon, Probe, UInt64) {
         let (daemon, probe) = try daemon()
         let client = try daemon.client()
@@ -205,7 +206,7 @@ import Testing
         if isLocked { _ = try client.ask(.lock(user: nil)) }
         let paused = try daemon.awaitPaused(Self.app)[0]
         let pid = try #require(paused.processId)
-        // The paused app has its order to go and does not read it yet.
+        // The paused app has its order to go, but does not read it yet.
         kill(pid, SIGSTOP)
         defer { kill(pid, SIGCONT) }
         try daemon.client().send(.launch(Control.LaunchCall(app: Self.app)))
@@ -357,7 +358,7 @@ import Testing
             ])
     }
 
-    @Test func `a launch that another supervisor continues brings the secrets, too`() throws {
+    @Test func `a launch that another supervisor continues brings the secrets too`() throws {
         let (daemon, probe) = try daemon()
         let spawner = try daemon.spawnerPid
         kill(spawner, SIGSTOP)

@@ -8,7 +8,7 @@ import Testing
 enum Damage: String, CaseIterable, Sendable {
     case cut, garbage, immense, empty, tooLong, folder, fifo, link
 
-    /// Puts it in the place of a file.
+    /// Replaces a file by a damaged one.
     func replace(_ path: String, _ immense: String) throws {
         let text = String(decoding: try readFile(path), as: UTF8.self)
         unlink(path)

@@ -3,10 +3,9 @@ import Glibc
 import GreenroomLinux
 import TestSupport
 
-/// A wall clock for one daemon, to be set without setting the machine's: a library that is
-/// preloaded and does what the kernel does when somebody sets the clock
-/// (Tests/Probes/fake-clock.c). That the kernel does it is seen in the virtual machine
-/// (Tests/Suites/vm).
+/// A wall clock for one daemon, which can be set without setting the machine's: a preloaded library
+/// does what the kernel does when the clock is set (Tests/Probes/fake-clock.c). Tests in the
+/// virtual machine show that the kernel does this (Tests/Suites/vm).
 final class FakeClock {
     private let directory: TemporaryDirectory
     private let library: String
@@ -37,7 +36,7 @@ final class FakeClock {
         _ = try fifo.writeText("x")
     }
 
-    /// Sets it to the next such second of a day.
+    /// Sets the clock to the next time at which this second of the day comes.
     func put(to time: Int64) throws {
         let now = Int64(Glibc.time(nil)) + offset / Self.second
         try put(by: (time - now % 86_400 + 86_400) % 86_400)

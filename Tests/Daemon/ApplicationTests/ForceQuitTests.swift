@@ -9,7 +9,7 @@ import Testing
 @Suite struct `Force quits` {
     private static let app = "org.example.app"
 
-    /// A probe with everything that could launch it.
+    /// A probe with every kind of trigger that could launch it.
     private func daemon(_ configuration: [String] = []) throws -> (TestDaemon, Probe) {
         var options = TestDaemon.Options()
         options.configuration = configuration
@@ -52,7 +52,7 @@ import Testing
             .notify(app: Self.app, payload: "{}", response: nil))
         #expect(code == "force_quit")
         try daemon.directory.write("", to: "job")
-        // The timer elapses at each second, and what is to be seen here is that nothing happens.
+        // The timer elapses every second, and nothing must happen.
         let watcher = try daemon.watch()
         #expect(throws: (any Error).self) {
             _ = try watcher.next(milliseconds: 2500)
@@ -74,7 +74,7 @@ import Testing
         let other = try provoke(daemon)
         #expect(launches(probe, daemon) == before)
         #expect(try daemon.client().explain(Self.app).supervision?.forceQuit != nil)
-        // The user launches it, and then everything else does.
+        // After the user has launched the app, every trigger launches it.
         let instance = try launch(daemon)
         #expect(try daemon.client().explain(Self.app).supervision?.forceQuit == nil)
         try daemon.client().change(.terminate, instance)
@@ -84,7 +84,7 @@ import Testing
         withExtendedLifetime((socket, other)) {}
     }
 
-    @Test func `a force quit does not last where the configuration says so`() throws {
+    @Test func `a force quit does not last if the configuration says so`() throws {
         let (daemon, probe) = try daemon(["ForceQuitLasts=no"])
         try quit(daemon)
         let before = launches(probe, daemon)

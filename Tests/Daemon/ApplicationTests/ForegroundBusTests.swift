@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `is what the latest caller says that is still there`() throws {
+    @Test func `is what the latest of the remaining callers says`() throws {
         let apps = [Self.one, Self.two].map { name in
             var app = TestApp(name, exec: "sleep 10000")
             app.lines = ["ForegroundGroup=none"]
@@ -71,7 +71,7 @@ import Testing
         let (first, second) = (try client.launch(Self.one), try client.launch(Self.two))
         let process = try #require(first.processId)
 
-        // A report that the next one overtakes need not be told to the daemon: await each.
+        // The daemon need not get a report that the next one overtakes, so the test awaits each.
         try client.change(.background, first.instance)
         let shell = try Shell(bus)
         #expect(try shell.call("ReportProcess \(process)") == "done")
@@ -86,14 +86,14 @@ import Testing
         let other = try Shell(bus)
         #expect(try other.call("ReportNone") == "done")
         try awaitState(daemon, first.instance, .background)
-        // The report of the one that stays counts again.
+        // The report of the shell that stays counts again.
         try other.hangUp()
         try awaitState(daemon, first.instance, .active)
         let helper = try #require(
             Processes.mentioning(daemon.socketPath).first {
                 Processes.description(of: $0).contains("/greenroom-foreground ")
             })
-        // With its last caller the program ends, and its reports with it: nothing moves.
+        // The program ends with its last caller, and so do its reports: no app moves.
         try shell.hangUp()
         try Processes.awaitEnd(of: helper)
         #expect(try client.instance(first.instance).state == .active)

@@ -4,7 +4,8 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// The app in front is inactive while something covers it, and protected data is away during a lock.
+/// The app in front is inactive while something covers it, and protected data is unavailable during
+/// a lock.
 @Suite struct `Interruptions of apps in front` {
     private static let program = "org.example.program"
 
@@ -43,7 +44,7 @@ import Testing
             ])
     }
 
-    @Test func `show in the status of a program, and refuse what is in the background`() throws {
+    @Test func `show in the status of a program, and are refused in the background`() throws {
         let daemon = try TestDaemon([TestApp(Self.program, exec: "/bin/sleep 1000")])
         let client = try daemon.client()
         let instance = try client.launch(Self.program).instance
@@ -112,8 +113,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `are gone for a program until the unlock, over a restart as well`(isRestarted: Bool) throws
-    {
+    func `are gone for a program until the unlock, even over a restart`(isRestarted: Bool) throws {
         var app = TestApp(Self.program, exec: "/bin/sleep 1000")
         app.lines.append("SetCredential=token:s3cret")
         let daemon = try TestDaemon([app])

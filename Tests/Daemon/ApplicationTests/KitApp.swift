@@ -3,7 +3,8 @@ import Glibc
 import GreenroomControl
 import TestSupport
 
-/// A manifest for the probe that is made with ApplicationKit, and what its processes said.
+/// A manifest for the probe that is made with ApplicationKit, and the lines that its processes
+/// said.
 struct KitApp {
     let identifier: String
     /// One of the probe's delegates.
@@ -32,7 +33,7 @@ struct KitApp {
 
     func install(in daemon: TestDaemon) throws {
         let variables =
-            // A sanitizer takes what Swift's backtracer does in a crashed app for a fault.
+            // A sanitizer would report the calls of Swift's backtracer in a crashed app.
             ["PROBE_LOG=\(log(in: daemon))", "PROBE_DELEGATE=\(delegate)"]
             + ["SWIFT_BACKTRACE=enable=no"] + environment
         let text = """
@@ -64,7 +65,7 @@ struct KitApp {
         return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
-    /// What every launch of a delegate with both methods begins with.
+    /// The lines with which every launch of a delegate with both methods begins.
     static func beginning(_ options: String, _ state: String) -> [String] {
         [
             "main", "delegate", "willFinishLaunching \(options) \(state)",
@@ -80,7 +81,7 @@ final class KitDaemon {
     private(set) var instance: UInt64 = 0
     private(set) var pid: Int32 = 0
 
-    /// - Parameter isLocked: before anything is prewarmed.
+    /// - Parameter isLocked: whether the session is locked before anything is prewarmed.
     init(
         _ app: KitApp, configuration: [String] = [], isLocked: Bool = false
     ) throws {
@@ -92,14 +93,14 @@ final class KitDaemon {
         if app.prewarm > 0 { try daemon.awaitPaused(app.identifier) }
     }
 
-    /// With another manifest from now on.
+    /// Installs another manifest.
     func reinstall(_ app: KitApp) throws {
         self.app = app
         try app.install(in: daemon)
         _ = try daemon.client().reload()
     }
 
-    /// Launches it plainly, and waits for its first state.
+    /// Launches the app without content, and waits for its first state.
     func launch(inBackground: Bool = false) throws {
         try launch(until: inBackground ? .background : .active, inBackground: inBackground)
     }
@@ -115,7 +116,7 @@ final class KitDaemon {
         try daemon.awaitState(state, of: instance)
     }
 
-    /// Asks for something, and waits for the state that follows.
+    /// Makes a request, and waits for the state that follows.
     func ask(_ call: Control.ApplicationCall, _ state: Control.ExecutionState = .active) throws {
         let (name, launched) = try daemon.client().handled(call)
         guard name == app.identifier else { throw TestError("\(name) got it") }
@@ -132,7 +133,7 @@ final class KitDaemon {
         guard launched.kind == expected else { throw TestError("launched \(launched.kind)") }
     }
 
-    /// From now on it is this one.
+    /// From now on, uses this instance.
     func follow(_ instance: UInt64, pid: Int32) {
         self.instance = instance
         self.pid = pid
@@ -146,7 +147,7 @@ final class KitDaemon {
     /// What the process said until now.
     var said: [String] { app.said(pid, in: daemon) }
 
-    /// Asks it to end, and returns all it said.
+    /// Asks the app to end, and returns everything that it said.
     @discardableResult
     func end() throws -> [String] {
         try change(.terminate)

@@ -113,7 +113,7 @@ import Testing
         #expect(Self.hasCredentials(kit.pid))
         _ = try client.ask(.lock(user: nil))
         try kit.awaitState(.inactive)
-        // A later message has been answered, too.
+        // A later message has also been answered.
         try kit.change(.background)
         #expect(!Self.hasCredentials(kit.pid))
         #expect(
@@ -175,7 +175,7 @@ import Testing
     }
 
     @Test(arguments: ["both", "scenes"])
-    func `an app still gets its events after the supervisor was killed`(
+    func `an app still gets its events after the supervisor has been killed`(
         delegate: String
     ) throws {
         let kit = try KitDaemon(delegate == "both" ? KitApp(prewarm: 1) : .scenes(prewarm: 1))
@@ -265,7 +265,7 @@ import Testing
         let watcher = try kit.daemon.watch()
         try kit.daemon.client().send(.transition(.background, .instance(kit.instance)))
         try watcher.next { $0.kind == .slowStep }
-        // Longer than the second half of its time.
+        // This is longer than the second half of its time.
         #expect(throws: (any Error).self) { _ = try watcher.next(milliseconds: 4000) }
         #expect(Processes.isAlive(kit.pid))
         debugger.detach()

@@ -4,7 +4,8 @@ import GreenroomLinux
 import TestSupport
 import Testing
 
-/// Why an app made with ApplicationKit was launched, and what its answers do, through the real daemon.
+/// Why an app made with ApplicationKit was launched, and the effects of its answers, through the
+/// real daemon.
 @Suite struct `Why ApplicationKit says an app was launched` {
     /// An app that supports every feature that these tests use.
     private func kit(

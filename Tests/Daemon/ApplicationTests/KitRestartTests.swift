@@ -21,7 +21,7 @@ import Testing
         return (kit, gates)
     }
 
-    /// Returns when the app waits there; it goes on.
+    /// Returns when the app waits at the gate, and lets it go on.
     private func pass(_ gate: String) {
         close(open(gate, O_WRONLY | O_CLOEXEC))
         unlink(gate)
@@ -33,7 +33,7 @@ import Testing
         let (kit, gates) = try kit(waitingAt: "configuration 2")
         try kit.ask(.open(.init(urls: ["notes://another"])))
         let watcher = try kit.daemon.watch()
-        // Half its time is over: it was told to connect the scene that it had asked for.
+        // Half of its time is over: it was told to connect the scene that it had asked for.
         try watcher.next { $0.kind == .slowStep && $0.step == "willConnect" }
         try kit.daemon.kill()
         try kit.daemon.start()

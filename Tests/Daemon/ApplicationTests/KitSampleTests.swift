@@ -70,7 +70,7 @@ import Testing
         #expect(shown.count == (isForced ? 1 : 2))
     }
 
-    @Test func `Notes greets a new user, from a folder of its own`() throws {
+    @Test func `Notes greets a new user, from its own folder`() throws {
         let daemon = try TestDaemon()
         let notes = try install("Notes", in: daemon) { $0 + "\nCount=0\n" }
         let client = try daemon.client()
@@ -120,7 +120,7 @@ import Testing
         #expect(!states.contains { $0 == .active || $0 == .inactive })
     }
 
-    /// Says something to Echo, and awaits the same.
+    /// Sends a text to Echo, and awaits the same text.
     private func talk(_ connection: UnixSocket, _ text: String) throws {
         #expect(write(connection.descriptor.rawValue, text, text.utf8.count) == text.utf8.count)
         try hear(connection, text)
@@ -256,7 +256,8 @@ import Testing
         let shell = try TestTerminal.shell(
             ["GREENROOM_SOCKET=\(daemon.socketPath)", "NOTES_FILE=\(file)"],
             in: daemon.directory.path, client: try Programs.client)
-        // The daemon would count the shell, which names its socket, among what it left behind.
+        // The daemon's test would count the shell, which names the socket, among the processes left
+        // behind.
         defer { shell.end() }
         if isPrewarmed {
             // The first run teaches the pool the caller's environment.
@@ -265,7 +266,7 @@ import Testing
                 try client.paused(notes).isEmpty ? nil : true
             }
         }
-        try shell.enter("greenroomctl run \(notes)", until: "what can be said.\r\n")
+        try shell.enter("greenroomctl run \(notes)", until: "lists the commands.\r\n")
         try shell.enter("new call mother", until: "Note 2 is kept.\r\n")
         // This may run before the daemon has heard that the app is active.
         let instance = try daemon.await("Notes to be active") { client in

@@ -4,8 +4,8 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// Whole callback sequences of apps made with ApplicationKit, as the articles on UIKit's launch
-/// give them, through the real daemon.
+/// Whole callback sequences of apps made with ApplicationKit, as in the articles on UIKit's launch,
+/// through the real daemon.
 @Suite struct `What ApplicationKit calls under the daemon` {
     @Test(arguments: KitApp.starts)
     func `an app without scenes is launched, goes to the background and the foreground, and ends`(
@@ -156,7 +156,8 @@ import Testing
         try #require(try kit.daemon.client().instance(kit.instance).steps)
     }
 
-    /// In the status, and each as an event, with times that count from the return.
+    /// Expects the steps in the status, and each as an event, with times that count from the
+    /// return.
     private func expectReturn(
         of kit: KitDaemon, _ names: [String], _ watcher: EventWatcher
     ) throws {
@@ -179,7 +180,7 @@ import Testing
             try client.instance(kit.instance).steps?.contains { $0.step == "afterLaunch" } == true
                 ? true : nil
         }
-        // A task of the app's says this, on its way over another thread.
+        // One of the app's tasks says this, after it has run on another thread.
         let said = try kit.daemon.await("what the task says") { _ in
             kit.said.contains("prewarmed true because user") ? kit.said : nil
         }
@@ -242,7 +243,7 @@ import Testing
         app.application.append("URLSchemes=notes")
         let kit = try KitDaemon(app)
         try kit.launch()
-        // The app asks for another scene itself, and has it in front.
+        // The app itself asks for another scene, and has it in front.
         try kit.ask(.open(.init(urls: ["notes://another"])))
         try kit.daemon.await("two scenes") { client in
             let scenes = try client.instance(kit.instance).scenes ?? []

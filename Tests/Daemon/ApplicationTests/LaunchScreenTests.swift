@@ -4,11 +4,11 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// What a shell is told about launch screens, as whole sequences of the event stream.
+/// The events of launch screens that a shell gets, as whole sequences.
 @Suite struct `Launch screens` {
     private static let app = "org.example.app"
 
-    /// A probe with a launch screen, the file of which lies in the daemon's folder.
+    /// A probe with a launch screen, whose file is in the daemon's folder.
     private static func probe(_ keys: String..., prewarm: Int = 0) -> Probe {
         var probe = Probe(app)
         probe.prewarm = prewarm
@@ -16,7 +16,7 @@ import Testing
         return probe
     }
 
-    /// Written before the manifest names them.
+    /// Writes the screens' files before a manifest names them.
     private static func daemon(
         _ make: (String) -> Probe, files: [String] = ["plain.ui"]
     ) throws -> TestDaemon {
@@ -27,7 +27,7 @@ import Testing
         return daemon
     }
 
-    /// The states of the app and its launch screen, in a word or two each.
+    /// The states of the app and its launch screen, each in one or two words.
     private static func story(_ events: [Control.Event], of instance: UInt64) -> [String] {
         events.filter { $0.instance == instance }.compactMap { event in
             switch event.kind.known {
@@ -44,7 +44,7 @@ import Testing
         String(path?.split(separator: "/").last ?? "nothing")
     }
 
-    /// Ends the instance and tells its whole story from the launch on.
+    /// Ends the instance and returns its whole story since the launch.
     private static func story(
         of instance: UInt64, _ daemon: TestDaemon, _ watcher: EventWatcher
     ) throws -> [String] {
@@ -73,7 +73,7 @@ import Testing
         let since = try #require(shown.launchScreen?.shownTimestampUSec)
         let (first, last) = (try #require(shown.elapsedUSec), try #require(dropped.elapsedUSec))
         #expect(0 <= first && first <= last)
-        // The two times of each agree: the wall clock's, and that since the request.
+        // The two times of each event agree: the wall clock's, and the time since the request.
         #expect(abs(dropped.timestampUSec - since - last) < 100_000)
         // The event was sent before the launch was answered.
         let launched = try #require(watcher.events.firstIndex { $0.kind == .launched })

@@ -105,7 +105,7 @@ import Testing
         let watcher = try daemon.watch()
         try client.send(.transition(.background, .instance(launched.instance)))
         try watcher.next { $0.kind == .slowStep }
-        // Longer than the second half of its time.
+        // This is longer than the second half of its time.
         #expect(throws: (any Error).self) {
             _ = try watcher.next(milliseconds: 4000)
         }
@@ -164,7 +164,7 @@ import Testing
         #expect(status.processId == launched.processId)
         // The step is told again and still not acknowledged.
         #expect(try daemon.client().wait(instance).reason == .watchdog)
-        // Besides its steps the app is told that it hangs.
+        // In addition to its steps, the app is told that it hangs.
         let told = probe.told(in: daemon).filter { !$0.hasPrefix("diagnostics") }
         #expect(told.suffix(2) == ["didEnterBackground", "didEnterBackground"])
     }
@@ -193,7 +193,7 @@ import Testing
         _ = try client.ask(.lock(user: nil))
         let next = try client.launch(Self.other).instance
         try daemon.awaitState(.inactive, of: next)
-        // It was told about the lock before, and has acknowledged this.
+        // The app was told about the lock before this, and has acknowledged it.
         try daemon.awaitState(.background, of: instance)
         _ = try client.ask(.unlock(user: nil))
         try client.change(.background, next)

@@ -4,7 +4,7 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// What is counted of real processes, through the real daemon.
+/// The counts for real processes, through the real daemon.
 @Suite struct `Metrics of launches and ends` {
     private static let app = "org.example.app"
 
@@ -26,7 +26,8 @@ import Testing
         for _ in 0..<3 {
             let instance = try client.launch(Self.app).instance
             try daemon.awaitState(.active, of: instance)
-            // Back from the background, and from being suspended, by launches and by a shell.
+            // The app comes back from the background and from suspension, by launches and by a
+            // shell.
             try client.change(.background, instance)
             _ = try client.launch(Self.app)
             try daemon.awaitState(.active, of: instance)
@@ -100,7 +101,7 @@ import Testing
                 .illegalInstruction: [1, 0],
                 .cpuLimit: [1, 0],
             ])
-        // Each crash is a diagnostic; an exit with a status is none.
+        // Each crash is a diagnostic; an exit with a status is not.
         #expect(metrics.diagnostics.map(\.signal) == [SIGSEGV, SIGBUS, SIGILL, SIGABRT, SIGXCPU])
         #expect(metrics.diagnostics.allSatisfy { $0.kind == .crash && $0.reason == "crashed" })
     }
@@ -274,7 +275,7 @@ import Testing
         try kit.ask(Self.open("hang"))
         try kit.await { $0.filter { $0.hasPrefix("payload") }.count >= 3 }
         let payloads = kit.said.filter { $0.hasPrefix("payload") }
-        // cold, prewarmed, resume, extended; hangs: each in one payload alone.
+        // The counts are cold, prewarmed, resume, extended and hangs; each is in only one payload.
         #expect(payloads[0].hasPrefix("payload 1 0 0 0 0 "))
         #expect(payloads[1...].allSatisfy { $0.hasPrefix("payload 0 0 0 0 ") })
         let hangs = payloads.compactMap { $0.split(separator: " ")[5] == "1" ? 1 : nil }
@@ -285,7 +286,7 @@ import Testing
         }
     }
 
-    @Test func `a shorter time between payloads counts from the reload on`() throws {
+    @Test func `a shorter time between payloads takes effect at the reload`() throws {
         let kit = try KitDaemon(Self.kit())
         try kit.launch()
         try kit.daemon.configure(["MetricsIntervalSec=100ms"])
@@ -339,7 +340,7 @@ import Testing
 }
 
 extension KitDaemon {
-    /// Waits until the process has said it: looked for after each change in the folder of its log
+    /// Waits until the process has said it. Looks after each change in the folder of its log
     /// (inotify(7)).
     func await(_ isSo: ([String]) -> Bool) throws {
         let watch = inotify_init1(Int32(IN_CLOEXEC))
@@ -376,7 +377,7 @@ extension Control.AppMetrics {
             })
     }
 
-    /// In front, and in the background.
+    /// The counts of exits in front, and in the background.
     var exitCounts: [Control.MetricExit: [UInt64]] {
         Dictionary(
             uniqueKeysWithValues: exits.map { ($0.exit.known!, [$0.foreground, $0.background]) })

@@ -4,7 +4,7 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// `[Path]`: files whose coming or changing launches an app.
+/// `[Path]`: files that launch an app when they appear or change.
 @Suite struct `Paths of apps` {
     private static let app = "org.example.app"
     private static let launched = "launch path background unlocked"
@@ -45,7 +45,7 @@ import Testing
         unlink(daemon.directory.path + "/watched/one/two/three")
         try daemon.client().change(.terminate, instance)
         try expectNoLaunch(watcher)
-        // Renamed into place.
+        // The file is renamed into place.
         try daemon.directory.write("", to: "watched/new")
         rename(
             daemon.directory.path + "/watched/new",
@@ -102,7 +102,7 @@ import Testing
             let (daemon, probe) = try daemon(line)
             let watcher = try daemon.watch()
             let path = daemon.directory.path + "/watched/file"
-            // The creation of the file is a change, too.
+            // The creation of the file is also a change.
             let file = open(path, O_WRONLY | O_CREAT, 0o644)
             let first = try awaitLaunch(watcher)
             try daemon.client().change(.terminate, first)

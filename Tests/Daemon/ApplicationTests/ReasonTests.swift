@@ -4,7 +4,8 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// Why apps are launched: only for what their manifests declare, and told when they run already.
+/// Why apps are launched: only for reasons that their manifests declare. Running apps are told the
+/// reason.
 @Suite struct `Reasons to launch an app` {
     private static let app = "org.example.app"
     private static let other = "org.example.other"
@@ -112,7 +113,7 @@ import Testing
         let client = try daemon.client()
         try client.send(
             .application(.notify(app: Self.app, payload: "{}", response: nil)))
-        // Both wait for each other here.
+        // The test and the app wait for each other here.
         close(open(gate, O_WRONLY))
         #expect(probe.told(in: daemon) == ["launch remoteNotification background unlocked"])
         try daemon.kill()

@@ -23,7 +23,7 @@ import Testing
         return app
     }
 
-    /// What the process says between the two callbacks of its launch.
+    /// The lines that the process says between the two callbacks of its launch.
     private static func restored(_ kit: KitDaemon) -> [String] {
         let said = kit.said
         let from = said.firstIndex { $0.hasPrefix("willFinish") } ?? 0
@@ -113,9 +113,9 @@ import Testing
             ])
     }
 
-    // MARK: The app's will
+    // MARK: Refusals by the app
 
-    @Test func `an app that refuses to save state loses its old state, too`() throws {
+    @Test func `an app that refuses to save state also loses its old state`() throws {
         let kit = try KitDaemon(Self.app())
         try kit.launch()
         try kit.end()
@@ -256,7 +256,7 @@ import Testing
         try kit.reinstall(second)
         try kit.launch()
         #expect(Self.restored(kit).isEmpty)
-        // Only a new state replaces it.
+        // Only a new state replaces the old one.
         _ = try kit.daemon.client().handled(.open(.init(urls: ["state:fail"])))
         #expect(try kit.daemon.client().wait(kit.instance).reason == .crashed)
         try kit.reinstall(first)

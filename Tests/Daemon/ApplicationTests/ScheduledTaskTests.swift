@@ -119,7 +119,7 @@ import Testing
     }
 
     @Test
-    func `the handler is called when the time is over, and an app that completes is not ended`()
+    func `the handler is called when the time runs out, and an app that completes is not ended`()
         throws
     {
         let kit = try KitDaemon(.tasks(run: "wait"), configuration: ["AppRefreshTaskSec=900ms"])
@@ -162,7 +162,7 @@ import Testing
         try kit.tell("submit processing undeclared", "refused undeclared: notPermitted")
         #expect(try kit.tasks().count == 11)
         #expect(try refusal { try kit.runTask("undeclared") } == "no_such_task")
-        // The answer follows what the app said before.
+        // The answer comes after the app's earlier reports.
         try kit.tell("cancel work3")
         try kit.tell("submit processing nobodys", "refused nobodys: notPermitted")
         #expect(try kit.tasks().count == 10)

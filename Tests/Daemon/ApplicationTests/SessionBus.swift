@@ -3,8 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A message bus of the test's own (dbus-daemon(1)), with a folder of service files. It and what it
-/// started end with `end()`.
+/// The test's own message bus (dbus-daemon(1)), with a folder of service files. The bus and the
+/// programs that it has started end with `end()`.
 final class SessionBus {
     let directory: TemporaryDirectory
     private let process: ChildProcess
@@ -45,12 +45,12 @@ final class SessionBus {
         request.descriptors[3] = pipe.writeEnd
         process = try ChildProcess(request)
         pipe.closeWriteEnd()
-        // The bus listens when it has printed its address.
+        // When the bus has printed its address, it is listening.
         var byte: UInt8 = 0
         guard read(pipe.readEnd, &byte, 1) == 1 else { throw TestError("no message bus") }
     }
 
-    /// Programs of Greenroom's that serve names.
+    /// Greenroom's programs that serve names.
     var helpers: [Int32] {
         Processes.mentioning(daemon.socketPath).filter {
             Processes.description(of: $0).contains("/greenroom-bus ")
@@ -64,7 +64,7 @@ final class SessionBus {
         for helper in helpers { try? Processes.awaitEnd(of: helper) }
     }
 
-    /// `greenroomctl dbus-service APP --install` into this bus's folder, of which the bus is told.
+    /// Runs `greenroomctl dbus-service APP --install` into this bus's folder, and tells the bus.
     func install(_ app: String) throws {
         let program = try Programs.client
         let (exit, output) = try run(
@@ -80,7 +80,7 @@ final class SessionBus {
         guard exit == .status(0) else { throw TestError(String(decoding: output, as: UTF8.self)) }
     }
 
-    /// A call by gdbus(1); what it printed, with the error if it fails.
+    /// Makes a call by gdbus(1), and returns its output, with the error if it fails.
     func call(
         _ app: String, _ path: String, _ method: String, _ arguments: String...
     ) throws -> (isDone: Bool, text: String) {

@@ -18,7 +18,7 @@ struct Probe {
 
     init(_ identifier: String) { self.identifier = identifier }
 
-    /// - Parameter directory: the daemon's; the log lies in it.
+    /// - Parameter directory: the daemon's folder, which contains the log.
     func install(in daemon: TestDaemon) throws {
         let variables = ["PROBE_LOG=\(log(in: daemon))"] + environment
         let text = """
@@ -47,7 +47,7 @@ struct Probe {
 
     func log(in daemon: TestDaemon) -> String { daemon.directory.path + "/\(identifier).log" }
 
-    /// What the app was told, in order.
+    /// The messages that the app got, in order.
     func told(in daemon: TestDaemon) -> [String] {
         let bytes = (try? readFile(log(in: daemon))) ?? []
         return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)

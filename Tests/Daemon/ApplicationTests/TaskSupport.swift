@@ -5,7 +5,7 @@ import GreenroomLinux
 import TestSupport
 
 extension KitApp {
-    /// The probe that does what it is told by notifications.
+    /// The probe that carries out orders in notifications.
     static func tasks(
         prewarm: Int = 0, run: String = "complete", heeds: Bool = true, grace: String = "100ms"
     ) -> KitApp {

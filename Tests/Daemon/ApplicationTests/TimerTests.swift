@@ -5,7 +5,7 @@ import GreenroomLinux
 import TestSupport
 import Testing
 
-/// Calendar timers, and what timers remember longer than the daemon lives.
+/// Calendar timers, and the facts about timers that outlive the daemon.
 @Suite struct `Timers of apps` {
     private static let app = "org.example.app"
 
@@ -21,7 +21,7 @@ import Testing
         let probe = probe("OnActiveSec=1h", "OnUnitActiveSec=1h")
         let daemon = try TestDaemon.with(probe)
         try daemon.kill()
-        // Three hours pass on the clock that runs during sleep, and only a moment on the other.
+        // Three hours pass on the clock that counts sleep, and only a moment on the other.
         daemon.wrapper = [try compileProbe("after-sleep.c"), "11000"]
         try daemon.start()
         try daemon.await("its launch") { client in
@@ -79,7 +79,7 @@ import Testing
                 stat(stamp, &status)
                 #expect(status.st_mtim.tv_sec >= now)
             }
-            // Another restart has nothing to make up for.
+            // After another restart, there is nothing to make up for.
             try daemon.kill()
             try daemon.start()
             let watcher = try daemon.watch()
@@ -102,7 +102,7 @@ import Testing
         try awaitMilliseconds(3200)
         try daemon.kill()
         try daemon.start()
-        // This also holds if it came before we ask.
+        // This also works if the event came before the watch.
         let watcher = try daemon.watch(after: known)
         try awaitLaunch(watcher, daemon)
         var ended = timespec()
@@ -141,7 +141,7 @@ import Testing
         let client = try daemon.client()
         let instance = try client.launch("org.example.app").instance
         try daemon.awaitState(.active, of: instance)
-        // As timedatectl(1) does: another file under the name.
+        // Puts another file under the name, as timedatectl(1) does.
         try folder.write("", to: "new")
         rename(folder.path + "/new", folder.path + "/zone")
         // The app is told in order, so any notice would come before this answer.
@@ -160,7 +160,7 @@ import Testing
     }
 }
 
-/// The time itself is what these tests are about.
+/// Waits, because these tests are about time itself.
 func awaitMilliseconds(_ count: Int32) throws {
     let pipe = try Pipe()
     var entries = [PollEntry(pipe.readEnd, POLLIN)]

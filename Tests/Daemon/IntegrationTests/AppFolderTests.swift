@@ -32,7 +32,8 @@ import Testing
         try daemon.directory.write("[App]\nEnvironment=A=10\n", to: folders[0] + "/10-a.conf")
         _ = try client.reload()
         #expect(try output(client, Self.app) == "20\n")
-        // For the same name the administrator's drop-in wins, and a link to /dev/null masks it.
+        // Of two drop-ins with the same name, the administrator's counts, and a link to /dev/null
+        // masks both.
         try daemon.directory.write("[App]\nEnvironment=A=mine\n", to: folders[0] + "/20-a.conf")
         _ = try client.reload()
         #expect(try output(client, Self.app) == "mine\n")

@@ -8,7 +8,7 @@ import Testing
 @Suite struct AutostartTests {
     private static let app = "org.example.app"
 
-    /// A daemon that has not started the app yet: it was enabled while it did not run.
+    /// A daemon that has not started the app yet: the app was enabled while the daemon did not run.
     private func daemon(_ occasion: String) throws -> TestDaemon {
         let daemon = try TestDaemon([])
         try daemon.terminate()

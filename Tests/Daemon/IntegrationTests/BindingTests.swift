@@ -5,7 +5,7 @@ import GreenroomLinux
 import TestSupport
 import Testing
 
-/// What a launch brings reaches the program in every kind of launch.
+/// Everything that a launch brings reaches the program in every kind of launch.
 @Suite struct BindingTests {
     private static let cold = "org.example.cold"
     private static let warm = "org.example.warm"
@@ -16,7 +16,7 @@ import Testing
             options: runner.options)
     }
 
-    /// Everything that the probe sees of itself, but for the names that must differ.
+    /// Everything that the probe sees of itself, except the names that must differ.
     private static func facts(_ text: String) -> [String] {
         text.split(separator: "\n").map(String.init).filter { !$0.hasPrefix("cgroup(") }
     }

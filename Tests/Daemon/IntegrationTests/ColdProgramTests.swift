@@ -4,8 +4,8 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// Programs of which more than constructors of libraries would run at a prewarm, or that would not
-/// be launched as they are called: none of it happens, and `explain` says why.
+/// Programs that would run more than the constructors of libraries during a prewarm, or whose
+/// launch would differ from a direct call. None of these is prewarmed, and `explain` says why.
 @Suite struct ColdProgramTests {
     private static let app = "org.example.app"
     private let folder: TemporaryDirectory
@@ -14,7 +14,8 @@ import Testing
     private var output: String { folder.path + "/output" }
     private var hasRun: Bool { access(output, F_OK) == 0 }
 
-    /// The app is refused for that reason, launched cold, and prints what its program prints.
+    /// Expects that the app is not prewarmed for that reason, is launched cold, and prints the
+    /// output of its program.
     private func expectCold(
         _ program: String, _ code: String, _ lines: [String] = [],
         searchPath: String? = nil, sourceLocation: SourceLocation = #_sourceLocation
@@ -98,7 +99,7 @@ import Testing
             "wrapper_not_understood")
     }
 
-    /// The kernel looks it up from the working directory, which comes with the launch.
+    /// The kernel looks up the interpreter from the working directory, which comes with the launch.
     @Test(arguments: ["bin/sh", "/usr/bin/env bin/sh"])
     func `an interpreter without a full path is not chosen before the launch`(line: String) throws {
         try expectCold(
@@ -212,8 +213,8 @@ import Testing
         #expect(Array(text.utf8) == (try TestSupport.run(direct).output))
     }
 
-    /// It prints before any library is loaded that could watch it.
-    @Test func `what the dynamic linker prints is printed by each launch`() throws {
+    /// The linker prints before any library is loaded that could notice it.
+    @Test func `the output of the dynamic linker is printed by each launch`() throws {
         var app = TestApp(Self.app, exec: try compileProbe("behave.c"), prewarm: 1)
         app.lines = ["Environment=LD_PRELOAD=libgreenroom-nowhere.so"]
         let daemon = try TestDaemon(app)

@@ -25,8 +25,8 @@ import Testing
             refusal == .ineligible(app: Self.app, reason: explanation.reasons.first?.text))
     }
 
-    /// The dynamic linker looks for these files from its caller's directory, or prints something
-    /// itself: a paused instance could have neither.
+    /// With these variables, the dynamic linker looks for files from its caller's directory, or
+    /// prints something itself. A paused instance can do neither.
     @Test(arguments: [
         "LD_LIBRARY_PATH=:/usr/lib", "LD_LIBRARY_PATH=lib", "LD_PRELOAD=./x.so",
         "LD_AUDIT=lib/x.so", "LD_DEBUG=statistics", "LD_SHOW_AUXV=1", "LD_PROFILE=libc.so.6",
@@ -65,7 +65,7 @@ import Testing
         #expect(daemon.log.contains("cold (environment_mismatch: LC_ALL)"))
         #expect(try client.wait(paused.instance).signal == SIGKILL)
         #expect(try client.run(Self.app, [], french).launched.kind == .prewarmed)
-        // Variables that are not read before main do not matter.
+        // Variables that are not read before main make no difference.
         try daemon.awaitPaused(Self.app)
         let (third, _, _) = try client.run(Self.app) {
             $0.environment = [
@@ -73,7 +73,8 @@ import Testing
             ]
         }
         #expect(third.kind == .prewarmed)
-        // An instance stays for an environment that was used: a terminal's, beside the session's.
+        // An instance is kept for an environment that was used: a terminal's, in addition to the
+        // session's.
         try daemon.awaitPaused(Self.app)
         #expect(try client.run(Self.app).launched.kind == .cold)
         try daemon.awaitPaused(Self.app, count: 2)

@@ -3,8 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A Wayland compositor of its own (sway(1), which does not run as root), and a client that asks it for
-/// its windows.
+/// The test's own Wayland compositor (sway(1), which does not run as root), and a client that asks
+/// it for its windows.
 final class Compositor {
     static let display = "wayland-1"
     let folder: TemporaryDirectory
@@ -19,8 +19,8 @@ final class Compositor {
             with: ProbeCompiler("clang", ["-D_GNU_SOURCE", "-l:libwayland-client.so.0"]))
     }
 
-    /// - Parameter isStrict: whether it is to be weston(1), which ends a client whose window has not
-    ///   the size that it was given. Nobody can ask it for its windows.
+    /// - Parameter isStrict: whether to use weston(1), which ends a client whose window does not
+    ///   have the size that it was given. It cannot be asked for its windows.
     init(isStrict: Bool = false) throws {
         let name = isStrict ? "weston" : "sway"
         let program = findProgram(name)
@@ -67,7 +67,7 @@ final class Compositor {
         _ = try? server.waitForExit()
     }
 
-    /// The variables by which a program finds it.
+    /// The variables by which a program finds the compositor.
     var variables: [String] {
         ["WAYLAND_DISPLAY=\(Self.display)", "XDG_RUNTIME_DIR=\(folder.path)"]
     }
@@ -77,7 +77,7 @@ final class Compositor {
         return ChildRequest(probe, arguments: [probe, word], environment: variables)
     }
 
-    /// The titles of the windows that there are, in no order.
+    /// The titles of all windows.
     func windows() throws -> Set<String> {
         let result = try run(try request("asks"))
         guard result.exit == .status(0) else { throw TestError("sway does not answer") }

@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: ["c", "cc", "py", "rs", "go"])
-    func `a program that pauses by a call goes on with what the launch brings`(
+    func `a program that pauses by a call goes on as the launch`(
         language: String
     ) throws {
         let program = try compiled(language)

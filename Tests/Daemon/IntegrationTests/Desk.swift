@@ -32,7 +32,8 @@ final class Desk {
         try daemon.awaitPaused(warm)
     }
 
-    // The daemon would count the shell, which names its socket, among what it left behind.
+    // The daemon's test would count the shell, which names the socket, among the processes left
+    // behind.
     deinit { shell.end() }
 
     var isDegraded: Bool {
@@ -40,7 +41,8 @@ final class Desk {
             ?? false
     }
 
-    /// The client has its app's terminal, and the user's is raw.
+    /// Waits until the client moves bytes between its app's terminal and the user's, which is raw
+    /// then.
     func awaitFront() throws { try shell.await("the client's front") { shell.isRaw } }
 
     func instance(_ app: String) throws -> Control.InstanceStatus {
@@ -62,8 +64,8 @@ final class Desk {
         #expect(kind == (app == warm ? .prewarmed : .cold))
     }
 
-    /// An app of this one's that its stop key has suspended, in a line of the shell's that goes on with
-    /// `rest`.
+    /// Runs an app of this desk and suspends it by the stop key, in a line of the shell that goes
+    /// on with `rest`.
     func stopped(_ app: String, beside rest: String = "") throws -> UInt64 {
         try shell.enter(
             "greenroomctl run \(app) -- -c 'echo up; exec sleep 1000'\(rest)", until: "up\r\n")

@@ -4,12 +4,12 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// Profiles of desktop programs: which of them are held at their first window although no manifest
-/// asks for that.
+/// Profiles of desktop programs say which are held at their first window although no manifest asks
+/// for that.
 @Suite struct DesktopProfileTests {
     private static let app = "org.example.windows"
 
-    /// A daemon with an app whose manifest leaves the depth to it, and with profiles.
+    /// A daemon with profiles, and with an app whose manifest leaves the depth to the daemon.
     private final class Bench {
         let screen: Screen
         let daemon: TestDaemon
@@ -29,7 +29,7 @@ import Testing
             try daemon.client().explain(DesktopProfileTests.app).reasons.map(\.code)
         }
 
-        /// The depth of an instance that is paused where the daemon wants it.
+        /// Waits until an instance is paused at this depth.
         func awaitDepth(_ depth: Control.PrewarmDepth) throws {
             _ = try daemon.await("an instance at \(depth)") { client in
                 try client.paused(DesktopProfileTests.app).first { $0.depth == .known(depth) }
@@ -85,7 +85,7 @@ import Testing
         _ = try bench.daemon.directory.write(profile("yes"), to: "profiles/\(Self.app).conf")
         _ = try bench.daemon.client().reload()
         try bench.awaitDepth(.window)
-        // A link to /dev/null masks it, as it masks a manifest.
+        // A link to /dev/null masks a profile, as it masks a manifest.
         unlink(bench.daemon.directory.path + "/profiles/\(Self.app).conf")
         symlink("/dev/null", bench.daemon.directory.path + "/profiles/\(Self.app).conf")
         _ = try bench.daemon.client().reload()

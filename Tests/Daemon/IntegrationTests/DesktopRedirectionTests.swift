@@ -5,7 +5,7 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// `greenroomctl desktop`: what launchers start by the daemon.
+/// `greenroomctl desktop`: apps that launchers start through the daemon.
 @Suite struct DesktopRedirectionTests {
     private static let app = "org.example.view"
 
@@ -46,7 +46,7 @@ import Testing
             return (result.exit, String(decoding: result.output, as: UTF8.self))
         }
 
-        /// Starts what the entry says, as a launcher does.
+        /// Starts the entry's command, as a launcher does.
         func start(_ files: String...) throws -> String {
             let entry = try #require(
                 try DesktopEntry.parse(
@@ -70,7 +70,7 @@ import Testing
         #expect(try bench.desktop("enable", "view").text.contains("linked \(bench.link) -> "))
         #expect(try bench.start("/a b", "/c") == "open /a b /c end\n")
         #expect(try bench.launchCount() == 1)
-        // The daemon sees what the copy stands for.
+        // The daemon knows the app for which the copy stands.
         let client = try bench.daemon.client()
         _ = try client.reload()
         #expect(try client.list().map(\.desktop?.file) == [bench.original])
@@ -83,7 +83,7 @@ import Testing
         for path in [bench.link, copy] { #expect(access(path, F_OK) != 0) }
     }
 
-    @Test func `an app that the daemon does not have any more is started directly`() throws {
+    @Test func `an app that the daemon no longer has is started directly`() throws {
         let bench = try Bench()
         #expect(try bench.desktop("enable", "--all").exit == .status(0))
         unlink(bench.original)
@@ -101,7 +101,7 @@ import Testing
         #expect(try bench.start("/a") == "open /a end\n")
     }
 
-    @Test func `GLib's launcher starts it`() throws {
+    @Test func `GLib's launcher starts an enabled app`() throws {
         guard let gio = findProgram("gio") else {
             return try requireOrSkip(false, "there is no gio (libglib2.0-bin)")
         }
@@ -117,7 +117,7 @@ import Testing
         #expect(String(decoding: result.output, as: UTF8.self) == "first.https://x.y/a%20b.")
     }
 
-    @Test func `what cannot be enabled stays as it is, and is named`() throws {
+    @Test func `an entry that cannot be enabled stays as it is, and is named`() throws {
         let bench = try Bench(exec: "view --open=%f")
         let (exit, text) = try bench.desktop("enable", Self.app)
         #expect(exit == .status(1) && text.contains("has the files to open within a word"))
@@ -126,7 +126,7 @@ import Testing
         #expect(all.exit == .status(0) && all.text.contains("left as it is: "))
     }
 
-    @Test func `a file of the user's own is not replaced`() throws {
+    @Test func `one of the user's own files is not replaced`() throws {
         let bench = try Bench()
         let text = "[Desktop Entry]\nType=Application\nName=Mine\nExec=true\n"
         try bench.daemon.directory.write(text, to: "applications/\(Self.app).desktop")

@@ -49,7 +49,8 @@ import Testing
         for name in names.prefix(10) { try daemon.awaitPaused(name) }
         for name in names.suffix(2) { #expect(try client.explain(name).prewarmedCount == 0) }
         #expect(try client.run(names[0]).0.kind == .prewarmed)
-        // What is switched off ends, and comes back when it is switched on.
+        // When prewarming is switched off, the instances end; they come back when it is switched
+        // on.
         try daemon.configure(["DefaultWhen=boot"])
         _ = try client.reload()
         for name in names.prefix(10) { try daemon.awaitPaused(name, count: 0) }
@@ -135,7 +136,7 @@ import Testing
         #expect(try client.run("a.manifest").text == "/\n")
     }
 
-    /// An ordinary user runs the command that prewarm suggests.
+    /// The user is an ordinary one.
     @Test func `the command that prewarm suggests makes an entry's app prewarmed`() throws {
         let program = try compileProbe("behave.c")
         let daemon = try daemon([Self.app: "Name=Viewer\nExec=\(program)\n"], Self.boot)
@@ -303,7 +304,7 @@ import Testing
     }
 }
 
-/// Answers as systemd's user manager does at its private socket, whatever is asked: with these variables.
+/// Answers every call at a private socket with these variables, as systemd's user manager does.
 private final class UserManager {
     private let process: ChildProcess
 
@@ -324,7 +325,7 @@ private final class UserManager {
         _ = try? process.waitForExit()
     }
 
-    /// The wire format of the D-Bus specification: the handshake, and a reply to one call.
+    /// Speaks the wire format of the D-Bus specification: the handshake, and a reply to one call.
     private static let program = """
         import os, socket, struct, sys
         path, variables = sys.argv[1], sys.argv[2:]

@@ -23,7 +23,7 @@ import Testing
         let (launched, _, exit) = try daemon.client().run(Self.app, ["exit", "42"])
         #expect(exit.status == 42 && exit.signal == nil)
         #expect(exit.reason == .exitedSelf)
-        // Another client, by the number and by the name of the launch.
+        // Another client asks by the number and by the name of the launch.
         let client = try daemon.client()
         #expect(try client.wait(launched.instance) == exit)
         #expect(try client.wait(.launch(launched.launchIdentifier)) == exit)
@@ -156,7 +156,7 @@ import Testing
         _ = try daemon.spawnerPid
         #expect(daemon.processes.count >= 6)
         #expect(try daemon.terminate() == .status(0))
-        // The daemon's helper processes see its end, and end then.
+        // The daemon's helper processes notice its end, and then end too.
         for pid in daemon.processes { try Processes.awaitEnd(of: pid) }
         #expect(daemon.processes == [])
         for pid in [running.pid, stubborn.pid, frozen.pid] { #expect(!Processes.isAlive(pid)) }

@@ -4,7 +4,7 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// What monitoring systems read, by the parsers of Prometheus' own library for Python.
+/// The text for monitoring systems, read by the parsers of Prometheus' own library for Python.
 @Suite struct ExpositionTests {
     private static let app = "org.example.app"
     private static let python = "/usr/bin/python3"
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(
-        "The text is what the format's parser reads",
+        "The format's parser reads the text",
         arguments: [
             ("openmetrics", "openmetrics.parser"), ("prometheus", "parser"),
         ])

@@ -52,7 +52,7 @@ import Testing
         let count = Processes.count(ofUser: 64_901)
         let spawner = try daemon.spawnerPid
         let prlimit = try #require(findProgram("prlimit"))
-        // The waiter makes the app's process, and has limits of its own.
+        // The waiter makes the app's process, and has its own limits.
         let waiters = Set(Processes.descendants(of: spawner)).subtracting(
             Processes.apps(of: spawner))
         for process in waiters.union([spawner]) {
@@ -106,7 +106,7 @@ import Testing
             Issue.record("another error: \(String(describing: error))")
             return
         }
-        // A launch to the front is tried even in a crash loop.
+        // A launch into the foreground is tried even in a crash loop.
         #expect(try client.run(Self.app, ["exit", "0"]).exit.status == 0)
         #expect(try client.explain(Self.app).reasons.map(\.code).contains("crash_loop"))
     }

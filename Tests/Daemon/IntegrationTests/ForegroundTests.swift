@@ -55,7 +55,7 @@ import Testing
         #expect(try states(client, first.instance, second.instance) == [.background, .active])
         #expect(try report(.instance(first.instance), shell).instance == first.instance)
         #expect(try states(client, first.instance, second.instance) == [.active, .background])
-        // A process that is no app's, and one that there is not.
+        // A process that belongs to no app, and one that does not exist.
         for other in [getpid(), 4_194_304] {
             #expect(try report(.process(other), shell) == .init())
             #expect(
@@ -78,7 +78,7 @@ import Testing
         #expect(try states(client, first.instance) == [.active])
     }
 
-    @Test func `a user reports about the user's own apps alone, root too`() throws {
+    @Test func `a user, even root, reports only about the user's own apps`() throws {
         try requireOrSkip(getuid() == 0, "only root can be several users")
         let (user, stranger): (Int32, Int32) = (65_534, 12_345)
         let daemon = try TestDaemon(
@@ -93,12 +93,12 @@ import Testing
         let (first, second) = (try root.launch(Self.one), try root.launch(Self.two))
         let (own, other) = (try client(user), try client(stranger))
         _ = try report(.app(Self.one), own)
-        // What the stranger cannot see does not exist.
+        // For the stranger, an app that it cannot see does not exist.
         #expect(throws: ControlError.self) { try report(.app(Self.one), other) }
         #expect(throws: ControlError.self) { try report(.instance(first.instance), other) }
         #expect(try report(.process(#require(first.processId)), other) == .init())
         #expect(try states(root, first.instance, second.instance) == [.active, .active])
-        // Root sees it, and has no shell on that user's display.
+        // Root sees the app, but has no shell on that user's display.
         do {
             _ = try report(.app(Self.one), root)
             Issue.record("root reported about another user's app")
@@ -198,7 +198,7 @@ import Testing
         }
 
         /// Launches the app into the background and gives its window the focus. Returns when the
-        /// reporter has named it, and so nothing but a report can have brought it to the front.
+        /// reporter has named the app, so only a report can have brought it to the front.
         func show(_ app: String, _ window: String) throws -> UInt64 {
             let instance = try daemon.client().launch(app) { $0.isBackground = true }.instance
             try screen.activate(window)
@@ -224,12 +224,12 @@ import Testing
         try desktop.screen.activate("two")
         try awaitState(daemon, first, .background)
         try awaitState(daemon, second, .active)
-        // The session ends: so does the reporter.
+        // The reporter ends with the session.
         desktop.screen.end()
         #expect(try shell.waitForExit() == .status(0))
     }
 
-    @Test func `on X an app behind is suspended if its user wants it, and goes on with the focus`()
+    @Test func `on X an app that loses the focus is suspended if wanted, and goes on when focused`()
         throws
     {
         let desktop = try Desktop(["SuspendInBackground=yes", "BackgroundGraceSec=3s"])
@@ -271,7 +271,7 @@ import Testing
         let second = try desktop.show(Self.two, "two")
         try awaitState(daemon, first, .background)
         try daemon.kill()
-        // The reporter cannot tell this daemon; the next one learns it.
+        // The reporter cannot tell this daemon; it tells the next one.
         try desktop.screen.activate("one")
         try daemon.start()
         try awaitState(daemon, second, .background)
@@ -379,7 +379,7 @@ import Testing
         #expect(try shell.waitForExit() == .status(0))
     }
 
-    @Test func `without a display that tells the focus the reporter says so`() throws {
+    @Test func `without a display that reports the focus, the reporter says so`() throws {
         let daemon = try daemon()
         let program = try Programs.built("greenroom-foreground")
         for (environment, words) in [

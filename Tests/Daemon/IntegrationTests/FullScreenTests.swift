@@ -4,7 +4,7 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// Full-screen programs, each at a user's terminal, cold and prewarmed.
+/// Full-screen programs on a user's terminal, cold and prewarmed.
 @Suite struct FullScreenTests {
     private static let cold = "org.example.cold"
     private static let warm = "org.example.warm"

@@ -53,7 +53,7 @@ import Testing
             }
         }
 
-        /// A program of the user that nobody has started through the daemon.
+        /// Starts a program as the user, without the daemon.
         func start(_ program: String, _ words: [String]) throws -> ChildProcess {
             var request = ChildRequest(
                 program, arguments: [program] + words,
@@ -85,7 +85,7 @@ import Testing
         let status = try #require(
             try bench.client().instances(of: Self.app).first { $0.instance == held.instance })
         #expect(status.kind == .prewarmed)
-        // The program sees by itself what comes from now on.
+        // From now on, the program itself gets the calls.
         try bench.daemon.await("the end of the watch") { _ in
             bench.bus.watches().isEmpty ? true : nil
         }
@@ -106,14 +106,14 @@ import Testing
         #expect(try bench.watch.next() == "one")
     }
 
-    @Test func `a program whose name another process owns is not held until that has ended`()
+    @Test func `a program is not held before another process that owns its name has ended`()
         throws
     {
         try requireFreezer()
         let bench = try Bench("owns \(Self.name) xlib one")
         let held = try bench.awaitHeld()
         let client = try bench.client()
-        // The launched one has the name now, and the next one cannot.
+        // The launched instance owns the name now, so the next one cannot.
         #expect(try client.launch(Self.app).kind == .prewarmed)
         #expect(try bench.watch.next() == "one")
         try bench.awaitReason("depth_name_taken")
@@ -160,8 +160,8 @@ import Testing
         #expect(try bench.watch.next() == "one")
     }
 
-    /// A second start of the program, by somebody who does not know the daemon, gives the file to the
-    /// held one, which would swallow it.
+    /// A second start of the program, without the daemon, passes the file to the held instance,
+    /// which would not show it.
     @Test func `a direct start of a real program shows the held window with its file`() throws {
         try requireFreezer()
         let program = findProgram("mousepad")

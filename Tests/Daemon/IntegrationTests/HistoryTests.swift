@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import Varlink
 
-/// Past launches are kept, in a process and a file of their own.
+/// Past launches are kept in a separate process and file.
 @Suite struct HistoryTests {
     private static let app = "org.example.app"
     private static let other = "org.example.other"
@@ -80,14 +80,14 @@ import Varlink
             [TestApp(app, exec: program, prewarm: 1, prewarmLines: ["When=auto"])], options)
     }
 
-    @Test func `what is launched is kept warm, by the next daemon as well`() throws {
+    @Test func `a launched app is kept warm, also by the next daemon`() throws {
         let daemon = try Self.planned()
         let client = try daemon.client()
         let reason = try #require(try client.explain(Self.app).reasons.first)
         #expect(reason.code == "not_planned" && reason.text.hasPrefix("no launch by its user"))
         let (first, _, _) = try client.run(Self.app)
         #expect(first.kind == .cold)
-        // The launch is written, and the plan follows.
+        // When the launch has been written, a plan follows.
         _ = try Self.history(client)
         try daemon.awaitPaused(Self.app)
         #expect(try client.explain(Self.app).reasons.isEmpty)
@@ -98,7 +98,7 @@ import Varlink
         try daemon.awaitPaused(Self.app)
     }
 
-    @Test func `what is forgotten is not kept warm`() throws {
+    @Test func `an app whose history is forgotten is not kept warm`() throws {
         let daemon = try Self.planned()
         let client = try daemon.client()
         _ = try client.run(Self.app)
@@ -109,7 +109,7 @@ import Varlink
     }
 
     @Test(arguments: ["PlanPrewarms", "History"])
-    func `nothing is planned where that is off`(key: String) throws {
+    func `nothing is planned if plans are off`(key: String) throws {
         let daemon = try Self.planned()
         let client = try daemon.client()
         _ = try client.run(Self.app)
@@ -144,7 +144,7 @@ import Varlink
         guard case .noSuchApp? = error else { throw TestError("\(String(describing: error))") }
     }
 
-    @Test func `who asks for a rank again gets it without another process`() throws {
+    @Test func `a rank that is asked for again needs no other process`() throws {
         let daemon = try Self.planned()
         let client = try daemon.client()
         _ = try client.run(Self.app)
@@ -169,7 +169,7 @@ import Varlink
         #expect(try client.explain(Self.app).rank != rank)
     }
 
-    @Test func `a plan does not tell a user what others keep paused`() throws {
+    @Test func `a plan does not show a user what others keep paused`() throws {
         try requireOrSkip(getuid() == 0, "only root can be several users")
         let daemon = try TestDaemon(
             TestApp(Self.app, exec: try compileProbe("behave.c"), prewarm: 1))
@@ -192,7 +192,7 @@ import Varlink
         let daemon = try Self.planned()
         let client = try daemon.client()
         _ = try client.run(Self.app)
-        // Nobody asks for the history, which would have it written.
+        // Nobody asks for the history, because a query would have it written.
         try daemon.awaitPaused(Self.app)
     }
 
@@ -230,7 +230,7 @@ import Varlink
         #expect(try pauses().allSatisfy { $0.instance > next })
     }
 
-    /// What a former daemon has prepared: nobody knows what that took.
+    /// Nobody knows how long a former daemon took to prepare an instance.
     @Test func `an instance that another daemon paused is kept without its cost`() throws {
         let daemon = try Self.daemon()
         try daemon.awaitPaused(Self.app)
@@ -247,7 +247,7 @@ import Varlink
         #expect(pause.untilTimestampUSec > pause.pausedTimestampUSec)
     }
 
-    @Test func `an instance that runs is completed later, also by another daemon`() throws {
+    @Test func `the record of a running instance is completed later, by any daemon`() throws {
         let daemon = try Self.daemon()
         let client = try daemon.client()
         let running = try client.start(Self.other)
@@ -269,7 +269,7 @@ import Varlink
         let (first, _, _) = try daemon.client().run(Self.other)
         let running = try daemon.client().start(Self.other)
         #expect(running.instance != first.instance)
-        // It is told to end: what it had not written is handed over.
+        // The daemon hands over unwritten launches when it is told to end.
         try daemon.terminate()
         try daemon.forgetBoot()
         try daemon.start()
@@ -280,7 +280,7 @@ import Varlink
         #expect(launches.map(\.exit?.reason) == [.known(.shutdown), .known(.exitedSelf)])
     }
 
-    @Test func `an end that nobody saw is unknown`() throws {
+    @Test func `an end that no daemon saw is unknown`() throws {
         let daemon = try Self.daemon()
         let running = try daemon.client().start(Self.other)
         #expect(try Self.history(try daemon.client()).records.count == 1)
@@ -295,7 +295,8 @@ import Varlink
         let launches = try Self.history(try daemon.client()).records
         #expect(launches.first?.instance == after.instance)
         #expect(launches.last?.exit?.reason == .unknown && launches.count == 2)
-        // The first spawner's cgroup is nobody's: its successor finds it by a file that is gone.
+        // Nobody adopts the first spawner's cgroup, because the file by which its successor would
+        // find it is gone.
         try daemon.kill()
     }
 
@@ -322,7 +323,7 @@ import Varlink
         #expect(try Self.history(client).records.isEmpty)
     }
 
-    @Test func `launches are kept up to a number of each user`() throws {
+    @Test func `a limited number of launches is kept for each user`() throws {
         let daemon = try Self.daemon(["HistoryLaunchesPerUser=2"])
         let client = try daemon.client()
         let instances = try (0..<4).map { _ in try client.run(Self.other).launched.instance }
@@ -345,8 +346,8 @@ import Varlink
         let client = try daemon.client()
         _ = try client.run(Self.other)
         #expect(try Self.history(client).records.count == 1)
-        // The connection ends, so that the file is opened again. A process that still wrote would
-        // mend it.
+        // The connection ends, so that the file is opened again. A process that wrote again would
+        // repair it.
         try daemon.terminate()
         for writer in Processes.mentioning(Self.file(daemon)) {
             try Processes.awaitEnd(of: writer)
@@ -361,9 +362,9 @@ import Varlink
         #expect(access(Self.file(daemon) + ".damaged", F_OK) == 0)
     }
 
-    @Test func `a file that cannot be written costs the batch and no launch`() throws {
+    @Test func `a file that cannot be written loses the batch, but no launch fails`() throws {
         let daemon = try Self.daemon()
-        // A folder in the place of the file: as root, no mode would keep SQLite from writing.
+        // A folder takes the place of the file: no mode would keep SQLite from writing as root.
         mkdir(daemon.directory.path + "/state", 0o755)
         mkdir(Self.file(daemon), 0o755)
         let client = try daemon.client()
@@ -410,7 +411,7 @@ import Varlink
         for writer in writers { try Processes.awaitEnd(of: writer) }
     }
 
-    @Test func `a writer that is killed costs its call, and the next one works`() throws {
+    @Test func `when a writer is killed, only its call fails`() throws {
         let daemon = try Self.daemon()
         let client = try daemon.client()
         _ = try client.run(Self.other)
@@ -441,13 +442,13 @@ import Varlink
                 Processes.description(of: $0).contains("greenroom-history")
                     && kill($0, SIGSTOP) == 0
             }
-            // At once, because the daemon ends the process when it has had nothing to do for a
+            // This must be at once, because the daemon ends a process that has been idle for a
             // second.
             if process != nil { try first.send(.history(Control.HistoryQuery())) }
             return process
         }
         defer { kill(history, SIGCONT) }
-        // One is under way and as many wait as may: one of these, whichever comes last, is refused.
+        // One call is under way, and the limit of calls wait. The last of these is refused.
         let others = try (1..<66).map { number in
             let client = try asking(number)
             try client.send(.history(Control.HistoryQuery()))

@@ -5,16 +5,15 @@ import GreenroomLinux
 import TestSupport
 import Testing
 
-/// A program that `greenroomctl run` launches inherits what it would inherit if it had been called:
-/// the same probe prints all of it, called by the same shell once directly and once by each kind of
-/// launch.
+/// A program that `greenroomctl run` launches inherits the same state as in a direct call. A probe
+/// prints all of it; the same shell calls it directly and by each kind of launch.
 @Suite struct InheritedStateTests {
-    /// What a shell does before it executes the program.
+    /// The commands of a shell before it executes the program.
     struct Situation: CustomTestStringConvertible, Sendable {
         var name: String
         /// Lines of bash; `"$@"` at the end of them is the program.
         var shell: String
-        /// Why a launch cannot be served by a paused instance; nil where it can.
+        /// Why a paused instance cannot serve the launch; nil if it can.
         var coldReason: Control.ColdReason?
 
         init(_ name: String, _ shell: String, cold reason: Control.ColdReason? = nil) {
@@ -29,7 +28,7 @@ import Testing
     private static let cold = "org.example.cold"
     private static let warm = "org.example.warm"
 
-    /// The program is called by all of these with the same words and from the same shell.
+    /// Calls the program in all these ways, with the same words and from the same shell.
     private static func compare(_ situation: Situation) throws {
         let program = try compileProbe("inherited.c")
         let shell = try #require(findProgram("bash"))
@@ -148,7 +147,7 @@ import Testing
     }
 
     @Test(arguments: [cold, warm])
-    func `a caller's claims give an app no more than it has`(_ app: String) throws {
+    func `a caller's claims give an app no more than it may have`(_ app: String) throws {
         let program = try compileProbe("inherited.c")
         let limits = ["LimitNOFILE=100:200", "LimitCORE=0"]
         let daemon = try TestDaemon(
@@ -169,7 +168,7 @@ import Testing
             $0.callerState = claims
         }
         #expect(launched.kind == (app == Self.warm ? .prewarmed : .cold))
-        // Any process may raise its soft limits to the hard ones, where its manifest says nothing.
+        // Unless the manifest sets limits, a process may raise its soft limits to the hard ones.
         // Descriptor 2 is the daemon's log, which has grown.
         func withoutSoft(_ text: String) -> [String] {
             text.split(separator: "\n").filter {
@@ -180,7 +179,8 @@ import Testing
         #expect(text.contains("limit 7: 100 200\n") && text.contains("limit 4: 0 0\n"))
     }
 
-    /// Whether a process that the main one leaves behind lives on; it says when the test closes a pipe.
+    /// Whether a process that the main one leaves behind lives on. It writes a line when the test
+    /// closes a pipe.
     private static func leave(
         _ app: String, _ lines: [String], _ options: TestDaemon.Options
     ) throws -> (daemon: TestDaemon, output: Output, gate: Pipe) {
@@ -268,7 +268,7 @@ import Testing
         let child = try ChildProcess(request)
         output.closeWriting()
         #expect(try output.line() == "here")
-        // The app may have spoken before the client heard of its process.
+        // The app may have written before the client heard of its process.
         try daemon.await("its process") {
             try $0.instances(of: app).first { $0.isAttached }?.processId
         }

@@ -4,11 +4,11 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// Every launch says who asked for it, how long it took and how long it ran.
+/// Every launch records who asked for it, how long it took, and how long the app ran.
 @Suite struct LaunchAccountTests {
     private static let app = "org.example.app"
 
-    /// The name that this process has given itself.
+    /// The name of this process.
     private static func ownName() throws -> String {
         String(decoding: try readFile("/proc/self/comm").dropLast(), as: UTF8.self)
     }
@@ -63,7 +63,7 @@ import Testing
         try daemon.client().change(.kill, running.instance)
         let end = try watcher.next { $0.kind == .exited && $0.instance == running.instance }
         #expect(try #require(end.ranUSec) > 0)
-        // Who had asked is not known any more.
+        // It is no longer known who asked.
         #expect(try daemon.client().explain(Self.app).lastLaunch?.caller == nil)
     }
 }

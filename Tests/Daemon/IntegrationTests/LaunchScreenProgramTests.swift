@@ -5,17 +5,19 @@ import GreenroomLinux
 import TestSupport
 import Testing
 
-/// greenroom-launchscreen on an X server and on a Wayland compositor: what a user sees of it while an
-/// app starts, and what remains.
+/// greenroom-launchscreen on an X server and on a Wayland compositor: what a user sees while an app
+/// starts, and what remains.
 @Suite(.serialized) struct LaunchScreenProgramTests {
     private static let (slow, quick) = ("org.example.slow", "org.example.quick")
     private static let foreign = "org.example.foreign"
     private static let color: UInt32 = 0x1d3557
     private static let screenName = "Launch screen"
-    /// In milliseconds. A screen goes by itself after 10 seconds, and must be gone before that.
+    /// In milliseconds. A screen disappears by itself after 10 seconds, and must be removed before
+    /// that.
     private static let removalPatience: Int32 = 7000
 
-    /// A daemon with an app that waits at a FIFO before it shows its window, and one that does not.
+    /// A daemon with an app that waits at a FIFO before it shows its window, and another that does
+    /// not wait.
     private final class Bench {
         let folder: TemporaryDirectory
         let daemon: TestDaemon
@@ -23,7 +25,7 @@ import Testing
         private let display: [String]
         private let user: Int32?
 
-        /// - Parameter show: the command that shows a window with the name that comes after it.
+        /// - Parameter show: the command that shows a window, without the window's name.
         init(
             _ display: [String], show: String, user: Int32? = nil, screen: String? = nil,
             lines: [String] = [], hasForeign: Bool = false, silent: String? = nil
@@ -60,7 +62,7 @@ import Testing
 
         deinit { presenter.kill(SIGKILL) }
 
-        /// Returns when every later launch is seen.
+        /// Starts the program. Returns when no later launch can be missed.
         private static func present(
             _ daemon: TestDaemon, _ display: [String], _ user: Int32?, complaints: String,
             silent: String?
@@ -102,7 +104,7 @@ import Testing
         var daemon: TestDaemon { bench.daemon }
 
         /// - Parameters:
-        ///   - hasForeign: whether another user has an app, too.
+        ///   - hasForeign: whether another user has an app too.
         ///   - silent: the path of a daemon that does not answer.
         init(
             screen text: String? = nil, lines: [String] = [], hasForeign: Bool = false,
@@ -125,7 +127,7 @@ import Testing
             throw TestError("the windows are \(seen), not \(names)")
         }
 
-        /// Whether the windows are these for some times the delay of a screen.
+        /// Whether these remain the only windows for several times the delay of a screen.
         func remain(_ names: [String]) throws -> Bool {
             for _ in 0..<20 {
                 if try screen.windows() != names { return false }
@@ -144,7 +146,7 @@ import Testing
             throw TestError("the pixel at \(x), \(y) is \(String(seen, radix: 16))")
         }
 
-        /// Of a picture in xwd(1)'s format, whose header is of big-endian words.
+        /// A pixel of a picture in xwd(1)'s format, whose header consists of big-endian words.
         private static func pixel(_ x: Int, _ y: Int, of picture: [UInt8]) -> UInt32 {
             func word(_ number: Int) -> Int {
                 picture[number * 4..<number * 4 + 4].reduce(0) { $0 << 8 | Int($1) }
@@ -183,10 +185,10 @@ import Testing
         try bench.awaitPixel(218, 240, is: 0)
     }
 
-    @Test func `on X no screen is shown for a window that is there at once`() throws {
+    @Test func `on X no screen is shown for an app whose window appears at once`() throws {
         let bench = try XBench()
         let watch = try bench.screen.watch()
-        // It learns of the launch and of the window together.
+        // The program learns of the launch and of the window together.
         bench.bench.presenter.kill(SIGSTOP)
         _ = try bench.daemon.client().launch(Self.quick)
         #expect(try watch.next() == "two")
@@ -237,7 +239,7 @@ import Testing
         let own = try client.launch(Self.slow).instance
         try bench.awaitWindows([Self.screenName])
         let foreign = try client.launch(Self.foreign).instance
-        // Another launch of the own user would remove this screen before it shows the next.
+        // Another launch by the same user would remove this screen before it shows the next.
         #expect(try bench.remain([Self.screenName]))
         _ = try client.change(.terminate, own)
         try bench.awaitWindows([])
@@ -245,7 +247,7 @@ import Testing
         #expect(try client.instance(foreign).exit == nil)
     }
 
-    @Test func `on X a daemon that does not answer holds up no screen`() throws {
+    @Test func `on X a daemon that does not answer delays no screen`() throws {
         let folder = try TemporaryDirectory()
         let silent = try UnixSocket.listen(
             at: folder.path + "/silent", .stream, mode: 0o600)
@@ -257,7 +259,7 @@ import Testing
             try bench.awaitWindows([Self.screenName])
             _ = try client.change(.terminate, instance)
             try bench.awaitWindows([])
-            // Less than a call waits for its reply.
+            // This is less than the time for which a call waits for its reply.
             #expect(MonotonicClock.nanoseconds - begin < 4_000_000_000)
         }
         withExtendedLifetime(silent) {}
@@ -304,7 +306,7 @@ import Testing
             }
             _ = try client.change(.terminate, instance)
         }
-        // After the daemon has looked at the file.
+        // The file changes after the daemon has looked at it.
         for (index, (text, complaint)) in [
             ("[LaunchScreen]\nIcon=gate\n", "is not a file"),
             ("[LaunchScreen]\nIcon=/dev/zero\n", "is not a file"),
@@ -323,7 +325,7 @@ import Testing
         try bench.awaitWindows([Self.screenName])
     }
 
-    @Test func `the program ends with the X server, and says where there is no display`() throws {
+    @Test func `the program ends with the X server, and complains if there is no display`() throws {
         let bench = try XBench()
         bench.screen.end()
         #expect(try bench.bench.presenter.waitForExit() == .status(0))
@@ -376,7 +378,7 @@ import Testing
         for status in try client.instances(of: Self.slow) where status.exit == nil {
             _ = try client.change(.terminate, status.instance)
         }
-        // Its objects can be made again, and a lost program leaves nothing.
+        // The objects of the screen can be made again, and a killed program leaves nothing.
         _ = try client.launch(Self.slow)
         try awaitCorner("the screen's again") { $0 == screen }
         bench.presenter.kill(SIGKILL)

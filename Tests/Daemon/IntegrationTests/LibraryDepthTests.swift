@@ -8,7 +8,7 @@ import Testing
 @Suite struct LibraryDepthTests {
     private static let app = "org.example.host"
 
-    /// A daemon with an app that opens the library which is its argument, and the library.
+    /// A daemon with a library, and an app that opens the library in its argument.
     private final class Bench {
         let folder: TemporaryDirectory
         let program: String
@@ -37,8 +37,8 @@ import Testing
                 output: "libopened.so")
         }
 
-        /// Launches the app from the pool, and has it wait with its library open until `fact` is
-        /// there.
+        /// Launches the app from the pool, and keeps it waiting with its library open until `fact`
+        /// holds.
         @discardableResult
         func teach<Fact>(
             environment: [Control.EnvironmentVariable] = [], _ what: String,
@@ -59,7 +59,7 @@ import Testing
             return found
         }
 
-        /// Teaches, and returns the next paused instance, which has the library open.
+        /// Teaches the daemon, and returns the next paused instance, which has the library open.
         @discardableResult
         func awaitDeep() throws -> Control.InstanceStatus {
             try teach("a pause with the library open") { client in
@@ -96,12 +96,12 @@ import Testing
         let (launched, text, _) = try client.run(Self.app, [bench.library])
         #expect(launched.kind == .prewarmed && launched.instance == paused.instance)
         #expect(try text == bench.direct([bench.library]))
-        // The program can see it if it asks.
+        // The program can see the open library if it asks.
         try bench.daemon.awaitPaused(Self.app)
         #expect(try client.run(Self.app, ["asks", bench.library]).text.contains("before: 1"))
     }
 
-    @Test func `are learned without keeping anything of the instance that showed them`() throws {
+    @Test func `are learned without keeping anything open of the instance that used them`() throws {
         let bench = try Bench()
         try bench.awaitDeep()
         try bench.daemon.await("no pidfd of an ended process") { _ in
@@ -116,7 +116,7 @@ import Testing
         try bench.daemon.start()
         #expect(try bench.daemon.client().explain(Self.app).depth == .known(.libraries))
         #expect(try bench.daemon.client().paused(Self.app).map(\.instance) == [paused.instance])
-        // The spawner ends, too, and so do the records: as after a boot.
+        // The spawner ends too, and so do the records, as after a boot.
         try bench.daemon.terminate()
         try bench.daemon.start()
         let next = try #require(try bench.daemon.awaitPaused(Self.app).first)
@@ -152,7 +152,7 @@ import Testing
         #expect(launched.instance != paused.instance)
         #expect(text.contains("opened: 40"))
         #expect(try client.wait(paused.instance).reason == .stale)
-        // The new one is opened by its name.
+        // The new file is opened by its name.
         let next = try bench.daemon.await("a pause with the new library") { client in
             try client.paused(Self.app).first { $0.depth == .known(.libraries) }
         }
@@ -160,7 +160,7 @@ import Testing
         #expect(again.launched.instance == next.instance && again.text.contains("opened: 40"))
     }
 
-    /// Names of variables that a constructor reads belong to the environment of the pool.
+    /// Variables that a constructor reads belong to the pool's environment.
     @Test func `that read the environment are opened with the launch's value`() throws {
         let bench = try Bench(prewarmLines: ["EnvironmentKeys=OPENED_AS"])
         let client = try bench.daemon.client()
@@ -173,7 +173,7 @@ import Testing
         #expect(text.contains("opened: 7"))
     }
 
-    /// What a library does when it is opened, and what is said of it then.
+    /// The code that a library runs when it is opened, and the fault that is reported.
     @Test(arguments: [
         ("-DCALLS_BACK", "depth_changes_process"), ("-DOPENS_FILE", "depth_changes_process"),
         ("-DSTARTS_THREAD", "depth_starts_threads"),

@@ -49,8 +49,9 @@ import Testing
         #expect(left.sorted() == paused.compactMap(\.processId).sorted())
     }
 
-    /// Both programs' descriptors, when nothing but the pool is there, and what runs beside it. The
-    /// spawner hears last that an instance is forgotten: it has a pidfd of each until then.
+    /// The descriptors of both programs, when there are only the pool and `running` other
+    /// instances. The spawner is the last to hear that an instance is forgotten, and has its pidfd
+    /// until then.
     private static func descriptorCounts(
         _ daemon: TestDaemon, _ client: TestClient, running: Int = 0
     ) throws -> [Int] {
@@ -64,8 +65,8 @@ import Testing
         while known() != expected, ContinuousClock.now < end { sched_yield() }
         #expect(known() == expected)
         // Descriptors of connections closed just now are gone once the daemon has served later
-        // calls. If a child of some other test still has a copy of our end, that takes longer, so
-        // the smallest count is used.
+        // calls. If a child of another test still has a copy of the test's end, that takes longer,
+        // so the smallest count is used.
         return try (0..<5).map { _ in
             for _ in 0..<3 { _ = try client.list() }
             return [
@@ -122,16 +123,16 @@ import Testing
                 }
             }
         }
-        // Instances of the environments before the latest may be paused still.
+        // Instances of earlier environments may still be paused.
         try daemon.renewPool(of: Self.program())
         try daemon.await("a pool without instances in between") { client in
             let instances = try client.instances()
             return instances.count == 4 && instances.allSatisfy { $0.state == .prewarmed }
                 ? true : nil
         }
-        // `connected` still is. The spawner hears last that an instance is forgotten, and
-        // tells nobody when it has done so: look again until the time is up.
-        // And one cgroup is kept in reserve since the first cold launch.
+        // `connected` still is. The spawner is the last to hear that an instance is forgotten, and
+        // does not report it, so the test looks again until the time is up. And one cgroup is kept
+        // in reserve since the first cold launch.
         let spare = hasCgroups ? 1 : 0
         let expected = [before[0] + 1, before[1] + spare]
         let end = ContinuousClock.now.advanced(by: .milliseconds(Processes.deadline))
@@ -143,7 +144,7 @@ import Testing
         #expect(
             counts == expected, "\(before): \(pids.map(KernelObjects.openFiles))")
         _ = try connected.list()
-        // Removed when the spawner has nothing else to do.
+        // The spawner removes cgroups when it has nothing else to do.
         while cgroups() != (hasCgroups ? 4 + spare : 0), ContinuousClock.now < end { sched_yield() }
         #expect(cgroups() == (hasCgroups ? 4 + spare : 0))
     }

@@ -134,7 +134,7 @@ import Testing
         ) { try client.launch("org.example.gone") }
     }
 
-    /// What a reload refuses, a check refuses with the same words; and neither refuses more.
+    /// A check refuses exactly what a reload refuses, in the same words.
     @Test func `a check of manifests agrees with a reload`() throws {
         let daemon = try TestDaemon(TestApp(Self.good, exec: try compileProbe("behave.c")))
         let client = try daemon.client()
@@ -173,8 +173,7 @@ import Testing
         }
     }
 
-    /// A shell command that makes `x.app` with whatever else belongs to it, and whether a reload takes
-    /// it.
+    /// A shell command that makes `x.app` and its other files, and whether a reload accepts it.
     private static let files: [(command: String, isGood: Bool)] = [
         (": >x.app", true), ("ln -s /dev/null x.app", true),
         ("{ printf '\\357\\273\\277'; cat good; } >x.app", true),
@@ -192,7 +191,7 @@ import Testing
     ]
 
     @Test(arguments: files.indices)
-    func `verify says of installed files what a reload says, and a refusal is remembered`(
+    func `verify reports on installed files as a reload does, and a refusal is remembered`(
         index: Int
     ) throws {
         try requireOrSkip(getuid() == 0, "only root can give files away")
@@ -214,12 +213,12 @@ import Testing
         guard !isGood, case .listed(let all) = try client.call(.listAll) else { return }
         let refusal = all.first { $0.identifier == name }?.refusal
         #expect(refusal?.code == "manifest_refused", "\(all)")
-        // The same words, apart from advice.
+        // The words are the same, apart from advice.
         let message = try #require(failed.first?.message)
         #expect(text.contains(message), "\(message): \(text)")
     }
 
-    @Test func `a check of many manifests finds what two of them have wrong together`() throws {
+    @Test func `a check of manifests finds a fault that two of them have together`() throws {
         let daemon = try TestDaemon(TestApp(Self.good, exec: "/bin/true"))
         let folder = daemon.directory.path
         var texts: [String: String] = [:]

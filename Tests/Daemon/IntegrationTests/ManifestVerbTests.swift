@@ -5,7 +5,7 @@ import GreenroomLinux
 import TestSupport
 import Testing
 
-/// The client's verbs that change files, and what the daemon makes of it.
+/// The client's verbs that change files, and their effects in the daemon.
 @Suite struct ManifestVerbTests {
     private static let app = "org.example.app"
     private static let text = "[App]\nExec=/bin/true\n[Install]\nWantedBy=boot login\n"
@@ -160,7 +160,7 @@ import Testing
     @Test func `enable without a daemon works on the system's folders`() throws {
         try daemon.terminate()
         let enabled = try run("enable", Self.app)
-        // Without a daemon its folders are not known, so the system's folders are used.
+        // Without a daemon, the daemon's folders are not known, so the system's folders are used.
         #expect(enabled.exit == .status(1) && enabled.error.contains("/etc/greenroom/apps"))
     }
 
@@ -179,7 +179,7 @@ import Testing
         #expect(try process.waitForExit() == .status(77))
     }
 
-    /// Standard input that cannot be opened by a path, as the pipe of another user (sudo -u).
+    /// The standard input cannot be opened by a path, like a pipe of another user (sudo -u).
     @Test func `edit reads the standard input that it was given`() throws {
         var ends: [CInt] = [0, 0]
         #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
@@ -215,7 +215,7 @@ import Testing
         #expect(try client.list().map(\.identifier) == [Self.app])
     }
 
-    @Test func `enable and disable act now if they are told to`() throws {
+    @Test func `enable and disable act at once with --now`() throws {
         try daemon.directory.write(
             "[App]\nExec=/bin/sleep 1000\n[Install]\nWantedBy=boot\n", to: "vendor/\(Self.app).app")
         _ = try client.reload()

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Varlink
 
-/// `greenroomctl measure`: a program is started in several ways by a daemon of its own.
+/// `greenroomctl measure`: its own daemon starts a program in several ways.
 @Suite struct MeasureTests {
     private static let app = "org.example.slow"
     private let folder: TemporaryDirectory
@@ -16,7 +16,7 @@ import Varlink
         try compileWithLibrary(source: "\(packageRoot)/Tests/Probes/slow-library.c")
     }
 
-    /// With everything that a daemon gives its apps: other variables would make each launch cold.
+    /// Includes every variable that a daemon gives its apps: others would make each launch cold.
     private var environment: [String] {
         ["PATH=/usr/bin:/bin", "TMPDIR=\(folder.path)", "HOME=/root", "LANG=C.UTF-8"]
     }
@@ -36,7 +36,7 @@ import Varlink
         get throws { try FolderContents.names(in: folder.path) }
     }
 
-    @Test func `a program whose libraries take long is to be paused before main`() throws {
+    @Test func `the verdict for a program with slow libraries is to pause before main`() throws {
         let daemon = try TestDaemon(TestApp(Self.app, exec: try Self.program()))
         let (exit, text) = try measure(daemon, ["--rounds", "3", "--json", "--", "a", "b c"])
         try #require(exit == .status(0), "\(text)")
@@ -64,7 +64,7 @@ import Varlink
         for process in Processes.mentioning(folder.path) { try Processes.awaitEnd(of: process) }
     }
 
-    @Test func `what pays is written into a drop-in, and takes effect`() throws {
+    @Test func `a depth that pays is written into a drop-in, and takes effect`() throws {
         let daemon = try TestDaemon(TestApp(Self.app, exec: try Self.program()))
         let (exit, text) = try measure(daemon, ["--rounds", "3", "--apply", "--", "a"])
         try #require(exit == .status(0), "\(text)")
@@ -75,7 +75,7 @@ import Varlink
         #expect(try daemon.client().explain(Self.app).isEligible)
     }
 
-    @Test func `nothing is run of which nobody said how, without a terminal`() throws {
+    @Test func `without a terminal, a program is not run unless the caller says how`() throws {
         let daemon = try TestDaemon(TestApp(Self.app, exec: try Self.program()))
         let null = open("/dev/null", O_RDONLY | O_CLOEXEC)
         defer { close(null) }
@@ -95,7 +95,7 @@ import Varlink
         #expect(text.contains("Verdict: it need not be prewarmed"), "\(text)")
     }
 
-    @Test func `an interpreter is measured after its boot, and with what launches import`() throws {
+    @Test func `an interpreter is measured after its boot, and with learned imports`() throws {
         try requireOrSkip(access("/usr/bin/python3", X_OK) == 0, "no /usr/bin/python3")
         let program = try folder.write(
             "import decimal, email.message, http.client, json\nprint(1)\n", to: "program.py")
@@ -116,7 +116,7 @@ import Varlink
         for way in ways {
             #expect(way["objection"] == nil && way["missCount"] == .integer(0), "\(text)")
         }
-        // What was imported is held while it waits.
+        // The instance keeps the imported modules while it waits.
         guard case .integer(let booted)? = ways.first?["byteCount"],
             case .integer(let learned)? = ways.last?["byteCount"]
         else { throw TestError("no memory: \(text)") }

@@ -6,14 +6,14 @@ import TestSupport
 import Testing
 import Varlink
 
-/// `greenroomctl measure --windows`: a desktop program is launched on a screen, a bus and a home that
-/// go with the measurement.
+/// `greenroomctl measure --windows`: a desktop program is launched on a screen, a bus and a home
+/// that end with the measurement.
 @Suite struct MeasureWindowsTests {
     private static let app = "org.example.window"
     private let folder: TemporaryDirectory
     init() throws {
         folder = try TemporaryDirectory()
-        // The app's user passes through it to its own folder in there.
+        // The app's user must pass through this folder to its own folder inside.
         chmod(folder.path, 0o711)
     }
 
@@ -123,12 +123,12 @@ import Varlink
         kill(measuring.pid, signal)
         #expect(try measuring.waitForExit() == .signal(signal))
         for process in processes() { try Processes.awaitEnd(of: process) }
-        // Nobody is left to remove the folder after SIGKILL.
+        // After SIGKILL, nobody is left to remove the folder.
         if signal != SIGKILL { #expect(try FolderContents.names(in: folder.path).isEmpty) }
         withExtendedLifetime(daemon) {}
     }
 
-    /// The screen's file, and what is read from the server, are the other user's.
+    /// The screen's file and the server's answers come from the other user.
     @Test(arguments: [
         ("truncate -s 1T $screen; echo 7", "reading the screen"),
         ("ln -s /etc/passwd $screen; echo 7", "Xvfb_screen0"),
@@ -136,7 +136,7 @@ import Varlink
         ("truncate -s 6M $screen; echo ../7", "starting"),
         ("tr '\\0' x </dev/zero", "starting"),
     ])
-    func `what a hostile X server says and shows ends the measurement`(
+    func `false answers and files of a hostile X server end the measurement`(
         script: String, complaint: String
     ) throws {
         try requireScreen()

@@ -4,11 +4,12 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// Programs that would start something before their pause: a constructor of a library does. It never
-/// takes effect, and it is not tried again.
+/// Programs with a library whose constructor starts another program before the pause. The start
+/// never takes effect, and the prewarm is not tried again.
 @Suite struct MisfireTests {
     private static let app = "org.example.app"
-    /// Prewarms of each kind, each of an app of its own: one that misfired is not prewarmed again.
+    /// The number of prewarms of each kind. Each has its own app, because one that misfired is not
+    /// prewarmed again.
     private static let tries = 20
 
     enum Misfire: String, CaseIterable {
@@ -124,7 +125,7 @@ import Testing
         #expect(try contents(of: folder.path).isEmpty)
     }
 
-    /// A program of Debian whose library asks dmidecode who made the machine.
+    /// A Debian program whose library asks dmidecode for the machine's vendor.
     @Test func `a prewarm of parted does not run dmidecode`() throws {
         let parted = "/usr/sbin/parted"
         try requireOrSkip(access(parted, X_OK) == 0, "parted is not installed")

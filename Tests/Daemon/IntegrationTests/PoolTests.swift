@@ -57,7 +57,7 @@ import Testing
         #expect(try client.run(Self.app, ["print", "y"]).text == "y\n")
     }
 
-    /// As sanitizers and compilers at run time do before main.
+    /// Sanitizers and just-in-time compilers map such files before main.
     @Test func `a nameless file that an instance maps does not make the instance stale`() throws {
         let folder = try TemporaryDirectory()
         let source = try folder.write(
@@ -87,7 +87,7 @@ import Testing
         #expect(text == "ran\n")
     }
 
-    /// The file is replaced as installers do it: another one takes its name.
+    /// The file is replaced in the way of installers: another one takes its name.
     @Test func `an app whose program is replaced runs the new one`() throws {
         let folder = try TemporaryDirectory()
         let program = try folder.script("old")
@@ -99,7 +99,7 @@ import Testing
             let (launched, text, _) = try client.run(Self.app)
             #expect(text == "new\(generation)\n")
             #expect(launched.instance != paused.instance)
-            // The pool is made again, of the new program.
+            // The pool is made again from the new program.
             try daemon.awaitPaused(Self.app)
             let (second, next, _) = try client.run(Self.app)
             #expect(next == "new\(generation)\n")
@@ -178,7 +178,8 @@ import Testing
 }
 
 extension TemporaryDirectory {
-    /// A program that prints the text: copies of one binary would be told apart by their path only.
+    /// Compiles a program that prints the text: copies of one binary would differ only in their
+    /// paths.
     @discardableResult
     func script(_ text: String) throws -> String {
         let source = try write(
@@ -187,7 +188,7 @@ extension TemporaryDirectory {
         return try copy(try compile(source: source, output: "program"), to: "program")
     }
 
-    /// Puts a copy of the file in place of what has the name now (rename(2)).
+    /// Replaces the file that has the name now by a copy of another (rename(2)).
     @discardableResult
     func copy(_ file: String, to name: String) throws -> String {
         let bytes = try readFile(file)

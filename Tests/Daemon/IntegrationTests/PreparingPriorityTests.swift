@@ -5,12 +5,12 @@ import GreenroomLinux
 import TestSupport
 import Testing
 
-/// What is prepared for nobody takes no time from anybody, and a launched app has the time that it
-/// would have had without us.
+/// Preparing an instance for which nobody waits takes no processor time from others, and a launched
+/// app gets as much time as in a direct call.
 @Suite(.serialized) struct PreparingPriorityTests {
     private static let app = "org.example.gated"
 
-    /// What decides how much processor time a process gets.
+    /// The settings that decide how much processor time a process gets.
     private struct Share: Equatable {
         let policy: CInt
         let nice: CInt
@@ -34,14 +34,14 @@ import Testing
             isCgroupIdle = content("cpu.idle")
         }
 
-        /// Runs only where a processor would idle.
+        /// Whether the process runs only if a processor would be idle.
         var isLeast: Bool {
             policy == 5 || isCgroupIdle == "1\n" || isCgroupIdle == nil && weight == "1\n"
         }
     }
 
-    /// A program with a library that begins with two threads and waits at a gate, a FIFO, until
-    /// somebody opens it.
+    /// A program with a library that begins with two threads and waits at a gate, a FIFO, until it
+    /// is opened.
     private final class Gated {
         let folder: TemporaryDirectory
         let program: String
@@ -73,7 +73,7 @@ import Testing
             mkfifo(folder.path + "/gate", 0o600)
         }
 
-        /// Lets one process through that waits at the gate.
+        /// Lets one process pass that waits at the gate.
         func open() {
             let gate = Glibc.open(gate, O_WRONLY | O_CLOEXEC)
             Glibc.close(gate)
@@ -85,7 +85,7 @@ import Testing
     private func awaitPreparing(
         _ daemon: TestDaemon, besides known: Int32? = nil, _ isSo: (Share) -> Bool
     ) throws -> Int32 {
-        // Neither a process's number nor its priority is reported when it is there.
+        // No event reports a process's number or its priority, so the test asks again and again.
         let client = try daemon.client()
         let end = ContinuousClock.now + .seconds(10)
         while ContinuousClock.now < end {
@@ -117,7 +117,7 @@ import Testing
             TestApp("org.example.direct", exec: gated.program))
     }
 
-    @Test func `an instance is held back until it is paused, and its launch is as a direct start`()
+    @Test func `an instance is held back until its pause, and launched with a direct run's share`()
         throws
     {
         let gated = try Gated()
@@ -133,7 +133,7 @@ import Testing
         try expect(share, ofThreadsOf: pid)
     }
 
-    @Test func `an instance that a client begins to wait for is held back no more`() throws {
+    @Test func `an instance is no longer held back when a client begins to wait for it`() throws {
         let gated = try Gated()
         let daemon = try daemon(gated)
         try requirePrivilege(daemon)
@@ -151,15 +151,16 @@ import Testing
         #expect(!Share(of: pid).isLeast)
     }
 
-    @Test func `an instance that a launch waits for is held back no more`() throws {
+    @Test func `an instance is no longer held back when a launch waits for it`() throws {
         let gated = try Gated()
         let daemon = try daemon(gated)
         try requirePrivilege(daemon)
         let client = try daemon.client()
         let share = try directShare(client)
         let first = try awaitPreparing(daemon) { $0.isLeast }
-        // A launch waits for a prewarm half as long again as the last prewarm took. The second
-        // prewarm takes a few looks of this kind, so the first takes very many.
+        // A launch waits for a prewarm for at most 1.5 times as long as the last prewarm took. The
+        // second prewarm takes as long as a few of these calls, so the first must take as long as
+        // very many.
         for _ in 0..<500 { _ = try awaitPreparing(daemon) { $0.isLeast } }
         gated.open()
         try daemon.awaitPaused(Self.app)

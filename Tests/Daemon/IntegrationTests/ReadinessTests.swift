@@ -4,7 +4,7 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// A program is ready when its condition says so, or it is given up.
+/// A program becomes ready by its condition, or is given up.
 @Suite struct ReadinessTests {
     private static let app = "org.example.app"
 

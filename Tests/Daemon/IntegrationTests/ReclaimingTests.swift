@@ -13,7 +13,7 @@ import Testing
         _ = try client.call(.debugPressure(level))
     }
 
-    /// The reclaimed instances in their order, and the event of each.
+    /// The event of the next reclaimed instance.
     private func nextReclaimed(_ watcher: EventWatcher) throws -> Control.Event {
         try watcher.next { $0.kind == .reclaimed }
     }
@@ -134,7 +134,7 @@ import Testing
         #expect(try client.wait(second.instance).reason == .probablyOutOfMemory)
     }
 
-    /// Without the memory controller only the kernel's count is known when the channel closes.
+    /// Without the memory controller, only the kernel's count is known when the channel closes.
     @Test func `an out-of-memory report counts for only one paused instance`() throws {
         var options = TestDaemon.Options()
         options.machine = ["proc/vmstat": "nr_free_pages 1\noom_kill 3\n"]
@@ -202,7 +202,7 @@ import Testing
             TestApp(Self.pool, exec: program, prewarm: 1), options: options)
         let client = try daemon.client()
         #expect(try client.explain(Self.pool).reasons.map(\.code) == [code])
-        // The daemon handles a hint in its next round.
+        // The daemon handles a hint in its next turn.
         _ = try client.call(.prepare(app: Self.pool))
         #expect(try client.instances(of: Self.pool).isEmpty)
         if code == "low_memory" {
@@ -235,7 +235,7 @@ import Testing
         #expect(try client.explain(Self.pool).reasons.map(\.code) == ["high_load"])
         try daemon.configure(["PrewarmMaxLoad=wind"])
         let failed = try client.reload().failed
-        // After the section and the line that every test has.
+        // The invalid line comes after the section and the line that every test has.
         #expect(failed.map(\.line) == [3])
         #expect(failed.first?.file.hasSuffix("greenroom.conf") == true)
         #expect(try client.explain(Self.pool).reasons.map(\.code) == ["high_load"])

@@ -44,7 +44,7 @@ import Testing
         try result(daemon, client.words + words)
     }
 
-    /// Any verb of greenroomctl.
+    /// Runs any verb of greenroomctl.
     private static func call(
         _ daemon: TestDaemon, _ words: String...
     ) throws -> (exit: ChildProcess.Exit, output: String) {
@@ -89,7 +89,8 @@ import Testing
         try Self.expectKind(daemon, of: app)
     }
 
-    /// A process may be in a directory that it may not enter again, and so are those that it starts.
+    /// A process may be in a directory that it could not enter again, and so may the processes that
+    /// it starts.
     @Test(arguments: RunClient.allCases)
     func `an app gets the caller's directory even if the caller can no longer enter it`(
         _ client: RunClient
@@ -155,7 +156,7 @@ import Testing
         let child = try ChildProcess(request)
         output.closeWriting()
         #expect(try output.line() == "here")
-        // The app may have spoken before the daemon heard of its process.
+        // The app may have written before the daemon heard of its process.
         let pid = try daemon.await("its process") {
             try $0.instances(of: app).first { $0.isAttached }?.processId
         }
@@ -184,7 +185,7 @@ import Testing
         #expect(try child.waitForExit() == .signal(SIGKILL))
     }
 
-    /// An app whose client's daemon hangs from now on, and what the client complains about.
+    /// Makes the daemon of an app's client hang from now on. Also returns the client's complaints.
     private static func hung(_ daemon: TestDaemon, _ client: RunClient) throws -> (
         child: ChildProcess, pid: Int32, complaints: Output
     ) {
@@ -257,7 +258,8 @@ import Testing
             if ChildRequest.sanitizerOptions.isEmpty {
                 #expect(result.output.hasPrefix("greenroomctl: "))
             } else {
-                // Not the first line, perhaps: sanitizers speak to the standard error, too.
+                // This need not be the first line, because sanitizers also write to the standard
+                // error.
                 let lines = result.output.split(separator: "\n")
                 #expect(lines.contains { $0.hasPrefix("greenroomctl: ") })
             }

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// An X server of its own (Xvfb(1)), and who looks at its windows.
+/// The test's own X server (Xvfb(1)), and a client that looks at its windows.
 final class Screen {
     let display: String
     private let folder: TemporaryDirectory
@@ -41,7 +41,7 @@ final class Screen {
         _ = try? server.waitForExit()
     }
 
-    /// The server does nothing until `resume`.
+    /// Stops the server until `resume`.
     func stop() { server.kill(SIGSTOP) }
     func resume() { server.kill(SIGCONT) }
 
@@ -51,7 +51,7 @@ final class Screen {
             probe, arguments: [probe, word], environment: ["DISPLAY=\(display)"])
     }
 
-    /// The names of the windows that can be seen, the lowest first.
+    /// The names of the visible windows, the lowest first.
     func windows() throws -> [String] {
         let text = String(decoding: try run(try request("asks")).output, as: UTF8.self)
         return text.split(separator: "\n").map(String.init)
@@ -65,15 +65,16 @@ final class Screen {
         guard ended.exit == .status(0) else { throw TestError("there is no window \(name)") }
     }
 
-    /// - Parameter hearsMessages: whether it also prints what clients tell the window manager.
+    /// - Parameter hearsMessages: whether the process also prints messages of clients to the window
+    ///   manager.
     func watch(hearsMessages: Bool = false) throws -> WindowWatch {
         try WindowWatch(try request(hearsMessages ? "hears" : "watch"))
     }
 
-    /// What is on the screen (xwd(1)).
+    /// The picture on the screen (xwd(1)).
     func picture() throws -> [UInt8] { try readFile(folder.path + "/Xvfb_screen0") }
 
-    /// What is on the screen when that does not change any more, and is another picture.
+    /// The picture on the screen when it no longer changes and differs from `other`.
     func settledPicture(other: [UInt8]) throws -> [UInt8] {
         var last = try picture()
         var sameCount = 0
@@ -94,6 +95,6 @@ final class Screen {
         }
         let now = try self.picture()
         let count = zip(now, picture).count { $0 != $1 }
-        Issue.record("\(name) looks otherwise: \(count) bytes differ")
+        Issue.record("\(name) looks different: \(count) bytes differ")
     }
 }

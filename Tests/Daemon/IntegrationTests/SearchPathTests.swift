@@ -4,13 +4,14 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// Where names without a path are looked up: in the daemon's PATH when manifests are read, whoever reads
-/// them, and in that of the process when `env` looks for a script's interpreter.
+/// Names without a path are looked up in the daemon's PATH when manifests are read, by any program,
+/// and in that of the process when `env` looks for a script's interpreter.
 @Suite struct SearchPathTests {
     private static let app = "org.example.app"
     private static let usual = "/usr/local/bin:/usr/bin:/bin"
 
-    /// Two interpreters of one name, each a shell of another kind, and a script that asks `env` for it.
+    /// Two interpreters with the same name, which are different shells, and a script that asks
+    /// `env` for that name.
     private struct Interpreters {
         let folder: TemporaryDirectory
         let script: String
@@ -124,7 +125,7 @@ import Testing
         #expect(shells.runs == [])
     }
 
-    // MARK: Everybody who reads manifests
+    // MARK: Other readers of manifests
 
     private func client(
         _ daemon: TestDaemon, _ words: String..., path: String
@@ -157,7 +158,7 @@ import Testing
         #expect(good.exit == .status(0), "\(good.text)")
         let doctor = try client(daemon, "doctor", path: Self.usual)
         #expect(doctor.text.contains("1 manifest is good"), "\(doctor.text)")
-        // A program that only the caller would find is reported as missing.
+        // A program that is only in the caller's PATH is reported as missing.
         unlink("\(shells.folder.path)/first/\(Interpreters.name)")
         try shells.install("/bin/dash", in: "second")
         #expect(try daemon.client().reload().failed.count == 1)
@@ -181,7 +182,7 @@ import Testing
         #expect(try daemon.client().run(Self.app).text == "found\n")
     }
 
-    @Test func `desktop entries are read with the daemon's PATH, too`() throws {
+    @Test func `desktop entries are also read with the daemon's PATH`() throws {
         var options = TestDaemon.Options()
         options.desktopFolder = true
         let daemon = try TestDaemon([], options)

@@ -4,7 +4,7 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// The preload shim is replaced, as an upgrade does: what was paused by the old one is stale.
+/// The preload shim is replaced, as by an upgrade: instances that the old one has paused are stale.
 @Suite struct ShimChangeTests {
     private static let app = "org.example.app"
     private let folder: TemporaryDirectory

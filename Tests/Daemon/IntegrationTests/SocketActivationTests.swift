@@ -17,7 +17,7 @@ import Testing
             ])
     }
 
-    /// Connects and returns the line that the app answers with.
+    /// Connects, and returns the line with which the app answers.
     private func ask(_ socket: UnixSocket) throws -> String {
         guard try socket.descriptor.waitUntilReadable(milliseconds: Processes.deadline) else {
             throw TestError("nobody answers")
@@ -87,7 +87,7 @@ import Testing
         let spawner = try daemon.spawnerPid
         Glibc.kill(spawner, SIGKILL)
         try Processes.awaitEnd(of: spawner)
-        // Another spawner is there when it has started something.
+        // There is another spawner when it has started an app.
         _ = try daemon.client().wait(daemon.client().launch(other, ["exit", "0"]).instance)
         try daemon.kill()
         let waiting = try connect(path)
@@ -159,7 +159,7 @@ import Testing
         return app
     }
 
-    @Test func `a suspended program is woken by each connection, also by one that waited`() throws {
+    @Test func `a suspended program is woken by each connection, even by one that waited`() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path + "/front"
         let daemon = try TestDaemon(try makeSuspended(path, "serve"))
@@ -169,7 +169,7 @@ import Testing
             try watcher.awaitState(.suspended, of: instance)
             #expect(try ask(try connect(path)).hasSuffix(" 1 front\n"))
         }
-        // The next daemon watches as well, and what came while there was none.
+        // The next daemon also watches, and handles a connection that came in the meantime.
         try watcher.awaitState(.suspended, of: instance)
         try daemon.kill()
         let waiting = try connect(path)
@@ -178,8 +178,8 @@ import Testing
         #expect(try daemon.client().instances(of: Self.app).count == 1)
     }
 
-    /// The second daemon has a network of its own, as a service with `PrivateNetwork=` has. Then
-    /// connections that the app has accepted belong to another network than the daemon's.
+    /// The second daemon has its own network, like a service with `PrivateNetwork=`. Connections
+    /// that the app has accepted then belong to another network than the daemon's.
     @Test(arguments: [[], ["/usr/bin/unshare", "--net"]])
     func `a program is not suspended while a client is connected`(wrapper: [String]) throws {
         try requireOrSkip(wrapper.isEmpty || getuid() == 0, "only root can make a network")
@@ -200,7 +200,7 @@ import Testing
         try watcher.awaitState(.suspended, of: instance)
     }
 
-    @Test func `a program that never accepts is woken once, and not suspended any more`() throws {
+    @Test func `a program that never accepts is woken once, and no longer suspended`() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path + "/front"
         let daemon = try TestDaemon(try makeSuspended(path, "ignore"))

@@ -6,7 +6,8 @@ import GreenroomLinux
 import TestSupport
 import Testing
 
-/// Every kind of socket on which the daemon listens for apps, and what the sockets outlive.
+/// Every kind of socket on which the daemon listens for apps, and the events that the sockets
+/// outlive.
 @Suite struct SocketKindTests {
     private static let app = "org.example.app"
 
@@ -61,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `socket files have the manifest's owner and mode, and are removed with it if wanted`(
+    func `socket files have the manifest's owner and mode, and are removed with it if it says so`(
         isRemoved: Bool
     ) throws {
         try requireOrSkip(getuid() == 0, "only root can give sockets to others")
@@ -81,7 +82,7 @@ import Testing
         #expect((access(path, F_OK) != 0) == isRemoved)
     }
 
-    @Test func `a mode that changes in the manifest is given to the socket that exists`()
+    @Test func `a mode that changes in the manifest is given to the existing socket`()
         throws
     {
         let directory = try TemporaryDirectory()

@@ -75,7 +75,7 @@ import Testing
         let watcher = try daemon.watch()
         try client.change(.background, running.instance)
         try watcher.awaitState(.suspended, of: running.instance)
-        // The event comes with the order to freeze; the answer, once it is done.
+        // The event comes with the order to freeze, and the answer after the freeze.
         try client.change(.suspend, running.instance)
         #expect(Processes.isFrozen(running.pid))
         // Another launch brings the thawed instance to the front.
@@ -100,12 +100,12 @@ import Testing
         #expect(third.instance == running.instance)
         #expect(try client.instance(running.instance).state == .active)
         #expect(!Processes.isFrozen(running.pid))
-        // An attached launch is always an instance of its own.
+        // An attached launch always has its own instance.
         let attached = try client.start(Self.app) { $0.isAttached = true }
         #expect(attached.instance != running.instance)
     }
 
-    /// The daemon learns of both at the same moment, and handles ends before other events.
+    /// The daemon learns of the end and of the launch at the same moment, and handles ends first.
     @Test func `a launch does not join a single instance that is ending, but starts a new one`()
         throws
     {
@@ -118,7 +118,7 @@ import Testing
         defer { kill(supervisor, SIGCONT) }
         kill(running.pid, SIGKILL)
         try Processes.awaitReaped(running.pid)
-        // The spawner has reported the end when it waits again.
+        // When the spawner waits again, it has reported the end.
         try Processes.awaitSleep(of: spawner)
         let call = ControlCall.launch(Control.LaunchCall(app: Self.app))
         try client.send(call)

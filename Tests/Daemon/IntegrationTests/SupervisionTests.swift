@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func `listening makes an app ready without cgroups, too`() throws {
+    @Test func `listening also makes an app ready without cgroups`() throws {
         let directory = try TemporaryDirectory()
         chmod(directory.path, 0o777)
         let daemon = try TestDaemon(

@@ -4,7 +4,7 @@ import GreenroomControl
 import GreenroomLinux
 import TestSupport
 
-/// What an app writes: a pipe whose other end is given away.
+/// The output of an app: a pipe whose other end is given away.
 final class Output {
     private let reading: FileDescriptor
     private var writing: FileDescriptor?
@@ -16,7 +16,7 @@ final class Output {
         self.writing = writing
     }
 
-    /// The end to give away; ours is closed with `closeWriting`.
+    /// The end to give away; `closeWriting` closes the test's copy.
     var number: Int32 { writing?.rawValue ?? -1 }
 
     func closeWriting() { writing = nil }
@@ -32,14 +32,14 @@ final class Output {
         }
     }
 
-    /// Everything until the last writer is gone.
+    /// All output, up to the end of the last writer.
     func text() throws -> String {
         closeWriting()
         while try receive() {}
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Something was written, or the last writer is gone.
+    /// Whether something was written, or the last writer is gone.
     func hasInput(milliseconds: Int32) throws -> Bool {
         try !bytes.isEmpty || reading.waitUntilReadable(milliseconds: milliseconds)
     }
@@ -55,7 +55,7 @@ final class Output {
     }
 }
 
-/// A running app that has said that it has come so far.
+/// A running app that has said that it is ready for the test.
 struct Running {
     let launched: Control.Launched
     let output: Output
@@ -65,7 +65,7 @@ struct Running {
 }
 
 extension TestClient {
-    /// Launches the program `behave`: it does the words, prints "here" and waits.
+    /// Launches the program `behave`, which carries out the words, prints "here" and waits.
     func start(
         _ app: String, _ words: [String] = [],
         _ change: (inout Control.LaunchCall) -> Void = { _ in }
@@ -81,7 +81,7 @@ extension TestClient {
         return Running(launched: launched, output: output, pid: pid)
     }
 
-    /// Launches and returns all that the app writes, and how it ends.
+    /// Launches the app, and returns all its output and how it ended.
     func run(
         _ app: String, _ words: [String] = [], input: Int32? = nil,
         _ change: (inout Control.LaunchCall) -> Void = { _ in }
@@ -113,8 +113,8 @@ enum Runner: CaseIterable, CustomStringConvertible {
     }
 }
 
-/// Does the work in threads of its own, all at once, and rethrows the first error: tasks would
-/// share as many threads as there are processors, and these block.
+/// Does each piece of work in its own thread, all at once, and rethrows the first error. Tasks
+/// would share as many threads as there are processors, and the work blocks its thread.
 func inParallel<Value: Sendable>(
     _ count: Int, _ work: @escaping @Sendable (Int) throws -> Value
 ) throws -> [Value] {

@@ -4,12 +4,12 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// Wayland clients that are held at their first window: the compositor has nothing to show of them
-/// before the launch.
+/// Wayland clients that are held at their first window: the compositor has nothing of theirs to
+/// show before the launch.
 @Suite struct SurfaceDepthTests {
     private static let app = "org.example.toplevels"
 
-    /// An app that shows windows as the words say, with a compositor of its own.
+    /// An app that shows windows as the words say, with its own compositor.
     private final class Bench {
         let compositor: Compositor
         let daemon: TestDaemon
@@ -58,9 +58,10 @@ import Testing
         #expect(try client.instance(held.instance).exit == nil)
     }
 
-    /// The compositor ends a client with another size than the one that it has acknowledged.
+    /// The compositor ends a client whose window does not have the size that the client has
+    /// acknowledged.
     @Test(arguments: ["acks", "redraws", "views"])
-    func `a window that is given another size while it is held has one that fits`(way: String)
+    func `a window that gets another size while it is held appears with that size`(way: String)
         throws
     {
         let bench = try Bench("ends \(way) one", isStrict: true)
@@ -80,7 +81,7 @@ import Testing
         for name in ["one", "two", "three"] { #expect(try watch.next() == name) }
     }
 
-    @Test func `what the program takes back before the launch does not appear`() throws {
+    @Test func `a window that the program takes back before the launch does not appear`() throws {
         let bench = try Bench("unmaps one destroys two flags three")
         let watch = try bench.compositor.watch()
         _ = try bench.awaitHeld()
@@ -131,7 +132,8 @@ import Testing
         let held = try bench.awaitHeld()
         bench.compositor.end()
         let client = try bench.daemon.client()
-        // Nobody knows before the program runs. Then it cannot be launched at all, as without us.
+        // This is not known before the program runs. Then it cannot be launched at all, like
+        // without Greenroom.
         _ = try? client.launch(Self.app)
         _ = try client.wait(held.instance)
     }
@@ -143,7 +145,7 @@ import Testing
         let bench = try Bench(
             "", exec: program,
             lines: [
-                // There is no bus. Without the address, libdbus would start one.
+                // There must be no bus. Without the address, libdbus would start one.
                 "Environment=DBUS_SESSION_BUS_ADDRESS=unix:path=/nonexistent/none",
                 "Environment=NO_AT_BRIDGE=1", "Environment=QT_QPA_PLATFORM=wayland",
                 "Environment=GDK_BACKEND=wayland",

@@ -4,14 +4,14 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// `greenroomctl run` on a terminal, as its user has it: an app behaves as if the shell had run it.
+/// `greenroomctl run` on a user's terminal: an app behaves as if the shell had run it.
 @Suite struct TerminalTests {
     private static let cold = "org.example.cold"
     private static let warm = "org.example.warm"
     private static let all = [cold, warm]
 
-    /// A shell at a terminal, and an app of the program cold and prewarmed. The paused instance has
-    /// the shell's environment.
+    /// A shell at a terminal, and a program as two apps, one cold and one prewarmed with the
+    /// shell's environment.
     private static func desk(
         _ exec: String, _ lines: [String] = [], _ options: TestDaemon.Options = .init(),
         sandbox: [String] = []
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: all)
-    func `an app has a terminal of its own`(_ app: String) throws {
+    func `an app has its own terminal`(_ app: String) throws {
         let desk = try Self.desk("/bin/sh")
         let shown = try desk.shell.enter(
             "greenroomctl run \(app) -- -c 'test -t 0 && test -t 1 && test -t 2 && stty size && "
@@ -48,9 +48,9 @@ import Testing
         #expect(!desk.shell.isRaw)
     }
 
-    /// In a container the daemon's process numbers differ from the client's.
+    /// In a container, the daemon's process numbers differ from the client's.
     @Test(arguments: all)
-    func `an app gets the keys in a container, too`(_ app: String) throws {
+    func `an app gets the keys in a container too`(_ app: String) throws {
         try requireOrSkip(
             getuid() == 0, "only root makes a namespace of process numbers everywhere")
         let desk = try Self.desk(try compileProbe("terminal.c"))
@@ -71,7 +71,7 @@ import Testing
         let supervisor = try desk.daemon.pid
         defer { kill(supervisor, SIGCONT) }
         try desk.shell.enter("greenroomctl run \(Self.cold)", until: "waiting\r\n")
-        // The app may have spoken before the daemon heard of its process.
+        // The app may have written before the daemon heard of its process.
         let pid = try desk.daemon.await("its process") {
             try $0.instances(of: Self.cold).first { $0.isAttached && $0.exit == nil }?.processId
         }
@@ -146,7 +146,7 @@ import Testing
     }
 
     @Test(arguments: all)
-    func `a shell in the app's terminal has job control of its own`(_ app: String) throws {
+    func `a shell in the app's terminal has its own job control`(_ app: String) throws {
         let desk = try Self.desk("/bin/bash")
         try desk.shell.enter(
             "PS1='in''ner> ' greenroomctl run \(app) -- --norc --noprofile --noediting -i",
@@ -167,7 +167,7 @@ import Testing
     }
 
     @Test(arguments: all)
-    func `an app with pipes beside its terminal gets only the terminal replaced`(_ app: String)
+    func `for an app with pipes beside its terminal, only the terminal is replaced`(_ app: String)
         throws
     {
         let desk = try Self.desk("/bin/sh")
@@ -211,7 +211,7 @@ import Testing
         try desk.daemon.await("its going on") {
             try $0.instance(instance).state == .background ? true : nil
         }
-        // The shell says so before it gives the terminal away.
+        // The shell prints the line before it gives the terminal away.
         try desk.shell.enter("fg", until: "1000'\r\n")
         try desk.awaitFront()
         desk.shell.type("\u{3}")
@@ -242,7 +242,7 @@ import Testing
         // If both signals were sent, the hang-up would arrive first.
         try desk.shell.enter("kill -HUP %1; kill -TERM %1")
         #expect(try desk.daemon.client().wait(instance).signal == SIGTERM)
-        // The client may still have to ask for the end, and would wait for another daemon.
+        // The client may not have asked for the end yet, and would then wait for another daemon.
         try desk.shell.enter("wait %1; echo its client $?", until: "its client 143")
     }
 
@@ -250,7 +250,7 @@ import Testing
         ("SystemCallFilter=~setsid getsid", Control.LaunchKind.prewarmed),
         ("SystemCallFilter=~ioctl", .cold), ("SystemCallFilter=~pipe2", .cold),
     ])
-    func `a confined app takes its terminal, if need be in a cold launch`(
+    func `a confined app takes its terminal, if necessary in a cold launch`(
         _ filter: String, _ kind: Control.LaunchKind
     ) throws {
         let desk = try Self.desk(
@@ -287,7 +287,7 @@ import Testing
             "greenroomctl run \(app) -- -c 'echo up; read word; exit 3'", until: "up\r\n")
         try desk.awaitFront()
         let client = try desk.shell.foregroundGroup
-        // The app may show something before the client has heard who it is.
+        // The app may show output before the client knows its process.
         try desk.shell.await("the client's eye on it") {
             KernelObjects.openFiles(of: client).contains { $0.contains("pidfd") }
         }
@@ -335,7 +335,7 @@ import Testing
     }
 
     @Test(arguments: all)
-    func `an app on a terminal stops and continues without cgroups, too`(_ app: String) throws {
+    func `an app on a terminal also stops and continues without cgroups`(_ app: String) throws {
         let desk = try Self.desk(try compileProbe("terminal.c"), [], .asNobody)
         try desk.shell.enter("greenroomctl run \(app) -- raw", until: "waiting\r\n")
         desk.shell.type("\u{1A}")

@@ -4,7 +4,7 @@ import Testing
 import Varlink
 
 @Suite struct TopTests {
-    @Test func `programs can read what top has seen`() throws {
+    @Test func `programs can read top's figures`() throws {
         let program = try compileProbe("behave.c")
         let daemon = try TestDaemon(
             [

@@ -5,7 +5,7 @@ import GreenroomLinux
 import TestSupport
 import Testing
 
-/// `greenroomctl run --property`: a program that is no app, with keys of a manifest.
+/// `greenroomctl run --property`: a program without an app, with keys of a manifest.
 @Suite struct TransientAppTests {
     private static func run(
         _ daemon: TestDaemon, _ words: String...
@@ -20,7 +20,7 @@ import Testing
         return (result.exit, String(decoding: result.output, as: UTF8.self))
     }
 
-    /// The manifests that are left.
+    /// The remaining manifests.
     private static func files(_ daemon: TestDaemon) throws -> [String] {
         try FolderContents.names(in: daemon.appDirectory).filter { $0.hasPrefix("transient.") }
     }
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(
-        "What cannot be carried out is refused, and nothing runs",
+        "A key that cannot be applied is refused, and nothing runs",
         arguments: [
             ("Nice", "it is not KEY=VALUE"), ("NoSuchKey=1", "no section has the key"),
             ("App.NoSuchKey=1", "unknown key NoSuchKey="), ("Instances=many", "Instances="),
@@ -60,7 +60,7 @@ import Testing
         #expect(try Self.files(daemon) == [])
     }
 
-    @Test func `what a killed client has left is removed by the next one`() throws {
+    @Test func `the next client removes the files that a killed one has left`() throws {
         let daemon = try TestDaemon([TestApp("org.example.app", exec: "/bin/sh")])
         // No process has this number: it is beyond pid_max.
         try daemon.install(TestApp("transient.run-4194305-a", exec: "/bin/true"))

@@ -5,11 +5,12 @@ import TestSupport
 import Testing
 
 /// The dynamic linker goes on without a library that it cannot load, and a program that should only
-/// have waited would run for real: nothing is prewarmed then.
+/// wait would run for real. So nothing is prewarmed with such a shim.
 @Suite struct UnusableShimTests {
     private static let app = "org.example.app"
 
-    /// Runs for real only when it is launched, and says why it was not paused.
+    /// Expects that the program runs only when it is launched, and that the launch says why there
+    /// was no pause.
     private func expectCold(
         _ folder: TemporaryDirectory, shim: String, user: Int32? = nil, because word: String
     ) throws {

@@ -39,7 +39,7 @@ final class UserBus {
         request.descriptors[3] = pipe.writeEnd
         process = try ChildProcess(request)
         pipe.closeWriteEnd()
-        // The bus listens when it has printed its address.
+        // When the bus has printed its address, it is listening.
         guard !(try readLine(pipe.readEnd)).isEmpty else { throw TestError("no message bus") }
     }
 

@@ -5,15 +5,15 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// Programs that are held at their first window: nothing of them is seen before the launch, and
-/// everything after it.
+/// Programs that are held at their first window: nobody sees anything of them before the launch,
+/// and everything appears after it.
 @Suite struct WindowDepthTests {
     private static let app = "org.example.windows"
 
-    /// An app that shows windows as the words say, on an X server of its own.
+    /// An app that shows windows as the words say, on its own X server.
     private final class Bench {
         let screen: Screen
-        /// Sees every window, also those that are shown too early.
+        /// Sees every window, even one that is shown too early.
         let watch: WindowWatch
         let daemon: TestDaemon
 
@@ -35,7 +35,7 @@ import Testing
             daemon = try TestDaemon(app, options: options)
         }
 
-        /// A client of the user as whom the app runs. Others may not bring it their descriptors.
+        /// A client of the app's own user. Other users may not bring descriptors.
         func client() throws -> TestClient {
             let descriptor = cts_connect_as(daemon.socketPath, windowUser, windowUser, -1)
             guard descriptor >= 0 else { throw TestError("connecting: errno \(-descriptor)") }
@@ -89,7 +89,7 @@ import Testing
         for name in ["one", "two", "three", "four", "five"] { #expect(try watch.next() == name) }
     }
 
-    @Test func `what the program takes back before the launch does not appear`() throws {
+    @Test func `a window that the program takes back before the launch does not appear`() throws {
         try requireFreezer()
         let bench = try Bench("unmaps one withdraws two destroys three xlib four")
         let watch = bench.watch
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    /// What a held program has read already.
+    /// A held program has already read its arguments, environment and directory.
     @Test func `a launch that brings something starts cold, and the window stays held`() throws {
         try requireFreezer()
         let bench = try Bench("xlib one")
@@ -135,12 +135,12 @@ import Testing
         try expect(.arguments, client.launch(Self.app, ["xlib", "two"]))
         let pipe = try Pipe()
         try expect(.callerState, client.launch(Self.app, output: pipe.writeEnd))
-        // Only root may name a directory of others.
+        // Only root may name another user's directory.
         try expect(
             .callerState, bench.daemon.client().launch(Self.app) { $0.workingDirectory = "/tmp" })
         try expect(.callerState, client.launch(Self.app) { $0.umask = 0o077 })
         #expect(try client.paused(Self.app).map(\.instance) == [held.instance])
-        // The token of one launch, and the caller's shell, make no difference.
+        // A launch's token and the caller's shell make no difference.
         let launched = try client.launch(Self.app) {
             $0.environment = [
                 .init(name: "DESKTOP_STARTUP_ID", value: "x_TIME1"),
@@ -188,8 +188,8 @@ import Testing
         #expect(try bench.screen.windows() == [])
     }
 
-    /// Its window is seen once.
-    @Test func `a program that makes its system calls itself is found out, and not held again`()
+    /// Its window is seen once, at the first prewarm.
+    @Test func `a program that makes its own system calls is found out, and not held again`()
         throws
     {
         try requireFreezer()
@@ -202,7 +202,7 @@ import Testing
     }
 
     @Test(arguments: [("iconifies", "WM_CHANGE_STATE"), ("fills", "_NET_WM_STATE")])
-    func `the window manager hears of a wish when it has the window`(way: String, type: String)
+    func `the window manager gets a wish when it has the window`(way: String, type: String)
         throws
     {
         try requireFreezer()
@@ -214,8 +214,8 @@ import Testing
         #expect(try watch.next() == "\(type) one")
     }
 
-    /// The program itself has no identifier of the launch.
-    @Test func `whoever shows that the program is being started hears that it has`() throws {
+    /// The program itself does not have the identifier of the launch.
+    @Test func `clients that show a busy indicator hear that the program has started`() throws {
         try requireFreezer()
         let bench = try Bench("says xlib one", hearsMessages: true)
         let watch = bench.watch
@@ -243,7 +243,7 @@ import Testing
         let held = try bench.awaitHeld()
         kill(held.processId!, SIGKILL)
         #expect(try bench.awaitDemotion() == "depth_ended_held")
-        // There is no pause after which to try again.
+        // No delay ends the refusal.
         let paused = try #require(try bench.daemon.awaitPaused(Self.app).first)
         #expect(paused.depth == .known(.main))
         #expect(try bench.client().launch(Self.app).kind == .prewarmed)
@@ -256,7 +256,7 @@ import Testing
         let bench = try Bench("xlib one")
         let watch = bench.watch
         let held = try bench.awaitHeld()
-        // An X server that does nothing cannot say that it has shown the window.
+        // A stopped X server cannot say that it has shown the window.
         bench.screen.stop()
         let client = try bench.client()
         let launched = try client.launch(Self.app)
@@ -302,12 +302,13 @@ import Testing
         let held = try bench.awaitHeld()
         bench.screen.end()
         let client = try bench.client()
-        // Nobody knows before the program runs. Then it cannot be launched at all, as without us.
+        // This is not known before the program runs. Then it cannot be launched at all, like
+        // without Greenroom.
         _ = try? client.launch(Self.app)
         _ = try client.wait(held.instance)
     }
 
-    /// The X server's own picture. A cursor that blinks would differ.
+    /// Compares the X server's own pictures. A blinking cursor would differ.
     @Test(arguments: ["kcalc", "xcalc", "galculator"])
     func `a real program looks as it does when it is launched cold`(name: String) throws {
         try requireFreezer()
@@ -318,7 +319,7 @@ import Testing
         let lines = ["HOME", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME"].map {
             "Environment=\($0)=\(home.path)"
         }
-        // There is no bus. Without the last one, libdbus would start one.
+        // There must be no bus. Without the last variable, libdbus would start one.
         let bench = try Bench(
             "", exec: program,
             lines: lines + [

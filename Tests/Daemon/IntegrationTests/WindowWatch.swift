@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The user whose programs have windows in these tests. Those of root are not held.
+/// The user whose programs have windows in these tests. Root's programs are not held.
 let windowUser: Int32 = 65534
 
 /// A process that prints the name of each window that appears from now on.
@@ -20,7 +20,7 @@ final class WindowWatch {
         while true {
             let line = try next()
             if line == "watching" { return }
-            guard !line.isEmpty else { throw TestError("nobody tells which windows there are") }
+            guard !line.isEmpty else { throw TestError("the client that prints windows has ended") }
         }
     }
 
@@ -32,7 +32,7 @@ final class WindowWatch {
     func next() throws -> String { try readLine(pipe.readEnd) }
 }
 
-/// A line, without its end; empty if there is none within the test's patience.
+/// A line, without its end; empty if none comes within the test's patience.
 func readLine(_ descriptor: Int32) throws -> String {
     var bytes: [UInt8] = []
     while true {

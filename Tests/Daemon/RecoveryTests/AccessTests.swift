@@ -5,7 +5,7 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// Which user may do what with which apps, over real connections of real users.
+/// The rights of users on apps, over real connections of real users.
 @Suite struct AccessTests {
     private let own = "org.example.own"
     private let foreign = "org.example.foreign"
@@ -34,7 +34,7 @@ import Testing
         return TestClient(owning: descriptor)
     }
 
-    /// What the refusal says would have been needed; nil if the call was allowed.
+    /// The right that was missing, according to the refusal; nil if the call was allowed.
     private func needed(_ body: () throws -> Void) throws -> String? {
         do { try body() } catch ControlError.permissionDenied(let needed) { return needed }
         return nil
@@ -87,7 +87,8 @@ import Testing
         #expect(String(decoding: result.output, as: UTF8.self).contains("ObserveGroups="))
     }
 
-    /// If a user could, the daemon would make sockets and prewarm instances as the template's user.
+    /// If a user could do so, the daemon would make sockets and prewarm instances as the template's
+    /// user.
     @Test func `no user can make an instance of another user's template`() throws {
         let daemon = try daemon()
         let socket = daemon.directory.path + "/made-%i"
@@ -111,7 +112,7 @@ import Testing
         try client(daemon, as: Self.stranger).change(.kill, running.instance)
     }
 
-    @Test func `an app runs as its user and obeys that user`() throws {
+    @Test func `an app runs as its user, who may control it`() throws {
         let daemon = try daemon()
         let client = try client(daemon)
         let launched = try client.launch(own, ["wait-forever"])
@@ -203,7 +204,7 @@ import Testing
         #expect(sequences == Array(latest + 1...latest + UInt64(sequences.count)))
     }
 
-    @Test func `whoever may observe all apps can watch only those of the own user`() throws {
+    @Test func `a client that may observe all apps can watch only those of its own user`() throws {
         let daemon = try daemon(["ObserveGroups=\(Self.group)"])
         for (watcher, app) in [
             (try daemon.client(), "org.example.root"),
@@ -217,7 +218,7 @@ import Testing
                 let launched = try daemon.client().launch(app, ["exit", "0"])
                 _ = try daemon.client().wait(launched.instance)
             }
-            // A reload does not change what it may see.
+            // A reload does not change which apps it may see.
             _ = try daemon.client().reload()
             guard case .watched(let event?) = try watcher.reply(to: .watch()) else {
                 throw TestError("no event")

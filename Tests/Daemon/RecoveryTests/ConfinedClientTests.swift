@@ -9,7 +9,7 @@ import Testing
     private static let app = "org.example.app"
     private static let sandbox = "[Sandbox]\nNoNewPrivileges=yes\nRestrictRealtime=yes"
 
-    /// Asks for a list of apps when it is told to, and says what came of it.
+    /// An app that asks for a list of apps when it is told to, and prints the result.
     private func daemon(_ folder: TemporaryDirectory, _ lines: [String]) throws -> TestDaemon {
         let script = """
             #!/bin/sh

@@ -8,7 +8,8 @@ import Testing
 @Suite struct CorruptStateTests {
     private let app = "org.example.a"
 
-    /// Two apps run and one is paused; then both daemons are dead, and the files are ours.
+    /// Two apps run and one is paused. Then both daemons are dead, and the test can change their
+    /// files.
     private func ruined(
         _ damage: (TestDaemon, inout SeededGenerator) throws -> Void
     ) throws -> (daemon: TestDaemon, pids: [Int32]) {
@@ -41,7 +42,8 @@ import Testing
         }
     }
 
-    /// Every process is an instance's that is known, or has ended; new ones can be launched.
+    /// Checks that every process belongs to a known instance or has ended, and that apps can be
+    /// launched.
     private func check(_ daemon: TestDaemon, _ pids: [Int32]) throws {
         let known = Set(try daemon.client().instances().compactMap(\.processId))
         for pid in pids where !known.contains(pid) { try Processes.awaitEnd(of: pid) }
@@ -92,7 +94,7 @@ import Testing
         for _ in 0..<3 {
             let (daemon, pids) = try ruined { daemon, random in
                 try change("\(daemon.runtimeDirectory)/\(file)") { bytes in
-                    // Flips a bit where the file has data; most of it is holes.
+                    // Flips a bit where the file has data; most of the file is holes.
                     let used = bytes.indices.filter { bytes[$0] != 0 }
                     for _ in 0..<Int.random(in: 1...16, using: &random) {
                         let index = used.randomElement(using: &random)!

@@ -6,7 +6,7 @@ import GreenroomLinux
 import TestSupport
 import Testing
 
-/// Watchers that come back go on where they were, also with the next supervisor.
+/// Watchers that come back go on where they were, even with the next supervisor.
 @Suite struct `Resuming a watch` {
     private let app = "org.example.a"
     private let foreign = "org.example.foreign"
@@ -22,7 +22,7 @@ import Testing
         return TestClient(owning: descriptor)
     }
 
-    /// Launches it, waits for its end, and for the event of it.
+    /// Launches the app, and waits for its end and for the event of that.
     private func exit(_ daemon: TestDaemon, _ watcher: EventWatcher) throws -> Control.Event {
         let launched = try daemon.client().launch(app, ["exit", "0"])
         return try watcher.next { $0.kind == .exited && $0.instance == launched.instance }
@@ -45,7 +45,7 @@ import Testing
         let known = try exit(daemon, before)
         let running = try daemon.client().launch(app, ["wait-forever"])
         try before.next { $0.kind == .launched && $0.instance == running.instance }
-        // The call is answered, so no turn is open.
+        // The call has been answered, so no turn is open.
         _ = try daemon.client().list()
         try daemon.kill()
         kill(running.processId!, SIGKILL)

@@ -6,8 +6,8 @@ import GreenroomLinux
 import TestSupport
 import Testing
 
-/// Calls that are small to send and much to read, from a user who has no app here: each is refused
-/// by the limit that it exceeds, and whoever calls in the meantime does not wait for it.
+/// Calls that are small to send and expensive to read, from a user who has no app here. Each is
+/// refused with the limit that it exceeds, and other callers do not wait for it.
 @Suite struct ExcessiveCallTests {
     private static let app = "org.example.app"
     private static let stranger: Int32 = 12_346
@@ -41,9 +41,8 @@ import Testing
         launch(#""umask":0."# + String(repeating: "0", count: count))
     }
 
-    /// What the attacker is answered, and how long the slowest of the others' calls took in the
-    /// meantime: one is made each time that the attacker's socket is full, and when the last byte
-    /// has gone.
+    /// The answer to the attacker, and the time of the slowest call of others in the meantime. One
+    /// such call is made whenever the attacker's socket is full, and after the last byte.
     private func attack(
         _ message: [UInt8], _ daemon: TestDaemon, beside other: TestClient
     ) throws -> (answer: String, slowest: Duration) {
@@ -92,7 +91,7 @@ import Testing
     /// attacks took many times as long.
     private static let patience = Duration.milliseconds(800)
 
-    /// The memory is freed when the connection is closed, which nothing reports.
+    /// The memory is freed when the connection is closed, which no event reports.
     private func expectMemoryBack(
         _ daemon: TestDaemon, since before: Int, _ other: TestClient
     ) throws {
@@ -124,7 +123,7 @@ import Testing
     @Test func `a million values in one call are refused with the limit`() throws {
         let daemon = try daemon()
         let other = try daemon.client()
-        // What the first call of this kind makes resident stays.
+        // The memory that the first call of this kind makes resident stays.
         _ = try attack(texts(10), daemon, beside: other)
         let before = try resident(daemon)
         for _ in 0..<3 {
@@ -177,7 +176,7 @@ import Testing
         }
     }
 
-    /// The daemon looks at what an app has open until the app listens (`ReadyOn=listening`), several
+    /// Until the app listens (`ReadyOn=listening`), the daemon inspects its descriptors several
     /// times a second.
     @Test func `an app with a million descriptors that does not listen delays nobody`() throws {
         try requireOrSkip(getuid() == 0, "without cgroups one process of the app is looked at")

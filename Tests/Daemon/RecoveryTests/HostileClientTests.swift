@@ -6,8 +6,8 @@ import GreenroomLinux
 import TestSupport
 import Testing
 
-/// Clients that ask for more than they are due: they meet a limit that is told by name, and
-/// everybody else is answered in the meantime.
+/// Clients that ask for more than their share. They get an error that names the limit, and all
+/// others are answered in the meantime.
 @Suite struct HostileClientTests {
     private static let app = "org.example.app"
     private static let stranger: Int32 = 12_345
@@ -29,7 +29,7 @@ import Testing
         return bytes + Array("}".utf8) + [0]
     }
 
-    /// All of it, unless the daemon closes the connection before.
+    /// Sends all bytes, unless the daemon closes the connection first.
     private func send(_ bytes: some Collection<UInt8>, to client: TestClient) {
         let bytes = Array(bytes)
         var start = 0
@@ -119,7 +119,7 @@ import Testing
         for client in accepted { #expect(try client.list().isEmpty) }
         #expect(try daemon.client().list().count == 1)
         accepted.removeLast(50)
-        // A call later, the daemon has seen them leave.
+        // After another call, the daemon has seen them leave.
         _ = try other.list()
         _ = try other.list()
         #expect(try connect(daemon).list().isEmpty)
@@ -138,7 +138,7 @@ import Testing
             clients.append(client)
         }
         guard case .limitExceeded(_, let limit)? = refusal else {
-            // The daemon raises its soft limit where the hard one lets it.
+            // The daemon raises its soft limit if the hard limit allows it.
             return #expect(clients.count == 400)
         }
         #expect(limit < 128)
@@ -170,7 +170,7 @@ import Testing
         send(call(byteCount: 1000).dropLast(2), to: modest)
         let greedy = try (0..<9).map { _ in try daemon.client() }
         for client in greedy { send(half, to: client) }
-        // 67.5 MiB: one of them has gone, the others and the modest one go on.
+        // This makes 67.5 MiB: one of them is dropped; the others and the modest client go on.
         let answers = try greedy.map { client in
             send([UInt8(ascii: "}"), 0], to: client)
             return try message(to: client)
@@ -192,7 +192,7 @@ import Testing
         _ = try other.call(.list, descriptors: [null])
         let before = try closedDescriptorCount(daemon, other)
         let client = try daemon.client()
-        // The kernel takes 253 at once.
+        // The kernel takes at most 253 at once.
         try client.send(.list, descriptors: [Int32](repeating: null, count: 253))
         try? client.send(.list, descriptors: [Int32](repeating: null, count: 47))
         let error = control { _ = try client.reply(to: .list) }
@@ -213,13 +213,13 @@ import Testing
         let before = try closedDescriptorCount(daemon, other)
         var clients: [TestClient] = []
         var refused: TestClient?
-        // Fewer than are allowed with one message, and the rest of the message does not come.
+        // Each message has fewer descriptors than are allowed, and never ends.
         while refused == nil, clients.count < 50 {
             let client = try getuid() == 0 ? connect(daemon) : daemon.client()
             let sent = cts_send(client.descriptor, "{", 1, [Int32](repeating: null, count: 40), 40)
             try #require(sent == 1)
             clients.append(client)
-            // Another user is served meanwhile, after what came before.
+            // Another user is served meanwhile, after earlier calls.
             for _ in 0..<2 { #expect(try other.list().count == 1) }
             refused = try clients.first {
                 try FileDescriptor(owning: dup($0.descriptor)).waitUntilReadable(milliseconds: 0)
@@ -233,7 +233,8 @@ import Testing
         try awaitDescriptors(of: daemon, other, atMost: before)
     }
 
-    /// Nothing reports that the other process has closed them; under load a second one may help.
+    /// No event reports that the helper process has closed them; under load there may be a second
+    /// helper.
     private func awaitDescriptors(of daemon: TestDaemon, _ client: TestClient, atMost most: Int)
         throws
     {
@@ -264,7 +265,7 @@ import Testing
                 Array(#"{"method":"org.varlink.service.GetInfo"}"#.utf8) + [0], count: 1000
             ).joined())
         var sent = 0
-        // Ends when nothing more is accepted between two answers to another client.
+        // Ends when the daemon accepts nothing more between two answers to another client.
         while true {
             let count = calls.withUnsafeBytes {
                 Glibc.send(deaf.descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL))
@@ -299,8 +300,8 @@ import Testing
         }
     }
 
-    /// Each has replies that fill its socket and more calls; the one that is served first reads
-    /// while the others have their turns.
+    /// Each client has replies that fill its socket, and more calls; the client that is served
+    /// first reads while the others have their turns.
     @Test func `a client that reads while it waits for its turn does not delay the others`() throws
     {
         let daemon = try daemon()
@@ -310,7 +311,7 @@ import Testing
         let count = 16
         let calls = Array(repeating: call + [0], count: count).flatMap(\.self)
         let floods = try (0..<40).map { _ in try daemon.client() }
-        // All calls are there when the first is looked at.
+        // All calls have arrived when the daemon looks at the first.
         kill(try daemon.pid, SIGSTOP)
         for flood in floods { try flood.send(bytes: calls) }
         kill(try daemon.pid, SIGCONT)
@@ -331,9 +332,9 @@ import Testing
         }
     }
 
-    /// Until nine replies wait to be read (SIOCINQ, unix(7)), which is what the socket takes. A
-    /// turn serves four calls: three replies wait in the daemon then, and four calls for their
-    /// turn.
+    /// Waits until nine replies can be read (SIOCINQ, unix(7)), which is the capacity of the
+    /// socket. A turn serves four calls, so then three replies wait in the daemon, and four calls
+    /// wait for their turn.
     private func awaitNine(_ client: TestClient) {
         let end = ContinuousClock.now.advanced(by: .milliseconds(Processes.deadline))
         var waiting: CInt = 0
@@ -349,7 +350,7 @@ import Testing
         let other = try daemon.client()
         let launched = try other.launch(Self.app, ["wait-forever"])
         do {
-            // More than are served in one turn.
+            // There are more calls than are served in one turn.
             let list = #"{"method":"io.greenroom.Control.List","oneway":true}"#
             let signal =
                 #"{"method":"io.greenroom.Control.Signal","oneway":true,"#

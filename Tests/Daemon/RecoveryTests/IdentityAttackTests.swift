@@ -5,20 +5,21 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// Attacks of one user on others by way of a daemon that runs as root: by what it knows environments and
-/// people by. Each of them succeeded once.
+/// Attacks of one user on others through a daemon that runs as root, by the facts from which the
+/// daemon recognizes environments and users. Each of them once succeeded.
 @Suite struct IdentityAttackTests {
     private let own = "org.example.own"
     private let root = "org.example.root"
     private static let user: Int32 = 64_101
 
-    /// Two environments that were one to the daemon when it knew them by their digest (FNV-1a).
+    /// Two environments with the same digest (FNV-1a), which the daemon took for one when it
+    /// compared digests.
     private static let good = ["LANG=-322UHyqeJd"]
     private static let evil = ["LD_PRELOAD=\(evilLibrary)"]
     private static let evilLibrary = "/tmp/greenroom-\(mark).so"
     private static let mark = "1j5x9loGc1o"
-    /// The digest needs this very name. It must exist: what the dynamic linker prints about a missing
-    /// one would forbid to pause.
+    /// The digest needs this exact name. The file must exist, because the dynamic linker's message
+    /// about a missing file would prevent the pause.
     private static let linked: Result<Void, any Error> = Result {
         let built = try compileProbe(
             "behave.c", with: ProbeCompiler("clang", ["-DLIBRARY", "-shared", "-fPIC"]))
@@ -32,7 +33,7 @@ import Testing
     private func daemon(_ apps: TestApp...) throws -> TestDaemon {
         try requireOrSkip(getuid() == 0, "only root can be several users")
         var options = TestDaemon.Options()
-        // A paused instance that is killed is replaced at once.
+        // With these keys, a paused instance that is killed is replaced at once.
         options.configuration = ["BackOffFirstSec=50ms", "BackOffCapSec=50ms"]
         return try TestDaemon(apps, options)
     }
@@ -98,7 +99,7 @@ import Testing
         #expect(other.kind == .cold && other.coldReason == .known(.environmentMismatch))
     }
 
-    /// The next supervisor has the keys only.
+    /// The next supervisor has only the keys.
     @Test func `after a restart an environment is recognized, and no other is mistaken for it`()
         throws
     {
@@ -176,23 +177,24 @@ import Testing
         #expect(!String(decoding: environment, as: UTF8.self).contains(Self.mark))
     }
 
-    /// As the manual says it is done; with supplementary groups alone the kernel lets the user in.
+    /// This is the way of the manual; with supplementary groups alone, the kernel lets the user
+    /// trace the app.
     @Test(arguments: [["Group=64110"], ["Group=64110", "SupplementaryGroups=64111"]])
-    func `an app with a group of its own cannot be traced by its user`(lines: [String]) throws {
+    func `an app with its own group cannot be traced by its user`(lines: [String]) throws {
         let daemon = try daemon(try ownApp(0, lines))
         let launched = try client(daemon).launch(own, ["wait-forever"])
         let path = "/proc/\(try #require(launched.processId))/environ"
         var request = ChildRequest("/bin/cat", arguments: ["cat", path], environment: [])
         request.user = Self.user
-        // Reading it takes what tracing takes (proc_pid_environ(5)).
+        // Reading this file needs the right to trace (proc_pid_environ(5)).
         #expect(try TestSupport.run(request).exit == .status(1))
         request.user = nil
         #expect(try TestSupport.run(request).exit == .status(0))
     }
 
-    // MARK: What processes inherit
+    // MARK: Inherited rights
 
-    /// systemd gives each service a session keyring, and whoever has it has the keys in it.
+    /// systemd gives each service a session keyring, and a process with that keyring has its keys.
     @Test func `an app finds neither another user's keys nor the daemon's`() throws {
         let probe = try compileProbe("keyring.c")
         let folder = try TemporaryDirectory()
@@ -223,7 +225,7 @@ import Testing
         #expect(try status(root, "find", "of-user") == 1)
     }
 
-    /// Whoever has a terminal as the controlling one opens it for reading by /dev/tty.
+    /// A process can open its controlling terminal for reading by /dev/tty.
     @Test(arguments: [0, 1])
     func `a terminal that a user may only write to does not become the app's`(
         prewarm: Int
@@ -250,7 +252,7 @@ import Testing
         #expect(try refusal(ends.1) == nil)
     }
 
-    // MARK: What is told
+    // MARK: Reports to other users
 
     @Test func `other users cannot learn the daemon's environment`() throws {
         let daemon = try daemon(try ownApp())

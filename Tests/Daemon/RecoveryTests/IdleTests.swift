@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What an idle daemon costs.
+/// The cost of an idle daemon.
 @Suite struct IdleTests {
     @Test func `ten prewarmed apps cost no wake-up and no thread`() throws {
         let probe = try compileProbe("behave.c")
@@ -11,7 +11,7 @@ import Testing
         let daemon = try TestDaemon(names.map { program($0, probe, prewarm: 1) })
         for name in names { try daemon.awaitPaused(name) }
         let pids = [try daemon.pid, try daemon.spawnerPid]
-        // The status text follows the last change by a second; then nothing is due.
+        // The status text follows a second after the last change; after that, nothing is due.
         try awaitTimer(milliseconds: 2500)
         let before = pids.map(switches)
         try awaitTimer(milliseconds: 3000)

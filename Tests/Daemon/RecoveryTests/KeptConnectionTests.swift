@@ -6,8 +6,8 @@ import GreenroomLinux
 import TestSupport
 import Testing
 
-/// A message may bring the client's own end of a connection. When the client is gone, nobody but the daemon has that end,
-/// and the connection would never end by itself.
+/// A message may bring the client's own end of a connection. When the client is gone, only the
+/// daemon has that end, and the connection would never end by itself.
 @Suite struct KeptConnectionTests {
     private static let app = "org.example.app"
     /// Descriptors wait for 30 s.
@@ -28,7 +28,7 @@ import Testing
         try #require(count == bytes.count)
     }
 
-    /// A call that is not answered before the test is over.
+    /// Makes a call that is not answered before the test is over.
     @discardableResult
     private func wait(_ client: TestClient, _ daemon: TestDaemon) throws -> UInt64 {
         let instance = try daemon.client().launch(Self.app, ["wait-forever"]).instance
@@ -36,7 +36,7 @@ import Testing
         return instance
     }
 
-    /// Sends the connection's own end. Whoever holds that holds the pipe's writing end as well.
+    /// Sends the connection's own end, together with the pipe's writing end.
     private func leaveConnection(_ daemon: TestDaemon, _ place: Place, _ pipe: Pipe) throws {
         let (client, other) = (try daemon.client(), try daemon.client())
         _ = (try client.list(), try other.list())
@@ -58,7 +58,7 @@ import Testing
             for _ in 0..<200 { _ = try other.list() }
             try send(Self.half, [client.descriptor, pipe.writeEnd], to: client)
         case .behindUrgentData:
-            // All of it is there when the daemon reads, which ends before the urgent byte.
+            // Everything has arrived when the daemon reads. A read ends before the urgent byte.
             daemon.signal(SIGSTOP)
             defer { daemon.signal(SIGCONT) }
             let pid = try daemon.pid

@@ -5,12 +5,12 @@ import GreenroomLinux
 import TestSupport
 import Testing
 
-/// The supervisor is killed at random moments while clients work, who repeat under the same name
-/// what was not answered.
+/// The supervisor is killed at random moments while clients work. They repeat unanswered calls
+/// under the same name.
 @Suite struct KillUnderLoadTests {
     private let app = "org.example.load"
 
-    /// One client with one app at a time.
+    /// A client with one app at a time.
     private final class Worker {
         enum Plan { case exitsBySelf(Int32), isTerminated, isKilled }
         var client: TestClient
@@ -18,9 +18,9 @@ import Testing
         var name = ""
         var instance: UInt64?
         var pid: Int32?
-        /// What is still to be asked, the first now.
+        /// The remaining calls; the first is under way.
         var calls: [ControlCall] = []
-        /// As last answered, while nothing is asked that changes it.
+        /// The state in the last answer, if no call under way changes it.
         var state: Control.Word<Control.ExecutionState>?
         init(_ client: TestClient) { self.client = client }
     }
@@ -42,7 +42,7 @@ import Testing
             worker.plan = Bool.random(using: &random) ? .isTerminated : .isKilled
             call.arguments = ["print", .text(worker.name), "wait-forever"]
         }
-        // In one cell of four the environment fits no paused instance.
+        // In one case of four, the environment fits no paused instance.
         if Int.random(in: 0..<4, using: &random) == 0 {
             call.environment = [.init(name: "LC_ALL", value: "C.UTF-8")]
         }
@@ -121,7 +121,7 @@ import Testing
         let daemon = try TestDaemon([program(app, probe, prewarm: 3)], options)
         try daemon.awaitPaused(app, count: 3)
         let spawner = try daemon.spawnerPid
-        // Our asking for its number was a connection, too.
+        // The test's question for its number was also a connection.
         try awaitTimer(milliseconds: 100)
         let descriptorsBefore = KernelObjects.descriptorCount(of: spawner)
         let cgroups = Cgroups.appFolder(of: try daemon.client().paused(app)[0].processId!)
@@ -142,7 +142,7 @@ import Testing
             }
             let busy = workers.filter { !$0.calls.isEmpty }
             var entries = busy.map { PollEntry($0.client.descriptor, POLLIN) }
-            // The random moment: after some milliseconds of silence, or after some answers.
+            // The random moment is after some milliseconds of silence, or after some answers.
             let patience = kills < 25 ? Int32.random(in: 0...6, using: &random) : Processes.deadline
             let count = try PollEntry.wait(&entries, milliseconds: patience)
             if count == 0 && kills >= 25 { throw TestError("no answer: \(busy.map(\.calls))") }
@@ -160,14 +160,14 @@ import Testing
         }
         try checkEnd(
             daemon, lasting: lasting, outputPath, spawner, descriptorsBefore, cgroups)
-        // The account notices a second run.
+        // This shows that the account notices a second run.
         let extra = try daemon.client().launch(
             app, ["print", "extra", "print", "extra"], output: output)
         _ = try daemon.client().wait(extra.instance)
         #expect(try runs(outputPath)["extra"] == 2)
     }
 
-    /// What was answered holds after the restart.
+    /// Checks that the answers are still true after the restart.
     private func checkStates(_ workers: [Worker], _ daemon: TestDaemon) throws {
         let instances = try daemon.client().instances(of: app)
         for worker in workers {
@@ -177,7 +177,7 @@ import Testing
                 transition != .terminate
             else { continue }
             let now = instances.first { $0.instance == instance }
-            // A resume that was on its way may have been done.
+            // A resume that was under way may have been carried out.
             #expect(now?.state == state || now?.state == .background)
             #expect(now?.processId == worker.pid)
             #expect(Processes.isAlive(worker.pid!))
@@ -208,7 +208,7 @@ import Testing
             try daemon.client().instances(of: app).allSatisfy { $0.exit?.reason.known != .unknown })
         try daemon.renewPool(of: program(app, try compileProbe("behave.c"), prewarm: 3))
         let paused = try daemon.awaitPaused(app, count: 3)
-        // Every launch ran once; only one that was ended may not have come to its first word.
+        // Every launch ran once; only one that was ended early may not have written its first word.
         let runs = try runs(outputPath)
         for (job, count) in runs where count != 1 {
             Issue.record("\(job) ran \(count) times: \(history(of: job, daemon))")
@@ -217,9 +217,9 @@ import Testing
             Issue.record("\(job) did not run: \(history(of: Substring(job), daemon))")
         }
         #expect(lasting.count > 20)
-        // No process but the paused ones, no cgroup, no descriptor.
+        // No process except the paused ones is left, and no cgroup or descriptor.
         #expect(Set(Processes.apps(of: spawner)) == Set(paused.map { $0.processId! }))
-        // But for one cgroup that is kept in reserve since the first cold launch.
+        // One cgroup is kept in reserve since the first cold launch.
         let spare = cgroups == nil ? 0 : 1
         if let cgroups { #expect(KernelObjects.directoryCount(below: cgroups) == 3 + spare) }
         #expect(KernelObjects.descriptorCount(of: spawner) == descriptors + spare)

@@ -5,8 +5,8 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// What clients sent is taken in whole, however it lies in the socket when the daemon looks: it is
-/// told of it once.
+/// The daemon reads everything that clients sent, in whatever pieces it finds it in the socket: the
+/// kernel reports it only once.
 @Suite struct LeavingClientTests {
     private static let app = "org.example.app"
 
@@ -14,7 +14,7 @@ import Testing
         try TestDaemon([program(Self.app, try compileProbe("behave.c"))])
     }
 
-    /// Everything that `body` sends has arrived when the daemon looks.
+    /// Stops the daemon while `body` sends, so that everything has arrived when the daemon looks.
     private func whileStopped(_ daemon: TestDaemon, _ body: () throws -> Void) throws {
         let pid = try daemon.pid
         daemon.signal(SIGSTOP)
@@ -59,12 +59,12 @@ import Testing
         try client.awaitClose()
     }
 
-    /// So many that a list of them and a few more do not fit into a socket's buffer.
+    /// A daemon with so many apps that a few lists of them do not fit into a socket's buffer.
     private func daemonWithLongList() throws -> TestDaemon {
         try TestDaemon((1...500).map { program("\(Self.app)\($0)", "/bin/true") })
     }
 
-    /// As `printf ... | socat - UNIX:...` does.
+    /// `printf ... | socat - UNIX:...` does this.
     @Test func `a client that stops writing gets all its replies, however slowly it reads`()
         throws
     {
@@ -73,7 +73,7 @@ import Testing
         let count = 6
         for _ in 0..<count { try client.send(.list) }
         shutdown(client.descriptor, CInt(SHUT_WR))
-        // The daemon has seen that by then, and its replies wait.
+        // By then the daemon has seen that, and its replies wait.
         for _ in 0..<8 { _ = try other.list() }
         for _ in 0..<count {
             guard case .listed(let apps) = try client.reply(to: .list) else {
@@ -84,7 +84,8 @@ import Testing
         try client.awaitClose()
     }
 
-    /// The calls were delayed because too many replies waited; then all replies go in one write.
+    /// The calls were delayed because too many replies waited. Then all replies are sent in one
+    /// write.
     @Test func `delayed calls continue, however fast their client reads the replies`() throws {
         try requireOrSkip(geteuid() == 0, "only root enlarges another process's sockets")
         let daemon = try daemonWithLongList()

@@ -4,7 +4,7 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// What apps and clients do in a loop does not fill the log.
+/// Apps and clients that repeat an action in a loop do not fill the log.
 @Suite struct LogFloodTests {
     private static let app = "org.example.flood"
 
@@ -71,7 +71,7 @@ import Testing
         let began = ContinuousClock.now
         for _ in 0..<3000 { _ = try client.launch(Self.app) }
         try daemon.await("the sum") { _ in suppressed(daemon) }
-        // An interval is 5 s, and the launches may touch the first and the last one in part.
+        // An interval is 5 s, and the launches may cover only part of the first and the last one.
         let intervals = Int((ContinuousClock.now - began) / .seconds(5)) + 2
         #expect(lines(daemon, "launched \(Self.app)") <= 500 * intervals)
     }

@@ -5,8 +5,8 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// Attacks of a user by paths that a daemon opens which runs as root: credentials, sockets,
-/// manifests and its own directory. Each of them succeeded once.
+/// Attacks of a user by paths that a daemon opens as root: credentials, sockets, manifests and its
+/// own directory. Each of them once succeeded.
 @Suite struct PathAttackTests {
     private let own = "org.example.own"
     private static let user: Int32 = 64_103
@@ -22,7 +22,8 @@ import Testing
         return TestClient(owning: descriptor)
     }
 
-    /// Below the daemon's folder: `secret`, which is root's, and `theirs`, a folder of the user's.
+    /// Makes two files below the daemon's folder: `secret`, which belongs to root, and `theirs`,
+    /// the user's folder.
     private func lay(out daemon: TestDaemon) throws {
         let path = daemon.directory.path
         try daemon.directory.write("root's key", to: "secret", mode: 0o600)
@@ -31,7 +32,7 @@ import Testing
         chown("\(path)/theirs", uid_t(Self.user), gid_t(Self.user))
     }
 
-    /// Acts as the user.
+    /// Makes a link as the user.
     private func link(_ target: String, as path: String) {
         symlink(target, path)
         lchown(path, uid_t(Self.user), gid_t(Self.user))
@@ -43,7 +44,7 @@ import Testing
         return app
     }
 
-    /// What a launch hands over as the credential `key`; nil if there was no launch.
+    /// The credential `key` that a launch hands over; nil if there was no launch.
     private func credential(_ app: String, _ client: TestClient) throws -> String? {
         let pipe = try Pipe()
         let words = ["-c", "cat $CREDENTIALS_DIRECTORY/key; echo"]
@@ -56,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: [("%I", "..-secret"), (".%I", ".-secret"), ("%i/secret", "..")])
-    func `no name of an instance leads a credential out of its folder`(
+    func `no name of a template's instance leads a credential out of its folder`(
         path: String, instance: String
     ) throws {
         let daemon = try daemon()
@@ -73,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: [("%I", "..-made"), (".%I", ".-made")])
-    func `no name of an instance leads a socket out of its folder`(
+    func `no name of a template's instance leads a socket out of its folder`(
         path: String, instance: String
     ) throws {
         let daemon = try daemon()
@@ -130,7 +131,7 @@ import Testing
         #expect(try listen("\(path)/theirs/socket").failed.isEmpty)
         var status = stat()
         #expect(lstat("\(path)/theirs/socket", &status) == 0 && status.st_uid == Self.user)
-        // The path by which it is removed leads elsewhere by now, to a file of root.
+        // The path by which the socket is removed now leads to one of root's files.
         rename("\(path)/theirs", "\(path)/moved")
         link("\(path)/private", as: "\(path)/theirs")
         try daemon.directory.write("root's", to: "private/socket")
@@ -151,7 +152,8 @@ import Testing
 
     // MARK: Mounts
 
-    /// What an app of the user's prints that sees `lines` of `[Sandbox]`; nil if it is not launched.
+    /// The output of one of the user's apps with these lines of `[Sandbox]`; nil if it is not
+    /// launched.
     private func output(
         of command: String, _ lines: [String], _ daemon: TestDaemon, swap: () throws -> Void = {}
     ) throws -> String? {
@@ -171,7 +173,7 @@ import Testing
     }
 
     /// Keys whose paths are below the user's folder, where `there` was a folder when the manifest
-    /// was read and is a link afterwards; each with a command that shows where the link has led.
+    /// was read and is a link afterwards; each with a command that shows where the link led.
     private static let mounts = [
         ("TemporaryFileSystem=THEIRS/there", "ls /etc"),
         ("BindPaths=THEIRS/own:THEIRS/there", "ls /etc"),
@@ -181,7 +183,8 @@ import Testing
         ("BindPaths=THEIRS/there/inner:/mnt", "ls /mnt"),
     ]
 
-    /// A user who decides what lies at /etc in a process of the user's has any set-user-ID program.
+    /// A user who decides what is at /etc in one of the user's processes controls every set-user-ID
+    /// program.
     @Test(arguments: mounts, [false, true])
     func `a link in a user's folder leads no mount elsewhere`(
         mount: (line: String, command: String), isEarly: Bool
@@ -203,7 +206,7 @@ import Testing
             rename("\(path)/theirs/there", "\(path)/theirs/was")
             link(inner ? "\(path)/private" : "/etc", as: "\(path)/theirs/there")
         }
-        // Without the link it works.
+        // Without the link, it works.
         let plain = try output(of: real(mount.command), [real(mount.line)], daemon)
         #expect(plain != nil)
         if isEarly { swap() }
@@ -224,7 +227,8 @@ import Testing
         #expect(try !loaded(daemon))
         #expect(report.failed.first?.message.contains("belongs to user \(Self.user)") == true)
         #expect(daemon.log.contains("belongs to user \(Self.user)"))
-        // Nor one that everybody can write, nor what a link of root's names in a user's folder.
+        // A manifest that everybody can write is not read either, and neither is a file in a user's
+        // folder that one of root's links names.
         chown(path, 0, 0)
         chmod(path, 0o666)
         #expect(try !daemon.client().reload().failed.isEmpty && !loaded(daemon))

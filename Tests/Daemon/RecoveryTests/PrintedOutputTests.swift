@@ -5,14 +5,13 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// What apps print when their clients do not take it goes neither into the daemon's own terminal or
-/// log file, unless they may write there anyway, nor without limit into the daemon's runtime
-/// directory.
+/// Output of apps that no client takes does not go into the daemon's own terminal or log file,
+/// unless the apps may write there anyway, and it does not fill the daemon's runtime directory.
 @Suite struct PrintedOutputTests {
     private static let app = "org.example.app"
     private static let user: Int32 = 64_121
 
-    /// The files that its standard output and error are.
+    /// The files of its standard output and error.
     private func streams(of pid: Int32) -> [String] {
         [1, 2].map { number in
             var buffer = [UInt8](repeating: 0, count: 4096)
@@ -21,7 +20,7 @@ import Testing
         }
     }
 
-    /// Where an app's output goes, cold or after a pause.
+    /// The files of an app's output, cold or after a pause.
     private func streams(
         _ lines: [String], prewarm: Int, _ daemon: TestDaemon
     ) throws -> [String] {
@@ -44,7 +43,7 @@ import Testing
         #expect(!daemon.log.split(separator: "\n").contains("seen"))
     }
 
-    /// Whoever has a terminal reads what is typed there.
+    /// A process that has a terminal can read what is typed there.
     @Test(arguments: [0, 1])
     func `an app has the daemon's terminal if it has the same user and is not confined`(
         prewarm: Int
@@ -97,14 +96,14 @@ import Testing
         }
     }
 
-    /// Bytes in the file that its output goes to.
+    /// The number of bytes in the file of its output.
     private func keptByteCount(_ instance: UInt64, _ daemon: TestDaemon) -> Int {
         var status = stat()
         guard stat("\(daemon.runtimeDirectory)/output/\(instance)", &status) == 0 else { return -1 }
         return Int(status.st_size)
     }
 
-    @Test func `what an app prints after its first output is not stored`() throws {
+    @Test func `output of an app after its first output is not stored`() throws {
         let daemon = try TestDaemon()
         let instance = try flood(daemon)
         try awaitReady(instance, daemon)
@@ -127,7 +126,7 @@ import Testing
         #expect((0...1 << 20).contains(keptByteCount(instance, daemon)))
     }
 
-    @Test func `all that an app prints arrives in order, also what it prints before it ends`()
+    @Test func `all output of an app arrives in order, even output just before its end`()
         throws
     {
         let daemon = try TestDaemon()

@@ -4,7 +4,8 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// What a program sees of itself through the whole product, launched cold and prewarmed.
+/// Compares what a program sees of itself after a cold and a prewarmed launch, through the whole
+/// product.
 @Suite struct ProbeComparisonTests {
     private let cold = "org.example.cold"
     private let warm = "org.example.warm"
@@ -17,7 +18,7 @@ import Testing
             [program(cold, exec, lines), program(warm, exec, prewarm: 1, lines)], options)
     }
 
-    /// The two differ in the names of app and instance, and in nothing else.
+    /// The two outputs differ only in the names of the app and the instance.
     private func normalized(_ output: [UInt8]) -> [String] {
         String(decoding: output, as: UTF8.self).split(separator: "\n").map { line in
             line.hasPrefix("cgroup") && line.contains("/app-org.example.")
@@ -66,7 +67,7 @@ import Testing
         return normalized(result.output)
     }
 
-    /// As a user at a terminal sees it: input and errors are the terminal, output goes to a file.
+    /// Runs on a user's terminal: input and errors are the terminal, output goes to a file.
     private func onTerminal(_ app: String, of daemon: TestDaemon) throws -> [String] {
         let client = try Programs.client
         let output = daemon.directory.path + "/output-" + app
@@ -106,7 +107,7 @@ import Testing
         try daemon.awaitPaused(warm)
         expectEqual(try launched(warm, by: daemon), try launched(cold, by: daemon))
         // The first run teaches the pool the caller's environment. An instance may be paused with
-        // the one before, so only a launch tells when the pool has the new one.
+        // the earlier environment, so only a launch tells when the pool has the new one.
         let lines = try daemon.await("a prewarmed run") { client in
             let lines = try attached(warm, to: daemon)
             return try client.explain(warm).lastLaunch?.kind == .prewarmed ? lines : nil

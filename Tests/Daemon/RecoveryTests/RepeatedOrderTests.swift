@@ -11,7 +11,7 @@ import Testing
 
     init() throws { daemon = try TestDaemon(program(app, try compileProbe("behave.c"))) }
 
-    /// Each process of the app writes a line.
+    /// A launch of an app of which each process writes a line.
     private func order(_ output: Int32) -> Control.LaunchCall {
         var call = Control.LaunchCall(app: app)
         call.arguments = ["print", "ran"].map(ByteString.text)
@@ -74,7 +74,8 @@ import Testing
         var statuses: [UInt8?] = []
         for _ in 0..<60 {
             Glibc.kill(spawner, SIGUSR1)
-            // Some before it has gone, some while it is away, some after.
+            // Some launches come before the spawner has gone, some while it is away, and some after
+            // that.
             var instances: [UInt64] = []
             for _ in 0..<4 {
                 try client.send(.launch(call), descriptors: [output.number])

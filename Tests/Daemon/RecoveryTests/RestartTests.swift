@@ -26,7 +26,8 @@ import Testing
 
     @Test func `an instance that pauses during a restart is found by the next supervisor`() throws {
         let daemon = try daemon(prewarm: 1)
-        // Killed as early as a client can: the first prewarm has only been ordered.
+        // The supervisor is killed as early as a client can: the first prewarm has only been
+        // ordered.
         let first = try daemon.client().instances(of: app)
         try daemon.restart()
         let paused = try daemon.awaitPaused(app)
@@ -92,7 +93,8 @@ import Testing
         let record = try daemon.client().wait(launched.instance)
         #expect(record.reason == .terminateTimeout)
         #expect(record.signal == SIGKILL)
-        // Counted from the order, not from the restart: below twice the grace in any case.
+        // The grace counts from the order, not from the restart: the time is less than twice the
+        // grace in any case.
         #expect(record.timestampUSec - since >= 1_990_000)
     }
 
@@ -190,9 +192,9 @@ import Testing
         #expect(String(decoding: readToEnd(pipe.readEnd), as: UTF8.self) == "ran\n")
     }
 
-    /// The paused process is stopped, so its answer to the new supervisor's question comes when it
-    /// has been told to go.
-    /// Launched after a restart while it cannot answer, and goes on only then.
+    /// The paused process is stopped, so its answer to the new supervisor's question comes only
+    /// after it has been told to go. Launches it after a restart, while it cannot answer. It goes
+    /// on only then.
     private func launchUnasked(
         _ testApp: TestApp, _ arguments: [String], to output: Pipe
     ) throws -> (TestDaemon, Control.Launched) {

@@ -5,7 +5,8 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// One user takes what there is, also as several (subuid(5)): others and root still find some.
+/// One user takes as much as possible, also as several users (subuid(5)). Something is left for
+/// others and for root.
 @Suite struct ShareTests {
     private static let greedy: Int32 = 12_347
     private static let other: Int32 = 12_348
@@ -85,12 +86,12 @@ import Testing
         for user in 0..<4 {
             for _ in 0..<32 {
                 let client = try connect(daemon, as: 200_000 + Int32(user))
-                // One that is turned away may be closed before it has sent its call.
+                // A connection that is refused may be closed before its call is sent.
                 if (try? client.list()) != nil { held.append(client) }
             }
         }
         #expect(held.count < 56)
-        // Each finds room, and root for more than one.
+        // There is room for one connection of each user, and for several of root.
         let other = try connect(daemon, as: Self.other)
         #expect(try other.list().isEmpty)
         let own = try (0..<8).map { _ in try daemon.client() }

@@ -5,9 +5,9 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// What a client passes may be served by itself (fuse(4)), and it may answer to nothing.
+/// A client may pass a file that the client itself serves (fuse(4)), and may never answer.
 @Suite struct SilentFileSystemTests {
-    /// O_PATH, a macro.
+    /// O_PATH, which is a macro in C.
     private let pathOnly: CInt = 0o10_000_000
 
     @Test func `a working directory that never answers delays nobody else`() throws {
@@ -24,15 +24,15 @@ import Testing
         var call = Control.LaunchCall(app: "org.example.app")
         call.workingDirectoryDescriptor = 0
         try client.send(.launch(call), descriptors: [directory])
-        // The first may be served before it.
+        // The first call may be served before the launch.
         let answers = Result { for _ in 0..<4 { _ = try other.list() } }
-        // Otherwise the daemon could not be ended.
+        // Until this is closed, the daemon could not be ended.
         close(device)
         try answers.get()
         _ = try? client.reply(to: .launch(call))
     }
 
-    /// It was mounted with allow_other, so that root may use it as well.
+    /// The file system is mounted with allow_other, so that root may use it too.
     @Test func `a path that a manifest names on another user's file system is not touched`() throws
     {
         try requireOrSkip(
@@ -40,7 +40,7 @@ import Testing
         let folder = try TemporaryDirectory()
         let device = cts_mount_silent(folder.path, 12_346)
         try requireOrSkip(device >= 0, "no mounts here")
-        // Processes that wait for the file system go on then.
+        // Then processes that wait for the file system go on.
         defer {
             close(device)
             umount2(folder.path, CInt(MNT_DETACH))

@@ -4,7 +4,8 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// A spawner that is alive but does nothing: the tests stop it; in use it would hang in the kernel.
+/// A spawner that is alive but does nothing. The tests stop it; in real use, it would hang in the
+/// kernel.
 @Suite struct SilentSpawnerTests {
     private let app = "org.example.a"
     private let other = "org.example.b"
@@ -35,13 +36,13 @@ import Testing
         let paused = try daemon.awaitPaused(app)[0]
         let old = try stopSpawner()
         let path = daemon.directory.path + "/ran"
-        // Answered by the launch's own deadline, or with the spawner's end.
+        // The launch is answered at its own deadline, or at the spawner's end.
         #expect(control { _ = try launchCold(path) } != nil)
         // The killed spawner can never perform its orders.
         try Processes.awaitEnd(of: old)
         #expect(try daemon.client().launch(app, ["wait-forever"]).processId == paused.processId)
         let second = try launchCold(path)
-        // Said after the kill, and before anything else is answered.
+        // The line is written after the kill, and before anything else is answered.
         #expect(daemon.log.contains("the spawner does not answer: it is killed"))
         #expect(try daemon.client().wait(second.instance).status == 0)
         #expect(String(decoding: try readFile(path), as: UTF8.self) == "ran\n")

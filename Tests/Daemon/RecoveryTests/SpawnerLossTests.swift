@@ -19,7 +19,7 @@ import Testing
         let old = try daemon.spawnerPid
         Glibc.kill(old, SIGKILL)
         try Processes.awaitEnd(of: old)
-        // A launch needs a spawner and is refused until then.
+        // A launch needs a spawner, and is refused until there is one.
         while true {
             do {
                 let launched = try daemon.client().launch(app, ["exit", "0"]) {
@@ -32,7 +32,7 @@ import Testing
             }
         }
         #expect(try daemon.spawnerPid != old)
-        #expect(access("/proc/\(old)", F_OK) != 0, "a zombie of the daemon's")
+        #expect(access("/proc/\(old)", F_OK) != 0, "the daemon has not reaped the spawner")
     }
 
     private func survives(_ options: TestDaemon.Options) throws {
@@ -64,7 +64,7 @@ import Testing
         #expect(!Processes.isAlive(pid))
         try client.change(.kill, second.instance)
         #expect((try client.wait(second.instance).signal == nil) == !tellsExits)
-        // One more may be paused with the environment before.
+        // Another instance may be paused with the earlier environment.
         try daemon.await("a paused instance") { try $0.paused(app).isEmpty ? nil : true }
         let third = try client.launch(app, ["exit", "4"])
         #expect(try client.wait(third.instance).status == 4)
@@ -103,8 +103,8 @@ import Testing
         Glibc.kill(old, SIGKILL)
         try Processes.awaitEnd(of: old)
         try daemon.restart()
-        // Nobody holds the other end of a paused one's channel: it ends, and another takes its
-        // place.
+        // Nobody holds the other end of a paused instance's channel, so it ends, and another takes
+        // its place.
         try Processes.awaitEnd(of: left.processId!)
         try daemon.await("another paused one") { client in
             try client.paused(app).contains { $0.instance != left.instance } ? true : nil
@@ -123,13 +123,13 @@ import Testing
         try survivesBoth(.init())
     }
 
-    @Test func `apps outlive supervisor and spawner together without cgroups, too`() throws {
+    @Test func `apps outlive supervisor and spawner together even without cgroups`() throws {
         try survivesBoth(.asNobody)
     }
 
     @Test func `apps outlive the spawner and stay manageable`() throws { try survives(.init()) }
 
-    @Test func `apps outlive the spawner without cgroups, too`() throws { try survives(.asNobody) }
+    @Test func `apps outlive the spawner even without cgroups`() throws { try survives(.asNobody) }
 
     @Test func `a process that a spawner started but did not report is adopted`() throws {
         let daemon = try daemon()
@@ -140,7 +140,7 @@ import Testing
         try requireOrSkip(cgroup != nil, "no writable cgroup v2")
         let base = cgroup!.prefix(upTo: cgroup!.lastIndex(of: "/")!)
         try daemon.awaitPaused(app)
-        // The spawner takes no more orders, so the test does what the last one asked for.
+        // The spawner takes no more orders, so the test carries out the last one.
         let old = try daemon.spawnerPid
         Glibc.kill(old, SIGSTOP)
         var call = Control.LaunchCall(app: app)
@@ -182,7 +182,7 @@ import Testing
         try daemon.kill()
         Glibc.kill(spawner, SIGKILL)
         try Processes.awaitEnd(of: spawner)
-        // An instance whose first process ended in the meantime leaves such a cgroup.
+        // An instance whose first process has ended in the meantime leaves such a cgroup.
         let stray = try #require(cgroup?.split(separator: "/").dropLast().joined(separator: "/"))
         let path = "/\(stray)/app-org.example.gone-99"
         #expect(mkdir(path, 0o755) == 0 && mkdir(path + "/inner", 0o755) == 0)
@@ -194,7 +194,7 @@ import Testing
             .kill, try #require(daemon.client().instances(of: app).first).instance)
     }
 
-    /// The instance is no longer traced, but no report of that arrived.
+    /// The instance is no longer traced, but the report of that never arrived.
     @Test func `a paused instance stays usable if the spawner dies while it stops tracing`()
         throws
     {
@@ -225,7 +225,7 @@ import Testing
             app, ["wait-input", "exit", "5"], input: input.readEnd)
         let spawner = try daemon.spawnerPid
         Glibc.kill(spawner, SIGUSR1)
-        // The spawner has executed itself once it answers an order of another supervisor.
+        // When the spawner answers an order of another supervisor, it has executed itself.
         let other = try daemon.client().launch(app, ["exit", "0"])
         #expect(try daemon.client().wait(other.instance).status == 0)
         input.closeWriteEnd()
@@ -233,7 +233,7 @@ import Testing
         #expect(try daemon.spawnerPid == spawner)
     }
 
-    /// A spawner of a daemon's own, which the test can take away.
+    /// A copy of the spawner for one daemon, which the test can remove.
     private func copySpawner(to directory: TemporaryDirectory) throws -> String {
         let copy = directory.path + "/spawner"
         let source = try readFile(try Programs.spawner)
@@ -305,7 +305,7 @@ import Testing
             }
         }
         guard case .spawnFailed? = failure else { throw TestError("\(failure, default: "none")") }
-        // Two tries a second cost a few wake-ups and next to no time.
+        // Two attempts a second cost a few wake-ups and hardly any time.
         let before = switches(of: try daemon.pid)
         try awaitTimer(milliseconds: 2000)
         #expect(switches(of: try daemon.pid) - before < 60)
@@ -316,7 +316,7 @@ import Testing
     }
 }
 
-/// The kernel tells how a process ended that was not our child (PIDFD_INFO_EXIT, Linux 6.15).
+/// Whether the kernel tells how a process ended that was not a child (PIDFD_INFO_EXIT, Linux 6.15).
 let tellsExits: Bool = {
     guard let child = try? ChildProcess(ChildRequest("/bin/true", arguments: ["true"])),
         let process = try? ProcessDescriptor(pid: child.pid),
@@ -330,7 +330,7 @@ func switches(of pid: Int32) -> Int {
     Processes.line("voluntary_ctxt_switches", of: pid).flatMap { Int($0) } ?? -1
 }
 
-/// A span of time to observe something in, which is not a wait for a fact.
+/// Waits for a span of time in which something is observed. This is not a wait for a fact.
 func awaitTimer(milliseconds: Int) throws {
     let number = cts_timer(Int32(milliseconds))
     guard number >= 0 else { throw TestError("timerfd: errno \(-number)") }

@@ -5,7 +5,7 @@ import GreenroomLinux
 import TestSupport
 import Testing
 
-/// Starting where something is missing, left over or in the way.
+/// Starts of a daemon when something is missing, left over or in the way.
 @Suite struct StartTests {
     private let app = "org.example.a"
 
@@ -187,7 +187,7 @@ import Testing
         #expect(try client.launch(app, ["exit", "0"]).kind == .prewarmed)
         process.kill(SIGTERM)
         #expect(try process.waitForExit() == .status(0))
-        // Named no state directory, it has one beside its sockets.
+        // Without a named state directory, the daemon has one beside its sockets.
         #expect(access("\(directory.path)/run/persistent/metrics/\(getuid())/\(app)", R_OK) == 0)
     }
 
@@ -229,11 +229,12 @@ import Testing
         try daemon.awaitPaused(app)
         let again = try daemon.client().launch(app, ["exit", "2"])
         #expect(try daemon.client().wait(again.instance).status == 2)
-        // Identifiers go on where they were, or above what the spawner knows.
+        // Identifiers go on where they were, or above those that the spawner knows.
         #expect(again.instance != launched.instance)
     }
 
-    /// Garbage over the control words and the first records of the mapping that the spawner keeps.
+    /// Writes garbage over the control words and the first records of the mapping that the spawner
+    /// keeps.
     private func overwriteState(of spawner: Int32) throws {
         try requireOrSkip(getuid() == 0, "only root may open another's descriptors")
         let folder = "/proc/\(spawner)/fd"
@@ -244,7 +245,7 @@ import Testing
                     readlink("\(folder)/\(number)", $0.baseAddress!, 256)
                 }
             }
-            // A file of the runtime directory, or memory where that takes none.
+            // The mapping is a file of the runtime directory, or memory if there can be no file.
             let name = count > 0 ? String(decoding: bytes[..<count], as: UTF8.self) : ""
             guard name.contains("greenroom-state") || name.hasSuffix("/state") else { continue }
             let file = open("\(folder)/\(number)", O_RDWR | O_CLOEXEC)

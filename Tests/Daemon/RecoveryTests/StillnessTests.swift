@@ -4,7 +4,7 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// A paused instance is still, even if a library has started threads before the pause.
+/// No thread of a paused instance runs, even if a library has started threads before the pause.
 @Suite struct StillnessTests {
     private static let app = "org.example.app"
     private static let compiler = ProbeCompiler("clang", ["-pthread"])
@@ -33,7 +33,7 @@ import Testing
         try #require(try daemon.awaitPaused(Self.app).first)
     }
 
-    /// Nothing reports what the kernel does to a thread.
+    /// Looks again and again, because no event reports what the kernel does to a thread.
     private func until(_ isTrue: () throws -> Bool) throws {
         for _ in 0..<1000 {
             if try isTrue() { return }

@@ -6,14 +6,15 @@ import GreenroomLinux
 import TestSupport
 import Testing
 
-/// What strangers pass may take its time when it is closed: a socket with data that nobody reads
-/// and SO_LINGER (socket(7)), a file whose server never answers (fuse(4)). That is nobody else's
-/// time, and the daemon can always be ended.
+/// Descriptors of strangers may take long to close: a socket with SO_LINGER and data that nobody
+/// reads (socket(7)), a file whose server never answers (fuse(4)). This delays nobody else, and the
+/// daemon can always be ended.
 @Suite struct StrangersDescriptorTests {
     private static let app = "org.example.app"
     private static let other = "org.example.other"
     private static let ready = "org.example.ready"
-    /// A call takes less than a millisecond; what strangers pass takes 20 s to close, or for ever.
+    /// A call takes less than a millisecond; the strangers' descriptors take 20 s to close, or for
+    /// ever.
     private static let promptly: Int32 = 1_500
 
     private func daemon() throws -> TestDaemon {
@@ -26,7 +27,7 @@ import Testing
         private let input: Pipe
         private let folder: TemporaryDirectory?
 
-        /// - Parameter folder: where it mounts what it serves.
+        /// - Parameter folder: the folder on which it mounts its file system.
         init(_ mode: String, _ path: String, folder: TemporaryDirectory? = nil) throws {
             self.folder = folder
             let program = try compileProbe("stranger.c")
@@ -69,7 +70,7 @@ import Testing
         return TestClient(owning: descriptor)
     }
 
-    /// Calls several times, because the stranger's message may be handled in between.
+    /// Calls several times, because the daemon may handle the stranger's message in between.
     private func answersPromptly(_ client: TestClient, _ times: Int = 5) throws {
         for _ in 0..<times {
             try client.send(.list)
@@ -96,7 +97,7 @@ import Testing
     }
 
     @Test(arguments: ["control", "half", "notify"])
-    func `a socket that lingers at its close delays nobody`(mode: String) throws {
+    func `a socket that takes long to close delays nobody`(mode: String) throws {
         let daemon = try daemon()
         let other = try daemon.client()
         _ = try other.list()
@@ -196,7 +197,7 @@ import Testing
         try stranger.leave()
     }
 
-    /// Kernels of 6.16 keep them out; with older ones the app loses its channel.
+    /// Kernels from 6.16 on keep the descriptors out; with older ones, the app loses its channel.
     @Test func `an app that sends descriptors is refused or ended`() throws {
         let daemon = try TestDaemon(
             program(Self.app, "\(try compileProbe("stranger.c")) channel", ["Type=application-kit"])

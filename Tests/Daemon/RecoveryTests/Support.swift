@@ -19,7 +19,7 @@ extension TestDaemon {
     }
 }
 
-/// An app that may run any number of times and displaces nobody.
+/// An app that may run any number of times and displaces no other app.
 func program(
     _ identifier: String, _ exec: String, prewarm: Int = 0, _ lines: [String] = []
 ) -> TestApp {
@@ -43,7 +43,7 @@ func readLine(_ descriptor: Int32) throws -> String {
     return String(decoding: bytes.dropLast(), as: UTF8.self)
 }
 
-/// greenroomctl as a process of this daemon's client.
+/// Starts greenroomctl as a client of this daemon.
 func clientProcess(
     _ daemon: TestDaemon, _ arguments: [String], user: Int32? = nil,
     environment: [String] = ["PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C"],

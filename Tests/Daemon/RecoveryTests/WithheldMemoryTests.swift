@@ -6,8 +6,9 @@ import GreenroomLinux
 import TestSupport
 import Testing
 
-/// What /proc shows of a process is read out of its memory, or under a lock that it holds, and a page of it may lie in a
-/// file whose server never answers (fuse(4)): whoever looks may wait for ever. That is nobody else's time.
+/// A read of /proc reads from the process's memory, or takes a lock that the process holds, and a
+/// page of that memory may be in a file whose server never answers (fuse(4)). So a reader may wait
+/// for ever. This delays nobody else.
 @Suite struct WithheldMemoryTests {
     private static let app = "org.example.app"
     private static let other = "org.example.other"
@@ -79,8 +80,8 @@ import Testing
         return try TestDaemon([RecoveryTests.program(Self.other, "/bin/true", prewarm: 1)], options)
     }
 
-    /// Writing to a pipe or a file holds its lock while what is written is read from memory.
-    @Test func `an app that prints what is withheld delays neither the daemon nor the next one`()
+    /// A write to a pipe or a file holds its lock while the bytes are read from memory.
+    @Test func `an app that prints withheld memory delays neither the daemon nor the next app`()
         throws
     {
         let daemon = try daemon()
@@ -155,7 +156,7 @@ import Testing
         try Processes.awaitEnd(of: try #require(paused.processId))
     }
 
-    /// Lets the threads of a paused instance run, as they do where it has no cgroup.
+    /// Lets the threads of a paused instance run, as they do if it has no cgroup.
     private func thaw(_ pid: Int32) throws {
         guard let cgroup = Cgroups.appFolder(of: pid) else { return }
         for _ in 0..<1000 where !Processes.isFrozen(pid) { try awaitTimer(milliseconds: 10) }
@@ -179,7 +180,8 @@ import Testing
         try server.leave()
     }
 
-    /// Where the machine has many file locks, an app's descriptors tell whether it has one.
+    /// If the machine has many file locks, the daemon looks at an app's descriptors to find out
+    /// whether it has one.
     @Test func `a lock on an app's epoll instance does not delay the search for file locks`()
         throws
     {

@@ -4,32 +4,32 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// An interpreter, with unmodified programs of its language. FOLDER is the folder that they lie in.
+/// An interpreter, with unmodified programs of its language. FOLDER stands for their folder.
 struct Interpreter: CustomTestStringConvertible, Sendable {
     let name: String
-    /// The interpreter, without which nothing here can run.
+    /// The interpreter's path. Without it, the tests are skipped.
     let path: String
-    /// The app's `Exec=`, and the words with which `look` is called then.
+    /// The app's `Exec=`, and the words of a call of `look`.
     let exec: [String]
     var look: [String] = []
-    /// Files of the folder; those with a `*` in their name may be executed. Each `look` prints what
-    /// a program can see of how it was started, and reads its standard input.
+    /// Files of the folder; those with a `*` in their name are executable. Each `look` prints the
+    /// facts by which a program can see how it was started, and reads its standard input.
     var files: [String: String] = [:]
-    /// The app's `Exec=` of a program that names its interpreter in its first line.
+    /// The app's `Exec=` for a program that names its interpreter in its first line.
     var script: [String]?
     /// Words for which the paused process must execute the interpreter anew, and why.
     let anew: [String]
     let reason: Control.AnewReason
     /// A variable that the interpreter reads at its boot.
     let variable: String
-    /// A file of the daemon's that runs in it.
+    /// One of the daemon's files that runs in the interpreter.
     let hook: String
 
     var testDescription: String { name }
 
     static let all = [perl, ruby, node, java, emacs]
-    /// Those that a word behind the program's can make start anew: all words of Java's call that count
-    /// come before the program's name.
+    /// The interpreters that a word after the program's name can make start anew. In a call of
+    /// Java, all such words come before the program's name.
     static let startingAnew = all.filter { !$0.anew.isEmpty }
     static let withScripts = all.filter { $0.script != nil }
 

@@ -5,7 +5,7 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// Unmodified programs of every interpreter, paused after the interpreter's boot without a key that
+/// Unmodified programs of every interpreter, paused after the interpreter's boot although no key
 /// asks for it.
 @Suite struct InterpreterTests {
     @Test(arguments: Interpreter.all)
@@ -21,7 +21,7 @@ import Testing
     func `a script is recognised by its first line`(_ interpreter: Interpreter) throws {
         let bench = try interpreter.bench(isScript: true)
         try bench.compare(["a b", "x"], input: "in\n")
-        // A script that changes is not looked at before the launch, and the next pool knows it.
+        // The paused instance has not read the script, so a change has no effect on it.
         let path = bench.words[0]
         let text = String(decoding: try readFile(path), as: UTF8.self)
         let changed = text.replacing("error", with: "changed")
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: Interpreter.startingAnew)
-    func `what must start anew says why`(_ interpreter: Interpreter) throws {
+    func `a launch that must start anew says why`(_ interpreter: Interpreter) throws {
         let bench = try interpreter.bench()
         try bench.compare(interpreter.anew, input: "in\n", expecting: .startedAnew)
         let explanation = try bench.daemon.client().explain(RuntimeBench.app)
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: Interpreter.all)
-    func `with another value of what was read at the boot, the launch is cold`(
+    func `with another value of a variable that was read at the boot, the launch is cold`(
         _ interpreter: Interpreter
     ) throws {
         let bench = try interpreter.bench()
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: Interpreter.all)
-    func `a hook that was replaced is in no instance any more`(_ interpreter: Interpreter) throws {
+    func `no instance keeps a hook that was replaced`(_ interpreter: Interpreter) throws {
         let folder = try TemporaryDirectory()
         chmod(folder.path, 0o755)
         let hooks = folder.path + "/runtimes"
@@ -82,7 +82,7 @@ import Testing
 
     /// Instances of one interpreter for two users, one of whom tries to reach the other's.
     @Test(arguments: Interpreter.all)
-    func `what a user's launch has brought is in no instance of another's`(
+    func `no instance of another user has what a user's launch brought`(
         _ interpreter: Interpreter
     ) throws {
         try requireOrSkip(getuid() == 0, "only root can run as another user")
@@ -138,7 +138,7 @@ import Testing
         (["/usr/bin/ruby", "-n", "FOLDER/look.rb"], "runtime_command", "-n"),
         (["/usr/bin/node", "--inspect", "FOLDER/look.js"], "runtime_command", "--inspect"),
     ])
-    func `what cannot pause there pauses before main, and explain says why`(
+    func `a program that cannot pause there pauses before main, and explain says why`(
         _ words: [String], _ code: String, _ part: String
     ) throws {
         try requireOrSkip(access(words[0], X_OK) == 0, "no \(words[0])")

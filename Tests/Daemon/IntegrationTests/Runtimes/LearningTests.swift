@@ -29,7 +29,8 @@ import Testing
                 "lib/site-packages/g_heavy.py":
                     "import os, g_inner; value = os.environ.get('G_VALUE', 'unset')\n",
                 "lib/site-packages/g_inner.py": "x = 1\n",
-                // What it keeps is another launch's, if it is imported before the pause.
+                // If this module is imported before the pause, it keeps the arguments of another
+                // launch.
                 "lib/site-packages/g_words.py": "import sys; value = sys.argv[1:]\n",
             ].merging(files) { $1 },
             lines: ["Environment=PYTHONPATH=FOLDER/lib/site-packages"] + lines,
@@ -41,7 +42,7 @@ import Testing
     private static func launch(
         _ bench: RuntimeBench, _ arguments: [String] = [], environment: [String] = []
     ) throws -> (kind: Control.LaunchKind?, text: String) {
-        // After a launch with another environment, there is soon one for each of them.
+        // After a launch with another environment, there is soon an instance for each environment.
         try bench.daemon.await("a paused instance") { client in
             try client.paused(app).isEmpty ? nil : true
         }
@@ -62,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `the second launch finds imported what the first one has imported`() throws {
+    @Test func `the second launch finds the first one's modules imported`() throws {
         let bench = try Self.bench()
         let first = try Self.launch(bench, ["a"])
         #expect(first.kind == .prewarmed)
@@ -94,7 +95,7 @@ import Testing
         let bench = try Self.bench()
         try Self.launch(bench)
         try Self.awaitList(bench)
-        // As pip and dpkg do.
+        // The file is replaced as pip and dpkg do it.
         let places = "lib/site-packages"
         let path = bench.folder.path + "/" + places
         _ = try bench.folder.write("import g_inner; value = 'new'\n", to: places + "/.new")
@@ -102,14 +103,15 @@ import Testing
         let launched = try Self.launch(bench)
         #expect(launched.kind == .startedAnew)
         #expect(launched.text == "[] new []\n")
-        // The next instance would import what was not inspected, so that is inspected first.
+        // The next instance would import a file that was not inspected, so the file is inspected
+        // first.
         try Self.awaitList(bench)
         let next = try Self.launch(bench)
         #expect(next.kind == .prewarmed)
         #expect(next.text == "['g_heavy', 'g_inner'] new []\n")
     }
 
-    @Test func `a module that does not import any more is left to launches`() throws {
+    @Test func `a module that can no longer be imported is left to launches`() throws {
         let bench = try Self.bench()
         try Self.launch(bench)
         try Self.awaitList(bench)
@@ -147,7 +149,7 @@ import Testing
         #expect(try Self.launch(bench).text == "['g_heavy', 'g_inner']\n")
     }
 
-    @Test func `what the manifest excludes is left to launches, with what imports it`() throws {
+    @Test func `an excluded module is left to launches, with those that import it`() throws {
         let bench = try Self.bench(prewarmLines: ["ImportsExclude=g_inner"])
         try Self.launch(bench)
         let note = try Self.awaitList(bench)
@@ -167,7 +169,7 @@ import Testing
         #expect(try Self.launch(bench).text == "['g_heavy', 'g_inner'] unset []\n")
     }
 
-    @Test func `a list outlives the daemon, and what is paused with it`() throws {
+    @Test func `a list outlives the daemon, and so do instances that are paused with it`() throws {
         let bench = try Self.bench()
         try Self.launch(bench)
         try Self.awaitList(bench)
@@ -197,7 +199,7 @@ import Testing
     }
 
     @Test func `a list that saves nothing is dropped, and not learned again`() throws {
-        // With its modules imported it takes longer.
+        // With its modules imported, the program takes longer.
         let bench = try Self.bench([
             "program.py": """
             import sys, time
@@ -222,14 +224,14 @@ import Testing
         try awaitAbandonment()
         for _ in 1...2 { #expect(try Self.launch(bench).text == "False\n") }
         #expect(try bench.daemon.client().explain(Self.app).depth == .known(.runtime))
-        // The next daemon knows that, too.
+        // The next daemon also knows that.
         try bench.daemon.kill()
         try bench.daemon.start()
         try awaitAbandonment()
         #expect(try Self.launch(bench).text == "False\n")
     }
 
-    @Test func `what was learned can be forgotten`() throws {
+    @Test func `a learned list can be forgotten`() throws {
         let bench = try Self.bench()
         try Self.launch(bench)
         try Self.awaitList(bench)

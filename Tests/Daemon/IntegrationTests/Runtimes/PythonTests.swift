@@ -8,7 +8,7 @@ import Testing
 @Suite struct PythonTests {
     private static let python = "/usr/bin/python3"
 
-    /// Prints what a program can see of how it was started.
+    /// Prints the facts by which a program can see how it was started.
     private static let look = """
         import os, sys
         print(sys.argv, sys.orig_argv, sys.path, sys.flags, sys.executable, sys.prefix, __name__)
@@ -51,7 +51,7 @@ import Testing
         try bench.compare(["fault.py"])
         try bench.compare(["signal.py"])
         try bench.compare(["missing.py"])
-        // Options that the instance was not made with.
+        // The instance was made without these options.
         try bench.compare(["-O", "look.py"], expecting: .startedAnew)
         let explanation = try bench.daemon.client().explain(RuntimeBench.app)
         #expect(explanation.depth == .known(.runtime))
@@ -108,7 +108,7 @@ import Testing
         try bench.daemon.await("an instance with that variable") { client in
             try client.paused(RuntimeBench.app).count == 2 ? true : nil
         }
-        // A path from the caller's directory means another one at the boot.
+        // A relative path means another one at the boot.
         let (launched, _, _) = try client.run(RuntimeBench.app, ["-c", "0"]) {
             $0.callerEnvironment = (environment + ["PYTHONPATH=lib"])
                 .map(ByteString.text)
@@ -147,7 +147,7 @@ import Testing
         try bench.compare(["x"], input: "in")
     }
 
-    @Test func `an interpreter that keeps the hook out pauses before main, and says why`() throws {
+    @Test func `an interpreter that skips the hook pauses before main, and says why`() throws {
         let bench = try Self.bench(["FOLDER/isolated"])
         let paused = try #require(try bench.daemon.awaitPaused(RuntimeBench.app).first)
         #expect(paused.depth == .known(.main))
@@ -157,7 +157,7 @@ import Testing
         #expect(reason?.text.contains("-I") == true)
     }
 
-    /// Its site package ends the interpreter, so each deep prewarm would fail.
+    /// A module of its site packages ends the interpreter, so each deep prewarm would fail.
     @Test func `an interpreter that does not boot is prewarmed to main from then on`() throws {
         let folder = try TemporaryDirectory()
         chmod(folder.path, 0o755)
@@ -168,7 +168,7 @@ import Testing
         #expect(paused.depth == .known(.main))
         let explanation = try bench.daemon.client().explain(RuntimeBench.app)
         #expect(explanation.reasons.map(\.code).contains("depth_ended"))
-        // It stays so over a restart.
+        // A restart does not change that.
         try bench.daemon.kill()
         try bench.daemon.start()
         #expect(try bench.daemon.client().explain(RuntimeBench.app).depth == .known(.main))

@@ -17,7 +17,8 @@ struct RuntimeBench {
 
     /// - Parameters:
     ///   - words: the app's `Exec=`; `FOLDER` stands for the bench's folder.
-    ///   - files: the text of each file of the folder; names with `*` may be executed.
+    ///   - files: the text of each file of the folder; files with a `*` in their name are
+    ///     executable.
     ///   - prewarmLines: lines of `[Prewarm]`. By default, launches teach nothing, so a pool is not
     ///     made again while it is used.
     ///   - copies: files that are copied to the folder, by their name there.
@@ -73,8 +74,8 @@ struct RuntimeBench {
         var description: String { "\(exit): \(output)" }
     }
 
-    /// The same words, called directly and launched. The launch is one of the pool, or of any kind
-    /// if `kind` is nil.
+    /// Compares a direct call with a launch by the same words. The launch is from the pool, or of
+    /// any kind if `kind` is nil.
     func compare(
         _ arguments: [String] = [], input: String? = nil, environment change: [String] = [],
         expecting kind: Control.LaunchKind? = .prewarmed,

@@ -5,12 +5,13 @@ import TestSupport
 import Testing
 
 /// Programs of Perl and Ruby whose imports the daemon learns from their launches, by the trace of
-/// an inspection. `LearningTests` has what is the same for every interpreter.
+/// an inspection. `LearningTests` has the tests that are the same for every interpreter.
 @Suite struct TracedLearningTests {
     private static let app = RuntimeBench.app
 
     /// An interpreter with three modules: one that reads a variable and loads the second, and one
-    /// that keeps the arguments. The program prints which it finds loaded, and their values.
+    /// that keeps the arguments. The program prints which of them it finds loaded, and their
+    /// values.
     struct Language: Sendable, CustomTestStringConvertible {
         let name: String
         let interpreter: String
@@ -21,7 +22,7 @@ import Testing
         let inner: String
         let words: String
         let ending: String
-        /// A program that looks for modules in a folder of its own, too.
+        /// A program that also looks for modules in its own folder.
         let wandering: String
         var testDescription: String { name }
 
@@ -91,7 +92,7 @@ import Testing
     }
 
     @Test(arguments: [Language.perl, .ruby])
-    func `the second launch finds loaded what the first one has loaded`(
+    func `the second launch finds the first one's modules loaded`(
         _ language: Language
     ) throws {
         let bench = try Self.bench(language)
@@ -134,7 +135,8 @@ import Testing
         let launched = try Self.launch(bench)
         #expect(launched.kind == .startedAnew)
         #expect(launched.text == "|new|\n")
-        // The next instance would load what was not inspected, so that is inspected first.
+        // The next instance would load a file that was not inspected, so the file is inspected
+        // first.
         try Self.awaitList(bench)
         let next = try Self.launch(bench)
         #expect(next.kind == .prewarmed)
@@ -142,10 +144,10 @@ import Testing
     }
 
     @Test(arguments: [Language.perl, .ruby])
-    func `what the manifest excludes is left to launches, with what loads it`(
+    func `an excluded module is left to launches, with those that load it`(
         _ language: Language
     ) throws {
-        // Without anything to load, the instance would stay, and nothing would tell of the list.
+        // Without anything to load, the instance would stay, and no event would report the list.
         let more = language.ending == "pm" ? "require Plain;\n" : "require 'Plain'\n"
         let bench = try Self.bench(
             language, program: language.program + more, prewarmLines: ["ImportsExclude=Inner"])
@@ -156,16 +158,16 @@ import Testing
     }
 
     @Test(arguments: [Language.perl, .ruby])
-    func `without the word, launches teach nothing`(_ language: Language) throws {
+    func `without Imports=learn, launches teach nothing`(_ language: Language) throws {
         let bench = try Self.bench(language, learns: false)
         for _ in 0..<2 { #expect(try Self.launch(bench).text == "|unset|\n") }
         let codes = try bench.daemon.client().explain(Self.app).reasons.map(\.code)
         #expect(!codes.contains { $0.hasPrefix("imports_") })
     }
 
-    /// The next launch may find there what hides an installed module.
+    /// The next launch may find a module there that hides an installed one.
     @Test(arguments: [Language.perl, .ruby])
-    func `a program that looks elsewhere for modules, too, teaches nothing`(
+    func `a program that also looks in other folders for modules teaches nothing`(
         _ language: Language
     ) throws {
         let bench = try Self.bench(language, program: language.wandering)

@@ -5,8 +5,8 @@ import GreenroomLinux
 import TestSupport
 import Testing
 
-/// One attempt to break out: what the manifest says, what the app tries, and what it comes to with
-/// the keys and without. That it succeeds without them shows that the attempt is a real one.
+/// One attempt to break out: the manifest's lines, the app's act, and the result with these lines
+/// and without them. Success without them shows that the attempt is a real one.
 struct Escape: Sendable, CustomTestStringConvertible {
     var keys: [String]
     var act: String
@@ -29,7 +29,7 @@ struct Escape: Sendable, CustomTestStringConvertible {
     var testDescription: String { "\(act) with \(keys.joined(separator: " "))" }
 }
 
-/// A user's own folder where the app may write, outside of what any key hides.
+/// A user's own folder where the app may write, and which no key hides.
 final class Scratch {
     let path: String
     private let user: uid_t
@@ -45,7 +45,7 @@ final class Scratch {
 
     deinit { removeTree(path) }
 
-    /// A program of ours, where everybody sees it.
+    /// Copies one of the test's programs to a folder that everybody sees.
     func copy(_ program: String, as name: String) throws -> String {
         let target = path + "/" + name
         let bytes = try readFile(program)
@@ -74,7 +74,7 @@ struct Prison {
     init(_ keys: [String], user: Int32 = Int32(getuid()), prewarm: Int = 1) throws {
         let scratch = try Scratch(for: user)
         self.scratch = scratch
-        // Both lie where no key under test hides them.
+        // No key under test hides these two.
         let probe = try scratch.copy(try compileProbe("escape.c"), as: "escape")
         var options = TestDaemon.Options()
         options.shim = try scratch.copy(try prewarmShim(), as: "shim.so")

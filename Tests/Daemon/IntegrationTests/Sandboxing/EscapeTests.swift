@@ -81,7 +81,7 @@ private let calls: [Escape] = [
 private let clients: [Escape] = [
     Escape("ProtectSystem=yes", act: "control=RUNTIME/control", is: "EPERM"),
     Escape("NoNewPrivileges=yes", act: "control=RUNTIME/control", is: "EPERM"),
-    // The daemon cannot tell any more whose child this process was.
+    // The daemon can no longer tell whose child this process was.
     Escape(
         "ProtectSystem=yes", act: "control-by-child=RUNTIME/control", is: "EPERM", free: "EPERM",
         as: [0]),
@@ -109,7 +109,7 @@ private let clients: [Escape] = [
                 let expected = [app == Prison.app ? escape.confined : escape.free]
                 try prison.daemon.awaitPaused(app)
                 #expect(try prison.attempt(acts, in: app, expecting: .prewarmed) == expected)
-                // With another environment no paused instance serves.
+                // With another environment, no paused instance serves the launch.
                 let cold = try prison.attempt(acts, in: app, expecting: .cold) {
                     $0.environment = [.init(name: "LANG", value: "other")]
                 }

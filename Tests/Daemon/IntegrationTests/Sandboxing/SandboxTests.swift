@@ -9,7 +9,7 @@ import Testing
     private static let free = Prison.free
     private static let app = Prison.app
 
-    /// The same acts in a paused instance and in a new one.
+    /// Tries the same acts in a paused instance and in a new one.
     private func attempt(_ acts: [String], in prison: Prison) throws -> [[String]] {
         try prison.daemon.awaitPaused(Self.app)
         let paused = try prison.attempt(acts, in: Self.app, expecting: .prewarmed)
@@ -99,7 +99,8 @@ import Testing
     }
 
     @Test func `the limits of the sandbox that no user can lift hold for children too`() throws {
-        // In a new user namespace a process is privileged, but what covers a path stays locked.
+        // In a new user namespace, a process is privileged, but mounts that cover a path stay
+        // locked.
         let prison = try Prison(["InaccessiblePaths=/etc/passwd"], user: Self.users.last!)
         let acts = ["unshare=268566528", "umount=/etc/passwd", "read=/etc/passwd"]
         for result in try attempt(acts, in: prison) {
@@ -231,7 +232,7 @@ import Testing
         }
     }
 
-    /// The words of a refusal that are right here; nil where the controller is to be had.
+    /// The words that a refusal must have here; nil if the controller is available.
     private static func missing(_ controller: String, for pid: Int32) throws -> String? {
         guard let cgroup = Cgroups.folder(of: pid), cgroup.contains("/app-") else {
             return "setting pids.max, which needs cgroup v2"
