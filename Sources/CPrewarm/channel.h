@@ -26,7 +26,7 @@ int channel_number(void);
 /// process exits, and main has not run.
 void channel_receive(struct incoming *message, char *strings, size_t capacity);
 
-/// Sends a message without strings. If that fails, the process exits as well.
+/// Sends a message without strings. If that fails, the process exits too.
 void channel_send(enum gr_message_type type, struct gr_header message);
 
 void channel_send_error(int error, uint64_t cookie);

@@ -78,7 +78,7 @@ static struct launch wait_for_launch(enum gr_pause_reason reason) {
     is_waiting = false;
     bool unchanged = arguments_find_own_variables() && surroundings_are_unchanged()
         && libraries_are_harmless();
-    // A program that pauses by a call does so after code of its own, and is responsible for it.
+    // A program that pauses by a call has run its own code before, and is responsible for that.
     if (!unchanged && reason == GR_PAUSED_AT_MAIN) {
         channel_send_error(ENOTRECOVERABLE, 0);
         sys_exit(0);

@@ -11,7 +11,7 @@ RUNTIMES_INSPECT := $(RUNTIMES)/libgreenroom-inspect.so
 RUNTIMES_TRACE := $(RUNTIMES)/libgreenroom-trace.so
 RUNTIMES_PRODUCTS := $(RUNTIMES_LIBRARY) $(RUNTIMES_INSPECT) $(RUNTIMES_TRACE) $(if $(RUNTIMES_AGENT_SOURCES),$(RUNTIMES_AGENT))
 RUNTIMES_CFLAGS := -std=gnu17 -O2 -g -fPIC -fvisibility=hidden -Wall -Wextra -Werror
-# Lazy: an interpreter has the functions of its own language only.
+# Lazy binding, because an interpreter has only the functions of its own language.
 RUNTIMES_LDFLAGS := -shared -fuse-ld=lld -Wl,-z,relro,-z,lazy,-z,noexecstack -Wl,--build-id=sha1
 RUNTIMES_CC ?= $(CLANG)
 

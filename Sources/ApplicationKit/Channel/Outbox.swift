@@ -37,8 +37,8 @@ final class Outbox {
         while !waiting.isEmpty, cak_wait_writable(socket, Self.patience) { flush(to: socket) }
     }
 
-    /// - Returns: false if the socket has no room now. True as well for a datagram that can never
-    ///   be sent, so that it does not stay in the way.
+    /// - Returns: false if the socket has no room now. Also true for a datagram that can never be
+    ///   sent, so that it does not stay in the way.
     private static func send(_ bytes: [UInt8], to socket: CInt) -> Bool {
         var sent: Int
         repeat {

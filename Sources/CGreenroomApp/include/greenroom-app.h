@@ -39,7 +39,7 @@ enum greenroom_activation_state {
     GREENROOM_SCENE_BACKGROUND
 };
 
-/* UIKit's events of the application delegate. Scenes have the first five as well. */
+/* UIKit's events of the application delegate. Scenes have the first five too. */
 enum greenroom_event {
     GREENROOM_WILL_ENTER_FOREGROUND = 1,
     GREENROOM_DID_BECOME_ACTIVE = 2,

@@ -18,7 +18,7 @@ public struct AppContent: Hashable, Sendable {
     /// `localNotification`
     public var localNotification: String?
     /// `notificationResponse`: the identifier of what the user chose on the notification. The
-    /// notification itself is set as well.
+    /// notification itself is set too.
     public var notificationResponse: String?
     /// `location`: whether there are location events to fetch.
     public var isForLocation = false

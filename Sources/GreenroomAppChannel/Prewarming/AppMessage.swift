@@ -13,8 +13,8 @@ public enum AppMessage: Equatable, Sendable {
     /// The message with that cookie was refused (`EPROTO`, `ENOMEM`: the process goes on waiting),
     /// or applying it failed (any other errno: the channel closes next, and main has not run).
     case error(errno: Int32, cookie: UInt64)
-    /// The process, which is to be held at its first window, is about to own this name on the message
-    /// bus of its session, and waits for ``DaemonMessage/nameIsWatched``.
+    /// The process, which will be held at its first window, is about to own this name on its
+    /// session's message bus, and waits for ``DaemonMessage/nameIsWatched``.
     case wantsName(String)
     /// A report of an app that is made with an SDK.
     case report(AppReport)

@@ -14,7 +14,7 @@ public struct GoMessage: Equatable, Sendable {
         public static let controllingTerminal = Flags(rawValue: 4)
 
         /// Enter the working directory by its path, with the process's own rights. If the process
-        /// has mounts of its own, a descriptor would lead out of them. (Bit 3 says that the strings
+        /// has its own mounts, a descriptor would lead out of them. (Bit 3 says that the strings
         /// are in a memfd.)
         public static let directoryByName = Flags(rawValue: 16)
 

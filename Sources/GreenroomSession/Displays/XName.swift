@@ -32,7 +32,8 @@ struct XAuthority: Hashable, Sendable {
     /// Local (256) or any (65535) host: entries for other machines are for other displays.
     private static let families: Set<Int> = [256, 65535]
 
-    /// Nil if the file has no entry for the display. The server then decides by the client's user.
+    /// Empty if the file has no entry for the display. The server then decides by the client's
+    /// user.
     init(file bytes: [UInt8], display: XName) {
         var rest = bytes[...]
         func number() -> Int? {

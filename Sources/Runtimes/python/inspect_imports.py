@@ -2,9 +2,9 @@
 
     INTERPRETER [OPTIONS] -S inspect_imports.py LIST [LIBRARY]
 
-LIST has a name of a module on each line, as the hook records it, or ! and the name of one that is to be refused; - is
-standard input. LIBRARY is libgreenroom-inspect.so, which also sees what extension modules read. The output has a line
-for each finding, with tabs:
+LIST has a name of a module on each line, as the hook records it, or ! and the name of one that must be
+refused; - is standard input. LIBRARY is libgreenroom-inspect.so, which also sees what extension modules read.
+The output has a line for each finding, with tabs:
 
     import   NAME  STAMP             may be imported before the pause; in the order of the list
     refused  NAME  REASON  MODULE    may not: MODULE, which NAME is or imports, keeps or does what only a launch may

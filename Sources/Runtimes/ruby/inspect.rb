@@ -126,8 +126,8 @@ end
     plain.bind_call(self, *words, &block)
   end
 end
-# These methods call getenv(3), and the trace compares the variables for changes. All others read every
-# variable.
+# These methods call getenv(3), or the trace finds their change by comparing the variables. All others read
+# every variable.
 of_one = %i[[] []= assoc delete fetch has_key? include? key? member? store values_at slice freeze]
 (ENV.singleton_methods(false) - of_one).each do |name|
   plain = ENV.method(name).unbind

@@ -7,7 +7,8 @@
     Depth=declared
 
 Greenroom pauses programs in Python after the interpreter's start without any of this. A program that pauses
-itself decides how much of its own work comes before the pause. """
+itself decides how much of its own work comes before the pause.
+"""
 import ctypes
 import os
 import sys

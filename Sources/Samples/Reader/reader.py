@@ -14,7 +14,7 @@ import greenroom_app as app
 
 WELCOME = """Welcome. This text was installed when Reader was launched for the first time.
 
-The page that you leave is the one you find again, after an update or a reboot as well.
+The page that you leave is the one you find again, even after an update or a reboot.
 
 When you force Reader to quit (greenroomctl kill), it starts from the beginning.
 """

@@ -64,7 +64,7 @@ import Testing
         try kit.tell("begin three", "begin three valid")
     }
 
-    @Test func `an app that does not end its task is ended, with a reason of its own`() throws {
+    @Test func `an app that does not end its task is ended, with its own reason`() throws {
         let kit = try KitDaemon(
             .tasks(heeds: false), configuration: ["BackgroundTaskSec=900ms"])
         try kit.launch()

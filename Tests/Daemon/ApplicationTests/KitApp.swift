@@ -59,7 +59,7 @@ struct KitApp {
         daemon.directory.path + "/\(identifier).log"
     }
 
-    /// What one process said, in order.
+    /// The lines that one process said, in order.
     func said(_ pid: Int32, in daemon: TestDaemon) -> [String] {
         let bytes = (try? readFile("\(log(in: daemon)).\(pid)")) ?? []
         return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
@@ -144,7 +144,7 @@ final class KitDaemon {
         try daemon.client().change(transition, instance)
     }
 
-    /// What the process said until now.
+    /// The lines that the process has said so far.
     var said: [String] { app.said(pid, in: daemon) }
 
     /// Asks the app to end, and returns everything that it said.

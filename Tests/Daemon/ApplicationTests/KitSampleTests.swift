@@ -256,7 +256,7 @@ import Testing
         let shell = try TestTerminal.shell(
             ["GREENROOM_SOCKET=\(daemon.socketPath)", "NOTES_FILE=\(file)"],
             in: daemon.directory.path, client: try Programs.client)
-        // The daemon's test would count the shell, which names the socket, among the processes left
+        // TestDaemon would count the shell, which names its socket, among the processes left
         // behind.
         defer { shell.end() }
         if isPrewarmed {

@@ -32,8 +32,7 @@ final class Desk {
         try daemon.awaitPaused(warm)
     }
 
-    // The daemon's test would count the shell, which names the socket, among the processes left
-    // behind.
+    // TestDaemon would count the shell, which names its socket, among the processes left behind.
     deinit { shell.end() }
 
     var isDegraded: Bool {

@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(arguments: RunClient.allCases)
-    func `settings of the manifest apply to run as well`(_ client: RunClient) throws {
+    func `settings of the manifest also apply to run`(_ client: RunClient) throws {
         let program = try compileProbe("inherited.c")
         let daemon = try TestDaemon(
             TestApp(Self.cold, exec: program, "Environment=OWN=manifest OTHER=manifest"),

@@ -9,7 +9,7 @@ public struct Tally: Sendable {
     /// Prewarms that opened libraries.
     public internal(set) var libraryPrewarms = 0
     public internal(set) var windowPrewarms = 0
-    /// Launches that were measured to find out what a depth saves.
+    /// Launches that were measured to find out how much a depth saves.
     public internal(set) var timings = 0
     /// Held programs that were launched by a call of their name on a bus.
     public internal(set) var calledLaunches = 0

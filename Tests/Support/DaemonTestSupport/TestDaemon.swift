@@ -203,7 +203,7 @@ public final class TestDaemon {
 
     public func signal(_ number: Int32) { process?.kill(number) }
 
-    /// The output of the daemon, of its spawner, and of apps without a standard error of their own.
+    /// The output of the daemon, of its spawner, and of apps without their own standard error.
     public var log: String {
         String(decoding: (try? readFile(logPath)) ?? [], as: UTF8.self)
     }

@@ -1,4 +1,4 @@
-"""A private greenroomd: a supervisor with a spawner, manifests and a runtime directory of its own."""
+"""A private greenroomd: a supervisor with its own spawner, manifests and runtime directory."""
 import contextlib
 import json
 import os
@@ -147,7 +147,7 @@ class Daemon:
             return connection.call(method, parameters)
 
     def ctl(self, *words, **options):
-        """What `greenroomctl` prints. Raises an error if it fails."""
+        """The output of `greenroomctl`. Raises an error if the command fails."""
         verb = 2 if words[0] == "debug" else 1
         done = subprocess.run(
             [self.product / "greenroomctl", *words[:verb], "--socket", self.socket, *words[verb:]],

@@ -66,7 +66,7 @@ class XServer(Screen):
         self.memory = Path(folder) / "Xvfb_screen0"
 
     def picture(self):
-        """What is on the screen, in bytes to be compared."""
+        """The bytes of the screen, for comparisons."""
         return self.memory.read_bytes()
 
 
@@ -90,7 +90,7 @@ class Compositor(Screen):
         self.start_watch(folder, "toplevels", ["-l:libwayland-client.so.0"])
 
     def picture(self):
-        """What is on the screen, in bytes to be compared (grim(1))."""
+        """The bytes of the screen, for comparisons (grim(1))."""
         done = subprocess.run(["grim", "-t", "ppm", "-"], env={"PATH": "/usr/bin:/bin", **self.variables},
                               capture_output=True, check=True)
         return done.stdout

@@ -1,7 +1,7 @@
 import Glibc
 import TestSupport
 
-/// The `varlink` package of PyPI, in a virtual environment of its own.
+/// The `varlink` package of PyPI, in its own virtual environment.
 public enum PythonClient {
     /// The interpreter that has the package. Installs it if necessary.
     public static let interpreter: String? = {

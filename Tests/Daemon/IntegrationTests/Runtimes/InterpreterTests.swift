@@ -21,7 +21,8 @@ import Testing
     func `a script is recognised by its first line`(_ interpreter: Interpreter) throws {
         let bench = try interpreter.bench(isScript: true)
         try bench.compare(["a b", "x"], input: "in\n")
-        // The paused instance has not read the script, so a change has no effect on it.
+        // The daemon notices the changed script only at a launch, which may be cold; the next pool
+        // knows it.
         let path = bench.words[0]
         let text = String(decoding: try readFile(path), as: UTF8.self)
         let changed = text.replacing("error", with: "changed")

@@ -180,7 +180,7 @@ import Testing
     }
 
     @Test(arguments: [Language.perl, .ruby])
-    func `the inspection runs as the app's user, and what it found can be forgotten`(
+    func `the inspection runs as the app's user, and its list can be forgotten`(
         _ language: Language
     ) throws {
         try requireOrSkip(getuid() == 0, "only root can run as another user")
