@@ -189,8 +189,8 @@ struct AppFields: Equatable {
     /// The name and value of each entry, in order. Entries without `=` are left out.
     var pairs: Pairs { Pairs(entries: entries) }
 
-    /// Not an array, because the runtime would have to make the metadata of the array's type at an
-    /// app's launch.
+    /// A sequence and not an array, because the runtime would have to make an array's metadata at
+    /// an app's launch.
     struct Pairs: Sequence, IteratorProtocol {
         fileprivate let entries: [String]
         private var index = 0

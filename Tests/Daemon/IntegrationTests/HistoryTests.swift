@@ -448,7 +448,8 @@ import Varlink
             return process
         }
         defer { kill(history, SIGCONT) }
-        // One call is under way, and the limit of calls wait. The last of these is refused.
+        // One call is under way, and as many wait as the limit allows, so the last of these is
+        // refused.
         let others = try (1..<66).map { number in
             let client = try asking(number)
             try client.send(.history(Control.HistoryQuery()))

@@ -177,7 +177,7 @@ import Testing
         #expect(!String(decoding: environment, as: UTF8.self).contains(Self.mark))
     }
 
-    /// This is the way of the manual; with supplementary groups alone, the kernel lets the user
+    /// The manual recommends these keys; with supplementary groups alone, the kernel lets the user
     /// trace the app.
     @Test(arguments: [["Group=64110"], ["Group=64110", "SupplementaryGroups=64111"]])
     func `an app with its own group cannot be traced by its user`(lines: [String]) throws {

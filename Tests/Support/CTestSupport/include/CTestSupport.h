@@ -73,7 +73,7 @@ int cts_timer(int milliseconds);
 /// root only. -1 means no extra group.
 int cts_connect_as(const char *path, int user, int group, int extra_group);
 
-/// Sets how many unread bytes all sockets of another process can hold: 0 or -errno. For root only.
+/// Sets how many unread bytes each socket of another process can hold: 0 or -errno. For root only.
 int cts_enlarge_sockets(pid_t process, int byte_count);
 
 /// Mounts a file system that answers no request until the returned descriptor is closed: a descriptor or
