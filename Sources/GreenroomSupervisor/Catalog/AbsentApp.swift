@@ -9,7 +9,7 @@ struct AbsentApp {
         case isSystems
     }
 
-    /// The manifest that counts.
+    /// The manifest that takes precedence.
     let file: String
     let reason: Reason
 

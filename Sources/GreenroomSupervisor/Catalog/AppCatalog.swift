@@ -73,8 +73,8 @@ final class AppCatalog {
         table.values.count { $0.isMadeOnDemand && $0.account.user == user }
     }
 
-    /// The users that have, or once had, an app that may not use the control socket. Only for
-    /// clients of these users does the daemon check which process connected.
+    /// The users that have, or once had, an app that may not use the control socket. The daemon
+    /// checks which process connected only for clients of these users.
     private(set) var confinedUsers: Set<UInt32> = []
 
     /// Adds the user of an instance that a former supervisor started and that may not use the

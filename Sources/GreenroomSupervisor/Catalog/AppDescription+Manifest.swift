@@ -8,8 +8,8 @@ extension AppDescription {
 
     /// - Parameters:
     ///   - user: the user that the app's instances run as.
-    ///   - isDesktopApp: whether a desktop entry is its command. The windows of such apps are all in
-    ///     front for what the daemon knows, unless the manifest says otherwise.
+    ///   - isDesktopApp: whether the app's command is that of a desktop entry. The daemon takes all
+    ///     windows of such an app to be in front, unless the manifest says otherwise.
     ///   - key: the key of the environment that instances get if their caller brings none.
     init(
         _ manifest: AppManifest, _ identifier: String, user: UInt32, isDesktopApp: Bool,

@@ -55,7 +55,7 @@ final class DesktopApp: Sendable {
 
 /// Where desktop entries come from.
 struct DesktopSource: Sendable, Equatable {
-    /// Folders `applications`, in order of precedence.
+    /// The folders named `applications`, in order of precedence.
     var paths: [String] = []
     /// True if every entry makes an app. Otherwise an entry makes an app only if a manifest asks
     /// for it, because the system's daemon would run all others as root.

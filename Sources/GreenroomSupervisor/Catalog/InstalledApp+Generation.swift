@@ -26,7 +26,7 @@ extension InstalledApp {
 }
 
 extension InspectedFile {
-    /// What tells the file from another one.
+    /// What distinguishes the file from every other file.
     var words: String {
         "\(role.rawValue) \(path) \(identity.device) \(identity.inode) \(identity.byteCount) "
             + "\(identity.modified) \(identity.changed)"

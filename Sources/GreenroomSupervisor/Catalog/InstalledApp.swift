@@ -14,11 +14,12 @@ final class InstalledApp {
     enum Kind: Hashable, Sendable {
         /// An unmodified program: paused by the preload shim.
         case program
-        /// Speaks the app channel itself and pauses before application-main.
+        /// An app made with the SDK: it speaks the app channel itself and pauses before
+        /// application-main.
         case applicationKit
     }
 
-    /// Why it is never prewarmed: a stable code and a sentence for people.
+    /// Why the app is never prewarmed: a stable code and a sentence for people.
     struct Ineligibility: Hashable, Sendable {
         var code: String
         var text: String
@@ -40,13 +41,14 @@ final class InstalledApp {
 
     /// How far instances are prewarmed.
     struct Depth {
-        /// How the interpreter is started; nil: the program pauses before main.
+        /// How the interpreter is started. Nil if the program pauses before main.
         var start: RuntimeStart?
         /// Whether the libraries that the program opens after main are opened before the pause.
         var opensLibraries = false
-        /// The library that withholds the program's windows, if it is held at the first of them.
+        /// The library that withholds the program's windows, if the program is held at its first
+        /// window.
         var withholding: String?
-        /// The file of the profile by which it is held there; nil if its manifest asks for it.
+        /// The file of the profile that has the program held. Nil if the manifest asks for that.
         var profile: String?
         /// The daemon's files that run in the interpreter, or in the program.
         let files: [InspectedFile]
@@ -55,7 +57,8 @@ final class InstalledApp {
         /// Nil if the interpreter's imports are not learned, because they cannot be inspected, or
         /// because the manifest has a list.
         var learning: Learning?
-        /// Why it is not prewarmed deeper; nil if it is, or if it is no interpreter's program.
+        /// Why the app is not prewarmed deeper. Nil if it is, or if no interpreter runs its
+        /// program.
         let objection: Ineligibility?
 
         static let main = Depth(start: nil, files: [], scriptWords: [], objection: nil)
@@ -65,11 +68,12 @@ final class InstalledApp {
 
     /// What the app's launches may teach about its imports.
     struct Learning: Hashable {
-        /// A digest of what a list of imports belongs to.
+        /// A digest of what a list of imports depends on: the user, the command line, the program's
+        /// files and the settings of the manifest.
         let basis: UInt64
-        /// What they have taught when the app was made.
+        /// What the launches had taught when the app was made.
         let learned: LearnedImports?
-        /// Modules that must not be imported before the pause, nor whatever imports them.
+        /// Neither these modules nor modules that import them may be imported before the pause.
         let excluded: [String]
     }
 
@@ -79,7 +83,7 @@ final class InstalledApp {
         let arguments: [String]
         /// If it is nil, the caller's is used, or else `startDirectory`.
         let workingDirectory: String?
-        /// Where a launch starts that brings no directory.
+        /// The working directory of a launch that brings none.
         let startDirectory: String
         /// If it is nil, the caller's is used, or else `defaultUmask`.
         let umask: UInt32?
@@ -96,7 +100,8 @@ final class InstalledApp {
         let encoded: StringList
         /// The PATH in `strings`.
         let searchPath: String
-        /// Names of variables that count for the pool, beside those that every program reads.
+        /// Names of variables that count for the pool, in addition to those that every program
+        /// reads.
         let extraKeyNames: Set<String>
         /// The interpreter, if instances pause after its boot: its variables count too.
         let runtime: Runtime?
@@ -161,9 +166,9 @@ final class InstalledApp {
     /// The sockets that the daemon listens on for the app.
     let sockets: [SocketSpecification]
 
-    /// The words of `arguments` that a process gets before it is paused. For a program that is
+    /// The words of `arguments` that a process gets before it is paused. A program gets only
     /// argv[0], because its main has not run by then. An app made with the SDK runs its own main,
-    /// which may be a script that an interpreter runs, so it gets them all.
+    /// which may be a script that an interpreter runs, so it gets all words.
     var wordsBeforePause: ArraySlice<String> {
         switch kind {
         case .program: command.arguments.prefix(1)

@@ -1,7 +1,7 @@
 internal import GreenroomLinux
 
-/// The name that a manifest gives its program, and the PATH in which the program is searched, also
-/// by `env` in a script's first line. The same name can mean another program for another user.
+/// The name that a manifest gives its program, and the PATH in which the program is searched for,
+/// also by `env` in a script's first line. The same name can mean another program for another user.
 struct ProgramName: Hashable {
     var name: String
     /// The PATH of the process that will run the program.
