@@ -7,9 +7,9 @@ internal import Systemd
 ///         │
 ///         └── the client writes no more ──> at the end of input ── it has its replies ──> closed
 ///
-/// Events are edge-triggered, because sd-event asks epoll before each event that it dispatches, and
-/// epoll would look at a hundred clients with waiting calls each time. So data that a read left in
-/// the socket must be asked for again.
+/// Events are edge-triggered. Otherwise epoll would examine every client with waiting calls each
+/// time that sd-event asks it, which is before each event that sd-event dispatches. So data that a
+/// read left in the socket must be asked for again.
 struct ClientReadiness {
     /// What the protocol waits for.
     struct Line: Equatable {
@@ -48,13 +48,13 @@ struct ClientReadiness {
     /// True if the socket may hold data that the last read left there. The kernel does not report
     /// such data again unless asked.
     private var mayHoldMore = false
-    /// True if the client writes no more. It may still read.
+    /// True if the client will write no more. It may still read.
     private var inputHasEnded = false
 
     // MARK: Reading
 
     func reaction(to events: IOEvents, _ line: Line) -> Reaction {
-        // Urgent data (MSG_OOB). A read ends before it, so descriptors could wait after it unseen.
+        // A read ends before urgent data (MSG_OOB), so descriptors could wait unseen after it.
         if events.contains(.priority) { return .close }
         let hasLeft = !events.isDisjoint(with: [.hangUp, .error])
         if awaitsTurn { return .flush(hasLeft: hasLeft) }

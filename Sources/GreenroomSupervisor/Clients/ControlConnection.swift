@@ -9,13 +9,13 @@ protocol ClientHandler: AnyObject {
     /// Handles the connection's current call. The next call is handed out after this one was
     /// answered.
     func called(_ connection: ControlConnection, _ call: Call, _ descriptors: [FileDescriptor])
-    /// The client is gone, for whatever reason; called once.
+    /// Called once, when the client is gone for whatever reason.
     func left(_ connection: ControlConnection)
 }
 
 /// One client of the control socket: moves bytes between its socket and the protocol, and hands out
-/// calls one at a time. `ClientReadiness` decides what it does next. It does not know what calls
-/// mean.
+/// calls one at a time. `ClientReadiness` decides what it does next. A connection does not know
+/// what calls mean.
 @LoopActor
 final class ControlConnection {
     private static let limits = {
@@ -255,7 +255,7 @@ final class ControlConnection {
         do throws(SystemdError) { try limit.begin() } catch { close() }
     }
 
-    /// No call was taken since the time began.
+    /// No call has been taken since the time began.
     private func waitedLong() {
         guard let socket, isOpen else { return }
         // The connection's turn comes soon.

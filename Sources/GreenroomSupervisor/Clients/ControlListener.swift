@@ -14,8 +14,8 @@ final class ControlListener {
         var connectionsPerUser = 1024
 
         /// Clients take at most half of the descriptors that this process may have, whatever is
-        /// configured; the rest is for launches. If that is less than configured, one user's
-        /// clients take at most half of the clients' share.
+        /// configured; the rest is for launches. If that share is smaller than configured, one
+        /// user's clients take at most half of it.
         func fitting(openFiles: UInt64) -> Limits {
             let share = Int(clamping: openFiles / 2)
             let all = min(connections, max(2, share))

@@ -8,8 +8,8 @@ internal import Systemd
 final class ControlUser {
     /// Each limit is for all connections of one user together.
     enum Limit {
-        /// Bytes of incomplete messages and of replies that nobody reads: enough for one message
-        /// and one queue of the largest size, twice.
+        /// Bytes of incomplete messages and of replies that nobody reads: enough for two messages
+        /// and two queues of the largest size.
         static let waitingByteCount = 64 << 20
         /// Descriptors that have arrived and whose call has not had its turn.
         static let waitingDescriptorCount = 1024

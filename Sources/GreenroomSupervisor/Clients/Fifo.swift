@@ -1,7 +1,7 @@
 /// A queue, first in, first out, in constant time. An array would move all elements when the first
 /// is removed.
 struct Fifo<Element> {
-    /// The earlier elements, the latest of them first.
+    /// The earlier elements, in reverse order.
     private var front: [Element] = []
     private var back: [Element] = []
 
