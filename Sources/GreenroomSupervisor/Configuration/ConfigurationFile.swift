@@ -7,9 +7,9 @@ internal import GreenroomManifest
 internal import Systemd
 internal import UnitFile
 
-/// Reads greenroom.conf. If the default file is missing, the defaults apply. A typing error does not
-/// stop the daemon's start: the settings of the last good file count, or the defaults if there was
-/// none. The defaults give nobody a right that a good file could take away.
+/// Reads greenroom.conf. If the default file is missing, the defaults apply. A mistake in the file
+/// does not keep the daemon from starting: the settings of the last good file apply, or the
+/// defaults if there was none. The defaults give nobody a right that a good file could take away.
 struct ConfigurationFile {
     let path: String
     /// True if the file was named, so that its absence is an error.
@@ -19,7 +19,7 @@ struct ConfigurationFile {
     let folder: String
 
     /// The settings to start with.
-    /// - Returns: with them, a note for clients if they are not those of the file.
+    /// - Returns: the settings, and a note for clients if they are not those of the file.
     @LoopActor
     func read(_ log: Log) throws -> (DaemonConfiguration, Control.Note?) {
         let (configuration, errors) = try parse(log)
@@ -29,11 +29,11 @@ struct ConfigurationFile {
             DaemonConfiguration.parse($0, file: keptPath).configuration
         }
         let note = Self.note(
-            errors, kept == nil ? "the defaults count" : "those of the last good file count")
+            errors, kept == nil ? "the defaults apply" : "those of the last good file apply")
         return (kept ?? DaemonConfiguration(), note)
     }
 
-    /// Says that other settings count than the file's.
+    /// Says which settings apply instead of the file's.
     static func note(_ errors: [Diagnostic], _ what: String) -> Control.Note {
         .init(
             code: noteCode,
