@@ -16,7 +16,7 @@ final class TemporaryFolders {
     private let catalog: AppCatalog
     private let containers: Containers
     private let spawner: CurrentSpawner
-    /// True if the daemon is about to end. The next daemon empties the folders then.
+    /// True if the daemon is about to end. In that case the next daemon empties the folders.
     private var isOver = false
     private var numbers = FreshNumbers()
     /// The folders that are being emptied, by the number of the process.
@@ -48,7 +48,7 @@ final class TemporaryFolders {
         empty(containers.temporaryFolder(of: app.rawValue), of: installed)
     }
 
-    /// Removes everything from the folder that was there before now.
+    /// Removes everything from the folder that is older than this call.
     private func empty(_ folder: String, of app: InstalledApp) {
         guard spawner.isThere, !running.values.contains(folder),
             !FolderContents.isEmpty(folder)
