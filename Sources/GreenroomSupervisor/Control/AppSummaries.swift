@@ -16,7 +16,7 @@ struct AppSummaries {
         summaries(of: catalog.apps, for: peer)
     }
 
-    /// Those that the name of a link may mean.
+    /// The apps that a link with this name may mean.
     func summaries(calledAs name: String, for peer: Peer) -> [Control.AppSummary] {
         let called = catalog.apps.filter { app in
             Control.AppSummary.isCalled(
@@ -53,7 +53,7 @@ struct AppSummaries {
         }
     }
 
-    /// The same, and the apps that have a manifest and are not installed.
+    /// The apps of `summaries(for:)`, and those that have a manifest and are not installed.
     func allSummaries(for peer: Peer) -> [Control.AppSummary] {
         let absent = authorization.absent(for: peer).map { name, app in
             var summary = Control.AppSummary(identifier: name, isEligible: false)

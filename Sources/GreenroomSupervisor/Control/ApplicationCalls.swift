@@ -56,7 +56,7 @@ struct ApplicationCalls {
     }
 
     /// A local notification launches an app when the user taps it, and a share when the user
-    /// accepts it. The others are events of the system.
+    /// accepts it. The other keys are for events of the system.
     private static func occasion(
         of key: Control.LaunchKey
     ) -> (reason: AppLaunch.Reason, inBackground: Bool) {

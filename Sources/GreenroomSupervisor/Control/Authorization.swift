@@ -27,8 +27,8 @@ struct Authorization {
 
     private var access: Access { settings.access }
 
-    /// The app with this identifier, if the client may do this with it. To a client that may not
-    /// see an app, the app does not exist.
+    /// The app with this identifier, if the client has the right `verb` to it. To a client that may
+    /// not see an app, the app does not exist.
     func find(
         _ name: String, _ verb: Access.Verb, _ peer: Peer
     ) throws(ControlError) -> InstalledApp {
@@ -76,8 +76,8 @@ struct Authorization {
             name, suggestion: Spelling.closest(to: name, among: visible.map(\.identifier.rawValue)))
     }
 
-    /// The apps that have a manifest and are not installed, for a client that may see every app:
-    /// whose they would be is not known.
+    /// The apps that have a manifest and are not installed. Only a client that may see every app
+    /// sees them, because it is not known who owns them.
     func absent(for peer: Peer) -> [String: AbsentApp] {
         mayDo(.observe, owner: nil, peer) ? catalog.absent : [:]
     }

@@ -4,9 +4,9 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
 
-/// Keeps confined apps from the control socket: through it, a confined app could have an app of its
-/// user that is not confined do what it may not do itself. A client is recognized by the cgroup of
-/// the process that connected, whatever file system it sees and whoever started it.
+/// Keeps confined apps from the control socket: through it, a confined app could make an unconfined
+/// app of its user do what it may not do itself. A client is recognized by the cgroup of the
+/// process that connected, whatever file system it sees and whoever started it.
 ///
 /// A process that has ended by now cannot be checked. It could have been the child of a confined
 /// process and have left the connection to its parent, so it is refused, too.
@@ -54,8 +54,7 @@ struct ConfinedClients {
         return app.isKeptFromControl && app.account.user == user
     }
 
-    /// True if the instance was confined when it was started, or if its manifest confines it by
-    /// now.
+    /// True if the instance was confined when it was started, or if its manifest confines it now.
     private func isConfined(_ instance: Instance) -> Bool {
         guard let record = core.lifecycle.instance(instance.identifier) else { return true }
         return record.confinedUser != nil || catalog[instance.app]?.isKeptFromControl ?? false

@@ -4,7 +4,7 @@ internal import GreenroomLinux
 internal import Systemd
 internal import Varlink
 
-/// The parts that answer calls, each those of its subject.
+/// The parts that answer calls, one for each subject.
 @LoopActor
 struct CallHandlers {
     let reports: ReportCalls

@@ -30,7 +30,7 @@ struct Explanations {
         explanation.reasons =
             manifestReasons(app, record) + depthReasons(app, record) + failureReasons(app, record)
             + machineReasons(app, record)
-        // If there is both a back-off and a crash loop, the later end counts.
+        // If there is both a back-off and a crash loop, the end of the crash loop counts.
         let waits = [record?.prewarmRetryAt, record?.crashLoopUntil].compactMap(\.self)
         if let last = waits.last(where: { $0 > core.now }) {
             explanation.retryAfterUSec = core.now.duration(to: last).microseconds
@@ -45,7 +45,7 @@ struct Explanations {
         return explanation
     }
 
-    /// The code of the reason that a plan which could have the app has not.
+    /// The code of the reason that the plan leaves out an app that it could have.
     nonisolated static let notPlanned = "not_planned"
 
     /// Whether past launches decide whether the app is kept warm now.
@@ -76,13 +76,13 @@ struct Explanations {
                 .init(
                     code: Self.notPlanned,
                     text: isPlannable(app)
-                        ? "by its user's past launches it is not worth its memory now"
+                        ? "going by its user's past launches, it is not worth its memory now"
                         : "its user has no login session, so nothing is kept warm for the user"))
         }
         return reasons
     }
 
-    /// Why it is not prewarmed deeper, and why launches were started anew.
+    /// Why the app is not prewarmed deeper, and why launches were started anew.
     private func depthReasons(_ app: InstalledApp, _ record: AppRecord?) -> [Control.Note] {
         guard objections.objection(to: app) == nil else { return [] }
         var reasons: [Control.Note] = []
@@ -128,8 +128,8 @@ struct Explanations {
             reasons.append(
                 .init(
                     code: "saved_time",
-                    text: "with what launches have taught, they are done \(saved.milliseconds) "
-                        + "sooner than without it"))
+                    text: "what launches have taught makes its launches \(saved.milliseconds) "
+                        + "shorter than without it"))
         }
         if core.lifecycle.depth(of: app.identifier, key) == .window {
             reasons.append(

@@ -4,8 +4,8 @@ internal import GreenroomLinux
 internal import Systemd
 
 /// The reports of shells about the foreground. A shell is a connection: its end withdraws what was
-/// reported on it. Nobody, not even an administrator, may report about another user's apps, whose
-/// displays that user's own shells know.
+/// reported on it. Nobody, not even an administrator, may report about another user's apps: only
+/// that user's own shells know the displays of these apps.
 @LoopActor
 final class ForegroundCalls {
     private let core: Core
@@ -54,8 +54,8 @@ final class ForegroundCalls {
                 try requireOwn(record.app, peer)
             }
             return .instance(identifier)
-        // A shell reports every process that has a window. Which of them are of apps of others is
-        // none of its business, so these are unknown processes like any other.
+        // A shell reports every process that has a window. It must not learn which of them belong
+        // to other users' apps, so these are treated like unknown processes.
         case .process(let process):
             guard let identifier = instance(ofProcess: process),
                 let record = core.lifecycle.instance(identifier), isOwn(record.app, peer)
@@ -65,8 +65,8 @@ final class ForegroundCalls {
         }
     }
 
-    /// A window may be there before the spawner's word of its process. The name of the cgroup, which
-    /// the spawner has made, tells whose it is.
+    /// A window may appear before the spawner has reported its process. Then the name of the
+    /// cgroup, which the spawner made, tells which instance the process belongs to.
     private func instance(ofProcess process: Int32) -> InstanceIdentifier? {
         switch try? instances.surroundings(ofProcess: process) {
         case .instance(let instance): instance.identifier

@@ -38,13 +38,15 @@ struct HistoryCalls {
         }
     }
 
-    /// What is kept warm of the apps that the client may observe, or of one.
+    /// Tells which of the apps that the client may observe are kept warm, or whether one of them
+    /// is.
     func plan(_ app: String?, _ connection: ControlConnection) throws(ControlError) {
         let peer = connection.peer
         let name = try app.map { app throws(ControlError) in
             try authorization.find(app, .observe, peer).identifier.rawValue
         }
-        // An app that a client may observe is no other user's, or the client may observe all.
+        // An app that the client may observe is its own user's, unless the client may observe all
+        // apps.
         try history.rank(name, for: peer.user, of: visibleUser(peer)) { answer in
             switch answer {
             case .success(.ranked(let report)): connection.reply(ControlReply.planned(report))
@@ -54,8 +56,8 @@ struct HistoryCalls {
         }
     }
 
-    /// Answers `Explain`, with the app's rank if past launches decide whether it is kept warm. It
-    /// is answered without a rank where there is none: the reasons say the rest.
+    /// Answers `Explain`, with the app's rank if past launches decide whether it is kept warm. If
+    /// the app has no rank, the reply has the reasons alone.
     func explain(
         _ explanation: Control.Explanation, isPlannable: Bool, _ connection: ControlConnection
     ) {
@@ -104,8 +106,8 @@ struct HistoryCalls {
 }
 
 extension Control.Explanation {
-    /// Says why no plan has the app as exactly as its rank tells; nil is the rank of an app that its
-    /// user has not launched.
+    /// Says why no plan has the app, as exactly as the app's rank tells. The rank is nil if the
+    /// app's user has not launched it.
     fileprivate mutating func specify(by rank: Control.PlannedApp?) {
         guard let index = reasons.firstIndex(where: { $0.code == Explanations.notPlanned }) else {
             return
@@ -118,7 +120,7 @@ extension Control.Explanation {
         switch rank.verdict.known {
         case .keep?, .prepare?:
             reasons[index].text =
-                "by its user's past launches it is worth its memory, and the next plan has it"
+                "going by its user's past launches, it is worth its memory, and the next plan has it"
         case .noRoom?, .notWorthIt?, nil: break
         }
     }

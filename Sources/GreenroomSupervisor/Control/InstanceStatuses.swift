@@ -14,8 +14,8 @@ struct InstanceStatuses {
     let screens: ShownScreens
     let work: BackgroundWork
 
-    /// The instances that have a process. If one app or instance was asked for, the ends on record
-    /// are included.
+    /// The instances that have a process. If one app or instance was asked for, ended instances
+    /// that are on record are included.
     func statuses(
         of target: Control.Target?, _ peer: Peer
     ) throws(ControlError) -> [Control.InstanceStatus] {
@@ -42,11 +42,11 @@ struct InstanceStatuses {
     }
 
     /// The memory of at most this many instances is measured for one reply. A measurement takes up
-    /// to 0.1 ms, in which nobody else is served.
+    /// to 0.1 ms, during which nobody else is served.
     private var measuredLimit: Int { 64 }
 
-    /// The memory of a paused instance, as it was measured at its pause or later; that of a running
-    /// one, measured now. The figure of its pause would say nothing about it.
+    /// The memory of a paused instance, measured at its pause or later, or of a running instance,
+    /// measured now. The figure from its pause would say nothing about a running instance.
     private func byteCount(of record: InstanceRecord, _ budget: inout Int) -> UInt64? {
         let count: UInt64
         if record.state.isLaunched {
@@ -108,7 +108,7 @@ extension OtherThreads {
 }
 
 extension ExecutionState {
-    /// Launched and not yet ended; also while it is being ended.
+    /// True from the launch until the instance has ended, including while it is being ended.
     var isLaunched: Bool {
         switch self {
         case .launching, .inactive, .active, .background, .suspended, .terminating: true

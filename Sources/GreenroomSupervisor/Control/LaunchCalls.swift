@@ -23,7 +23,7 @@ struct LaunchCalls {
         }
         display.add(to: call, of: app) { [self] result in
             do throws(ControlError) {
-                // The app may have been installed anew meanwhile.
+                // The app may have been installed anew in the meantime.
                 let app = try authorization.find(call.app, .control, connection.peer)
                 try launch(try result.get(), of: app, connection, descriptors)
             } catch {

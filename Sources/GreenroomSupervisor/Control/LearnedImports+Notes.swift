@@ -1,10 +1,10 @@
 internal import GreenroomControl
 internal import GreenroomLifecycle
 
-// What is learned of an app's imports, in words for people.
+// What was learned about an app's imports, in words for people.
 
 extension LearnedImports {
-    /// At most this many modules are named that are left to launches.
+    /// At most this many of the modules that are left to launches are named.
     private static let namedRefusals = 3
 
     /// Nil if there is nothing to tell.
@@ -12,13 +12,13 @@ extension LearnedImports {
         guard !lines.isEmpty || !refused.isEmpty else { return nil }
         let imports =
             lines.isEmpty
-            ? "nothing that its launches import can be imported before"
+            ? "nothing that its launches import can be imported before their pause"
             : "its instances import \(lines.count) module\(lines.count == 1 ? "" : "s") before "
                 + "their pause, as its launches do"
         return .init(code: "imports_learned", text: imports + refusals)
     }
 
-    /// The causes, and how many modules each keeps out.
+    /// The causes of the refusals, and how many modules each keeps out.
     private var refusals: String {
         var counts: [String: (reason: String, count: Int)] = [:]
         for refusal in refused {
@@ -28,7 +28,7 @@ extension LearnedImports {
         let causes = counts.sorted { ($1.value.count, $0.key) < ($0.value.count, $1.key) }
         let named = causes.prefix(Self.namedRefusals).map { name, cause in
             "\(name) \(Self.words(for: cause.reason))"
-                + (cause.count > 1 ? ", as \(cause.count - 1) that import it" : "")
+                + (cause.count > 1 ? ", like \(cause.count - 1) that import it" : "")
         }
         let rest = causes.count - named.count
         return "; \(refused.count) are left to launches: " + named.joined(separator: "; ")
@@ -76,7 +76,7 @@ extension ImportLists.Abandonment {
             switch self {
             case .notInspected: "it could not be inspected"
             case .failed(.startsAnew): "launches were started anew"
-            case .failed(let fault): "with it, \(fault.words(at: .runtime))"
+            case .failed(let fault): "with these imports, \(fault.words(at: .runtime))"
             }
         return .init(
             code: "imports_abandoned",

@@ -4,7 +4,7 @@ internal import GreenroomLifecycle
 internal import Systemd
 
 extension Control.MetricsReply {
-    /// What was counted of the app until now.
+    /// What has been counted for the app until now.
     @LoopActor
     init(of app: AppIdentifier, _ metrics: Metrics) {
         let book = metrics.settled(app) ?? AppMetrics(now: WallClock.nowMicroseconds)

@@ -14,7 +14,7 @@ struct Replies {
     let objections: PrewarmObjections
     let conditions: ConditionInspector
 
-    /// Replies to a call with the core's answer, of which there is exactly one.
+    /// Replies to a call with the core's answer. Each call gets exactly one.
     func answer(_ call: WaitingCall, with answer: Answer) {
         switch (call, answer) {
         case (.prewarm(let prewarm), _): collect(answer, for: prewarm)
@@ -76,8 +76,8 @@ struct Replies {
 
     // MARK: Refusals
 
-    /// The error of a refusal. Some say more than the refusal alone: what this client may see, and
-    /// what the daemon knows at this moment.
+    /// The error of a refusal. Some errors say more than the refusal alone: what this client may
+    /// see, and what the daemon knows at this moment.
     func error(for refusal: Refusal, _ peer: Peer) -> ControlError {
         switch refusal {
         case .noSuchApp(let app): authorization.noSuchApp(app.rawValue, peer)

@@ -40,7 +40,7 @@ struct ReportCalls {
             ControlReply.status(try statuses.statuses(of: target, connection.peer)))
     }
 
-    /// - Returns: also whether past launches decide whether the app is kept warm.
+    /// - Returns: the explanation, and whether past launches decide whether the app is kept warm.
     func explanation(
         of app: String, _ connection: ControlConnection
     ) throws(ControlError) -> (Control.Explanation, isPlannable: Bool) {

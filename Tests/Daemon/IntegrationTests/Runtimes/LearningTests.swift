@@ -153,7 +153,7 @@ import Testing
         let bench = try Self.bench(prewarmLines: ["ImportsExclude=g_inner"])
         try Self.launch(bench)
         let note = try Self.awaitList(bench)
-        #expect(note.text.contains("g_inner (ImportsExclude=), as 1 that import it"), "\(note)")
+        #expect(note.text.contains("g_inner (ImportsExclude=), like 1 that import it"), "\(note)")
         #expect(try Self.launch(bench).text == "[] unset []\n")
     }
 

@@ -153,7 +153,7 @@ import Testing
             language, program: language.program + more, prewarmLines: ["ImportsExclude=Inner"])
         try Self.launch(bench)
         let note = try Self.awaitList(bench)
-        #expect(note.text.contains("(ImportsExclude=), as 1 that import it"), "\(note)")
+        #expect(note.text.contains("(ImportsExclude=), like 1 that import it"), "\(note)")
         #expect(try Self.launch(bench).text == "|unset|\n")
     }
 
