@@ -4,7 +4,7 @@ internal import GreenroomLinux
 internal import Systemd
 
 /// Takes up the conversations that a former supervisor had with instances, and asks again for what
-/// they said to it.
+/// the instances said to it.
 @LoopActor
 final class AdoptedConversations {
     private let core: Core
@@ -55,9 +55,9 @@ final class AdoptedConversations {
         ping(instance)
     }
 
-    /// The same for an instance that was paused, but it is asked later, in its turn: to inspect
-    /// hundreds of instances takes longer than clients should wait. An instance that is launched
-    /// before its turn is inspected at the launch.
+    /// Listens to an instance that was paused, and asks it later, in its turn: to inspect hundreds
+    /// of instances takes longer than clients should wait. An instance that is launched before its
+    /// turn is inspected at the launch.
     private func askLater(_ instance: Instance) {
         channels.listen(to: instance)
         unasked.append(instance.identifier)

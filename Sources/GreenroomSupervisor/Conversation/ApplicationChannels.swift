@@ -61,7 +61,7 @@ final class ApplicationChannels {
         }
     }
 
-    /// Delivers the content that waited until the app or its scene enters the foreground.
+    /// Delivers the content that waited until the app or its scene entered the foreground.
     private func deliverWaiting(to instance: InstanceIdentifier, session: String?) {
         let content = contents.take(instance)
         guard !content.isEmpty else { return }
@@ -69,8 +69,8 @@ final class ApplicationChannels {
             .deliver(content, session: session, cookie: messenger.freeCookie()), to: instance)
     }
 
-    /// Continues an app that ^Z on its terminal has stopped: it could not answer. It then runs
-    /// until it is frozen.
+    /// Continues an app that ^Z on its terminal has stopped, because a stopped app cannot answer.
+    /// The app then runs until it is frozen.
     private func letHear(_ instance: InstanceIdentifier) {
         guard let pid = instances.pid(of: instance),
             ProcessTable.entry(of: pid)?.isStopped == true
@@ -97,9 +97,9 @@ final class ApplicationChannels {
         }
     }
 
-    /// Tells the app what it is wanted for, and delivers the content to the scene that was used last.
-    /// If none is connected, the content waits for the next one. If the app is coming to the
-    /// foreground, the content waits until it has been told so.
+    /// Tells the app what it is wanted for, and delivers the content to the scene that was used
+    /// last. If no scene is connected, the content waits for the next one. If the app is coming to
+    /// the foreground, the content waits until it has been told so.
     func deliver(
         _ instance: InstanceIdentifier, _ request: RequestIdentifier, to address: DeliveryAddress
     ) {
@@ -157,8 +157,8 @@ final class ApplicationChannels {
 }
 
 extension AppContent {
-    /// What belongs to events of the system, which concern the app as a whole, and what the app or
-    /// one of its scenes is asked to do.
+    /// The content in two parts: events of the system, which concern the app as a whole, and what
+    /// the app or one of its scenes is asked to do.
     fileprivate var split: (events: AppContent, requests: AppContent) {
         var (events, requests) = (AppContent(), self)
         events.isForLocation = isForLocation

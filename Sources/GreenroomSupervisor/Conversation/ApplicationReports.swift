@@ -2,8 +2,8 @@ internal import GreenroomAppChannel
 internal import GreenroomLifecycle
 internal import Systemd
 
-/// Hears what apps made with the SDK say. An app that sends nonsense, too much or nothing harms only
-/// itself: one of its messages is read in each turn of the loop, and its deadlines pass.
+/// Hears what apps made with the SDK say. An app that sends nonsense, too much or nothing harms
+/// only itself: only one of its messages is read in each turn of the loop, and its deadlines pass.
 @LoopActor
 struct ApplicationReports {
     let core: Core
@@ -55,7 +55,8 @@ struct ApplicationReports {
         case .launch:
             appLaunches.tellLockChange(to: instance)
             core.handle(.becameReady(identifier))
-        // A delivery of metrics, the notice of a lock, or a message after which nobody asks.
+        // A delivery of metrics, the notice of a lock, or a message whose acknowledgement nobody
+        // awaits.
         case .free:
             if deliveries.acknowledged(cookie, handled: handled, by: identifier) { return }
             appLaunches.acknowledgedLock(cookie, by: identifier)

@@ -5,8 +5,8 @@ internal import GreenroomLinux
 internal import GreenroomSpawner
 internal import Systemd
 
-/// Turns what instances say on their channels into events of the core: that they have started, and,
-/// by `PrewarmReports` and `ApplicationReports`, whatever they say before and after that.
+/// Turns what instances say on their channels into events of the core. It handles STARTED itself,
+/// `PrewarmReports` what comes before that, and `ApplicationReports` what comes after it.
 @LoopActor
 final class ChannelEvents {
     private let core: Core
@@ -51,7 +51,7 @@ final class ChannelEvents {
     }
 
     /// Reads what the instance sent before it ended. If a program started and ended at once, its
-    /// STARTED came before its exit and must count before it, although the exit arrived on another
+    /// STARTED came before its exit and must be handled first, although the exit arrives on another
     /// descriptor.
     func drain(_ identifier: InstanceIdentifier) {
         guard let instance = instances[identifier] else { return }
@@ -70,7 +70,7 @@ final class ChannelEvents {
             guard let (byteCount, hasDescriptors) = try peek(channel) else { return false }
             // An app has no reason to send descriptors. If we received them we would have to close
             // them, which may take any time; the disposer closes the channel, and them with it.
-            // (Kernels from 6.16 on let none arrive.)
+            // (From Linux 6.16 on, the kernel lets none arrive.)
             guard byteCount > 0, !hasDescriptors else { return lost(instance) }
             let bytes = unsafe RawSpan(_unsafeBytes: UnsafeRawBufferPointer(Self.buffer))
             message = try AppMessage(
@@ -88,7 +88,7 @@ final class ChannelEvents {
 
     /// Whether the message is taken from the channel only after it was recorded. If we were killed
     /// between taking STARTED and recording it, nobody could tell a program that runs from one that
-    /// never started. The same holds for acknowledgements, which may count twice.
+    /// never started. The same holds for acknowledgements; to count one of them twice does no harm.
     private static func isTakenOnceRecorded(_ message: AppMessage) -> Bool {
         switch message {
         case .started, .startedAnew, .report: true
@@ -148,7 +148,7 @@ final class ChannelEvents {
     }
 
     private func started(_ instance: Instance, anew reason: GreenroomLifecycle.AnewReason?) {
-        // First, because the client waits for its answer.
+        // This comes first, because the client waits for its answer.
         core.handle(.started(instance.identifier, anew: reason))
         ready.look(at: instance)
         prewarms.end(of: instance.identifier)

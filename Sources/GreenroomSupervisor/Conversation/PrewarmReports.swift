@@ -36,15 +36,15 @@ final class PrewarmReports {
 
     func paused(_ instance: Instance, _ pause: AppMessage.Pause) {
         instance.pausedAt = Instant(nanoseconds: min(pause.instant, core.now.nanoseconds))
-        // Only once: inspecting an instance is expensive, and an app may send this as often as it
-        // likes.
+        // Each instance is inspected only once: an inspection is expensive, and an app may report
+        // its pause as often as it likes.
         guard isPrewarming(instance) else { return }
         instance.hasPausedTooEarly = pause.reason == .main && isPausedByCall(depth(of: instance))
         contexts.noticePause(of: instance, threadCount: Int(pause.threadCount))
         paused(instance)
     }
 
-    /// The instance was paused when a former supervisor ran, and is still.
+    /// The instance was paused under a former supervisor, and still is.
     func isStillPaused(_ instance: Instance) {
         contexts.recallPause(of: instance)
         paused(instance)
@@ -85,8 +85,8 @@ final class PrewarmReports {
         if finding == .unanswered {
             reporter.say(
                 .warning,
-                "\(instance.app): nobody can look into its process, whose memory lies in a file that "
-                    + "cannot be read: it is ended", of: instance.app, identifier)
+                "\(instance.app): its process cannot be inspected, because its memory lies in a file that "
+                    + "cannot be read; it is ended", of: instance.app, identifier)
         }
         if finding != .usable { core.handle(.becameStale(identifier)) }
     }
@@ -128,7 +128,7 @@ final class PrewarmReports {
                 .warning,
                 isChanged
                     ? "\(instance.app): a library that its caller's environment brings writes something "
-                        + "when it is loaded, or changes the process, which a launch would lose"
+                        + "or changes the process when it is loaded, and a launch would lose that"
                     : "\(instance.app) could not go: \(SystemError.text(of: code))",
                 of: instance.app, instance.identifier)
         }

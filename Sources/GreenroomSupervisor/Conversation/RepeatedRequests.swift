@@ -4,7 +4,8 @@ internal import GreenroomLifecycle
 /// Tells which requests of an app a killed supervisor had read and not answered. A new supervisor
 /// asks every app to repeat its requests (`AppEvent.askAgain`). Requests that the killed supervisor
 /// had not read arrive before the repeated ones, in the order of their cookies. So a repeated
-/// request whose cookie is below the first of those is lost, and any other is under way.
+/// request whose cookie is below the first of these unread ones is lost, and any other is under
+/// way.
 struct RepeatedRequests {
     enum Standing: Equatable {
         /// Not seen before, or harmless to do twice.
@@ -15,10 +16,11 @@ struct RepeatedRequests {
         case lost
     }
 
-    /// The first request that was not a repetition, and those that were, which are few.
+    /// The lowest cookie of a request that was not repeated, and the cookies of repeated ones,
+    /// which are few.
     private var first: UInt64?
     private var again: Set<UInt64> = []
-    /// As many as an app may have open.
+    /// As many requests as an app may have open.
     private static let limit = 256
 
     mutating func standing(
@@ -35,12 +37,12 @@ struct RepeatedRequests {
         return canRepeat ? .new : .lost
     }
 
-    /// Whether it was repeated.
+    /// Whether the app has repeated the request with this cookie.
     func contains(_ cookie: UInt64) -> Bool { again.contains(cookie) }
 }
 
 extension AppReport.SceneRequest {
-    /// True if doing it twice has the same effect as doing it once.
+    /// True if carrying out the request twice has the same effect as doing so once.
     var canRepeat: Bool {
         switch self {
         case .activate(session: nil, _): false

@@ -119,7 +119,7 @@ import Testing
             // The pools of other apps are filled as usual.
             try daemon.awaitPaused(Self.other)
         }
-        #expect(daemon.log.contains("nobody can look into its process"))
+        #expect(daemon.log.contains("its process cannot be inspected"))
         #expect(try client.explain(Self.app).reasons.map(\.code) == ["back_off"])
         try server.leave()
     }
