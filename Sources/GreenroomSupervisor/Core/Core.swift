@@ -15,9 +15,9 @@ protocol EffectPerformer: AnyObject {
 ///
 ///     control calls, channels, exits, files, time ──> Event ──> Lifecycle.handle ──> [Effect] ──> performer
 ///
-/// Performing an effect may cause an event at once (a channel is found broken). The event waits in
-/// the queue until the effects before it were performed. Events that come before there is a
-/// performer wait there, too.
+/// Performing an effect may cause an event at once, for example if a channel turns out to be
+/// broken. The event waits in the queue until the effects before it have been performed. Events
+/// that come before there is a performer wait there, too.
 @LoopActor
 final class Core {
     private(set) var lifecycle: Lifecycle
@@ -59,9 +59,9 @@ final class Core {
         ask { $0.coldReason(for: app, key: key) }
     }
 
-    /// Asks the state without a copy of it, and changes nothing. Before a method of a property is
-    /// called, the property is copied, and the state has dozens of members to be counted; what is
-    /// passed inout is not copied.
+    /// Asks the state without copying it, and changes nothing. To call a method of a property,
+    /// Swift would copy the property and retain the dozens of members that the state has; an inout
+    /// argument is not copied.
     private func ask<Answer>(_ question: (inout Lifecycle) -> Answer) -> Answer {
         question(&lifecycle)
     }
@@ -74,7 +74,7 @@ final class Core {
         handleQueue()
     }
 
-    /// Takes one event to its end: decides, then acts.
+    /// Handles one event completely: decides, then acts.
     func handle(_ event: Event) {
         queue.append(event)
         handleQueue()
