@@ -17,7 +17,7 @@ internal import Systemd
 ///
 /// A directory is made when the instance is launched, never for a paused instance and never while
 /// the user's session is locked. It is removed with the instance. If there is a directory, the
-/// credentials have been handed over: another supervisor sees that, too.
+/// credentials have been handed over; a later supervisor sees that, too.
 @LoopActor
 final class CredentialDirectories: InstanceFiles {
     private let root: String
@@ -49,7 +49,7 @@ final class CredentialDirectories: InstanceFiles {
 
     // MARK: Making
 
-    /// - Throws: what could not be made; the directory is removed then.
+    /// - Throws: what could not be made; in that case the directory is removed.
     func make(
         _ credentials: CredentialSet, for instance: InstanceIdentifier, of app: InstalledApp
     ) throws(SystemError) {

@@ -50,8 +50,9 @@ final class CredentialHandover {
         var timer: EventSource?
     }
 
-    /// The app was told that its protected data will become unavailable. The credentials go when the
-    /// app's callbacks have returned, and at the latest when the time of a step is over.
+    /// The app was told that its protected data will become unavailable. The credentials go when
+    /// the app's callbacks have returned, and at the latest when the time allowed for a step is
+    /// over.
     func withdraw(from instance: InstanceIdentifier, afterAcknowledgement cookie: UInt64) {
         guard directories.has(instance), let part = instances.part(Withdrawal.self, of: instance)
         else { return }
@@ -116,7 +117,7 @@ final class CredentialHandover {
     /// Hands the credentials to an instance that was launched while the login session was locked, or
     /// that lost them at the lock.
     func handOver(to instance: InstanceIdentifier) {
-        // An app that was told that they will go has given them up.
+        // An app that was told that its credentials will go has given them up.
         if instances.known(Withdrawal.self, of: instance)?.cookie != nil {
             withdraw(from: instance)
         }

@@ -3,8 +3,8 @@ internal import GreenroomAppChannel
 internal import GreenroomLinux
 internal import GreenroomManifest
 
-/// The present credentials of an app. They are read again for each launch: the daemon keeps no
-/// secrets, and they may change.
+/// The current credentials of an app. They are read again for each launch, because the daemon keeps
+/// no secrets and credentials may change.
 struct CredentialSet {
     let all: [(name: String, value: [UInt8])]
 
