@@ -2,7 +2,7 @@ internal import Glibc
 internal import GreenroomSupervisor
 internal import Systemd
 
-/// greenroomd: parses its command line, builds the daemon, runs it.
+/// greenroomd: parses its command line, builds the daemon and runs it.
 @main
 struct Program {
     static func main() {

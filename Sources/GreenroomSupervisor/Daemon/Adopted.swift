@@ -32,7 +32,7 @@ struct Adopted: ~Copyable {
             reconnection: rooms.recovery.reconnection)
         Self.restore(rooms, prepared.inheritance)
         Self.reconcile(rooms, prepared.inheritance)
-        // By now the instances that the spawner's messages are about are known.
+        // By now every instance that the spawner's messages can be about is known.
         try rooms.recovery.reconnection.activate { [unowned shutdown] in shutdown.begin() }
         Self.begin(rooms, prepared.configuration)
         self.init(
@@ -40,8 +40,8 @@ struct Adopted: ~Copyable {
             disposal: prepared.disposal)
     }
 
-    /// Everything that is known without a look at the instances: locks, the spawner, the sockets
-    /// that it kept, and the apps.
+    /// Restores everything that is known without a look at the instances: locks, the spawner, the
+    /// sockets that it kept, and the apps.
     private static func restore(_ rooms: Rooms, _ inheritance: Inheritance) {
         let greeting = inheritance.greeting
         rooms.shared.core.begin(performing: rooms.effects)
@@ -53,7 +53,7 @@ struct Adopted: ~Copyable {
         rooms.launching.sockets.dropUnclaimed()
     }
 
-    /// Holds the records of the former supervisor's instances against what the spawner has.
+    /// Compares the records of the former supervisor's instances with what the spawner has.
     private static func reconcile(_ rooms: Rooms, _ inheritance: Inheritance) {
         let (shared, records) = (rooms.shared, inheritance.contents.instances)
         rooms.measuring.metrics.resume(records)

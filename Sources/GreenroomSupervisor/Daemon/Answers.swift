@@ -10,7 +10,7 @@ struct Answers {
     let metrics: Metrics
     let accounts: LaunchAccounts
 
-    /// Answers whoever asked; then tells those who keep account.
+    /// Answers whoever asked, then tells the parts that keep accounts.
     func give(_ answer: Answer, to identifier: RequestIdentifier) {
         guard let request = requests.take(identifier) else { return }
         switch request.origin {

@@ -2,7 +2,7 @@ internal import Glibc
 internal import GreenroomControl
 internal import Systemd
 
-/// What serves clients.
+/// The rooms that serve clients.
 @LoopActor
 struct ControlRooms {
     let settings: ControlSettings

@@ -5,8 +5,8 @@ internal import Systemd
 /// Where clients connect.
 enum ControlSocket {
     /// Opens systemd's socket (sd_listen_fds(3)), or our own in the runtime directory. We hold the
-    /// lock of that directory, so a daemon that still answers there is about to end: it is waited
-    /// for, longer than for its lock. On a busy machine, the processes that share a killed daemon's
+    /// lock of that directory, so a daemon that still answers there is about to end. We wait for
+    /// it, longer than for its lock: on a busy machine, the processes that share a killed daemon's
     /// descriptors outlive it by more than a second.
     static func open(in runtimeDirectory: String) throws -> UnixSocket {
         if let inherited = try InheritedSocket.takeAll().first {

@@ -1,6 +1,6 @@
 internal import Systemd
 
-/// What apps say and are told.
+/// The rooms for what apps say and are told.
 @LoopActor
 struct ConversationRooms {
     let states: KeptStates

@@ -11,7 +11,8 @@ public final class Daemon {
     /// Starts everything, up to the point where clients can connect. Throws errors that a person
     /// must correct.
     public init(options: Options, environment: [String]) throws {
-        // A daemon that is told to end before it serves has begun processes that nobody else ends.
+        // These signals wait until the daemon serves: if one of them ended it earlier, nobody would
+        // end the processes that it has begun.
         for signal in [SIGTERM, SIGINT] { LoopActor.holdBack(signal) }
         serving = try Prepared(options, environment).adopt().serve()
     }

@@ -2,8 +2,8 @@ import GreenroomLinux
 import Systemd
 
 /// Drives the disposer. Descriptors that a turn of the loop has let go of are handed over after the
-/// turn, so that no answer waits for their closing. It notices a closing that hangs. Idle it costs
-/// nothing.
+/// turn, so that no answer waits for their closing. It notices a closing that hangs. While it is
+/// idle, it costs nothing.
 @LoopActor
 final class Disposal {
     let disposer: Disposer
@@ -14,8 +14,8 @@ final class Disposal {
 
     init() throws {
         disposer = try Disposer()
-        // After what is ready now, but not after work that goes on and on (a reload in portions):
-        // somebody may wait for the end of a file that is closed here.
+        // Runs after what is ready now, but not after work that goes on and on (a reload in
+        // portions): somebody may be waiting until a descriptor is closed here.
         turn = try LoopActor.deferred { [unowned self] in
             look(again: disposer.handOver())
         }

@@ -1,7 +1,8 @@
 internal import GreenroomLifecycle
 internal import Systemd
 
-/// Carries out what the core decides, in order, each effect by the room that owns its subject.
+/// Carries out what the core decides, in order. Each effect is performed by the room that owns its
+/// subject.
 @LoopActor
 final class Effects: EffectPerformer {
     private let events: EventStream

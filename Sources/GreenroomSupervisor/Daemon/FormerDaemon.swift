@@ -6,7 +6,7 @@ enum FormerDaemon {
     /// Repeats an attempt every 5 ms.
     ///
     /// - Parameters:
-    ///   - seconds: for how long at most.
+    ///   - seconds: how long to go on, at most.
     ///   - attempt: returns nil if the former daemon still has what is needed.
     /// - Returns: the result of the attempt, or nil if all attempts failed.
     static func tryUntilGone<Value, Failure>(

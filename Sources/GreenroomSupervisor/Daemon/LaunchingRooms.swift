@@ -1,6 +1,6 @@
 internal import Systemd
 
-/// What turns decisions into processes.
+/// The rooms that turn decisions into processes.
 @LoopActor
 struct LaunchingRooms {
     let sockets: ListeningSockets

@@ -1,7 +1,7 @@
 internal import GreenroomManifest
 internal import Systemd
 
-/// What comes from the machine: manifests, times, files, users.
+/// The rooms for what comes from the machine: manifests, times, files, users.
 @LoopActor
 struct MachineRooms {
     let paths: AppPaths

@@ -1,6 +1,6 @@
 internal import Systemd
 
-/// Memory, and what suspends an instance.
+/// The rooms for memory and for suspending instances.
 @LoopActor
 struct MemoryRooms {
     let reclaimer: Reclaimer

@@ -1,7 +1,7 @@
 internal import GreenroomLifecycle
 internal import Systemd
 
-/// What has happened, for everybody who keeps account of it.
+/// Passes on what has happened to every part that keeps account of it.
 @LoopActor
 struct Occurrences {
     let accounts: LaunchAccounts

@@ -5,7 +5,7 @@ internal import GreenroomLinux
 public struct Options: Sendable, Equatable {
     /// Holds the control socket, the spawner's socket and everything that ends with the boot.
     public var runtimeDirectory: String
-    /// Holds what is remembered beyond the boot.
+    /// Holds what is remembered across boots.
     public var stateDirectory = ""
     /// Holds what apps can make again, and their temporary files.
     public var cacheDirectory = ""
@@ -13,8 +13,8 @@ public struct Options: Sendable, Equatable {
     public var appDirectories: [String]
     /// Where the system's daemon has its apps, for a user's daemon that has the usual directories.
     public var systemAppDirectories: [String] = []
-    /// Folders of desktop entries, and whether each entry makes an app or only those that a
-    /// manifest adds to.
+    /// Folders of desktop entries, and whether every entry makes an app, or only an entry that a
+    /// manifest asks for.
     public var desktopDirectories: [String] = []
     public var makesDesktopApps = false
     /// Folders of profiles of desktop programs, in order of precedence.
@@ -25,7 +25,7 @@ public struct Options: Sendable, Equatable {
     public var spawnerPath: String
     /// The program that keeps the history; it lies beside greenroomd.
     public var historyPath: String
-    /// The program that watches names on a message bus; it lies there, too.
+    /// The program that watches names on a message bus; it lies beside greenroomd, too.
     public var busPath: String
     public var shimPath: String
     /// The folder of the files that run in interpreters.
@@ -54,10 +54,10 @@ public struct Options: Sendable, Equatable {
                                    else $XDG_RUNTIME_DIR/greenroom)
           --state-directory DIR    what is kept across reboots (default: $STATE_DIRECTORY, else
                                    /var/lib/greenroom as root, else $XDG_STATE_HOME/greenroom;
-                                   with another runtime directory, for root: persistent in it)
+                                   for root with another runtime directory: persistent in it)
           --cache-directory DIR    caches and temporary files of apps (default: $CACHE_DIRECTORY, else
                                    /var/cache/greenroom as root, else $XDG_CACHE_HOME/greenroom;
-                                   with another runtime directory, for root: cache in it)
+                                   for root with another runtime directory: cache in it)
           --apps DIR               read manifests from DIR; may be repeated, the first wins
           --desktop DIR            read desktop entries from DIR; may be repeated. Default, unless
                                    --apps is given: XDG_DATA_HOME and XDG_DATA_DIRS; as root they
@@ -69,7 +69,7 @@ public struct Options: Sendable, Equatable {
           --config FILE            read FILE instead of greenroom.conf
           --spawner FILE           the greenroom-spawner to start where systemd does not
           --shim FILE              the preload shim, libgreenroom-prewarm.so
-          --runtimes DIR           the files that run in interpreters, runtimes
+          --runtimes DIR           the folder of the files that run in interpreters
           --machine-root DIR       read pressure, free memory, load, batteries and temperatures
                                    from proc and sys below DIR instead of / (for tests)
           --version, --help

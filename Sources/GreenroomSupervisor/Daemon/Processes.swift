@@ -26,7 +26,7 @@ struct Processes {
         priorities.want(priority, for: instance)
     }
 
-    /// The instance's end is recorded, and no process of it is left. Its paths may start the app
+    /// The instance's end is recorded, and no process of it is left. The app's paths may start it
     /// again, and its temporary files can be removed.
     func release(_ instance: InstanceIdentifier, of app: AppIdentifier?) {
         instances.release(instance)

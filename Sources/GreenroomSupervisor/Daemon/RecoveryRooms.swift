@@ -1,7 +1,7 @@
 internal import GreenroomSpawner
 internal import Systemd
 
-/// The spawner: what it says, and its loss.
+/// The rooms for what the spawner says and for its loss.
 @LoopActor
 struct RecoveryRooms {
     let recovery: Recovery
@@ -34,7 +34,7 @@ struct RecoveryRooms {
             core: core, instances: instances, spawner: spawner, freezer: memory.freezer,
             newInstances: launching.newInstances, prewarms: prewarms, arrivals: arrivals,
             ends: ends, reporter: shared.reporter)
-        // Whoever runs the spawner by now will run the next one.
+        // Whoever runs the present spawner will run the next one.
         let source = SpawnerSource(
             prepared.options, mayStart: !prepared.inheritance.greeting.welcome.isManaged)
         reconnection = Reconnection(

@@ -2,7 +2,7 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
 
-/// What every room needs.
+/// The parts that every room needs.
 @LoopActor
 struct SharedRooms {
     let log: Log
