@@ -18,7 +18,7 @@ final class DetachedCalls {
     /// How long an app's own worker may take for a job. A call that takes longer is taken to hang
     /// for ever.
     private static let deadline = Duration.seconds(1)
-    /// How long the end of this process is delayed by a worker that is busy.
+    /// How long, at most, a busy worker delays the end of this process.
     private static let farewell = Duration.milliseconds(200)
 
     private struct Job {
@@ -72,7 +72,7 @@ final class DetachedCalls {
     }
 
     /// Ends the workers. No job may be given to them any more, and what they have found is dropped.
-    /// Those that nobody delays are done in a moment.
+    /// Workers that nobody delays are done in a moment.
     /// - Returns: false if one is still busy after ``farewell``, and may hang.
     func end() -> Bool {
         let workers = own.values.map(\.worker) + [common].compactMap(\.self)

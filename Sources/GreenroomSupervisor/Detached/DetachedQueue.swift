@@ -68,7 +68,7 @@ struct DetachedQueue<Job> {
         return .begin(order)
     }
 
-    /// Whether the app may have a worker of its own, because the job could take too long.
+    /// Whether the app may have a worker of its own, which it needs if the job takes too long.
     private func mayBegin(_ order: Order) -> Bool {
         let count = own.values.count { $0.order.user == order.user }
         return count < Self.workersPerUser
