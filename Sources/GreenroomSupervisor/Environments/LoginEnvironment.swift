@@ -4,7 +4,7 @@ internal import GreenroomLinux
 /// The environment that an app gets when its caller brings none: that of its user's session as far
 /// as a daemon can know it (environ(7), pam_env(8)).
 enum LoginEnvironment {
-    /// What a login would set where nothing else is known.
+    /// The PATH that a login would set if nothing else is known.
     private static let defaultPath = "/usr/local/bin:/usr/bin:/bin"
     private static let defaultSystemPath =
         "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

@@ -1,14 +1,15 @@
 /// The part of an environment that programs and their libraries read before `main`.
 ///
-/// A paused instance has read it already, so a launch may only use the instance if its own part is
-/// equal. Nothing else of a caller's environment ever reaches a prewarmed process before launch.
+/// A paused instance has read it already, so a launch may use the instance only if this part of its
+/// own environment is equal. Nothing else of a caller's environment ever reaches a prewarmed
+/// process before launch.
 struct PoolEnvironment: Equatable, Sendable {
     /// `NAME=value`, sorted by name.
     let variables: [String]
     /// The number of bytes in the variables' text.
     let byteCount: Int
 
-    /// The loader, libc and the locale machinery read these at start (ld.so(8), locale(7),
+    /// The loader, libc and the locale machinery read these when they start (ld.so(8), locale(7),
     /// mallopt(3)). Constructors of Debian's libraries were seen to read most of the others. Those
     /// of sanitizers, OpenBLAS, OpenCV, glog and of a newer libstdc++ are here because their
     /// sources and manuals say so.
@@ -22,14 +23,14 @@ struct PoolEnvironment: Equatable, Sendable {
         "NLCB", "NLDBG", "NLSYSCONFDIR", "CPUPROFILE", "HEAPPROFILE", "HEAPCHECK",
         "ASAN_OPTIONS", "LSAN_OPTIONS", "MSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS",
         "GLIBCXX_TUNABLES", "GOTO_NUM_THREADS", "TZFILE",
-        // Plug-ins of KDE and Qt, and programs of LXQt, when they are opened.
+        // Plug-ins of KDE and Qt, and programs of LXQt, read these when they are opened.
         "QT_HASH_SEED", "QSG_SANITY_CHECK", "LSPCLIENT_DEBUG",
     ]
-    /// All names that begin with one of these, up to the first underscore: the loader's, locales,
-    /// malloc, XDG; then OpenMP's and OpenACC's, Fortran's, the Boehm collector's, of GnuTLS,
-    /// Nettle and p11-kit, of persistent memory, tcmalloc and gperftools, device-mapper,
-    /// Babeltrace, Ceph and Inkscape; of Mesa's drivers; of libdispatch, OpenBLAS, OpenCV and glog. Swift's runtime
-    /// reads all of its own at once, for its backtraces.
+    /// How the other names begin, up to the first underscore: those of the loader, locales, malloc
+    /// and XDG; of OpenMP, OpenACC, Fortran, the Boehm collector, GnuTLS, Nettle, p11-kit,
+    /// persistent memory, tcmalloc, gperftools, device-mapper, Babeltrace, Ceph, Inkscape and
+    /// Mesa's drivers; of libdispatch, OpenBLAS, OpenCV and glog. Swift's runtime reads all of its
+    /// own variables at once, for its backtraces.
     static let families: Set<Substring> = [
         "LD_", "LC_", "MALLOC_", "XDG_", "OMP_", "GOMP_", "ACC_", "GFORTRAN_", "GC_", "GNUTLS_",
         "NETTLE_", "P11_", "PMEM_", "PMEMBLK_", "PMDK_", "TCMALLOC_", "PERFTOOLS_", "HEAP_",
@@ -39,14 +40,14 @@ struct PoolEnvironment: Equatable, Sendable {
     ]
 
     /// Values of one launch, which no paused instance could have. The instance gets them with the
-    /// rest of its environment when it is launched. GTK reads them in a constructor all the same,
-    /// so that it does not see them then; a manifest can name them in `EnvironmentKeys=`.
+    /// rest of its environment when it is launched. GTK, however, reads them in a constructor and
+    /// so misses them; a manifest can name them in `EnvironmentKeys=`.
     static let perLaunch: Set<Substring> = ["DESKTOP_STARTUP_ID", "XDG_ACTIVATION_TOKEN"]
 
-    /// What a program that has run into its main loop need not have read as the launch has it: the
-    /// values of one launch; of the caller's shell and terminal, which a program with windows does
-    /// not run in; of the unit that the caller belongs to. (The directory that PWD names is compared
-    /// by itself.)
+    /// Variables in which a launch may differ from a program that was paused in its main loop:
+    /// those of one launch; those of the caller's shell and terminal, in which a program with
+    /// windows does not run; and those of the unit that the caller belongs to. (The directory that
+    /// PWD names is compared separately.)
     private static let ofCaller: Set<Substring> = perLaunch.union([
         "PWD", "OLDPWD", "SHLVL", "_", "WINDOWID", "TERM", "COLORTERM", "COLUMNS", "LINES",
         "INVOCATION_ID", "JOURNAL_STREAM", "MANAGERPID", "SYSTEMD_EXEC_PID",
@@ -62,12 +63,12 @@ struct PoolEnvironment: Equatable, Sendable {
         return families.contains(name[...end]) && !perLaunch.contains(name)
     }
 
-    /// Picks the relevant variables of `environment`, with `extraNames` of the app's manifest, and
-    /// those that an interpreter reads that pauses after its boot. If a name is given twice, the
-    /// first counts, as for getenv(3).
+    /// Picks the relevant variables of `environment`: those that programs read early, those that
+    /// the app's manifest names (`extraNames`), and those that an interpreter reads if it pauses
+    /// after its boot. If a name is given twice, the first counts, as for getenv(3).
     ///
-    /// - Parameter isWhole: whether everything counts that the program itself may have read, because
-    ///   it pauses in its main loop.
+    /// - Parameter isWhole: whether everything that the program itself may have read counts,
+    ///   because it pauses in its main loop.
     init(
         of environment: [String], extraNames: Set<String> = [], runtime: Runtime? = nil,
         isWhole: Bool = false
@@ -101,7 +102,7 @@ struct PoolEnvironment: Equatable, Sendable {
     }
 
     /// The environment that a prewarmed process is started with: `base`, with these variables in
-    /// place of those that `base` has of this kind.
+    /// place of the variables of this kind in `base`.
     func overlaid(
         on base: [String], extraNames: Set<String> = [], runtime: Runtime? = nil,
         isWhole: Bool = false

@@ -1,8 +1,8 @@
 internal import GreenroomLifecycle
 internal import GreenroomLinux
 
-/// The pool environments that launches have asked for, so that the pool can be refilled with the
-/// one that is used. Each one that is forgotten costs one cold launch.
+/// The pool environments that launches have asked for, so that the pool can be refilled for the one
+/// that is in use. Each one that is forgotten costs one cold launch.
 ///
 /// An environment that one user brought is never found for another user, nor for another app, nor
 /// for the same app once it has rights that its user lacks: an environment can name code (ld.so(8),
@@ -18,11 +18,11 @@ struct PoolEnvironments {
         var hasOwnRights: Bool
     }
 
-    /// At most this many environments of one user, who has a handful (terminal, session, cron). The
-    /// one that was not asked for longest is forgotten first.
+    /// At most this many environments of one user are kept. A user has only a handful (terminal,
+    /// session, cron). The least recently used one is forgotten first.
     static let limitPerUser = 64
-    /// At most this many bytes of one user's environments, far more than any session has. execve(2)
-    /// takes 128 KiB for one variable, and a client may bring 16 MiB.
+    /// At most this many bytes of one user's environments are kept, far more than any session has.
+    /// execve(2) takes 128 KiB for one variable, and a client may bring 16 MiB.
     static let byteLimitPerUser = 1 << 20
 
     private struct Entry {
@@ -38,12 +38,12 @@ struct PoolEnvironments {
     init(digest: KeyedDigest) { self.init { digest.key(of: $0, $1) } }
 
     /// - Parameter makeKey: makes the key of an environment. If two environments get the same key,
-    ///   one of them gets another instead.
+    ///   one of them gets another key instead.
     init(makeKey: @escaping (PoolEnvironment, Owner) -> EnvironmentKey) { self.makeKey = makeKey }
 
     /// Remembers the environment of a launch, and returns its key; nil if no instance can be paused
-    /// with this environment, for example because it names libraries by their way from the caller's
-    /// directory.
+    /// with this environment, for example because it names libraries by paths relative to the
+    /// caller's directory.
     ///
     /// - Parameter own: the environment that instances get if their caller brings none, and its
     ///   key.
