@@ -4,9 +4,9 @@ internal import GreenroomLinux
 internal import Systemd
 internal import Varlink
 
-/// greenroom-history: started when there is something to ask, ended when there has not been for a
-/// second. It waits for the disk, so that the loop does not. At most one exists; if it hangs, what
-/// it was asked fails after a while, and nothing else waits for it.
+/// greenroom-history: started when there is something to ask, and ended after a second in which
+/// there was nothing. It waits for the disk, so that the loop does not. At most one such process
+/// exists. If it hangs, what it was asked fails after a while, and nothing else waits for it.
 @LoopActor
 @safe final class HistoryProcess {
     typealias Answer = Result<HistoryReply, HistoryError>
@@ -64,8 +64,8 @@ internal import Varlink
 
     isolated deinit { unsafe buffer.deallocate() }
 
-    /// Asks, and calls `onDone` once with the answer, never before this returns to the loop unless
-    /// too much waits.
+    /// Asks, and calls `onDone` once with the answer. If too many calls wait, or if the process
+    /// cannot be started, `onDone` is called before this returns.
     func ask(_ call: HistoryCall, then onDone: @escaping (Answer) -> Void) {
         guard jobs.count < Self.jobLimit else {
             return onDone(.failure(HistoryError(reason: "too many calls wait")))
@@ -76,7 +76,7 @@ internal import Varlink
 
     /// Has a batch written, before anything that waits, and calls `onDone` once with the answer.
     ///
-    /// The batch is taken when its turn has come. So one write at most waits, and it includes what
+    /// The batch is taken when its turn has come. So at most one write waits, and it includes what
     /// is added in the meantime.
     func write(
         _ take: @escaping () -> HistoryBatch?,
@@ -146,7 +146,7 @@ internal import Varlink
             path: program, arguments: arguments,
             environment: StringBlock(["SWIFT_BACKTRACE=enable=no"]) ?? StringBlock())
         request.workingDirectory = "/"
-        // The daemon's own value would protect it as if it were the daemon.
+        // The daemon's own value would protect this process like the daemon.
         request.oomScoreAdjustment = 0
         request.descriptors = [
             .init(socket.descriptor.rawValue, at: 0), .init(2, at: 1), .init(2, at: 2),
@@ -193,8 +193,8 @@ internal import Varlink
                 if current != nil { start() }
             }
         } catch {
-            // Nobody sees its end. It ends nevertheless, and whatever was asked last is about to be
-            // answered with a failure, so the next job starts another.
+            // Nobody will see the end of the process, but it ends nevertheless. Whatever was asked
+            // last is about to be answered with a failure, so the next job starts another process.
             phase = .none
         }
     }
@@ -267,7 +267,7 @@ internal import Varlink
             }
         } else if connection.violation != nil {
             leave()
-            fail("greenroom-history is another version")
+            fail("greenroom-history is of another version")
         } else {
             flush()
         }

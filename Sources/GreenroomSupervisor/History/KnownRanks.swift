@@ -10,14 +10,14 @@ struct KnownRanks {
         var user: UInt32?
     }
 
-    /// What the plan was made from. Another request is the end of all answers.
+    /// What the plan was made from. If a request differs from it, all answers are forgotten.
     private var request = PlanRequest()
     private var answers: [Question: Control.PlanReport] = [:]
     private var validUntil = Instant(nanoseconds: 0)
 
     /// The hour and the weekday count as well, and they change slowly.
     private static let lifetime = Duration.seconds(60)
-    /// More apps than a person asks for in that time.
+    /// More apps than a person asks about in that time.
     private static let limit = 64
 
     func answer(

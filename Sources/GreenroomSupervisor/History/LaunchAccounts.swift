@@ -6,8 +6,8 @@ internal import Systemd
 /// An account of each launch: who asked for it, how it was served, how long it took, how it ended.
 ///
 /// A launch is noted three times: when it has begun, when its app is ready, and when its instance
-/// ends. A launch that an instance serves while it runs has an account of its own, which ends with
-/// the instance.
+/// ends. A launch that a running instance serves has an account of its own, which ends with the
+/// instance.
 @LoopActor
 final class LaunchAccounts {
     private let core: Core
@@ -30,7 +30,7 @@ final class LaunchAccounts {
     /// Requests that were answered in this turn. The core then reports the launch, under one of
     /// them; it reports nothing if the answer repeats that of an earlier call.
     private var answered: [Request] = []
-    /// The latest launch that was served by an instance that ran, and its request.
+    /// The latest launch that was served by a running instance, and its request.
     private var joined: (request: RequestIdentifier, launch: Control.LaunchRecord)?
 
     init(core: Core, catalog: AppCatalog, instances: InstanceTable, history: LaunchHistory) {
@@ -42,7 +42,7 @@ final class LaunchAccounts {
 
     // MARK: Requests
 
-    /// A launch was answered. Comes before the core's report of the launch.
+    /// A launch was answered. This is called before the core reports the launch.
     func answered(
         _ identifier: RequestIdentifier, _ entry: Requests.Entry, _ outcome: LaunchOutcome
     ) {

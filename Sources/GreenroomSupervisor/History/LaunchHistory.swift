@@ -2,9 +2,9 @@ internal import GreenroomControl
 internal import GreenroomManifest
 internal import Systemd
 
-/// The history of launches, over restarts and days. Launches wait here and are written in batches
-/// by another process, so that a launch costs the daemon a few stores and an idle daemon nothing.
-/// A daemon that is killed loses at most one batch.
+/// The history of launches, across restarts and days. Launches wait here and are written in batches
+/// by another process, so that a launch costs the daemon a few stores, and an idle daemon has
+/// nothing to do. A daemon that is killed loses at most one batch.
 @LoopActor
 final class LaunchHistory {
     private let process: HistoryProcess
@@ -15,7 +15,7 @@ final class LaunchHistory {
     /// The instances that existed when this daemon began, until the first batch says so.
     private var inherited: [UInt64]?
 
-    /// The places in the batch of the launches of each instance that has not ended.
+    /// For each instance that has not ended, the places of its launches in the batch.
     private var open: [UInt64: [Int]] = [:]
     /// How many entries of the batch are about each user's apps.
     private var counts: [UInt32: Int] = [:]
@@ -31,14 +31,14 @@ final class LaunchHistory {
     /// wakes up for something else soon after.
     private static let delay = Duration.seconds(60)
     private static let accuracy = Duration.seconds(30)
-    /// The same while launches decide what is kept warm. The app that was launched starts first.
+    /// The delay while launches decide what is kept warm. It lets the launched app start first.
     private static let planningDelay = Duration.seconds(3)
     private static let planningAccuracy = Duration.seconds(1)
     /// A batch of this many is written at once.
     private static let fullCount = 512
     /// At most this many wait while a batch is being written, about 2 MB. No user gets all of them.
     private static let limit = SharedLimit(4096)
-    /// Each waits for the disk.
+    /// At most this many queries of one user are under way: each waits for the disk.
     private static let queriesPerUser = 4
 
     init(
@@ -58,7 +58,7 @@ final class LaunchHistory {
             days: configuration.historyDays, launchesPerUser: configuration.historyLaunchesPerUser)
     }
 
-    /// Applies settings that count from now on.
+    /// Applies new settings.
     func reconfigure(_ configuration: DaemonConfiguration) {
         if isOn, !configuration.keepsHistory { write() }
         isOn = configuration.keepsHistory
@@ -176,7 +176,7 @@ final class LaunchHistory {
         }
     }
 
-    /// Writes what waits. The daemon is about to end.
+    /// Writes what waits. Called when the daemon is about to end.
     func end() {
         guard let batch = taken() else { return }
         do { try process.handOver(batch) } catch {
@@ -212,8 +212,8 @@ final class LaunchHistory {
     /// depends on: then `onDone` is called at once.
     ///
     /// - Parameters:
-    ///   - app: only this app; nil means every app of the user.
-    ///   - user: whose apps the one who asks may see; nil means everybody's.
+    ///   - app: only this app; nil means every app.
+    ///   - user: whose apps `asking` may see; nil means everybody's.
     func rank(
         _ app: String?, for asking: UInt32, of user: UInt32?,
         then onDone: @escaping (HistoryProcess.Answer) -> Void
@@ -229,7 +229,7 @@ final class LaunchHistory {
         }
         try ask(.rank(request, app: app, user: user), for: asking) { [unowned self] answer in
             guard case .success(.ranked(var report)) = answer else { return onDone(answer) }
-            // What the budget lacks is what paused instances of others hold.
+            // The budget that is left would tell the user what paused instances of others hold.
             if user != nil { report.byteBudget = planning.wholeByteBudget }
             if let question { ranks.learn(report, question, request, at: planning.now) }
             onDone(.success(.ranked(report)))
@@ -260,7 +260,7 @@ final class LaunchHistory {
     ) throws(ControlError) {
         try admit(user)
         queryCounts[user, default: 0] += 1
-        // What has just happened belongs to the answer.
+        // The answer must include what has just happened.
         write()
         process.ask(call) { [unowned self] answer in
             let rest = queryCounts[user, default: 1] - 1

@@ -4,7 +4,7 @@ internal import GreenroomLinux
 internal import Systemd
 
 /// An account of each paused instance: what preparing it took, how long it was kept, and whether it
-/// served a launch. It goes to the history when that is known.
+/// served a launch. The account goes to the history once all of that is known.
 @LoopActor
 final class PauseAccounts {
     private let core: Core

@@ -3,8 +3,8 @@ internal import GreenroomLifecycle
 internal import GreenroomManifest
 internal import Systemd
 
-/// Has greenroom-history plan which apps are kept warm, of those whose manifest leaves it to the
-/// daemon, and tells the core.
+/// Has greenroom-history plan which of the apps whose manifests leave that to the daemon are kept
+/// warm, and tells the core.
 ///
 /// A plan is made when something has changed that it depends on: the daemon begins, launches were
 /// written or forgotten, users log in or out. No launch waits for one, and an idle daemon makes
@@ -18,9 +18,9 @@ final class WarmPlanning {
     private var isOn: Bool
     private var isDue = false
     private var isUnderWay = false
-    /// The last plan had apps to choose from, so launches matter to the next one.
+    /// True if the last plan had apps to choose from, so that launches matter to the next one.
     private(set) var hasApps = false
-    /// The last plan was not empty.
+    /// True if the last plan was not empty.
     private var hasPlan = false
     private var next = Instant(nanoseconds: 0)
     private var timer: EventSource?
@@ -28,8 +28,9 @@ final class WarmPlanning {
     /// At most this many apps are planned with, so that the loop encodes them in milliseconds. Each
     /// user has an equal part.
     private static let appLimit = 4096
-    /// From one plan to the next, this many times what the last one took: whoever launches and asks
-    /// in turns has at most a twentieth of a processor spent on plans.
+    /// After a plan, the daemon waits this many times as long as the plan took before it makes the
+    /// next. So a client that launches and asks in turns has at most a twentieth of a processor
+    /// spent on plans.
     private static let restFactor = 20
     private static let restLimit = Duration.seconds(300)
 
@@ -48,7 +49,7 @@ final class WarmPlanning {
         configuration.keepsHistory && configuration.plansPrewarms
     }
 
-    /// Applies settings that count from now on.
+    /// Applies new settings.
     func reconfigure(_ configuration: DaemonConfiguration) {
         isOn = Self.isOn(configuration)
         guard isOn else {
@@ -88,7 +89,7 @@ final class WarmPlanning {
 
     var now: Instant { core.now }
 
-    /// What a plan is made from now.
+    /// What a plan would be made from now.
     var request: PlanRequest {
         let apps = core.lifecycle.plannable
         let userCount = Set(apps.map(\.user)).count
@@ -112,7 +113,7 @@ final class WarmPlanning {
         guard isOn else { return }
         switch answer {
         case .success(.planned(let apps)):
-            // Nothing but what was asked about, whatever the process says.
+            // Only apps that were asked about, whatever the process says.
             use(Set(apps).intersection(request.apps.map(\.app)))
         case .success: break
         case .failure(let error):
