@@ -42,7 +42,7 @@ final class AppInstaller {
 
     private var sockets: ListeningSockets { registration.sockets }
 
-    /// Reads manifests with this `When=` from now on, where they have none.
+    /// From now on, reads manifests without `When=` as if they had this one.
     func use(_ defaultOccasion: AppManifest.Occasion) {
         loader.defaultOccasion = defaultOccasion
     }
@@ -80,8 +80,8 @@ final class AppInstaller {
     /// long as reading one manifest.
     private static let turnNanoseconds: UInt64 = 1_000_000
 
-    /// The same in several turns of the loop, so that others are served in between. `report` may be
-    /// called before this returns.
+    /// Does the same as `reload` in several turns of the loop, so that others are served in
+    /// between. `report` may be called before this returns.
     func reloadInTurns(_ report: @escaping (Control.ReloadReport) -> Void = { _ in }) {
         if reading != nil { return laterWaiters.append(report) }
         waiters.append(report)
@@ -189,7 +189,7 @@ final class AppInstaller {
         staleness.watchPrograms(loader.programFiles) { [unowned self] in reloadInTurns() }
     }
 
-    /// Forgets instances of templates that are not running and for which nothing waits. Not to be
+    /// Forgets instances of templates that are not running and for which nothing waits. Must not be
     /// called while an effect is performed.
     func forgetUnused() {
         guard catalog.onDemandCount > 0 else { return }

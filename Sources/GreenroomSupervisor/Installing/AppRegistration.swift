@@ -31,7 +31,7 @@ struct AppRegistration {
         return faults
     }
 
-    /// Tells the core what launches of the app have taught, if an earlier daemon has kept it.
+    /// Tells the core what launches of the app have taught, if an earlier daemon has kept that.
     private func recall(_ app: InstalledApp) {
         learner.recall(app)
         if let learning = app.program.depth.learning,

@@ -10,7 +10,7 @@ struct AppTriggers {
     let paths: AppPaths
     let work: BackgroundWork
 
-    /// The apps as they are now.
+    /// Takes over the apps as they are now.
     func update(_ apps: [InstalledApp]) {
         timers.update(apps.compactMap { app in app.timer.map { (app.identifier, $0) } })
         paths.update(apps.compactMap { app in app.path.map { (app.identifier, $0) } })

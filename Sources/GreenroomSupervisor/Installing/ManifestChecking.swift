@@ -26,7 +26,7 @@ struct ManifestChecking {
             let (manifest, diagnostics) = AppManifest.parse(
                 sources, name: name, lookups.manifestContext)
             faults += diagnostics.errors
-            // What a template's instances name is not known before they have names.
+            // What the instances of a template refer to is not known before they have names.
             if let manifest, !name.isTemplate { manifests.append(manifest) }
         }
         let others = others(than: Set(drafts.map(\.name)))
@@ -53,7 +53,8 @@ struct ManifestChecking {
         }
     }
 
-    /// The installed apps that the drafts do not replace. Several drafts may replace each other's.
+    /// The installed apps that the drafts do not replace. All drafts count together, because one
+    /// may take what another gives up.
     private func others(than names: Set<String>) -> [InstalledApp] {
         catalog.unsortedApps.filter { !names.contains($0.fileName) }
     }

@@ -3,14 +3,14 @@ internal import GreenroomLifecycle
 internal import GreenroomManifest
 internal import Systemd
 
-/// A room whose settings greenroom.conf has.
+/// A room that has settings in greenroom.conf.
 @LoopActor
 protocol Reconfigured: AnyObject {
-    /// Applies the settings, which count from now on.
+    /// Applies new settings.
     func reconfigure(_ configuration: DaemonConfiguration)
 }
 
-/// Reading everything again while the daemon runs: greenroom.conf, then the manifests.
+/// Reads everything again while the daemon runs: greenroom.conf, then the manifests.
 @LoopActor
 final class Reload {
     private let file: ConfigurationFile
@@ -45,7 +45,7 @@ final class Reload {
             var read = read
             read.failed = faults + read.failed
             report(read)
-            // The plan is about the apps that there are now.
+            // The plan depends on the apps that are installed now.
             planning.review()
         }
     }
@@ -64,7 +64,7 @@ final class Reload {
         for room in rooms { room.reconfigure(configuration) }
         core.handle(.policyChanged(Policy(configuration)))
         installer.use(configuration.usableDefaultOccasion)
-        // With the new budget.
+        // Comes after the new policy, which has the budget of the plan.
         planning.reconfigure(configuration)
         return faults
     }
