@@ -36,7 +36,7 @@ final class Instance {
     var isInspected = false
     /// True if the instance has told this supervisor that it is paused.
     var hasPaused = false
-    /// True if the instance has paused before the depth that was asked for.
+    /// True if the instance has paused before it reached the depth that was asked for.
     var hasPausedTooEarly = false
     /// When the instance reached its pause.
     var pausedAt: Instant?
@@ -75,12 +75,12 @@ final class Instance {
     /// The path of the process's root directory (proc_pid_root(5)).
     static func rootPath(of pid: Int32) -> String { "/proc/\(pid)/root" }
 
-    /// False once the process was reaped, and its number may mean another process.
+    /// False once the process has been reaped. Its number may then mean another process.
     var isAlive: Bool { (try? process.send(signal: 0)) != false }
 
     // MARK: Asking whether it is still paused
 
-    /// The cookie of the question that is open.
+    /// The cookie of the open question.
     private var pongCookie: UInt64?
 
     /// Makes the cookie of a new question. No former supervisor gave the same cookie: answers to
@@ -121,8 +121,8 @@ final class Instance {
 
     /// Removes the cgroup of an instance that no spawner knows, once it is empty.
     ///
-    /// - Parameter current: the directory of the present spawner, which goes on using it. It may be
-    ///   that of the former one.
+    /// - Parameter current: the directory of the present spawner, which goes on using it. The
+    ///   former spawner may have had the same one.
     func removeCgroup(besides current: String?) {
         guard let cgroupName, let cgroupParent else { return }
         // A cgroup that cannot be removed (the app made one below it) does no harm.
@@ -131,7 +131,8 @@ final class Instance {
     }
 
     /// Removes the directory of a spawner that ran without systemd, which is named after that
-    /// spawner. The kernel refuses while another instance is in it. systemd removes its own.
+    /// spawner. The kernel refuses while another instance is in the directory. systemd removes its
+    /// own directories.
     private func removeIfAbandoned(_ parent: Cgroup, besides current: String?) {
         guard let path = unsafe realpath("/proc/self/fd/\(parent.directory.rawValue)", nil) else {
             return

@@ -2,8 +2,7 @@ internal import GreenroomLifecycle
 internal import Systemd
 
 /// What one room of the shell keeps of one instance: made when the room first asks for it, dropped
-/// with the instance. So nothing is kept of an instance that was released, whichever room it
-/// belongs to.
+/// with the instance. So no room keeps anything of an instance that was released.
 @LoopActor
 protocol InstancePart: AnyObject {
     init()

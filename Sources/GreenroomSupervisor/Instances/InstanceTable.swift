@@ -42,7 +42,7 @@ final class InstanceTable {
     // MARK: What rooms keep
 
     /// What a room keeps of the instance, made when it is first asked for; nil once the instance
-    /// was released.
+    /// has been released.
     func part<Part: InstancePart>(
         _ type: Part.Type = Part.self, of identifier: InstanceIdentifier
     ) -> Part? {
@@ -55,7 +55,7 @@ final class InstanceTable {
         return part
     }
 
-    /// The same, but nil if the room has kept nothing of the instance.
+    /// What a room keeps of the instance; nil if the room has kept nothing of it.
     func known<Part: InstancePart>(
         _ type: Part.Type = Part.self, of identifier: InstanceIdentifier
     ) -> Part? {
@@ -69,7 +69,7 @@ final class InstanceTable {
         }
     }
 
-    /// Files of an instance are removed at its release from now on.
+    /// From now on, has this room remove the files of each instance that is released.
     func add(_ files: some InstanceFiles) { self.files.append(files) }
 
     private func isLive(_ identifier: InstanceIdentifier) -> Bool {
@@ -86,8 +86,8 @@ final class InstanceTable {
             // The whole path counts: any user may give a cgroup of their own the same last name.
             let parent = cgroupsPath, parent.hasSuffix(path[..<slash])
         else { return nil }
-        // The path must also lead to the instance's own cgroup, because users can name cgroups of
-        // theirs as they like.
+        // The path must also lead to the instance's own cgroup, because users can name their own
+        // cgroups as they like.
         return table.values.first { instance in
             instance.cgroupName.map { path.hasSuffix("/" + $0) } ?? false
                 && instance.cgroup?.isAt(path) ?? false
@@ -105,7 +105,7 @@ final class InstanceTable {
         case unknown
     }
 
-    /// Where the process belongs, also if it is in a cgroup that was made below the instance's.
+    /// Where the process belongs, even if it is in a cgroup that was made below the instance's.
     /// /proc/PID/cgroup comes from the kernel, so reading it waits for nobody.
     /// - Throws: the error of that reading, for example ENOENT if there is no such process.
     func surroundings(ofProcess pid: Int32) throws(SystemError) -> Surroundings {
@@ -173,8 +173,8 @@ final class InstanceTable {
         spawner.send(.release(instance: identifier.rawValue))
     }
 
-    /// The spawner has died. All instances but these become orphans: from now on only their pidfds
-    /// report their ends.
+    /// The spawner has died. All instances except `kept` become orphans: from now on only their
+    /// pidfds report their ends.
     ///
     /// - Parameter onEnd: called when an orphan has ended and no process of it is left.
     func orphan(
@@ -193,11 +193,11 @@ final class InstanceTable {
         }
     }
 
-    /// Ends an instance that nobody reported. It may run all the same: the spawner may have died
-    /// after it made the instance and before it said so. The cgroup was made first, under a name
-    /// that we know.
+    /// Ends an instance that nobody reported. The instance may be running nevertheless: the spawner
+    /// may have died after it made the instance and before it said so. The cgroup was made first,
+    /// under a name that we know.
     ///
-    /// - Returns: true if there was one.
+    /// - Returns: true if the instance had a cgroup.
     func endUnreported(_ identifier: InstanceIdentifier, of app: AppIdentifier) -> Bool {
         var mayHaveRun = false
         for parent in [cgroups, formerCgroups].compactMap(\.self) {
