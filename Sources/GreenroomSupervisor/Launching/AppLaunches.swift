@@ -4,7 +4,7 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
 
-/// Tells apps made with the SDK what they are launched with: the first message that they get.
+/// Tells apps made with the SDK what they are launched with, in the first message that they get.
 @LoopActor
 final class AppLaunches {
     private let core: Core

@@ -66,7 +66,7 @@ final class AppOutput: InstanceFiles {
 
     /// Whether an app gets the daemon's own standard error. An app that has a terminal can read
     /// what is typed there, and an app that has a file can fill it: only an app that may do so
-    /// anyway gets them.
+    /// anyway gets the daemon's.
     private func mayUseOwn(_ app: InstalledApp) -> Bool {
         guard app.account.user == geteuid() else { return false }
         return app.restrictions.confinement == nil
@@ -95,7 +95,7 @@ final class AppOutput: InstanceFiles {
         return writing
     }
 
-    /// Passes on what an instance prints that a former supervisor started.
+    /// Passes on the output of an instance that a former supervisor started.
     ///
     /// - Parameter app: nil if it is not installed any more.
     func resume(_ instance: Instance, of app: InstalledApp?) {

@@ -39,8 +39,8 @@ extension InheritedState {
 }
 
 extension InheritedState {
-    /// What a paused instance is told of it. An interpreter that has booted has raised its limits as
-    /// it would at each launch.
+    /// What a paused instance is told of this state. An interpreter that has booted has already
+    /// raised its limits, as it would at each launch.
     func asPaused(_ app: InstalledApp) -> InheritedState {
         guard let runtime = app.environment.runtime, limits.count > Self.openFiles else {
             return self
@@ -61,21 +61,21 @@ extension InheritedState {
 }
 
 extension Runtime {
-    /// Whether an interpreter that has booted can take over what the launch brings. It has looked
-    /// at its signals, and most interpreters have opened descriptors.
+    /// Whether an interpreter that has booted can take over what the launch brings. It has already
+    /// looked at its signals, and most interpreters have opened descriptors.
     func canTakeOver(_ context: LaunchContext) -> Bool {
         let ignored = (context.inherited?.ignoredSignals ?? 0) & ~PausedState.innerSignals
         return ignored == 0 && (context.otherDescriptors.isEmpty || !opensDescriptors)
     }
 }
 
-/// What the paused instances of an app have already. They are all started alike.
+/// The state that the paused instances of an app already have. They are all started alike.
 struct PausedState {
     private static let stack = Int(ResourceLimit.Resource.stack.rawValue)
 
-    /// Signals 32 and 33, which C libraries keep for themselves. A caller that posix_spawn(3) has
-    /// started, by make for example, ignores them, and so does its app; that is no reason for a cold
-    /// launch.
+    /// Signals 32 and 33, which C libraries keep for themselves. A caller that was started by
+    /// posix_spawn(3), for example by make, ignores them, and so does its app; that is no reason
+    /// for a cold launch.
     static let innerSignals: UInt64 = 3 << 31
 
     var state: InheritedState

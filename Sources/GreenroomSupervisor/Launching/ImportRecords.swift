@@ -14,7 +14,7 @@ final class ImportRecords {
         let names: [String]
     }
 
-    /// In bytes; the hook sends no longer record.
+    /// In bytes; the hook never sends a longer record.
     private static let byteLimit = 64 << 10
 
     private let core: Core
@@ -43,7 +43,7 @@ final class ImportRecords {
     /// Calls back with each record from now on.
     func listen(_ heard: @escaping (Record) -> Void) { self.heard = heard }
 
-    /// Where an instance is to send what its launch imports; nil if that is of no interest.
+    /// Where an instance is to send what its launch imports; nil if nobody wants to know.
     func socketPath(for app: InstalledApp) -> String? {
         guard let learning = app.program.depth.learning,
             lists.wantsRecord(of: app.identifier, learning.basis)
@@ -53,7 +53,7 @@ final class ImportRecords {
         if sockets[user] != nil { return path }
         do {
             try UserSocket.makeDirectory(directory)
-            // Before the report that the process has ended.
+            // It is read before the report that the process has ended.
             sockets[user] = try UserSocket(
                 boundAt: path, of: user, byteLimit: Self.byteLimit, disposer: disposer,
                 priority: LoopPriority.importRecords

@@ -2,8 +2,8 @@ internal import GreenroomControl
 internal import GreenroomLifecycle
 
 extension LaunchContext {
-    /// Why no instance can serve the launch that holds its first window; nil if one can. Such a
-    /// program has read its arguments, its directory and its descriptors before.
+    /// Why no instance that is held at its first window can serve the launch; nil if one can. A
+    /// held program has already read its arguments, its directory and its descriptors.
     func reasonNotToHold(_ app: InstalledApp) -> ColdReason? {
         let words = app.command.arguments.lazy.map(ByteString.text)
         if !arguments.elementsEqual(words) { return .arguments }

@@ -38,8 +38,8 @@ final class LaunchContexts {
         environments = PoolEnvironments(digest: digest)
     }
 
-    /// What tells the launch from launches of the app that do something else
-    /// (`LaunchRequest.work`): its words. 0 for an app whose depth is not measured.
+    /// A digest of the launch's words, which distinguishes it from launches of the app that do
+    /// something else (`LaunchRequest.work`). 0 for an app whose depth is not measured.
     func work(of context: LaunchContext, for app: InstalledApp) -> UInt64 {
         guard app.description.importBasis != nil || app.program.depth.opensLibraries else {
             return 0
@@ -66,8 +66,8 @@ final class LaunchContexts {
     // MARK: Serving
 
     /// What the process that serves the request begins with. For launches of the daemon's own, that
-    /// is what the manifest says. Asked once for each launch: a connection that has arrived is the
-    /// reason for one launch.
+    /// is what the manifest says. Asked only once for each launch: a connection that has arrived is
+    /// the reason for one launch.
     func contextToServe(
         _ request: RequestIdentifier, of app: InstalledApp
     ) -> LaunchContext? {
@@ -84,8 +84,8 @@ final class LaunchContexts {
         return context
     }
 
-    /// An environment other than the app's own, which is encoded already: it has variables for this
-    /// launch or for this one process. Nil if there are none.
+    /// The environment of a process that has variables for this launch or for this process alone.
+    /// Nil if the process gets the app's own environment, which is encoded already.
     ///
     /// - Parameter pid: nil if the process is yet to be made.
     func environment(
@@ -162,8 +162,8 @@ final class LaunchContexts {
         return (context, key)
     }
 
-    /// The variables for which no paused instance can serve the launch: those in which it differs
-    /// from the one that is most like it.
+    /// The variables that keep paused instances from serving the launch: those in which the launch
+    /// differs from the paused instance that is most like it.
     private func differingVariables(
         _ pool: PoolEnvironment, _ key: EnvironmentKey, _ app: InstalledApp
     ) -> [String] {
@@ -214,11 +214,11 @@ final class LaunchContexts {
         }
     }
 
-    /// As many other descriptors as an order to go has room for, beside the standard ones, the
-    /// directory and the strings.
+    /// An order to go has room for at most this many descriptors in addition to the standard ones,
+    /// the directory and the strings.
     private static let otherDescriptorsOfPaused = WireFormat.descriptorLimit - 5
 
-    /// The manifest decides where the app may write, whatever its caller's environment has.
+    /// The manifest decides where the app may write, whatever its caller's environment says.
     private func withContainer(_ environment: [ByteString], of app: InstalledApp) -> [ByteString] {
         guard app.hasContainer else { return environment }
         let own = containers.environment(of: app.identifier.rawValue)
@@ -280,7 +280,8 @@ final class LaunchContexts {
         _ base: [ByteString], with additions: [ByteString]
     ) -> [ByteString] {
         if additions.isEmpty { return base }
-        // A client may bring a hundred thousand variables of either kind: each is looked at once.
+        // A client may bring a hundred thousand variables of either kind: each is looked at only
+        // once.
         let replaced = Set(additions.compactMap(\.variableName))
         return base.filter { entry in
             entry.variableName.map { !replaced.contains($0) } ?? true

@@ -6,10 +6,10 @@ internal import GreenroomLinux
 internal import GreenroomSpawner
 internal import Systemd
 
-/// Tells paused instances to go. (`NewInstances` asks the spawner for others.)
+/// Tells paused instances to go. (`NewInstances` asks the spawner for new instances.)
 ///
-/// The path of a prewarmed launch is `contexts` → (the core) → `go` → the app's STARTED: no file
-/// is opened, nothing is looked up that grows with the number of apps.
+/// The path of a prewarmed launch is `contexts` → (the core) → `go` → the app's STARTED: no file is
+/// opened, and no look-up takes longer the more apps there are.
 @LoopActor
 final class Launcher {
     let contexts: LaunchContexts
@@ -49,8 +49,8 @@ final class Launcher {
         }
         instance.forgetPong()
         guard instance.isInspected else { return inspect(instance, of: app, for: request, terms) }
-        // Before the order to go: main may look at its OOM score at once, and must see what a cold
-        // launch would show it.
+        // This comes before the order to go: main may look at its OOM score at once, and must see
+        // what a cold launch would show it.
         instance.apply(terms.inBackground ? .background : .foreground)
         do {
             if !app.credentials.isEmpty {
@@ -97,13 +97,13 @@ final class Launcher {
                 .notice,
                 finding == .stale
                     ? "a paused instance of \(instance.app) is out of date"
-                    : "a paused instance of \(instance.app) cannot be looked at: it does not answer",
+                    : "a paused instance of \(instance.app) cannot be inspected: it does not answer",
                 of: instance.app, identifier)
             core.handle(.reconciled(identifier, found: .unfit))
         }
     }
 
-    /// Looks whether an instance starts that a former supervisor told to go and whose channel is
+    /// Awaits the start of an instance that a former supervisor told to go and whose channel is
     /// lost.
     func awaitStart(of identifier: InstanceIdentifier) {
         guard let instance = instances[identifier] else { return }

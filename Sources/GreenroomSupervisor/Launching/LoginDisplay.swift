@@ -10,7 +10,7 @@ internal import Systemd
 /// manager of the daemon's own user is asked: a stranger could answer whatever it likes.
 @LoopActor
 final class LoginDisplay {
-    /// A desktop app needs one of the first two.
+    /// A desktop app needs one of these.
     private static let needed: [ByteString] = ["DISPLAY", "WAYLAND_DISPLAY"]
     private static let names = ["DISPLAY=", "WAYLAND_DISPLAY=", "XAUTHORITY="]
     /// The manager answers in less than a millisecond.
@@ -74,8 +74,8 @@ final class LoginDisplay {
                 + "WAYLAND_DISPLAY XAUTHORITY\" in the session, or launch it with --env DISPLAY=…")
     }
 
-    /// Asks systemd's user manager for its environment (org.freedesktop.systemd1(5)). There is none
-    /// where nobody is logged in.
+    /// Asks systemd's user manager for its environment (org.freedesktop.systemd1(5)). There is no
+    /// manager where nobody is logged in.
     private func ask(_ answer: @escaping ([String]) -> Void) {
         waiters.append(answer)
         guard waiters.count == 1 else { return }
@@ -97,7 +97,7 @@ final class LoginDisplay {
     }
 
     private func finish(_ variables: [String]) {
-        // The bus must outlive its handler, which may be calling.
+        // The bus must outlive its handler, which may be running now.
         let former = (manager, timer)
         (manager, timer) = (nil, nil)
         let served = waiters

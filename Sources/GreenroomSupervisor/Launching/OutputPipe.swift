@@ -5,17 +5,17 @@ internal import Systemd
 /// The pipe that an instance prints to, if its first output makes it ready. What it prints is
 /// passed on to where the output of other apps goes, until nobody has the pipe open for writing.
 ///
-/// A program that writes to a pipe holds the pipe's lock while the kernel reads what it writes, and
-/// that may lie in a file whose server does not answer (fuse(4)). Opening, reading and closing the
-/// pipe wait for that lock; poll(2) does not. So the loop only polls the pipe, and the others are
-/// done by processes that may hang (``DetachedCalls``, ``Disposer``).
+/// A program that writes to a pipe holds the pipe's lock while the kernel reads the data, which may
+/// lie in a file whose server does not answer (fuse(4)). Opening, reading and closing the pipe wait
+/// for that lock; poll(2) does not. So the loop only polls the pipe, and other processes, which may
+/// hang, do the rest (``DetachedCalls``, ``Disposer``).
 @LoopActor
 final class OutputPipe {
     /// At most `byteCount` bytes are passed on per `pause`; an app that prints more waits.
     private enum Pace {
         static let byteCount = 256 << 10
         static let pause = Duration.milliseconds(10)
-        /// How long to leave a pipe alone whose lock somebody holds.
+        /// How long to leave a pipe alone while somebody holds its lock.
         static let patience = Duration.seconds(1)
     }
 
@@ -38,7 +38,7 @@ final class OutputPipe {
     var onOutput: (() -> Void)?
 
     /// - Parameters:
-    ///   - reading: nil if a former supervisor made the pipe: it is opened now.
+    ///   - reading: nil if a former supervisor made the pipe, which is opened now.
     ///   - target: where the output goes; nil if it is thrown away.
     init(
         at path: String, reading: FileDescriptor?, of app: AppIdentifier, _ stranger: Stranger,
@@ -54,7 +54,7 @@ final class OutputPipe {
         if let reading { try watch(reading.given(to: stranger, .sent)) } else { open() }
     }
 
-    // The source goes before its descriptor.
+    // The source is dropped before its descriptor.
     isolated deinit { source = nil }
 
     private func watch(_ pipe: FileDescriptor) throws(SystemdError) {
@@ -92,7 +92,7 @@ final class OutputPipe {
     private func passed(_ job: DetachedJob) {
         switch job.forwarding(0) {
         case .moved:
-            // What was written between the opening and the first poll(2).
+            // The output was written between the opening and the first poll(2).
             if !hasOutput { heard() }
             rest(for: Pace.pause)
         case .nothing, .blocked: rest(for: Pace.pause)
@@ -117,8 +117,8 @@ final class OutputPipe {
     private func opened(_ pipe: FileDescriptor?) {
         guard reading == nil else { return }
         guard let pipe, (try? watch(pipe)) != nil else { return onEnd() }
-        // The app may have ended before: poll(2) does not show that of a pipe that nobody has
-        // written to since it was opened.
+        // The app may have ended before. If nobody has written to the pipe since it was opened,
+        // poll(2) does not show that.
         passOn()
     }
 }

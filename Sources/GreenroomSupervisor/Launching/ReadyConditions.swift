@@ -19,7 +19,7 @@ struct ReadyConditions {
         }
     }
 
-    /// Waits for the first output of an instance whose app is ready with that.
+    /// Waits for the first output of an instance, if that makes its app ready.
     func awaitOutput(of instance: Instance) {
         guard catalog[instance.app]?.readyCondition == .firstOutput else { return }
         readiness?.awaitOutput(of: instance.identifier)

@@ -4,7 +4,7 @@ internal import GreenroomControl
 internal import GreenroomLifecycle
 internal import Systemd
 
-/// Launches for a reason: an app is to open something, or to be told about something. It is
+/// Launches for a reason: an app is to open something, or to be told about something. The app is
 /// launched with its own arguments and environment, and is told the reason.
 @LoopActor
 final class ReasonedLaunches {

@@ -24,9 +24,9 @@ final class SpawnOrders {
     /// What an instance that is to be paused needs beyond others.
     struct Preparations {
         let shimPath: String
-        /// The libraries that it opens before its pause.
+        /// Knows the libraries that the instance opens before its pause.
         let learner: LibraryLearner
-        /// Where it says what it has imported.
+        /// Has the socket to which the instance reports what it has imported.
         let records: ImportRecords
     }
 
@@ -54,8 +54,8 @@ final class SpawnOrders {
         self.containers = containers
     }
 
-    /// The order for an instance that is to be paused. It contains no arguments of a client, and of
-    /// a client's environment only the variables that are read before main.
+    /// The order for an instance that is to be paused. It contains no arguments of a client, and
+    /// only those variables of a client's environment that are read before main.
     func prewarm(
         _ instance: InstanceIdentifier, _ app: InstalledApp, _ key: EnvironmentKey,
         _ depth: PrewarmDepth
@@ -133,7 +133,8 @@ final class SpawnOrders {
     }
 
     /// The order for a process that inspects which imports of the app change nothing for a launch.
-    /// It is like a process that is prewarmed, but not preloaded, and ends by itself.
+    /// The process is started like one that is prewarmed, but without the preloaded library, and it
+    /// ends by itself.
     ///
     /// - Parameters:
     ///   - list: the names, which the process reads.
@@ -156,7 +157,7 @@ final class SpawnOrders {
     }
 
     /// The order for a process that watches the names of an instance on the bus of its environment.
-    /// It ends when nobody has the other end of the socket any more.
+    /// The process ends when nobody has the other end of the socket any more.
     func watch(
         _ number: SpawnNumber, _ app: InstalledApp, _ key: EnvironmentKey, program: String,
         socket: FileDescriptor

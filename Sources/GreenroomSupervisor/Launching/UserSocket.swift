@@ -17,8 +17,8 @@ final class UserSocket {
     private static let pause = Duration.milliseconds(200)
 
     /// - Parameters:
-    ///   - byteLimit: of a message; the rest of a longer one is lost.
-    ///   - onMessage: called with each message, and with its sender, whom the kernel tells.
+    ///   - byteLimit: how much of a message is read; the rest of a longer one is lost.
+    ///   - onMessage: called with each message and its sender, as the kernel reports it.
     init(
         boundAt path: String, of user: UInt32, byteLimit: Int, disposer: Disposer,
         priority: Int64 = 0, onMessage: @escaping (String, Credentials) -> Void
