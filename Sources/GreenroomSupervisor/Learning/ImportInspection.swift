@@ -18,7 +18,8 @@ final class ImportInspection {
     private let excluded: [String]
     private let report: SharedMemory
     private let list: FileDescriptor
-    /// How the first process has ended, and whether none is left. Either may come first.
+    /// How the first process has ended, and whether no process is left. Either may become known
+    /// first.
     private var status: TerminationStatus?
     private var isEmptied = false
     private var timer: EventSource?
@@ -62,17 +63,17 @@ final class ImportInspection {
     var isTraced: Bool { runtime.inspectionIsTraced }
     var isOver: Bool { status != nil && isEmptied }
 
-    /// What the process has written; nil if it did not come to its end.
+    /// What the process has written; nil if it did not exit with status 0.
     var written: [UInt8]? {
         guard status == .exited(0) else { return nil }
         let bytes = unsafe UnsafeRawBufferPointer(
             start: report.baseAddress, count: report.byteCount)
-        // Somebody may still have the memory, and change it.
+        // Another process may still have the memory, and change it.
         let copy = unsafe Array(bytes)
         return Array(copy.prefix { $0 != 0 })
     }
 
-    /// What a trace says of the names.
+    /// What a trace says about the names.
     func findings(in trace: ImportTrace) -> LearnedImports? {
         let words = Set(excluded)
         return trace.findings(for: names) { runtime.isExcluded($0, by: words) }

@@ -12,7 +12,8 @@ internal import Systemd
 final class ImportLearning {
     private typealias Candidate = InspectionQueue.Candidate
 
-    /// At most this many processes that inspect one list, each what the one before has left.
+    /// At most this many processes inspect one list, one after another, each what the one before
+    /// has left.
     private static let roundLimit = 8
 
     private let core: Core
@@ -96,7 +97,7 @@ final class ImportLearning {
         let isTriedAgain = lists.failed(app, learning.basis, fault)
         log.say(
             .notice,
-            "\(app): its instances do not import anything any more before their pause, because "
+            "\(app): its instances no longer import anything before their pause, because "
                 + (fault == .savesNothing ? "that saves nothing" : "that failed (\(fault))")
                 + (isTriedAgain ? "; it is learned anew" : ""),
             of: app.rawValue)
@@ -114,7 +115,7 @@ final class ImportLearning {
         reload.ask()
     }
 
-    /// Writes the times that are not written yet, now.
+    /// Writes at once the times that have not been written yet.
     func write() { writes.writeAll() }
 
     // MARK: Inspections
@@ -125,7 +126,8 @@ final class ImportLearning {
         lookForRest()
     }
 
-    /// The machine has memory to spare and there is a spawner: both are events.
+    /// True if there is a spawner and the machine has memory to spare. Changes of both arrive as
+    /// events.
     private var mayInspect: Bool {
         spawner.isThere && core.lifecycle.pressure == .none && !core.lifecycle.isShuttingDown
     }
@@ -215,7 +217,7 @@ final class ImportLearning {
         (running, trace) = (nil, nil)
         var found = found
         if inspection.isTraced, let round = found, !round.refused.isEmpty {
-            // Without a refused module, others may fail that could be loaded with it.
+            // Without a refused module, modules that could be loaded together with it may fail.
             rounds.append(round.refused)
             if rounds.count < Self.roundLimit {
                 if mayInspect {
