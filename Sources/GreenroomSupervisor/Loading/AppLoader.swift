@@ -12,7 +12,7 @@ internal import UnitFile
 ///
 /// `ManifestReading` goes through the files, `AppMaker` makes an app of each, and `Lookups` asks
 /// the machine. A manifest is not read again if its files, its program and the machine around it
-/// are as they were.
+/// have not changed.
 @LoopActor
 final class AppLoader {
     let places: ManifestPlaces
@@ -79,7 +79,8 @@ final class AppLoader {
         return lookups
     }
 
-    /// A profile with a mistake does not count; no app is refused because of it.
+    /// Logs what is wrong with profiles. A faulty profile is ignored, and no app is refused because
+    /// of it.
     private func say(_ profiles: ProfileFolders, _ log: Log) {
         for (path, objection) in profiles.refused {
             log.say(.warning, "\(path): not read: \(objection)")

@@ -4,7 +4,8 @@ internal import GreenroomManifest
 internal import GreenroomSpawner
 
 extension AppMaker {
-    /// The confinement that `[Sandbox]` asks for, and why the app cannot be paused with it, if so.
+    /// The confinement that `[Sandbox]` asks for, and the reason if the app cannot be paused with
+    /// it.
     func sandbox(
         of manifest: AppManifest, _ facts: ExecutableFacts, _ compiled: CompiledFilters
     ) throws(LoadFailure) -> (

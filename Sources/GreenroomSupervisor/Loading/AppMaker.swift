@@ -7,7 +7,7 @@ internal import GreenroomManifest
 internal import Systemd
 internal import UnitFile
 
-/// Makes an installed app of a manifest that was read, and resolves everything that the manifest
+/// Makes an installed app from a manifest that was read, and resolves everything that the manifest
 /// names.
 @LoopActor
 struct AppMaker {
@@ -54,9 +54,9 @@ struct AppMaker {
         }
         app.desktop = desktop
         app.isDesktopOnly = isDesktopOnly
-        // A generation is a promise that paused instances are still what they should be. The
-        // promise must hold for the next supervisor too, which knows no former app to count from:
-        // hence a digest.
+        // If the generation of a paused instance is that of its app, the instance can still serve
+        // the app. The next supervisor must find that out too, and it knows no former app to count
+        // from. So the generation is a digest.
         app.description.generation = app.generation(digest)
         return app
     }
@@ -133,7 +133,8 @@ struct AppMaker {
 
     private struct Program {
         var path: String
-        /// Nil where only a desktop entry makes the app: such an app is never paused.
+        /// Nil if the program was not inspected. That happens only to apps of desktop entries,
+        /// which are then never paused.
         var facts: ExecutableFacts?
         var confinement: Confinement?
         var callForbiddenOnTerminal: String?
@@ -150,8 +151,9 @@ struct AppMaker {
         let program = ProgramName(name: name, searchPath: environment.searchPath)
         if isDesktopOnly {
             guard let path = lookups.find(name) else { return nil }
-            // A terminal runs it, and is launched in its place. What cannot be inspected is nobody's
-            // mistake here: whoever starts the entry learns what is wrong with it.
+            // A program for a terminal is not inspected, because the terminal is launched in its
+            // place. If a program cannot be inspected, no manifest is at fault: whoever starts the
+            // entry learns what is wrong with it.
             let isInspected =
                 manifest.prewarm.depth != .none && desktop?.facts.isTerminal != true
                 && (try? lookups.facts(program)) != nil
@@ -208,9 +210,9 @@ struct AppMaker {
         manifest.workingDirectory == "~" ? account.home : manifest.workingDirectory
     }
 
-    /// Launchers start the programs of desktop entries in the home: a file manager shows it, and
-    /// dialogs begin there. A confined program may not be able to enter it, and the home of another
-    /// user may be on a file system of theirs that does not answer.
+    /// Launchers start the programs of desktop entries in the home directory: a file manager shows
+    /// it, and dialogs begin there. A confined program may not be able to enter it. Another user's
+    /// home directory may be on a file system of that user's that does not answer.
     private func startDirectory(
         of desktop: DesktopApp?, _ program: Program, _ account: Account
     ) -> String {

@@ -1,16 +1,16 @@
 internal import GreenroomLinux
 internal import GreenroomManifest
 
-/// Chooses how far an app is prewarmed: after its interpreter's boot, if its program is a known
-/// interpreter or a script of one, and nothing speaks against it; else before main, with the
-/// libraries that a program opens after main if it is no interpreter. At its first window it is held
-/// only if its manifest asks for that, or if its manifest leaves the choice to the daemon and a profile
-/// says that it may be.
+/// Chooses how far an app is prewarmed. A known interpreter, or a script of one, is paused after
+/// the interpreter's boot, or before main if there is an objection to that. Any other program is
+/// paused before main, with the libraries open that it opens after main. An app is held at its
+/// first window only if its manifest asks for that, or if its manifest leaves the choice to the
+/// daemon and a profile allows it.
 extension InstalledApp.Depth {
     /// - Parameters:
     ///   - command: the words of the app's program.
     ///   - environment: the environment of instances whose caller brings none.
-    ///   - profile: by which it may be held at its first window.
+    ///   - profile: the profile that allows the app to be held at its first window.
     ///   - hasFilters: whether the app's system calls are filtered. What an interpreter calls when
     ///     it goes on, or starts anew, is not known.
     ///   - isOwnUser: whether instances run as the daemon's own user, who is not root.
@@ -86,7 +86,8 @@ extension InstalledApp.Depth {
             files: files, scriptWords: script ?? [], objection: nil)
     }
 
-    /// Rscript(1) or R(1), if the program is one of them: programs that execute others before R.
+    /// The path of Rscript(1) or R(1), if the program is one of them. Both execute other programs
+    /// before R.
     private static func frontEndOfR(_ facts: ExecutableFacts) -> String? {
         [facts.executable, facts.path].first {
             let parts = $0.split(separator: "/")
@@ -94,7 +95,7 @@ extension InstalledApp.Depth {
         }
     }
 
-    /// musl initializes no library before main, so there none can be opened.
+    /// musl initializes no library before main, so no library can be opened before that.
     private static func libraries(_ facts: ExecutableFacts) -> Self {
         let hasMusl = facts.files.contains { $0.role == .loader && $0.path.contains("/ld-musl-") }
         return hasMusl ? .main : .libraries
@@ -127,7 +128,7 @@ extension InstalledApp.Depth {
         return depth
     }
 
-    /// No window is held, and the app goes as far as it would otherwise.
+    /// The depth of an app whose window is not held: the app goes as far as it would otherwise.
     private static func without(_ objection: InstalledApp.Ineligibility, _ other: Self) -> Self {
         Self(
             start: nil, opensLibraries: other.opensLibraries, files: [], scriptWords: [],
@@ -139,7 +140,7 @@ extension InstalledApp.Depth {
     }
 
     /// The name of a script's process, which the kernel takes from the file that was executed; nil
-    /// if that is the interpreter, also by way of `env`.
+    /// if the interpreter itself is executed, directly or by `env`.
     private static func processName(_ facts: ExecutableFacts) -> String? {
         guard facts.argumentPrefix != nil, !facts.files.contains(where: { $0.role == .wrapper })
         else { return nil }
@@ -218,7 +219,7 @@ extension InstalledApp.Ineligibility {
         Self(
             code: "runtime_variable",
             text: "it pauses before main: with \(name) in its environment, \(runtime.title) would "
-                + "boot otherwise than at a launch")
+                + "boot differently than at a launch")
     }
 
     fileprivate static func command(

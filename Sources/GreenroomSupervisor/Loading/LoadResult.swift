@@ -7,7 +7,7 @@ internal import UnitFile
 
 /// The result of one loading of manifests.
 struct LoadResult {
-    /// New apps, and apps of which anything may have changed.
+    /// New apps, and apps in which something may have changed.
     var apps: [InstalledApp] = []
     /// Apps that have not changed, and those of them that start on other occasions now.
     var unchanged: [InstalledApp] = []
@@ -24,7 +24,7 @@ struct LoadResult {
 /// Something that a manifest names, for example a user or a program, is missing or unusable.
 struct LoadFailure: Error {
     let message: String
-    /// The program is missing now: an upgrade may be about to bring it back.
+    /// True if the program is missing now: an upgrade may be about to bring it back.
     var isMissingProgram = false
 }
 

@@ -28,7 +28,7 @@ final class Lookups {
     private let world: World
     private let daemonEnvironment: [String]
     private var environments: [[String]: InstalledApp.Environment] = [:]
-    /// Commands that are a program and nothing else.
+    /// Commands that consist of a program alone.
     private var commands: [String: [String]] = [:]
     private var groups: [UInt32: [gid_t]] = [:]
 
@@ -127,10 +127,10 @@ final class Lookups {
     // MARK: Environments
 
     /// - Parameters:
-    ///   - additions: `NAME=value`, in the order in which they count.
-    ///   - extraKeys: names of variables that count for the pool, beside those that every program
-    ///     reads.
-    ///   - isWhole: whether all variables count, but for those of the caller's own surroundings.
+    ///   - additions: `NAME=value`, in the order in which they are set.
+    ///   - extraKeys: names of variables that count for the pool, in addition to those that every
+    ///     program reads.
+    ///   - isWhole: whether all variables count, except those of the caller's own surroundings.
     func environment(
         of account: Account, additions: [String], extraKeys: [String], runtime: Runtime?,
         isWhole: Bool
@@ -184,8 +184,8 @@ final class Lookups {
 
     // MARK: The world
 
-    /// A digest of what manifests name but no manifest's file shows: accounts, sessions, the shim,
-    /// the terminal, the profiles.
+    /// A digest of what manifests depend on and do not contain: accounts, sessions, the shim, the
+    /// terminal, the profiles.
     func digestOfWorld(_ apps: [InstalledApp]) -> Int {
         let files = ["/etc/passwd", "/etc/group"].map { "\(FileIdentity(path: $0), default: "-")" }
         let sessions = Set(apps.map(\.account.user)).sorted().map { user in

@@ -162,7 +162,8 @@ final class ManifestReading {
 
     // MARK: Which manifests count
 
-    /// The first manifest of each identifier; apps that are installed and unchanged come before it.
+    /// The first manifest of each identifier; apps that are installed and unchanged take
+    /// precedence.
     private func unique(
         _ manifests: [(AppManifest, AppFile)]
     ) -> [(AppManifest, AppFile)] {
@@ -177,7 +178,7 @@ final class ManifestReading {
         return manifests.filter { files.contains($0.0.file) }
     }
 
-    /// The manifests whose apps do not depend on themselves by way of others; unchanged apps are
+    /// The manifests whose apps do not depend on themselves through other apps; unchanged apps are
     /// taken into account.
     private func withoutCircles(
         _ manifests: [(AppManifest, AppFile)]
@@ -206,7 +207,7 @@ final class ManifestReading {
                 result.unchanged.append(app)
                 continue
             }
-            // The entry gives no settings: everything is the default. Nothing of it is prewarmed at
+            // The entry gives no settings: everything is the default. The app is not prewarmed at
             // boot, because most desktop entries are never used.
             let text =
                 lookups.defaultOccasion == .auto ? "[App]\n" : "[App]\n[Prewarm]\nDepth=none\n"

@@ -4,7 +4,7 @@ extension PreloadLibrary {
     /// Why a user's programs cannot be paused with the library at this path, and what to do about
     /// it; nil if they can.
     ///
-    /// - Parameter isOwnUser: whether it is the daemon's own user, which was seen to be able to
+    /// - Parameter isOwnUser: whether the user is the daemon's own, which was seen to be able to
     ///   read the library.
     func objection(at path: String, isOwnUser: Bool) -> String? {
         let shim = "\(path), the preload shim,"
