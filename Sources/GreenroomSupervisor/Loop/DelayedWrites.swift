@@ -21,7 +21,8 @@ final class DelayedWrites<Key: Hashable> {
 
     /// - Parameters:
     ///   - delay: the time between a change and the beginning of writing. A daemon that is killed
-    ///     loses what has changed in this time, and since then if the loop had no rest.
+    ///     loses what has changed in this time, and what has changed since then if the loop was
+    ///     never idle.
     ///   - accuracy: how much longer than that it may be.
     ///   - write: writes the file with this key.
     ///   - onEmpty: called when no file waits any more.
@@ -58,7 +59,7 @@ final class DelayedWrites<Key: Hashable> {
         if waiting.isEmpty { timer?.isEnabled = false }
     }
 
-    /// Writes everything that waits, now.
+    /// Writes at once everything that waits.
     func writeAll() {
         timer?.isEnabled = false
         while let key = waiting.popFirst() { write(key) }
@@ -68,7 +69,7 @@ final class DelayedWrites<Key: Hashable> {
     private func writeSome() {
         for _ in 0..<writesInARow {
             guard let key = waiting.popFirst() else {
-                // It was armed again for files that are written by now.
+                // The timer was armed again for files that have been written by now.
                 timer?.isEnabled = false
                 return onEmpty()
             }

@@ -2,8 +2,8 @@
 /// first (sd_event_source_set_priority(3)). All sources that are not named here have 0: clients,
 /// instances, timers and signals.
 enum LoopPriority {
-    /// Changes of programs and libraries, so that no instance is used that was paused with an older
-    /// file.
+    /// Changes of programs and libraries, so that no instance that was paused with an older file is
+    /// used.
     static let changedFiles: Int64 = -10
     /// What launches have imported, which they say just before they end.
     static let importRecords: Int64 = -6

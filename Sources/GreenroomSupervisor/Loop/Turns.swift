@@ -22,6 +22,6 @@ final class Turns {
         if source == nil { run() }
     }
 
-    /// Takes a turn back that was asked for.
+    /// Cancels the turn that was asked for.
     func end() { source = nil }
 }
