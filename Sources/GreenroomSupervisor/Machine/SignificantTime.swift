@@ -17,8 +17,7 @@ final class SignificantTime {
     private var sources: [EventSource] = []
     private var midnight: EventSource?
 
-    /// The events by which the zone's file becomes another one: a link is replaced, a file is
-    /// written.
+    /// The events that change the zone's file: a link is replaced, or a file is written.
     private static let changes = UInt32(IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_CLOSE_WRITE)
     /// Nobody needs these times more exactly.
     private static let accuracy: Duration = .milliseconds(250)
@@ -31,7 +30,7 @@ final class SignificantTime {
         clock = try ClockWatch()
         inotify = try Inotify()
         let slash = zonePath.lastIndex(of: "/") ?? zonePath.startIndex
-        // Without the folder nobody changes the zone.
+        // If there is no such folder, nobody changes the zone.
         _ = try? inotify.watch(String(zonePath[..<slash]) + "/", for: Self.changes)
         sources = [
             try LoopActor.io(clock.descriptor.rawValue, .readable) { [unowned self] _ in
@@ -72,7 +71,7 @@ final class SignificantTime {
 
     private func reckonAnew() {
         armMidnight()
-        // Calendar times are other instants than before.
+        // Calendar times mean other instants than before.
         timers.reckonAnew()
         core.handle(.significantTimeChanged)
     }
