@@ -1,6 +1,6 @@
 internal import GreenroomAppChannel
 
-/// What is counted of one app of one user, and what the app has not received of it yet.
+/// What is counted for one app of one user, and the part of it that the app has not received yet.
 struct AppMetrics: Equatable {
     /// Everything since the first count, for people to read.
     var total: MetricReport
@@ -16,7 +16,7 @@ struct AppMetrics: Equatable {
     /// A week of daily reports, like MetricKit's past payloads. Above the limit, the oldest is
     /// dropped.
     static let pendingLimit = 7
-    /// More than one bad day makes. Above the limit, the oldest is dropped.
+    /// More diagnostics than a bad day brings. Above the limit, the oldest is dropped.
     static let diagnosticLimit = 16
 
     init(now: Int64) {

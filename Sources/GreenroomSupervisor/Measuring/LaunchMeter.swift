@@ -19,7 +19,7 @@ struct LaunchMeter {
     /// At most this many tasks at a time, the limit of MXMetricManager.
     private static let taskLimit = 16
     /// The longest name that the SDKs allow, in bytes. An app without an SDK could otherwise make
-    /// the daemon keep much.
+    /// the daemon keep long names.
     private static let taskNameByteLimit = 128
 
     typealias Count = (_ change: @escaping (inout MetricReport) -> Void) -> Void

@@ -53,7 +53,7 @@ final class LaunchTraces {
         guard trace(of: instance) == nil else { return }
         var trace = LaunchTrace(requestedAt: latest(launch.requestedAt))
         // Only the earlier of these two steps belongs to the launch: an app that was launched into
-        // the foreground leaves it some day, and one in the background may get there.
+        // the foreground leaves it sooner or later, and one in the background may get there.
         let outcome = launch.steps.filter { $0.step == .active || $0.step == .background }
             .min { $0.instant < $1.instant }
         var steps =
@@ -67,8 +67,8 @@ final class LaunchTraces {
     }
 
     func note(_ step: String, _ time: UInt64, of instance: Instance) {
-        // An app that was launched into the foreground leaves it some day: that is not a step of
-        // its launch.
+        // An app that was launched into the foreground leaves it sooner or later: that is not a
+        // step of its launch.
         if step == "background", trace(of: instance.identifier)?.hasBeenActive == true { return }
         note(step, latest(time), instance.app, instance.identifier)
     }

@@ -2,7 +2,7 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
 
-/// What was counted of each app: in memory while the app runs, and in its file soon after.
+/// What was counted for each app: in memory while the app runs, and in a file soon after.
 @LoopActor
 final class MetricBooks {
     private let log: Log
@@ -65,7 +65,7 @@ final class MetricBooks {
         if changes[key]!.list.count == Self.changeLimit { _ = self[key] }
     }
 
-    /// Writes what is not written yet, now.
+    /// Writes at once what has not been written yet.
     func write() { writes.writeAll() }
 
     /// Removes the files of apps that were last counted more than a month ago and are not installed

@@ -17,7 +17,7 @@ final class MetricDeliveries {
     private var timer: EventSource?
 
     private final class Subscription: InstancePart {
-        /// Nil if the instance has not said.
+        /// Nil if the instance has not said whether it has a subscriber.
         var isWanted: Bool?
         /// Deliveries that the instance has not acknowledged yet, by cookie.
         var underWay: [UInt64: Delivery] = [:]
@@ -103,7 +103,7 @@ final class MetricDeliveries {
             let delivery = subscription.underWay.removeValue(forKey: cookie)
         else { return false }
         guard handled else {
-            // The instance has no subscriber for it.
+            // The instance has no subscriber for the delivery.
             subscription.isWanted = false
             review(delivery.key)
             return true

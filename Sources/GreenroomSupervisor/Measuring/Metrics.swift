@@ -28,7 +28,7 @@ final class Metrics {
         self.deliveries = deliveries
     }
 
-    /// Applies settings that count from now on.
+    /// Applies new settings.
     func reconfigure(_ configuration: DaemonConfiguration) {
         let interval = configuration.metricsIntervalMicroseconds
         guard interval != presences.interval else { return }
@@ -60,11 +60,11 @@ final class Metrics {
         deliveries.review(key)
     }
 
-    /// Writes what is not written yet, now.
+    /// Writes at once what has not been written yet.
     func write() { books.write() }
 
-    /// Everything that was counted until now, including the times that still run; it is written,
-    /// too.
+    /// Everything that was counted until now, including the times that still run. This also writes
+    /// the counts.
     func settled(_ app: AppIdentifier) -> AppMetrics? {
         guard let key = presences.key(of: app) else { return nil }
         presences.settle(key)
@@ -105,8 +105,8 @@ final class Metrics {
         if presence.state == .suspended { deliveries.review(presence.key) }
     }
 
-    /// Counts what a launch from the pool has saved. A cold one would have taken the time that
-    /// preparing takes; of an instance that another daemon has prepared it is not known.
+    /// Counts what a launch from the pool has saved: the time that preparing takes, which a cold
+    /// launch would have spent. It is not known for an instance that another daemon has prepared.
     private func countSaving(_ instance: InstanceIdentifier, _ app: AppIdentifier) {
         guard let record = core.lifecycle.instance(instance) else { return }
         let time = core.lifecycle.prewarmTime(of: app)?.microseconds ?? 0

@@ -103,7 +103,7 @@ final class ShownScreens {
 }
 
 extension LaunchScreenEnd {
-    /// The word for it in the event stream.
+    /// The word for this end in the event stream.
     var name: String {
         switch self {
         case .firstDraw: "firstDraw"
