@@ -1,7 +1,7 @@
 /// What an app made with the SDK acknowledges. On the channel that is a number, the cookie of the
 /// message that the app was sent.
 enum AppCookie: Hashable, Sendable {
-    /// A step. The core counts them from 1, and waits for each.
+    /// A step. The core counts steps from 1, and waits for each.
     case step(UInt64)
     /// A message that the core does not wait for.
     case free(UInt64)

@@ -35,8 +35,9 @@ final class WaitingContents: InstanceFiles {
         if isKept, !content.isEmpty { keep(content, for: instance) }
     }
 
-    /// Adds to what waits for the instance already. No more waits than one message can deliver: the
-    /// oldest of it is dropped, as when a client asks again and again and no scene ever comes.
+    /// Adds to what waits for the instance already. Only as much waits as one message can deliver:
+    /// the oldest is dropped, for example when a client asks again and again and no scene ever
+    /// connects.
     func add(_ content: AppContent, for instance: InstanceIdentifier, isKept: Bool) {
         var whole = waitingContent(of: instance) ?? AppContent()
         whole.add(content)
@@ -95,8 +96,8 @@ final class WaitingContents: InstanceFiles {
 }
 
 extension AppContent {
-    /// Drops half of what there can be many of, the oldest first: dropping them one by one would
-    /// encode the rest once for each.
+    /// Drops the older half of the URLs and of the activities: dropping them one by one would
+    /// encode the rest each time.
     ///
     /// - Returns: false if there is nothing to drop.
     fileprivate mutating func dropOldest() -> Bool {
