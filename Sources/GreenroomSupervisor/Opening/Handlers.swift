@@ -73,7 +73,7 @@ struct Handlers {
     }
 }
 
-/// The defaults that users set, one in a line: `scheme:notes org.example.Notes`.
+/// The defaults that users set, one on each line: `scheme:notes org.example.Notes`.
 enum HandlerDefaults {
     static let fileName = "default-handlers"
     /// More than anybody sets by hand.

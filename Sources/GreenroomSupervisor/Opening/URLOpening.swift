@@ -13,8 +13,8 @@ final class URLOpening {
     private let launches: ReasonedLaunches
     /// The file with the apps that were chosen for schemes and types.
     private let defaultsPath: String
-    /// The file that an administrator has put beside the manifests, where the supervisor may not
-    /// write.
+    /// The file that an administrator may have put beside the manifests, where the supervisor may
+    /// not write.
     private let givenDefaultsPath: String
 
     init(
