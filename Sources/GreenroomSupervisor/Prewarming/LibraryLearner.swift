@@ -2,33 +2,34 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
 
-/// Learns which libraries programs open after main, and keeps their names for later prewarms, also
-/// those of later daemons, which open them before their pause (`libraries.h` of the shim).
+/// Learns which libraries programs open after main, and keeps their names for later prewarms,
+/// including those of later daemons. These open the libraries before their pause (`libraries.h` of
+/// the shim).
 ///
 /// An instance that was launched from the pool is looked at while it starts: after ``firstLook``,
-/// and then at doubling intervals until ``lastLook``. What it has mapped that it had not at its
-/// pause, it has opened itself. A program that ends sooner has taught what was seen last. Another
-/// process reads /proc (``DetachedCalls``), because the instance may keep whoever looks at it
-/// waiting.
+/// and then at doubling intervals until ``lastLook``. The instance has opened the files that it has
+/// mapped now and had not mapped at its pause. If the program ends sooner, the last look counts.
+/// Another process reads /proc (``DetachedCalls``), because the instance may keep whoever looks at
+/// it waiting.
 @LoopActor
 final class LibraryLearner {
     private static let firstLook = Duration.milliseconds(25)
-    /// A start is over by then, on a busy machine, too.
+    /// A start is over by then, even on a busy machine.
     private static let lastLook = Duration.milliseconds(3200)
 
     private let core: Core
     private let catalog: AppCatalog
     private let instances: InstanceTable
     private let calls: DetachedCalls
-    /// Whose libraries may be opened although no launch has asked for them: nobody else can put
-    /// another file in their place.
+    /// Tells which libraries may be opened although no launch has asked for them: those in whose
+    /// place only root and the daemon's own user can put another file.
     private let owners = PathOwners()
 
     private final class Pause: InstancePart {
         var places: Set<OpenedLibraries.Place> = []
     }
 
-    /// A launch that is being looked at; at most one of an app.
+    /// A launch that is being looked at; at most one for each app.
     @LoopActor
     private final class Lesson {
         let subject: LibraryLesson
@@ -48,7 +49,7 @@ final class LibraryLearner {
     }
     private var lessons: [AppIdentifier: Lesson] = [:]
 
-    /// What was learned of an app; at most as many lists as the core has in mind.
+    /// What was learned of an app; at most as many lists as the core remembers.
     private var lists: [AppIdentifier: [LibraryList]] = [:]
     private static let listLimit = 3
     private let files: LearnedFiles
@@ -89,8 +90,8 @@ final class LibraryLearner {
 
     // MARK: What is kept
 
-    /// Reads what was learned before this daemon began. What the files are now is looked at when
-    /// they are to be opened, and a launch is looked at again.
+    /// Reads what was learned before this daemon began. Whether the files are still the same is
+    /// checked when they are to be opened, and a launch is looked at again.
     func recall(_ app: InstalledApp) {
         guard app.program.depth.opensLibraries else { return }
         users[app.identifier] = app.account.user
@@ -118,7 +119,7 @@ final class LibraryLearner {
         writes.drop(app)
     }
 
-    /// Writes the times that are not written yet, now.
+    /// Writes at once the times that have not been written yet.
     func write() { writes.writeAll() }
 
     func note(_ occurrence: Occurrence) {

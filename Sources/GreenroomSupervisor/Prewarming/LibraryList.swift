@@ -11,10 +11,11 @@ struct LibraryList: Equatable {
 
     let subject: LibraryLesson
     private(set) var libraries: [Library]
-    /// An earlier daemon has learned it, and nobody has looked since whether the files are the same.
+    /// True if an earlier daemon has learned the list, and nobody has checked since whether the
+    /// files are still the same.
     private(set) var isRecalled = false
 
-    /// Files that nobody can see any more are left out.
+    /// Files that cannot be found any more are left out.
     init(_ subject: LibraryLesson, _ paths: [String]) {
         self.subject = subject
         libraries = paths.compactMap { path in
@@ -28,7 +29,7 @@ struct LibraryList: Equatable {
         isRecalled = true
     }
 
-    /// Keeps those that are what they were.
+    /// Keeps the libraries that have not changed.
     mutating func keep(where isCurrent: (Library) -> Bool) {
         libraries.removeAll { !isCurrent($0) }
         isRecalled = false
@@ -49,7 +50,8 @@ struct LibraryList: Equatable {
             }
     }
 
-    /// The lists among the lines. Lines that make no sense are left out, and what no prewarm opens.
+    /// The lists among the lines. Leaves out lines that make no sense, and libraries above the
+    /// limits of a prewarm.
     static func read(_ lines: [Substring], of app: AppIdentifier) -> [LibraryList] {
         var lists: [LibraryList] = []
         var byteCount = 0

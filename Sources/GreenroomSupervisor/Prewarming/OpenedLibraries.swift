@@ -11,14 +11,14 @@ struct OpenedLibraries {
         init(_ file: MappedFiles.Mapping) { (device, inode) = (file.device, file.inode) }
     }
 
-    /// More than any program opens that was tried; kate opens 76.
+    /// More than any program that was tried opens; kate opens 76.
     static let countLimit = 192
     /// In bytes, for all paths together. One variable can have 128 KiB (execve(2)).
     static let byteLimit = 16 << 10
 
     /// The paths of the libraries, in the order in which they were mapped: the kernel maps each
-    /// below the one before, with few exceptions. The order only decides what is loaded as part of
-    /// what, because each library is opened with all that it needs.
+    /// below the one before, with few exceptions. The order only decides which libraries are loaded
+    /// as part of others, because each library is opened with all that it needs.
     ///
     /// - Parameters:
     ///   - mapped: in the order of addresses.
@@ -48,16 +48,16 @@ struct OpenedLibraries {
         return !isOfLibc(name, in: parts.dropLast().last)
     }
 
-    /// Whether the text is a path that may stand in the list: without the list's separator, and what
-    /// the loader would expand (ld.so(8)).
+    /// Whether the text is a path that may be in the list: it contains neither the list's separator
+    /// nor a character that the loader would expand (ld.so(8)).
     static func isPath(_ text: some StringProtocol) -> Bool {
         text.utf8.first == UInt8(ascii: "/")
             && !text.utf8.contains { $0 < 0x20 || $0 == 0x3a || $0 == 0x24 }
     }
 
-    /// Whether glibc or PAM opens it by itself, when it needs it and as it finds it configured then:
-    /// modules of name services (nss(5)), of iconv(3) and of PAM, and the libraries that glibc has
-    /// become one with.
+    /// Whether glibc or PAM opens the library itself, when it needs it and as it is configured by
+    /// then: modules of name services (nss(5)), of iconv(3) and of PAM, and the libraries that have
+    /// become part of glibc.
     private static func isOfLibc(_ name: Substring, in folder: Substring?) -> Bool {
         folder == "gconv" || folder == "security" || name.hasPrefix("libnss_")
             || stubs.contains { name.hasPrefix($0) }

@@ -7,14 +7,14 @@ internal import GreenroomLinux
 struct PausedProgram {
     /// The real path of the executable, as the process will see its own.
     let path: String
-    /// The same as it was named, perhaps by a symbolic link: that is how an interpreter finds the
-    /// virtual environment that it belongs to.
+    /// The executable's path as it was named, perhaps a symbolic link: this path leads an
+    /// interpreter to the virtual environment that it belongs to.
     let namedPath: String
     /// How many programs the process executes until it is this one: one, and one more for each
     /// `env` before it.
     let executions: UInt32
 
-    /// - Returns: nil if that PATH leads to no program, or to one that cannot be paused.
+    /// - Returns: nil if the PATH leads to no program, or to one that cannot be paused.
     init?(of app: InstalledApp, environment: [String]) {
         guard app.isFoundByPath else {
             path = app.program.pausedPath
@@ -35,9 +35,9 @@ struct PausedProgram {
         executions = Self.executions(facts.files)
     }
 
-    /// How the program is started as an interpreter. Nil if the PATH leads to another one than it
-    /// led to when the manifest was read: such an instance pauses before main, and the core is told
-    /// that it does.
+    /// How the program is started as an interpreter. Nil if the PATH leads to another interpreter
+    /// than it did when the manifest was read: such an instance pauses before main, and the core is
+    /// told so.
     func start(of app: InstalledApp) -> RuntimeStart? {
         guard let start = app.program.depth.start else { return nil }
         let isKnown = path == app.program.pausedPath || Runtime(executable: path) == start.runtime

@@ -3,8 +3,8 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
 
-/// Notices when a file changes from which paused instances were made, or on which an app's
-/// eligibility depends.
+/// Notices when a file changes that paused instances were made from, or that an app's eligibility
+/// depends on.
 ///
 /// The kernel queues a change before the call that made it returns, and the loop handles changes
 /// before requests. So whoever replaces a program and then launches it gets the new one.
@@ -39,7 +39,7 @@ final class StalenessWatcher {
         isolated deinit { drop?(numbers) }
     }
 
-    /// How many inspections are making watches of which the numbers are not known yet.
+    /// How many inspections are making watches whose numbers are not known yet.
     private var expectedCount = 0
     /// Watches that have changed in the meantime, and watches that nobody else uses any more: they
     /// may be among those that are being made.
@@ -63,8 +63,8 @@ final class StalenessWatcher {
         .look(path, watchedBy: inotify, for: Self.changes)
     }
 
-    /// Such calls are under way until ``gotWatches(_:for:)``. Changes that happen in the meantime
-    /// are remembered.
+    /// Calls of ``look(at:)`` are under way until ``gotWatches(_:for:)``. Changes that happen in
+    /// the meantime are remembered.
     func expectWatches() { expectedCount += 1 }
 
     /// - Parameter instance: nil if the watches are not wanted any more.
