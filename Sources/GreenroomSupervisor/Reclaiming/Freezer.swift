@@ -53,8 +53,8 @@ final class Freezer {
         watchFreeze(of: identifier) { (try? cgroup.isFrozen()) ?? false }
     }
 
-    /// Stops what else runs in a paused instance. SIGSTOP would do so without a cgroup, but the
-    /// instance could tell.
+    /// Stops the other threads of a paused instance. Without a cgroup, SIGSTOP would do so, but the
+    /// instance would notice.
     func freezePaused(_ identifier: InstanceIdentifier) {
         guard let cgroup = instances[identifier]?.cgroup, (try? cgroup.freeze()) != nil else {
             return core.handle(.freezeFailed(identifier))
@@ -62,7 +62,7 @@ final class Freezer {
         watchFreeze(of: identifier) { (try? cgroup.isFrozen()) ?? false }
     }
 
-    /// The spawner has carried out an order to stop: the latest one, or one that was taken back.
+    /// The spawner has carried out an order to stop: the latest one, or one that was withdrawn.
     func wasStopped(_ identifier: InstanceIdentifier) {
         guard let stops = instances.known(Stops.self, of: identifier), stops.orderCount > 0 else {
             return

@@ -3,9 +3,9 @@ internal import GreenroomLinux
 internal import GreenroomManifest
 internal import Systemd
 
-/// Hears of instances that stall for want of memory within a limit of their own; the machine's
-/// figures cover everybody together. Each watch costs two descriptors and a worker of the kernel,
-/// so only a few instances are watched: the first running ones that have a limit.
+/// Hears of instances that stall for lack of memory within a limit of their own; the machine's
+/// figures cover all processes together. Each watch costs two descriptors and a worker of the
+/// kernel, so only a few instances are watched: the first running ones that have a limit.
 @LoopActor
 final class InstancePressure {
     private let core: Core

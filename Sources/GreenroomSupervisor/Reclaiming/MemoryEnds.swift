@@ -34,8 +34,8 @@ final class MemoryEnds {
         if look(identifier) == .guess { known = machineCount }
     }
 
-    /// A paused instance's channel closes when the instance is killed, and is heard of before the
-    /// exit.
+    /// A paused instance's channel closes when the instance is killed, and the daemon hears of that
+    /// before the exit.
     func examineLost(_ identifier: InstanceIdentifier) {
         guard let record = core.lifecycle.instance(identifier), record.state.isPrewarm
         else { return }

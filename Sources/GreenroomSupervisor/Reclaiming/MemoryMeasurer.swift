@@ -41,8 +41,8 @@ final class MemoryMeasurer {
         measure(wanted.map(\.instance), then: done)
     }
 
-    /// Measures the paused instances whose figures are old: the budget is about to be judged by
-    /// them.
+    /// Measures the paused instances whose figures are old: the figures are about to be compared
+    /// with the budget.
     func refreshPrewarmed() {
         let now = core.now
         let old = core.lifecycle.instances.filter {
@@ -52,8 +52,8 @@ final class MemoryMeasurer {
         if !old.isEmpty { measure(old.map(\.instance)) }
     }
 
-    /// Measures a suspended instance in a while, if it is still suspended then. What it holds counts
-    /// for its status, its metrics, and the order of reclaiming.
+    /// Measures a suspended instance after a while, if it is still suspended then. The figure
+    /// counts for its status, its metrics, and the order of reclaiming.
     func measureSuspended(_ identifier: InstanceIdentifier) {
         let isArmed = !suspended.isEmpty
         suspended.insert(identifier)

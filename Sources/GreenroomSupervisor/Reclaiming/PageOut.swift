@@ -4,9 +4,9 @@ internal import GreenroomLinux
 internal import GreenroomManifest
 internal import Systemd
 
-/// Takes what suspended instances hold out of memory, back to its files or to swap, so that they
-/// need not be ended for it. The kernel works while its caller waits, so it is asked for a little
-/// at a time. With the memory controller, a cgroup's memory is reclaimed in rounds of the loop that
+/// Moves the memory of suspended instances back to its files or to swap, so that the instances need
+/// not be ended to free it. The kernel works while its caller waits, so it is asked for a little at
+/// a time. With the memory controller, a cgroup's memory is reclaimed in rounds of the loop that
 /// come after all others, in smaller pieces after a slow one. Without it, the memory of one process
 /// after another is paged out by another process (``DetachedCalls``), because looking into a
 /// process may take any time.

@@ -7,20 +7,20 @@ internal import Systemd
 /// state. It does so in a later round of the loop, after launches were answered. What a manifest
 /// allows is never widened.
 ///
-/// What is prepared for nobody is *held back*: it runs only where a processor would idle. The first
-/// of these that can be had, and undone:
+/// An instance that is prepared while nobody waits for it is *held back*: it runs only where a
+/// processor would be idle. The means is the first of these that is available and can be undone:
 ///   `cpu.idle` of its cgroup        the cpu controller, and Linux 5.15
 ///   the least `cpu.weight`          the cpu controller
 ///   SCHED_IDLE                      CAP_SYS_NICE
-/// It is let go in the same turn of the loop in which somebody begins to wait for it, or in which it
-/// has paused. So a launch finds what a direct start would have.
+/// The instance is let go in the same turn of the loop in which somebody begins to wait for it, or
+/// in which it has paused. So a launch runs as a direct start would.
 @LoopActor
 final class PriorityWriter {
     private let instances: InstanceTable
     private let catalog: AppCatalog
     private let ends: MemoryEnds
     private let pressure: InstancePressure
-    /// `BackgroundMemoryHigh=`; nil: no limit.
+    /// `BackgroundMemoryHigh=`; nil if there is no limit.
     var backgroundMemoryHigh: UInt64?
     /// Instances whose priority is to be written.
     private var queue: [InstanceIdentifier] = []
@@ -30,7 +30,7 @@ final class PriorityWriter {
     /// Files that the instances' cgroups do not have.
     private var missing: Set<String> = []
 
-    /// What the manifest says.
+    /// The settings of the app's manifest.
     struct Own: Equatable {
         var weight = 100
         var memoryHigh: UInt64?
@@ -169,7 +169,7 @@ final class PriorityWriter {
     /// In front, an instance has its whole weight, and its memory is taken last. In the background,
     /// it has a quarter of the weight, and no more memory than the configuration grants there.
     /// Frozen, it has next to no weight, because weight matters only while it is thawed to be
-    /// ended. Paused, it has its whole weight, because its launch shall find it so.
+    /// ended. Paused, it has its whole weight, so that its launch has it from the beginning.
     nonisolated static func settings(
         _ own: Own, _ priority: Priority, _ backgroundMemoryHigh: UInt64?
     ) -> [(file: String, value: String)] {

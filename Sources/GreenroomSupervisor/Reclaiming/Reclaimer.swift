@@ -65,7 +65,7 @@ final class Reclaimer {
             "the kernel does not report memory pressure (\(reason)); free memory is watched")
     }
 
-    /// In a later round of the loop, after launches were answered.
+    /// Inspects the conditions in a later round of the loop, after launches have been answered.
     func inspectConditions() {
         try? inspection.ask()
     }
