@@ -12,8 +12,8 @@ struct Inheritance {
     let state: RuntimeState
     private(set) var contents = RuntimeState.Contents()
 
-    /// - Parameter files: what was learned, which belongs to digests. Where there are no records yet,
-    ///   digests are made as before.
+    /// - Parameter files: the files of what was learned, which contain digests. If there are no
+    ///   records, the secret that these files have kept makes the same digests again.
     init(_ greeting: SpawnerLink.Greeting, _ files: LearnedFiles, log: Log) throws {
         try self.init(greeting)
         if contents.instances.isEmpty, contents.apps.isEmpty, let secret = files.secret {
@@ -31,7 +31,7 @@ struct Inheritance {
         guard memory.byteCount >= RuntimeState.byteCount else {
             throw SpawnerLink.Unavailable(
                 description:
-                    "the running spawner is another version; restart greenroom-spawner.service")
+                    "the running spawner is of another version; restart greenroom-spawner.service")
         }
         try memory.reserve(0..<RuntimeState.copiesOffset)
         state = unsafe RuntimeState(

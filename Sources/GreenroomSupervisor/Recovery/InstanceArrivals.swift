@@ -28,14 +28,13 @@ struct InstanceArrivals {
     /// Takes up what the former supervisor had with the instance.
     func takeOver(_ instance: Instance, hasEnded: Bool) {
         let identifier = instance.identifier
-        // Its manifest may have changed since it was started.
+        // The app's manifest may have changed since the instance was started.
         output.resume(instance, of: catalog[instance.app])
         ready.listen(to: instance)
         appLaunches.send(to: instance)
         core.handle(.spawned(identifier))
         if instance.channel == nil {
-            // The spawner that adopted it came after the one that held its channel, and so did this
-            // supervisor.
+            // The spawner that held its channel is gone, and so is the supervisor that used it.
             core.handle(.reconciled(identifier, found: .noChannel(hasEnded: hasEnded)))
         }
         conversations.takeUp(instance)

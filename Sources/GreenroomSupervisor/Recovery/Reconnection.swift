@@ -4,8 +4,8 @@ internal import GreenroomLinux
 internal import GreenroomSpawner
 internal import Systemd
 
-/// Keeps the connection to the spawner: hands on its messages, and finds another spawner when it is
-/// lost.
+/// Keeps the connection to the spawner: passes on its messages, and finds another spawner when the
+/// connection is lost.
 @LoopActor
 final class Reconnection: SpawnerListener {
     private let source: SpawnerSource
@@ -21,7 +21,7 @@ final class Reconnection: SpawnerListener {
     /// A spawner that did not answer and was killed; kept until it has ended.
     private var killed: ProcessDescriptor?
     private var killedWatch: EventSource?
-    /// How many tries have met a silent spawner since the last one was lost.
+    /// How many tries have met a silent spawner since the connection was last lost.
     private var tryCount = 0
     /// What to do when the spawner has ended.
     private var whenEnding: Ending = .another
@@ -78,7 +78,8 @@ final class Reconnection: SpawnerListener {
         switch whenEnding {
         case .another:
             tryCount = 0
-            // Not at once: the loss may have been found out while an effect is being performed.
+            // This does not happen at once, because the loss may have been noticed while an effect
+            // is being performed.
             if killed == nil { tryAgain(after: .zero) }
         case .last(let done): done()
         }
@@ -111,8 +112,8 @@ final class Reconnection: SpawnerListener {
     private func unreachable(_ error: any Error) {
         users.useNone(because: error)
         recovery.failPendingOrders()
-        // systemd starts the spawner again within moments. A spawner that the supervisor starts is
-        // tried as often.
+        // systemd starts the spawner again within moments. The supervisor tries as often to start a
+        // spawner of its own.
         tryAgain(after: .milliseconds(500))
     }
 
@@ -141,8 +142,8 @@ final class Reconnection: SpawnerListener {
 
     func wasSilent() { end(SpawnerLink.Silence(process: link.processDescriptor)) }
 
-    /// Kills the spawner. It will never do what it has not done; the apps live on as after any
-    /// other end of it.
+    /// Kills the spawner. Whatever it has not done by now will not be done; the apps live on, as
+    /// after any other end of the spawner.
     private func end(_ silence: SpawnerLink.Silence) {
         guard let process = silence.process, silence.kill() else { return }
         silence.say(log)

@@ -33,9 +33,10 @@ struct Recovery {
     }
 
     /// After the connection to the spawner broke. The spawner may have executed itself again, with
-    /// every instance, or another one may have taken its place, which knows no instance.
+    /// every instance, or a spawner that knows no instance may have taken its place.
     ///
-    /// - Parameter orders: sent again for the instances that the table lacks.
+    /// - Parameter orders: orders to the former spawner; those for instances that the table lacks
+    ///   are sent again.
     func reconnect(
         with table: [TableEntry], repeating orders: [SpawnSpecification]
     ) {
@@ -75,8 +76,7 @@ struct Recovery {
         for entry in table {
             let identifier = InstanceIdentifier(entry.instance)
             guard known.contains(identifier) else {
-                // Nobody remembers what this instance was for. It is ended rather than lost sight
-                // of.
+                // Nobody remembers what this instance was for. It is ended rather than forgotten.
                 if entry.status == nil {
                     reporter.say(
                         .error, "the record of process \(entry.pid) is lost: it is killed",

@@ -3,7 +3,7 @@ internal import GreenroomLinux
 internal import GreenroomSpawner
 internal import Systemd
 
-/// The rooms for which it matters that there is another spawner, or none.
+/// The rooms that must know when there is another spawner, or none.
 @LoopActor
 struct SpawnerUsers {
     let spawner: CurrentSpawner
