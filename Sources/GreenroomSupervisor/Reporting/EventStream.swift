@@ -6,7 +6,7 @@ internal import Varlink
 
 /// Tells every watcher what happens, in a later round of the loop, after the client that launched
 /// has its answer. The latest events are kept (`EventRing`), so that a watcher can continue where
-/// it was, also with the next supervisor. A watcher that does not read is dropped by its
+/// it was, even with the next supervisor. A watcher that does not read is dropped by its
 /// connection's output limit; nobody else notices.
 @LoopActor
 final class EventStream {
@@ -52,12 +52,12 @@ final class EventStream {
     }
     private var isInTurn = false
 
-    /// A round ends after this many events, or after this many tellings: an event costs a few
-    /// microseconds, and as much again for each watcher that is told.
+    /// A round ends after this many events, or after watchers were told of events this many times:
+    /// an event costs a few microseconds, and as much again for each watcher that is told.
     private static let eventsPerRound = 64
     private static let tellingsPerRound = 512
-    /// At most this many past events, which have to be read again, for one watcher; and at most
-    /// this many such watchers in one round.
+    /// In one round, at most this many past events, which have to be read again, are told to one
+    /// watcher, and at most this many such watchers are served.
     private static let pastPerRound = 16
     private static let pastWatchersPerRound = 16
     /// Each watcher costs time whenever something happens to its user's apps; one program needs one
@@ -99,7 +99,7 @@ final class EventStream {
 
     /// - Parameters:
     ///   - allowed: whose events the watcher may see.
-    ///   - after: the events after this number are told first; nil: no past events.
+    ///   - after: the events after this number are told first; nil for no past events.
     ///   - own: only events of the watcher's user.
     func add(
         _ connection: ControlConnection, _ allowed: EventRing.Audience, after: UInt64?, own: Bool

@@ -3,7 +3,7 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
 
-/// Memory that is short, and what failed.
+/// Reports that memory is short, and what failed.
 extension Reporter {
     // MARK: Memory
 
@@ -46,7 +46,7 @@ extension Reporter {
         _ instance: InstanceIdentifier, of app: AppIdentifier, _ byteCount: UInt64
     ) {
         log.line(
-            app, .info, "\(byteCount >> 10) KiB of \(app), which is suspended, left memory",
+            app, .info, "\(byteCount >> 10) KiB of \(app), which is suspended, were paged out",
             fields(app, instance))
         publish(.pagedOut, app, instance) { $0.byteCount = byteCount }
     }
@@ -71,8 +71,8 @@ extension Reporter {
                 "a library of \(app) would \(program.map { "run \($0)" } ?? "start a process") at each "
                     + "prewarm, which was stopped"
             case .changesProcess:
-                "a library of \(app) writes something when it is loaded, or changes the process, which a "
-                    + "launch would lose"
+                "a library of \(app) writes something or changes the process when it is loaded, and a "
+                    + "launch would lose that"
             case .secureExecution:
                 "\(app) loads no preload library (AT_SECURE, getauxval(3)) and would run at each prewarm, "
                     + "which was stopped"

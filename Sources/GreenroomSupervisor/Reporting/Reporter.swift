@@ -32,7 +32,7 @@ final class Reporter {
 
     // MARK: Status
 
-    /// How many apps there are in which state, for the service manager.
+    /// How many apps are in which state, for the service manager.
     var statusText: String {
         let states = core.lifecycle.instances.map(\.state)
         let running = states.count {
