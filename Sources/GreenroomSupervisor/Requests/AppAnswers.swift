@@ -3,7 +3,7 @@ internal import GreenroomAppChannel
 internal import GreenroomLifecycle
 
 extension AppEvent.Answer {
-    /// The answer when more requests of one instance are under way than may be.
+    /// The answer to a request of an instance that has too many requests under way.
     static var tooManyRequests: AppEvent.Answer {
         .refused(
             code: EAGAIN,

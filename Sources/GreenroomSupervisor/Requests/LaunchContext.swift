@@ -23,7 +23,7 @@ struct LaunchContext {
     var otherDescriptors: [(number: CInt, descriptor: FileDescriptor)] = []
     /// What else the app inherits from its caller; nil if it inherits nothing from any caller.
     var inherited: InheritedState?
-    /// Whether that includes something that a paused instance of the app does not have yet.
+    /// Whether `inherited` includes something that a paused instance of the app does not have yet.
     var inheritsMoreThanPaused = false
     var requestedAt: Instant
     /// Whether one of the standard streams becomes the app's controlling terminal.

@@ -21,8 +21,8 @@ final class Requests {
         var foregroundRequestedAt: Instant?
     }
 
-    /// At most this many requests of one instance at a time: an app that asks in a loop waits for
-    /// itself.
+    /// At most this many requests of one instance at a time: an app that asks in a loop must wait
+    /// for its own requests.
     nonisolated static let limitPerInstance = 16
 
     private let core: Core
