@@ -3,10 +3,10 @@ internal import GreenroomAppChannel
 internal import GreenroomLifecycle
 internal import GreenroomLinux
 
-/// What is kept of apps beyond the boot: a folder for each app of which anything is kept, which
-/// only the daemon reads.
+/// What is kept of apps beyond the boot: a folder for each app that has something to keep. Only the
+/// daemon reads it.
 ///
-///     STATE/apps/APP/archive    the app's own archive; as the message that will carry it
+///     STATE/apps/APP/archive    the app's own archive, as the message that will carry it
 ///     STATE/apps/APP/scene-N    that of session N
 ///     STATE/apps/APP/sessions   which sessions there are
 ///     STATE/apps/APP/version    the versions that finished a launch, the latest first
@@ -54,7 +54,7 @@ struct StateFiles {
         unsafe unlink("\(folder(app))/\(Self.name(scene))")
     }
 
-    /// The scenes of which there is an archive. Files with other names are left alone.
+    /// The scenes that have an archive. Files with other names are left alone.
     func scenes(of app: AppIdentifier) -> [SceneIdentifier] {
         ((try? FolderContents.names(in: folder(app))) ?? []).compactMap { name in
             if name == "archive" { return .application }
