@@ -8,11 +8,11 @@ internal import GreenroomLifecycle
 ///   abandoned    nothing is imported or recorded any more
 ///
 /// A list belongs to one basis: the interpreter, the program, the words and the user that it was
-/// recorded with. With another basis, everything is learned anew. It is kept over restarts from the
-/// first inspection on (`LearnedFiles`).
+/// recorded with. With another basis, everything is learned anew. From the first inspection on, the
+/// list is kept across restarts (`LearnedFiles`).
 final class ImportLists {
-    /// At most this many inspections that find names which were not known: a program whose launches
-    /// differ teaches a little with each, and each costs its pool.
+    /// At most this many inspections for one list: a program whose launches differ teaches a little
+    /// with each, and each inspection costs the app its paused instances.
     private static let inspectionLimit = 4
     /// A list may fail this often in a row. The first time, something that it imports was probably
     /// installed again.
@@ -108,7 +108,7 @@ final class ImportLists {
         return isNew
     }
 
-    /// An inspection has ended; nil: without a report.
+    /// An inspection has ended; `found` is nil if it ended without a report.
     func inspected(_ app: AppIdentifier, _ basis: UInt64, _ found: LearnedImports?) {
         guard var entry = entry(app, basis) else { return }
         entry.inspectionCount += 1

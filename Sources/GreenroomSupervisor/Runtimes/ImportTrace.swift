@@ -29,7 +29,7 @@ struct ImportTrace {
     private var lineCount = 0
     private var hasLongLine = false
 
-    /// What a module does that speaks against loading it before the pause.
+    /// Why a module is not loaded before the pause, by the module's name.
     private var reasons: [String: String] = [:]
     private var spared: [String: String] = [:]
     private var importers: [String: Set<String>] = [:]
@@ -39,14 +39,14 @@ struct ImportTrace {
     private var places: [String] = []
     private var inProgress: [String] = []
 
-    /// - Returns: nil if the process did not come to its end.
+    /// - Returns: nil if the process did not write the trace to its end.
     init?(_ report: [UInt8]) {
         let end = [UInt8(ascii: "\n")] + report.suffix(6)
         guard end.suffix(6).elementsEqual("\ndone\n".utf8) else { return nil }
         unread = report[...]
     }
 
-    /// Reads some lines. A user can make a trace as long as the memory for it.
+    /// Reads some lines. A user can make a trace as long as the memory for it allows.
     ///
     /// - Returns: whether there are more.
     mutating func readSome() -> Bool {
@@ -114,8 +114,9 @@ struct ImportTrace {
         importers[name, default: []].insert(importer)
     }
 
-    /// Which of the names may be loaded before the pause. Refused with a module is every module
-    /// that loads it, because it would do something else without it. All lines must have been read.
+    /// Which of the names may be loaded before the pause. If a module is refused, so is every
+    /// module that loads it, because without it the importer would take another path. All lines
+    /// must have been read.
     ///
     /// - Returns: nil if there is more than any inspection finds.
     func findings(

@@ -14,8 +14,8 @@ struct LearnedImports: Hashable, Sendable {
         let cause: String
     }
 
-    /// The lines for the hook, in the order of the imports: a name, a tab, and what tells the file
-    /// of that module from another.
+    /// The lines for the hook, in the order of the imports: a name, a tab, and a stamp that tells
+    /// the module's file from another.
     let lines: [String]
     private(set) var refused: [Refusal]
     /// The variables that the imports read. They must be the same at a launch.
@@ -34,7 +34,7 @@ struct LearnedImports: Hashable, Sendable {
         static let report = 512 << 10
     }
 
-    /// Reads the report of an inspection. Lines that it cannot have written are left out.
+    /// Reads the report of an inspection. Leaves out lines that no inspection can have written.
     ///
     /// - Returns: nil if there is more than any inspection finds.
     init?(report: some Sequence<UInt8>) {
@@ -79,19 +79,20 @@ struct LearnedImports: Hashable, Sendable {
     /// Adds what earlier rounds of the inspection have refused, before what this one has.
     mutating func addRefused(_ earlier: some Sequence<Refusal>) { refused = earlier + refused }
 
-    /// What ``init(report:)`` makes the same list of.
+    /// A report from which ``init(report:)`` makes the same list.
     var report: [String] {
         lines.map { "import\t\($0)" }
             + refused.map { "refused\t\($0.name)\t\($0.reason)\t\($0.cause)" }
             + variables.map { "reads\t\($0)" }
     }
 
-    /// The names in a record of a launch; what may be a name, and no more than can be inspected.
+    /// The names in a record of a launch: only what may be a name, and no more than can be
+    /// inspected.
     static func names(inRecord text: String) -> [String] {
         Array(text.split(separator: "\n").filter(isModule).prefix(Limit.names).map(String.init))
     }
 
-    /// A module's name has no space and none of the signs that begin other lines of a list.
+    /// A module's name has no space and none of the characters that begin other lines of a list.
     private static func isModule(_ name: Substring) -> Bool {
         isName(name) { (0x21...0x7e).contains($0) } && name.first != "!" && name.first != "#"
     }

@@ -1,8 +1,8 @@
 // How the interpreters whose imports are learned name what they import.
 
 extension Runtime {
-    /// Whether an inspection writes a trace (`ImportTrace`), of which the daemon makes the report;
-    /// that of Python makes it itself.
+    /// Whether an inspection writes a trace (`ImportTrace`), from which the daemon makes the
+    /// report. Python's inspection writes the report itself.
     var inspectionIsTraced: Bool { self != .python }
 
     /// Whether one of the words of `ImportsExclude=` means the module with that name.
@@ -14,7 +14,7 @@ extension Runtime {
             return words.contains(String(name.dropLast(3)).replacing("/", with: "::"))
         case .ruby:
             guard name.hasSuffix(".rb") || name.hasSuffix(".so") else { return false }
-            // As `require` names it, which does not tell the folder.
+            // As `require` names it, without the folder.
             let stem = name.dropLast(3)
             return stem.indices.contains { index in
                 stem[index] == "/" && words.contains(String(stem[stem.index(after: index)...]))

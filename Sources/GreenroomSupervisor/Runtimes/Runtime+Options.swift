@@ -1,5 +1,5 @@
-// Options with which an interpreter boots as it would for a launch. Any other is an objection: a
-// list of what is known to be harmless grows old without harm.
+// Options with which an interpreter boots as it would for a launch. Any other option is an
+// objection, so that an option that is newer than this list does no harm.
 
 extension Runtime {
     /// Reads the options before the program.
@@ -15,12 +15,12 @@ extension Runtime {
         }
     }
 
-    /// python3(1). Of what is missing, -I, -E and -S leave the daemon's file out, -i and -x look at
-    /// the program in another way, and -v and -X importtime print.
+    /// python3(1). Of the options that are missing here, -I, -E and -S leave the daemon's file out,
+    /// -i and -x read the program in another way, and -v and -X importtime print something.
     private static func readPython(_ reader: inout OptionReader) throws(RuntimeCommand.Objection) {
         let plain = "bBOPqRsu"
         while let option = reader.option {
-            // The program.
+            // The program begins here.
             if option.hasPrefix("-c") || option.hasPrefix("-m") { return }
             let end = option.firstIndex { "WX".contains($0) }
             guard option[..<(end ?? option.endIndex)].dropFirst().allSatisfy(plain.contains) else {
@@ -99,11 +99,12 @@ extension Runtime {
         }
     }
 
-    /// java(1). The machine boots with its class path, so the command must name the program too.
+    /// java(1). The virtual machine boots with its class path, so the command must name the program
+    /// too.
     private static func readJava(_ reader: inout OptionReader) throws(RuntimeCommand.Objection) {
         while let option = reader.option {
             switch option {
-            // The program.
+            // The program begins here.
             case "-jar": return
             case "-cp", "-classpath", "--class-path":
                 let path = try reader.takePair()

@@ -40,9 +40,9 @@ extension Runtime {
         }
     }
 
-    /// The variable of an environment for which the interpreter must boot in the launch's own
-    /// place; nil if there is none. It has code of the user's run at the boot, or the boot print
-    /// something, or it names a file or folder from the caller's directory.
+    /// The variable that forces the interpreter to boot at the launch itself; nil if there is none.
+    /// Such a variable makes the boot run code of the user's or print something, or it names a file
+    /// or folder relative to the caller's directory.
     func hindrance(in environment: [String]) -> String? {
         for variable in environment {
             guard let equals = variable.utf8.firstIndex(of: UInt8(ascii: "=")) else { continue }
@@ -57,7 +57,7 @@ extension Runtime {
         return nil
     }
 
-    /// With any value, these count at the boot itself.
+    /// Variables that change the boot itself, whatever their value.
     private var bootNames: Set<Substring> {
         switch self {
         case .python:
@@ -74,7 +74,7 @@ extension Runtime {
         }
     }
 
-    /// These name files or folders, and are looked up from the directory of the boot.
+    /// Variables that name files or folders, which the boot looks up from its own directory.
     private var pathNames: Set<Substring> {
         switch self {
         case .python: ["PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE", "PYTHONPYCACHEPREFIX"]

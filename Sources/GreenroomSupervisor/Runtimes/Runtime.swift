@@ -1,5 +1,5 @@
-/// An interpreter whose processes can pause after their boot, before they look at their program: a
-/// file of the daemon's (`Sources/Runtimes`) runs in them then and waits for a launch.
+/// An interpreter whose processes can pause after their boot, before they look at their program: at
+/// that point, a file of the daemon's (`Sources/Runtimes`) runs in them and waits for a launch.
 enum Runtime: String, CaseIterable, Hashable, Sendable {
     case python, node, ruby, perl, java, r, emacs
 
@@ -48,8 +48,8 @@ enum Runtime: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// Whether its hook records what launches import, and an inspection tells what of it may be
-    /// imported before a pause.
+    /// Whether the interpreter's hook records what launches import, and an inspection tells which
+    /// of these modules may be imported before a pause.
     var learnsImports: Bool {
         switch self {
         case .python, .perl, .ruby: true
@@ -57,15 +57,17 @@ enum Runtime: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// Whether it learns where the manifest says nothing. The inspection of the others does not see
-    /// yet all that may differ from launch to launch (`Runtimes.md`).
+    /// Whether imports are learned even if the manifest does not ask for that. The inspections of
+    /// the other interpreters do not see yet all that may differ from launch to launch
+    /// (`Runtimes.md`).
     var learnsUnasked: Bool { self == .python }
 
-    /// Whether it has opened descriptors when it has booted: from 3 on, where a launch's would come.
+    /// Whether the interpreter has opened descriptors when it has booted: from 3 on, where those of
+    /// a launch would be placed.
     var opensDescriptors: Bool { self != .python }
 
-    /// Whether it raises its soft limit on open files to the hard one when it boots. It would do so
-    /// for every launch, whatever the launch's caller has.
+    /// Whether the interpreter raises its soft limit on open files to the hard one when it boots.
+    /// It would do so for every launch, whatever limit the launch's caller has.
     var raisesOpenFileLimit: Bool {
         switch self {
         case .node, .java: true
@@ -73,8 +75,8 @@ enum Runtime: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// Up to which number of bytes it raises its soft limit on the size of the stack when it boots
-    /// (Emacs: for its regular expressions). In a version with another number, an instance has
-    /// another limit than its launch, which is then cold.
+    /// The number of bytes to which the interpreter raises a lower soft limit on the size of the
+    /// stack when it boots (Emacs: for its regular expressions). If a version uses another number,
+    /// an instance has another limit than its launch, which is then cold.
     var leastStackLimit: UInt64? { self == .emacs ? 10_022_912 : nil }
 }

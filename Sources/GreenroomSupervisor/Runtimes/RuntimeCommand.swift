@@ -7,14 +7,14 @@ struct RuntimeCommand: Hashable, Sendable {
 
     /// Why an interpreter with this command line cannot pause after its boot.
     enum Objection: Error, Hashable {
-        /// The option has the interpreter skip the daemon's file, print at the boot, or look at its
+        /// The option makes the interpreter skip the daemon's file, print at the boot, or read its
         /// program in another way.
         case option(String)
         /// Without the option, the interpreter does at its boot what a launch would have to repeat.
         case missing(String)
         /// The interpreter needs its program for the boot, and the command names none.
         case noProgram
-        /// The program is named from the caller's directory.
+        /// The program's path is relative to the caller's directory.
         case relative(String)
     }
 

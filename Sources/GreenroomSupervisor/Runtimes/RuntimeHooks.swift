@@ -37,7 +37,7 @@ struct RuntimeHooks {
         return unsafe stat(path, &status) == 0 && status.st_mode & S_IROTH != 0
     }
 
-    /// A digest of what would change which interpreters can be used.
+    /// Texts that change when the set of interpreters that can be used may have changed.
     var fingerprint: [String] {
         Runtime.allCases.map { runtime in
             let files = try? files(of: runtime, isOwnUser: false)

@@ -19,7 +19,8 @@ struct RuntimeStart: Hashable, Sendable {
         case .node: command.boot + ["-r", "\(hooks)/node/greenroom.cjs", placeholder]
         case .ruby: command.boot + ["-r", "\(hooks)/ruby/greenroom.rb", placeholder]
         case .perl: command.boot + ["-I\(hooks)/perl", "-MGreenroom", placeholder]
-        // The machine looks at the program's class before the pause, and not at its arguments.
+        // The virtual machine looks at the program's class before the pause, and not at its
+        // arguments.
         case .java:
             command.boot.prefix(1) + ["-agentpath:\(hooks)/libgreenroom-jvm.so"]
                 + command.boot.dropFirst() + javaProgram
