@@ -57,7 +57,7 @@ struct CallFilterCompiler {
             throw .init(
                 message:
                     "[Sandbox]: RestrictAddressFamilies= and MemoryDenyWriteExecute= cannot be "
-                    + "kept for programs of \(name); take it out of SystemCallArchitectures=")
+                    + "enforced for programs of \(name); take it out of SystemCallArchitectures=")
         }
         return names.compactMap { numbers[$0] }
     }
@@ -100,15 +100,15 @@ struct CallFilterCompiler {
         }
     }
 
-    /// The calls that the preload shim makes between exec and main, beside those that every filter
-    /// allows.
+    /// The calls that the preload shim makes between exec and main, in addition to those that every
+    /// filter allows.
     private static let neededToPause = [
         "openat", "close", "read", "pread64", "readlinkat", "fstat", "newfstatat", "fcntl", "dup3",
         "recvmsg", "sendto", "prctl", "umask", "fchdir", "brk", "mmap", "munmap", "getpid",
         "clock_gettime", "exit_group",
     ]
 
-    /// The calls that the shim makes, beside those, to take a terminal and for ^Z there.
+    /// The calls that the shim makes in addition to these, to take a terminal and for ^Z there.
     private static let neededForTerminal = ["ioctl", "pipe2", "clone"]
 
     /// The first of the calls needed to pause that the filter forbids.

@@ -93,7 +93,7 @@ struct CallRestrictions {
         rules.append(CallRule("clone3", Self.missing))
     }
 
-    /// Leaves SCHED_OTHER 0, SCHED_BATCH 3 and SCHED_IDLE 5.
+    /// Allows SCHED_OTHER 0, SCHED_BATCH 3 and SCHED_IDLE 5.
     private mutating func restrictRealtime() {
         for policy: UInt64 in [1, 2, 4] {
             rules.append(CallRule("sched_setscheduler", Self.denied, Self.equal(1, policy)))

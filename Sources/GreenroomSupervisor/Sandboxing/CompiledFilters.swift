@@ -1,8 +1,8 @@
 internal import GreenroomManifest
 internal import Systemd
 
-/// Compiled filters of system calls, by the settings that they were made from, for as long as
-/// manifests are read. Compiling a filter takes milliseconds, and many apps are confined alike.
+/// Compiled filters of system calls, by the settings that they were made from, while manifests are
+/// being read. Compiling a filter takes milliseconds, and many apps are confined alike.
 @LoopActor
 final class CompiledFilters {
     private var known: [Sandbox: [[UInt8]]] = [:]

@@ -2,8 +2,8 @@ internal import Glibc
 internal import GreenroomLinux
 internal import GreenroomManifest
 
-/// The file system that an app sees: what `[Sandbox]` says of it, in the order in which it has to
-/// be mounted.
+/// The file system that an app sees: what `[Sandbox]` says about it, in the order in which it has
+/// to be mounted.
 ///
 /// Parents come before children, whatever the manifest's order. If several keys are about one path,
 /// the most confining one holds, as in systemd: inaccessible, bound, empty, read-only, read-write.
@@ -34,7 +34,7 @@ struct MountPlan {
 
     /// What each key says, on its own (MountPlan+Keys.swift).
     var entries: [Entry] = []
-    /// Whether everything is read-only that no entry is about.
+    /// Whether everything that no entry is about is read-only.
     var isStrict = false
     let sandbox: Sandbox
 
@@ -205,7 +205,7 @@ extension MountPlan.Entry {
             let source = source == path ? target : try PathOwners.mountDestination(of: source)
             path = target.path
             isStrangers = target.isStrangers || source.isStrangers
-            // Links of root's may lead elsewhere by the time of a launch.
+            // A link of root's may lead elsewhere when the app is launched.
             if isStrangers { self.source = source.path }
         } catch {
             if isImplied { return }

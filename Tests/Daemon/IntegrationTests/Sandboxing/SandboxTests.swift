@@ -173,7 +173,7 @@ import Testing
         ("SystemCallFilter=frobnicate", "there is no system call 'frobnicate'"),
         (
             "RestrictAddressFamilies=AF_UNIX\nSystemCallArchitectures=native x86",
-            "cannot be kept for programs of x86"
+            "cannot be enforced for programs of x86"
         ),
         ("AmbientCapabilities=CAP_KILL\nCapabilityBoundingSet=", "AmbientCapabilities="),
         ("ReadOnlyPaths=/", "cannot be mounted over"),
