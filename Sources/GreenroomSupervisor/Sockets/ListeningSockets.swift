@@ -9,9 +9,10 @@ internal import Systemd
 /// (sd_listen_fds(3)).
 ///
 /// The spawner keeps a duplicate of each, so that connections that wait in a socket are not lost
-/// while another supervisor takes over. It also opens those of networks (`NetworkSockets`): the
-/// supervisor's unit forbids it to have any. All instances of an app have the same sockets; a paused
-/// instance has them from its birth, at the numbers where main will look for them.
+/// while another supervisor takes over. It also opens network sockets (`NetworkSockets`), because
+/// the supervisor's unit forbids the supervisor to have any. All instances of an app have the same
+/// sockets; a paused instance has them from its birth, at the numbers where main will look for
+/// them.
 @LoopActor
 final class ListeningSockets {
     private let core: Core
@@ -21,11 +22,12 @@ final class ListeningSockets {
     private let spawner: CurrentSpawner
     private let networks: NetworkSockets
     private var table: [AppIdentifier: [Held]] = [:]
-    /// Apps whose sockets are watched: with no source while there is no spawner to launch them.
+    /// Apps whose sockets are watched. An app has no source here while there is no spawner to
+    /// launch it.
     private var sources: [AppIdentifier: [EventSource]] = [:]
     /// Sockets of an earlier supervisor, until an app claims them.
     private var inherited: [String: FileDescriptor] = [:]
-    /// Apps of which a connection waits for the launch that it caused.
+    /// Apps for which a connection waits for the launch that it caused.
     private var arrivals: Set<AppIdentifier> = []
 
     private final class Awaited: InstancePart {
@@ -50,9 +52,8 @@ final class ListeningSockets {
 
     func inherit(_ kept: [String: FileDescriptor]) { inherited = kept }
 
-    /// Makes the sockets that an app's manifest asks for, and keeps those of them that it had
-    /// already. A socket that cannot be made is reported and missing; the app can be launched all
-    /// the same.
+    /// Makes the sockets that an app's manifest asks for, and keeps those that the app has already.
+    /// A socket that cannot be made is reported and left out; the app can be launched all the same.
     func update(_ app: InstalledApp) -> [Control.ManifestFault] {
         var old = Dictionary(
             (table[app.identifier] ?? []).map { ($0.name, $0) },
@@ -92,12 +93,12 @@ final class ListeningSockets {
 
     // MARK: Sockets of networks
 
-    /// Has the spawner open the sockets of networks that these apps, which are about to be
-    /// installed, do not have.
+    /// Has the spawner open the network sockets that these apps, which are about to be installed,
+    /// do not have.
     ///
     /// - Parameters:
-    ///   - installed: apps that stay installed. Whatever no app has any more is closed first,
-    ///     because its address may be another's now.
+    ///   - installed: apps that stay installed. Sockets that no app wants any more are closed
+    ///     first, because another app may want their addresses now.
     ///   - then: called when the spawner has answered for all; at once if there are none.
     func prepare(
         for apps: [InstalledApp], beside installed: [InstalledApp], then: @escaping () -> Void
@@ -105,19 +106,19 @@ final class ListeningSockets {
         networks.order(missing(for: apps, beside: installed), then: then)
     }
 
-    /// The same at the start of the daemon, when the loop does not run yet.
+    /// Does the same as `prepare` at the start of the daemon, when the loop does not run yet.
     func prepareAtOnce(for apps: [InstalledApp]) {
         networks.orderAtOnce(missing(for: apps, beside: []))
     }
 
-    /// After the apps have taken theirs: sockets that no app has taken are closed.
+    /// Closes the sockets that no app has taken. Called after the apps have taken theirs.
     func dropUntaken() { networks.dropUntaken() }
 
     func opened(_ name: String, _ result: Result<FileDescriptor, SystemError>) {
         networks.answered(name, result)
     }
 
-    /// The former spawner answers nothing any more.
+    /// The former spawner will answer nothing any more.
     func spawnerIsAnother() { networks.giveUp() }
 
     private func missing(
@@ -137,7 +138,7 @@ final class ListeningSockets {
         return all.flatMap { orders(for: $0) }
     }
 
-    /// The orders for the sockets of networks that the app does not have.
+    /// The orders for the network sockets that the app does not have.
     private func orders(for app: InstalledApp, isTrial: Bool = false) -> [SocketOrder] {
         let own = Set((table[app.identifier] ?? []).map(\.name))
         var orders: [SocketOrder] = []
@@ -152,14 +153,14 @@ final class ListeningSockets {
     /// The names of sockets that are opened only to see whether they can be.
     private static func trial(_ name: String) -> String { "trial of " + name }
 
-    /// Has the spawner try the sockets of networks of apps that are not installed.
+    /// Has the spawner try to open the network sockets of apps that are not installed.
     func prepareTrial(of apps: [InstalledApp], then: @escaping () -> Void) {
         networks.order(apps.flatMap { orders(for: $0, isTrial: true) }, then: then)
     }
 
-    /// Why sockets of apps that are not installed yet could not be made. Makes each that an app does
-    /// not have, and closes all of them at the end, since two of the apps may want the same; of
-    /// those of networks, it knows by `prepareTrial`.
+    /// Why sockets of apps that are not installed yet could not be made. Makes each socket that its
+    /// app does not have, and closes all of them at the end, since two of the apps may want the
+    /// same one. For network sockets, it uses the answers that `prepareTrial` has got.
     func objections(to apps: [InstalledApp]) -> [Control.ManifestFault] {
         var faults: [Control.ManifestFault] = []
         var trials: [(socket: SocketSpecification, descriptor: FileDescriptor)] = []
@@ -212,7 +213,7 @@ final class ListeningSockets {
         if held.socket.removesOnStop { held.socket.remove() }
     }
 
-    /// After the first load, no app is left that would claim these sockets.
+    /// Drops the inherited sockets after the first load, when no app is left that would claim them.
     func dropUnclaimed() {
         for name in inherited.keys { spawner.send(.drop(name: name)) }
         inherited = [:]

@@ -3,8 +3,8 @@ internal import GreenroomLinux
 internal import GreenroomSpawner
 internal import Systemd
 
-/// Sockets of networks, between the order to the spawner and the app that takes them. The
-/// supervisor opens none: its unit allows it AF_UNIX alone, and gives it an empty network.
+/// Network sockets, from the order to the spawner until an app takes them. The supervisor opens
+/// none itself: its unit allows it AF_UNIX alone, and gives it an empty network.
 @LoopActor
 final class NetworkSockets {
     private let spawner: CurrentSpawner
@@ -13,7 +13,7 @@ final class NetworkSockets {
 
     private struct Waiting {
         let ordered: Set<String>
-        /// Those that are not answered yet.
+        /// The names of the sockets that the spawner has not answered for yet.
         var names: Set<String>
         let then: () -> Void
     }
@@ -67,16 +67,16 @@ final class NetworkSockets {
         _ name: String, _ socket: SocketSpecification
     ) throws(SystemError) -> FileDescriptor {
         guard let result = results.removeValue(forKey: name) else {
-            // An instance of a template that is made for one launch, or an app that came in a
-            // reading that could not wait: the next reload has it opened.
+            // The app is an instance of a template that was made for one launch, or it came in a
+            // reading that could not wait. The next reload has the socket opened.
             throw SystemError(
                 code: EAGAIN, call: "opened at the next reload", subject: socket.address)
         }
         return try result.get()
     }
 
-    /// Drops what was answered and is not taken, unless it belongs to an order that waits for
-    /// more.
+    /// Drops the sockets that nobody has taken, except those of an order that waits for more
+    /// answers.
     func dropUntaken() {
         for (name, result) in results where !waiting.contains(where: { $0.ordered.contains(name) })
         {
