@@ -15,8 +15,8 @@ struct SpawnerAttention {
     static let interval: Duration = .seconds(1)
     /// A spawner that gave no sign at this many looks is silent. A sound spawner reads nothing for
     /// at most 4 s, while it settles for an upgrade or a new supervisor. It says nothing for at
-    /// most 11 s: it ends a program that takes 10 s to execute, and awaits that end. The rest is
-    /// for a machine that is busy; launches are answered by their own deadline.
+    /// most 11 s: it ends a program that takes 10 s to execute, and awaits that end. The rest is in
+    /// reserve for a busy machine; launches are answered by their own deadline.
     static let patience = 20
 
     private var unreadByteCount = 0

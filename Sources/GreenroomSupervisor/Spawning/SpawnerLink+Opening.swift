@@ -43,7 +43,7 @@ extension SpawnerLink {
 
     /// How many milliseconds the spawner may take to start and to greet; it needs only a few.
     static let patience: Int32 = 10_000
-    /// The same while clients wait for the supervisor. A try that fails is repeated.
+    /// The patience while clients wait for the supervisor. A try that fails is repeated.
     static let shortPatience: Int32 = 2_000
     /// A spawner that is silent in this many short tries is ended.
     static let shortTries = 4
@@ -85,8 +85,8 @@ extension SpawnerLink {
     /// At most this many tries if spawners end while they are greeted. More such ends are not a
     /// coincidence.
     private static let tries = 4
-    /// The same before the loop runs. The pauses between tries, 1.3 s in all, then keep nobody
-    /// waiting.
+    /// The number of tries before the loop runs. The pauses between them, 1.3 s in all, keep nobody
+    /// waiting then.
     private static let startTries = 8
 
     private static func openOnce(

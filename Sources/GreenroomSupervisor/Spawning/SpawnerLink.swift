@@ -34,7 +34,7 @@ final class SpawnerLink {
     let connection: SpawnerConnection
     private var source: EventSource?
     private var wantsWritable = false
-    /// Nil while the spawner owes nothing: then nobody looks.
+    /// Nil while the spawner owes nothing. Nobody looks at it then.
     private var attention: SpawnerAttention?
     private var lookTimer: EventSource?
     /// Messages that arrived after the table, before anybody listened.
@@ -68,7 +68,8 @@ final class SpawnerLink {
         return openOrders.values.filter { isSame || unheardOrders.contains($0.instance) }
     }
 
-    /// Sets the listener. Whoever sends a message before that may find that the spawner is gone.
+    /// Sets the listener. If a message that is sent before that finds the spawner gone, the
+    /// listener is not told.
     func tell(_ listener: any SpawnerListener) { self.listener = listener }
 
     /// Whether the loop hands out messages.
@@ -200,7 +201,7 @@ final class SpawnerLink {
 
     private func lost() {
         isLost = true
-        // What the spawner said before it went is true, exits above all.
+        // What the spawner said before it ended is still true, above all about exits.
         deliverArrived()
         while listener != nil, let messages = try? connection.receive(), !messages.isEmpty {
             arrived += messages
