@@ -36,7 +36,7 @@ extension DepthTimes {
 }
 
 extension DepthTimes.Work {
-    /// In microseconds: no launch waits for longer.
+    /// In microseconds; no launch takes longer.
     private static let timeLimit: Int64 = 3_600_000_000
 
     fileprivate init?(_ words: [Substring]) {

@@ -10,8 +10,8 @@ internal import Synchronization
 /// written first and counts once the head has moved past it, by one atomic store.
 ///
 /// A supervisor that dies while it decides may have saved something that it never told. The open
-/// turn shows this, and the next supervisor skips one number for everybody: a gap, of which
-/// watchers are told.
+/// turn shows this, and the next supervisor skips one number for everybody. Watchers are told about
+/// this gap.
 @safe final class EventRing {
     /// The watchers that a sequence of event numbers is for.
     enum Audience: Hashable {
@@ -124,9 +124,9 @@ internal import Synchronization
     /// Adds an event, which takes the place of the oldest ones.
     ///
     /// - Parameters:
-    ///   - owner: the user of its app; nil if only those who may see all are told.
+    ///   - owner: the user of the event's app; nil if only those who may see all are told.
     ///   - bytes: the event, in any form.
-    /// - Returns: its number among all events, and its number among the owner's.
+    /// - Returns: the event's number among all events, and its number among the owner's.
     func append(_ bytes: [UInt8], owner: UInt32?) -> (all: UInt64, owned: UInt64?) {
         let all = word(Offset.count) + 1
         set(Offset.count, all)

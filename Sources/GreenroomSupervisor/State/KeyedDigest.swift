@@ -1,4 +1,4 @@
-/// A 64-bit digest that tells texts apart, also if whoever chooses the texts wants two of them to
+/// A 64-bit digest that tells texts apart, even if whoever chooses the texts wants two of them to
 /// look alike: SipHash-2-4 (Aumasson and Bernstein, "SipHash: a fast short-input PRF") with a
 /// secret.
 ///

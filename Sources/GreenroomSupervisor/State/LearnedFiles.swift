@@ -2,13 +2,13 @@ internal import Glibc
 internal import GreenroomLifecycle
 internal import GreenroomLinux
 
-/// What launches of apps have taught, kept over restarts of the daemon and of the machine: a file of
-/// lines for each app and kind, `STATE/learned/USER/APP.KIND`.
+/// What launches of apps have taught, kept across restarts of the daemon and of the machine: a file
+/// of lines for each app and kind, `STATE/learned/USER/APP.KIND`.
 ///
-/// The files are the daemon's. If they were the users' own, a user could have the daemon wait for one
-/// (fcntl(2), F_SETLEASE). What the lines say has come from processes of the app's user all the
-/// same: whoever reads them checks them as if they had just come from there, and uses them for this
-/// user's prewarms alone.
+/// The files are the daemon's. If they were the users' own, a user could make the daemon wait for a
+/// file (fcntl(2), F_SETLEASE). Still, what the lines say has come from processes of the app's
+/// user. So whoever reads them checks them as if they had just come from there, and uses them for
+/// this user's prewarms alone.
 struct LearnedFiles: Sendable {
     enum Kind: String {
         /// `ImportLists`.
@@ -66,8 +66,8 @@ struct LearnedFiles: Sendable {
 
     private var secretPath: String { directory + "/secret" }
 
-    /// What was learned belongs to digests (`KeyedDigest`). After a boot the records are gone, and
-    /// digests are made with this secret again.
+    /// The secret of the digests (`KeyedDigest`) in these files. After a boot the records are gone,
+    /// and digests are made with this secret again.
     var secret: (UInt64, UInt64)? {
         guard let lines = try? StateLines(path: secretPath, byteLimit: 100)?.lines,
             let words = lines.first?.split(separator: " "), words.count == 2,

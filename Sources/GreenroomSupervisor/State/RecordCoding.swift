@@ -1,7 +1,7 @@
 internal import GreenroomLifecycle
 
 /// The form of records in the runtime state: little-endian, in a fixed order, strings with a length
-/// byte. A record that does not decode is reported as nil and ended by the caller, never trusted.
+/// byte. A record that does not decode becomes nil and is dropped by the caller, never trusted.
 enum RecordCoding {
     /// In bytes. A record never needs more: 255 bytes for the app, 64 for the launch identifier,
     /// and fixed fields.
@@ -11,14 +11,14 @@ enum RecordCoding {
     static let version: UInt8 = 8
     /// Version 2 has no background time; version 3 does not say whether the control socket is kept
     /// from the instance; version 4 does not say what its other threads do; version 5 has no depth;
-    /// version 6 does not say whom shells have shown it to; version 7 does not know of names on a
-    /// bus.
+    /// version 6 does not say whose shell has shown it; version 7 does not know of names on a bus.
     static let oldestVersion: UInt8 = 2
     /// The version of an app's record. Version 1 has no supervision, version 2 no sessions, version
     /// 3 has its crashes in full, version 4 has no misfire, version 5 no depth.
     static let appVersion: UInt8 = 6
-    /// At most this many crashes of an app are remembered over a restart, even if `CrashLoopCount=`
-    /// is greater. They fit beside the longest identifier, all starts and all sessions.
+    /// At most this many crashes of an app are remembered across a restart, even if
+    /// `CrashLoopCount=` is greater. They fit beside the longest identifier, all starts and all
+    /// sessions.
     static let crashLimit = 16
 }
 
@@ -104,7 +104,7 @@ extension InstanceRecord {
         if version > 5 {
             let known = reader.byte().flatMap(PrewarmDepth.init(rawValue:))
             // A newer daemon prepares programs in ways that this one does not know, so nobody here
-            // knows what a launch may bring them. What runs already is not concerned.
+            // knows what a launch may bring them. An instance that runs already is not concerned.
             if known == nil, self.state.isPrewarm || progress == .toldToGo { return nil }
             depth = known ?? .main
             anewReason = reader.optional { $0.byte().flatMap(AnewReason.init(rawValue:)) }

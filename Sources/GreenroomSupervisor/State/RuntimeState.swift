@@ -5,8 +5,8 @@ internal import Synchronization
 ///
 /// A slot has two copies of its record and a control word that names the whole copy. A record is
 /// written to the other copy first and then named by one atomic store. So whoever maps the memory
-/// after a `kill -9` finds the old record or the new one, never half of either. It takes no system
-/// call, but for the first record in a page.
+/// after a `kill -9` finds the old record or the new one, never half of either. Writing a record
+/// takes no system call, except for the first record in a page.
 ///
 ///     header | control words of all slots | copy 0 and copy 1 of slot 0 | of slot 1 | …
 ///     header: magic | the next instance | the secret of digests in records (two words)
@@ -21,7 +21,7 @@ internal import Synchronization
     static let appSlotCount = 4096
     private static let headerByteCount = 4096
     private static let slotCount = instanceSlotCount + appSlotCount
-    /// Where the part begins of which pages are reserved one by one.
+    /// Where the part begins whose pages are reserved one by one.
     static let copiesOffset = headerByteCount + slotCount * MemoryLayout<UInt64>.stride
     private static let magic: UInt64 = 0x3230_4554_4154_5347  // "GSTATE02"
 
@@ -37,7 +37,7 @@ internal import Synchronization
     private var freeAppSlots: [Int] = []
     /// Makes sure that a part of the mapping can be written; false if it cannot.
     private let reserve: (Range<Int>) -> Bool
-    /// The pages of copies for which that was done.
+    /// The pages of copies that were reserved.
     private var reservedPages: Set<Int> = []
     private static let pageByteCount = 4096
 
@@ -68,12 +68,13 @@ internal import Synchronization
             mapping.load(fromByteOffset: 16, as: UInt64.self),
             mapping.load(fromByteOffset: 24, as: UInt64.self)
         )
-        // The memory is fresh, or of a version without a secret. Then no digest in it fits
+        // The memory is fresh, or of a version without a secret. Then no digest in it matches
         // anything.
         if secret == (0, 0) { secret = (.random(in: 1 ... .max), .random(in: 1 ... .max)) }
         digest = KeyedDigest(secret: secret)
         let counted = unsafe mapping.load(fromByteOffset: 8, as: UInt64.self)
-        // A greater number is damage, and to count on from it would meet other numbers.
+        // A greater number is damage, and counting on from it would reach numbers with other
+        // meanings.
         if counted >= SpawnNumber.firstWatch {
             contents.damagedCount += 1
             unsafe mapping.storeBytes(of: 0, toByteOffset: 8, as: UInt64.self)
@@ -152,7 +153,7 @@ internal import Synchronization
 
     @discardableResult
     func save(_ record: AppRecord) -> Bool {
-        // Nothing needs to be remembered of most apps, and a slot is most of what an app costs.
+        // Nothing needs to be remembered about most apps, and a slot is most of what an app costs.
         if record == AppRecord(app: record.app) {
             erase(record.app)
             return true
