@@ -44,14 +44,14 @@ final class BackgroundWork {
         maximalLoadPercent = configuration.taskMaximalLoadPercent
     }
 
-    /// Applies settings that count from now on; `update` follows.
+    /// Applies new settings; `update` follows.
     func reconfigure(_ configuration: DaemonConfiguration) {
         maximalLoadPercent = configuration.taskMaximalLoadPercent
     }
 
     // MARK: What is kept
 
-    /// The apps as they are now. What apps that are new have scheduled before is restored.
+    /// Takes over the apps as they are now, and restores what new ones have scheduled before.
     func update(_ apps: [InstalledApp]) {
         guard core.lifecycle.policy.offersScheduledWork else { return }
         known.formIntersection(apps.lazy.map(\.identifier))
@@ -61,7 +61,7 @@ final class BackgroundWork {
         {
             restore(app)
         }
-        // Whoever reloads wants the changes to count, so the machine is inspected as well.
+        // Whoever reloads wants the changes to take effect, so the machine is inspected as well.
         if !known.isEmpty { core.handle(.taskAlarmRang) }
     }
 
@@ -234,7 +234,7 @@ extension Refusal {
         if case .tooManyTasks(_, let limit) = self {
             return .refused(
                 code: TaskRequest.Refusal.tooManyPendingTaskRequests.rawValue,
-                reason: "\(limit) of its kind may be pending; cancel one, or wait until it was run")
+                reason: "\(limit) of its kind may be pending; cancel one, or wait until one ends")
         }
         if case .scheduledWorkIsOff = self {
             return .refused(code: TaskRequest.Refusal.unavailable.rawValue, reason: words)

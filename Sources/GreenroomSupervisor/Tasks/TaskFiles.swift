@@ -2,7 +2,8 @@ internal import Glibc
 internal import GreenroomLifecycle
 internal import GreenroomLinux
 
-/// What apps have scheduled, kept over a reboot: a file of lines for each app, below `STATE/tasks`.
+/// What apps have scheduled, kept across a reboot: a file of lines for each app, below
+/// `STATE/tasks`.
 ///
 ///     request refresh|processing IDENTIFIER [earliest=MICROSECONDS] [power] [network]
 ///     run NUMBER refresh|processing IDENTIFIER
@@ -15,7 +16,8 @@ struct TaskFiles {
 
     /// At most this many lines are read: more than are ever written here.
     private static let lineLimit = 32
-    /// At most this many bytes are read. The limit of identifiers is far below this for each line.
+    /// At most this many bytes are read. The lines with the longest identifiers stay far below
+    /// this.
     private static let byteLimit = 64 << 10
     /// Numbers count nanoseconds since the machine's start, so none comes near this.
     private static let numberLimit = UInt64.max / 2
