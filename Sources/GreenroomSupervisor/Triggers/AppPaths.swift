@@ -31,7 +31,7 @@ final class AppPaths {
 
     // MARK: Coming and going
 
-    /// The apps as they are now. Paths that have not changed stay watched.
+    /// Takes over the apps as they are now. Paths that have not changed stay watched.
     func update(_ apps: [(AppIdentifier, AppManifest.PathTriggers)]) {
         var next: [AppIdentifier: Entry] = [:]
         for (app, settings) in apps {
@@ -119,7 +119,7 @@ final class AppPaths {
             app, TriggerLimit(burst: settings.limitBurst, interval: settings.limitInterval))
     }
 
-    /// What these apps wait for may still be there.
+    /// Looks at the paths of these apps again: what the apps wait for may still be there.
     func tryAgain(where isLeftAlone: (AppIdentifier) -> Bool) {
         for app in entries.keys where isLeftAlone(app) { look(at: app) }
     }

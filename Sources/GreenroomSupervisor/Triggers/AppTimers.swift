@@ -18,7 +18,7 @@ final class AppTimers {
         self.memory = memory
     }
 
-    /// The apps as they are now. A timer that has not changed goes on.
+    /// Takes over the apps as they are now. A timer that has not changed goes on.
     func update(_ apps: [(AppIdentifier, AppManifest.Timer)]) {
         var next: [AppIdentifier: AppTimer] = [:]
         var fresh: [AppTimer] = []
@@ -128,8 +128,8 @@ private final class AppTimer {
 
     // MARK: Calendar
 
-    /// A time over which the clock was put forward has come. A time before which the clock was put
-    /// back comes again.
+    /// If the clock was put forward past a time, that time has come. If it was put back before a
+    /// time, that time comes again.
     func reckonAnew() {
         guard !schedule.calendar.isEmpty else { return }
         reckonedFrom = min(reckonedFrom, WallClock.nowMicroseconds)
@@ -154,7 +154,8 @@ private final class AppTimer {
     }
 
     private func calendarElapsed() {
-        // No earlier than it was due, in case the clock was put back at this very moment.
+        // This is no earlier than the time that was due, in case the clock was put back at this
+        // very moment.
         let now = max(WallClock.nowMicroseconds, calendarDeadline ?? 0)
         reckonedFrom = now
         if schedule.isPersistent { memory.noteElapse(of: app, at: now) }

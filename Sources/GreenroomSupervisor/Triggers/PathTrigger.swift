@@ -17,7 +17,7 @@ final class PathTrigger {
     /// The folder in which the next part of the path is awaited.
     private var awaiting: (watch: CInt, name: Substring)?
     private(set) var watches: Set<CInt> = []
-    /// Whether the file existed.
+    /// Whether the file existed at the last look.
     private var wasThere = false
 
     private typealias Flags = UInt32
