@@ -21,7 +21,7 @@ extension ControlError {
             case .overBudget(let app):
                 .refused(
                     code: "over_budget",
-                    reason: "\(app) does not fit into PrewarmBudget= beside what is prewarmed now")
+                    reason: "\(app) does not fit into PrewarmBudget= with what is prewarmed now")
             case .tooManyInstances(let limit): .limitExceeded(what: "instances", limit: limit)
             case .tooManyInstancesOfUser(let limit):
                 .limitExceeded(
@@ -83,12 +83,12 @@ extension ControlError {
             case .undeclaredTask:
                 .refused(
                     code: "undeclared_task",
-                    reason: "its manifest does not name it; it would need it in ScheduledTasks= "
+                    reason: "the app's manifest does not name the task; add it to ScheduledTasks= "
                         + "of [Application]")
             case .runUnderWay(let app):
                 .refused(
                     code: "task_runs",
-                    reason: "a task of \(app) is being run, and there is one at a time; "
+                    reason: "a task of \(app) is being run, and only one can run at a time; "
                         + "\"greenroomctl debug expire-task \(app)\" ends its time")
             case .held(let app, let hold):
                 .refused(code: hold.code, reason: "\(app) is not prewarmed: \(hold.code)")

@@ -74,7 +74,7 @@ extension DepthFault {
         }
     }
 
-    /// What the program, its interpreter or the libraries did that it opens after main.
+    /// What the program, its interpreter, or the libraries that it opens after main have done.
     func words(at depth: PrewarmDepth) -> String {
         switch depth {
         case .libraries: wordsOfLibraries
@@ -122,7 +122,7 @@ extension DepthFault {
 
     private var wordsOfLibraries: String {
         switch self {
-        case .ended: "it ended when the libraries were opened that it opens after main"
+        case .ended: "it ended when the libraries that it opens after main were opened"
         case .pausedElsewhere: "it did not pause before main with its libraries open"
         case .timedOut: "opening the libraries that it opens after main took too long"
         case .startsPrograms: "a library that it opens after main starts other programs"
@@ -132,7 +132,7 @@ extension DepthFault {
                 + "program's own functions when it is opened"
         case .startsThreads: "a library that it opens after main starts threads when it is opened"
         case .savesNothing:
-            "its launches were done no sooner with the libraries open that it opens after main"
+            "its launches were done no sooner when the libraries that it opens after main were open"
         case .ownsName, .otherDisplay, .notFrozen, .showsNotice, .endedHeld, .noWindow, .nameTaken:
             wordsOfWindow
         }
@@ -143,7 +143,7 @@ extension GreenroomLifecycle.AnewReason {
     var words: String {
         switch self {
         case .options: "its options were not those of the prewarm"
-        case .program: "only the interpreter's start understands how it named its program"
+        case .program: "its program was named in a way that only a starting interpreter understands"
         case .hiddenModule: "a file beside the program hides a module that was loaded before"
         case .changed: "files that were loaded before the pause have changed"
         case .environment: "a variable that was read before the pause had another value"

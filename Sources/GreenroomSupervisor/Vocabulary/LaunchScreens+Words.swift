@@ -2,7 +2,7 @@ internal import GreenroomControl
 internal import GreenroomLifecycle
 internal import GreenroomManifest
 
-// The manifest's words for launch screens, the interface's and the core's.
+// Translates between the words for launch screens of manifests, of the interface and of the core.
 
 extension LaunchScreenUse {
     init(_ screens: AppManifest.LaunchScreens?) {

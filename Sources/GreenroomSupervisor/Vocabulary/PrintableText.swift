@@ -1,6 +1,6 @@
 extension String {
     /// A text that an app gives about itself, made safe for logs and terminals: without control
-    /// characters (C0 with escape, C1 with CSI), and without characters that turn or break the
+    /// characters (C0 with escape, C1 with CSI), and without characters that reverse or break the
     /// line.
     func printable(atMost limit: Int) -> String {
         let kept = unicodeScalars.prefix(limit).filter { scalar in
@@ -12,6 +12,6 @@ extension String {
         return String(String.UnicodeScalarView(kept))
     }
 
-    /// As much of what a client sent as an error message repeats.
+    /// The part of what a client sent that an error message repeats.
     var cut: String { utf8.count > 100 ? String(unicodeScalars.prefix(100)) + "…" : self }
 }
