@@ -3,12 +3,12 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
 
-/// The process that watches the names of one instance on its session's message bus
-/// (`greenroom-bus --watch`), as the app's user and with the instance's environment. It is told
-/// names, and reports in words, each a packet.
+/// The process, `greenroom-bus --watch`, that watches the names of one instance on its session's
+/// message bus, as the app's user and with the instance's environment. It is told names, and sends
+/// each report as a packet of words.
 @LoopActor
 final class BusWatch: InstancePart {
-    /// What the process says of a name, or of a call of any of them.
+    /// What the process says about a name, or about a call of any of the names.
     enum Report: Equatable {
         case watched(String)
         case taken(String)
@@ -31,7 +31,7 @@ final class BusWatch: InstancePart {
 
     private var socket: UnixSocket?
     private var source: EventSource?
-    /// The end of the process, until it is there and has its own.
+    /// The process's end of the socket, until the process has its own copy.
     private(set) var other: UnixSocket?
     private(set) var wanted: [String] = []
 
@@ -60,7 +60,7 @@ final class BusWatch: InstancePart {
         return sent == name.utf8.count
     }
 
-    /// The process has its own end. The socket ends with it from now on.
+    /// The process has its own copy of its end. From now on, the socket ends with the process.
     func wasSpawned() { other = nil }
 
     /// Ends the watch, and with it the process.

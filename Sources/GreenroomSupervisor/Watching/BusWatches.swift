@@ -4,9 +4,9 @@ internal import GreenroomLinux
 internal import GreenroomSpawner
 internal import Systemd
 
-/// Has the names watched that programs want which are to be held at their first window. A program
-/// waits with its name until that is watched, so no call of it is missed. The supervisor itself
-/// speaks to no bus: each such instance has a process for it (`BusWatch`).
+/// Has the bus names watched of programs that are to be held at their first window. A program waits
+/// for its name until the name is watched, so no call of it is missed. The supervisor itself speaks
+/// to no bus: each such instance has a process for that (`BusWatch`).
 @LoopActor
 final class BusWatches {
     private let core: Core
@@ -75,7 +75,7 @@ final class BusWatches {
         }
     }
 
-    /// The core records it before the instance can have the name.
+    /// The core records that the name is watched before the instance can have it.
     private func allow(_ name: String, to identifier: InstanceIdentifier) {
         guard let instance = instances[identifier],
             instances.known(BusWatch.self, of: identifier)?.wanted.contains(name) == true,
