@@ -76,7 +76,7 @@ struct Explanations {
                 .init(
                     code: Self.notPlanned,
                     text: isPlannable(app)
-                        ? "going by its user's past launches, it is not worth its memory now"
+                        ? "by its user's past launches, it is not worth its memory now"
                         : "its user has no login session, so nothing is kept warm for the user"))
         }
         return reasons
@@ -213,7 +213,7 @@ struct Explanations {
         if record.isReclaimed {
             return .init(
                 code: "reclaimed",
-                text: "its memory was taken back; it is not prewarmed again at once")
+                text: "its memory was taken back; it is prewarmed again later")
         }
         let failures = record.prewarmFailures
         return .init(

@@ -120,7 +120,7 @@ extension Control.Explanation {
         switch rank.verdict.known {
         case .keep?, .prepare?:
             reasons[index].text =
-                "going by its user's past launches, it is worth its memory, and the next plan has it"
+                "by its user's past launches, it is worth its memory, and the next plan has it"
         case .noRoom?, .notWorthIt?, nil: break
         }
     }

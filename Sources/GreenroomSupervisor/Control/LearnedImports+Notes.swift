@@ -44,7 +44,7 @@ extension LearnedImports {
         case "environment": "(changes the environment)"
         case "locale": "(sets the locale)"
         case "signals": "(handles signals)"
-        case "time": "(keeps the time)"
+        case "time": "(remembers the time)"
         case "opens": "(reads files)"
         case "writes": "(writes files)"
         case "runs": "(starts programs)"
@@ -81,6 +81,6 @@ extension ImportLists.Abandonment {
         return .init(
             code: "imports_abandoned",
             text: "its instances import nothing before their pause: what its launches import was "
-                + "learned, but \(reason) (greenroomctl forget --imports has it learned again)")
+                + "learned, but \(reason) (greenroomctl forget --imports starts that anew)")
     }
 }

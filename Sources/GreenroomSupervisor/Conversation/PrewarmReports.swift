@@ -85,8 +85,8 @@ final class PrewarmReports {
         if finding == .unanswered {
             reporter.say(
                 .warning,
-                "\(instance.app): its process cannot be inspected, because its memory lies in a file that "
-                    + "cannot be read; it is ended", of: instance.app, identifier)
+                "\(instance.app): its process cannot be inspected, because its memory lies in a "
+                    + "file that cannot be read; it is ended", of: instance.app, identifier)
         }
         if finding != .usable { core.handle(.becameStale(identifier)) }
     }

@@ -36,7 +36,7 @@ final class ConditionInspector {
             isMemoryLow.map {
                 Control.Note(
                     code: "low_memory",
-                    text: "\($0 >> 20) MiB of memory are available, PrewarmMinMemory= wants "
+                    text: "\($0 >> 20) MiB of memory are available; PrewarmMinMemory= asks for "
                         + "\(minimalMemory >> 20)")
             },
             isLoadHigh.map {
@@ -48,7 +48,7 @@ final class ConditionInspector {
             isBatteryLow.map {
                 Control.Note(
                     code: "low_battery",
-                    text: "the battery has \($0) % and feeds the machine; PrewarmMinBattery= wants "
+                    text: "the machine runs on battery, with \($0) %; PrewarmMinBattery= asks for "
                         + "\(minimalBatteryPercent)")
             },
             isHot.map {

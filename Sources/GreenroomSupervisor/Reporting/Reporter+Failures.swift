@@ -71,8 +71,8 @@ extension Reporter {
                 "a library of \(app) would \(program.map { "run \($0)" } ?? "start a process") at each "
                     + "prewarm, which was stopped"
             case .changesProcess:
-                "a library of \(app) writes something or changes the process when it is loaded, and a "
-                    + "launch would lose that"
+                "a library of \(app) writes something or changes the process when it is loaded, "
+                    + "and a launch would lose that"
             case .secureExecution:
                 "\(app) loads no preload library (AT_SECURE, getauxval(3)) and would run at each prewarm, "
                     + "which was stopped"

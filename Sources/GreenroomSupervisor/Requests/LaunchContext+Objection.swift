@@ -2,8 +2,8 @@ internal import Glibc
 internal import GreenroomControl
 internal import GreenroomLinux
 
-// Descriptors are checked before the launch. If the app were the first to notice a descriptor of the
-// wrong kind, a paused instance would be lost, and the app would seem to have failed.
+// Descriptors are checked before the launch. If the app were the first to notice a descriptor of
+// the wrong kind, a paused instance would be lost, and the app would seem to have failed.
 
 extension LaunchContext {
     /// Refuses descriptors that cannot be what the call says. Each descriptor that is looked at
@@ -36,5 +36,5 @@ extension ControlError {
     /// Why the kernel refuses a descriptor that is a terminal.
     static let foreignTerminal =
         "the terminal among the standard descriptors is another session's; pass the far end of a new "
-        + "pty, which is nobody's yet"
+        + "pty, which belongs to no session yet"
 }

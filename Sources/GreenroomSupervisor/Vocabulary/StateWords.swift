@@ -28,7 +28,7 @@ extension StateRefusal {
     var words: String {
         switch self {
         case .tooLarge(let byteCount):
-            "its state has \(byteCount) bytes, and at most \(AppArchive.byteLimit) are kept: keep "
+            "its state has \(byteCount) bytes, and at most \(AppArchive.byteLimit) are kept: save "
                 + "where the user was, and put what the user made into files"
         case .notNow:
             "state is saved once, on the way from the foreground into the background"

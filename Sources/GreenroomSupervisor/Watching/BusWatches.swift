@@ -93,7 +93,7 @@ final class BusWatches {
             return
         }
         log.say(
-            .warning, "nobody watches the names of \(record.app) any more: it is not held",
+            .warning, "nobody watches the names of \(record.app) any more, so it is not held",
             of: record.app.rawValue)
         core.handle(.becameStale(identifier))
     }
