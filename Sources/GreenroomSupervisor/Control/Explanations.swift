@@ -30,9 +30,9 @@ struct Explanations {
         explanation.reasons =
             manifestReasons(app, record) + depthReasons(app, record) + failureReasons(app, record)
             + machineReasons(app, record)
-        // If there is both a back-off and a crash loop, the end of the crash loop counts.
+        // If there is both a back-off and a crash loop, both must be over.
         let waits = [record?.prewarmRetryAt, record?.crashLoopUntil].compactMap(\.self)
-        if let last = waits.last(where: { $0 > core.now }) {
+        if let last = waits.max(), last > core.now {
             explanation.retryAfterUSec = core.now.duration(to: last).microseconds
         }
         explanation.confinement = app.restrictions.keys.isEmpty ? nil : app.restrictions.keys
