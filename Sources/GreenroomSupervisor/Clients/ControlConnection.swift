@@ -6,8 +6,8 @@ internal import Varlink
 /// Serves the clients of the control socket.
 @LoopActor
 protocol ClientHandler: AnyObject {
-    /// Handles the connection's current call. The next call is handed out after this one was
-    /// answered.
+    /// Handles the connection's current call, which is one of our interface. The next call is handed
+    /// out after this one was answered.
     func called(_ connection: ControlConnection, _ call: Call, _ descriptors: [FileDescriptor])
     /// Called once, when the client is gone for whatever reason.
     func left(_ connection: ControlConnection)
@@ -33,6 +33,9 @@ final class ControlConnection {
         limits.messageNameCount = 8192
         return limits
     }()
+
+    /// Answers the calls that every Varlink service answers.
+    private static let service = Control.service(version: productVersion)
 
     let identifier: UInt64
     let peer: Peer
@@ -106,12 +109,6 @@ final class ControlConnection {
         guard isOpen, codec.isCalling else { return }
         codec.fail(error)
         serve()
-    }
-
-    /// Lets the service answer the calls that every Varlink service answers. Returns false if the
-    /// call is for our interface.
-    func answer(_ call: Call, from service: Service) -> Bool {
-        service.answer(call, on: &codec)
     }
 
     /// Sends the error, if the client reads, and closes. The error is not the reply to a call.
@@ -235,7 +232,7 @@ final class ControlConnection {
         waitingLimit?.callWasTaken()
         let descriptors = Array(arrivedDescriptors.prefix(call.descriptorCount))
         arrivedDescriptors.removeFirst(descriptors.count)
-        handler.called(self, call, descriptors)
+        if !Self.service.answer(call, on: &codec) { handler.called(self, call, descriptors) }
         flush()
         budget.count()
         return true

@@ -18,14 +18,13 @@ struct CallHandlers {
     let administration: AdministrationCalls
 }
 
-/// Turns calls into events of the core and the core's answers into replies.
+/// Decodes calls, and hands each to the part that answers it.
 @LoopActor
 final class ControlHandler: ClientHandler {
     private let requests: Requests
     private let events: EventStream
     private let authorization: Authorization
     private let calls: CallHandlers
-    private let service = Control.service(version: productVersion)
 
     init(
         requests: Requests, events: EventStream, authorization: Authorization,
@@ -40,7 +39,6 @@ final class ControlHandler: ClientHandler {
     func called(
         _ connection: ControlConnection, _ call: Call, _ descriptors: [FileDescriptor]
     ) {
-        if connection.answer(call, from: service) { return }
         do throws(ServiceError) {
             try perform(ControlCall(call), connection, descriptors)
         } catch {
