@@ -3,8 +3,8 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
 
-/// Turns the core's answers into replies, and its refusals into errors. Each error says what would
-/// help.
+/// Replies to calls with the core's answers. `AnswerWords.swift` has the reply or the error that an
+/// answer makes by itself; here is what else it takes.
 @LoopActor
 struct Replies {
     let core: Core
@@ -25,22 +25,7 @@ struct Replies {
             call.connection.reply(
                 launch.handler.map { ControlReply.handled(app: $0.rawValue, launched) }
                     ?? .launched(launched))
-        case (_, .exited(let record)):
-            call.connection.reply(
-                ControlReply.exited(
-                    Control.Exited(
-                        instance: record.instance.rawValue, app: record.app.rawValue,
-                        exit: Control.ExitRecord(record))))
-        case (_, .done(let instance, let state)):
-            call.connection.reply(
-                ControlReply.changed(
-                    Control.Changed(
-                        instance: instance.rawValue, state: Control.ExecutionState(state))))
-        case (_, .accepted), (_, .discarded): call.connection.reply(ControlReply.done)
-        case (_, .prepared(_, let isReady)):
-            call.connection.reply(ControlReply.prepared(isReady: isReady))
-        case (_, .launched), (_, .prewarmed):
-            preconditionFailure("the core answered another question")
+        case (.launch, _), (.plain, _): call.connection.reply(ControlReply(answer))
         }
     }
 
@@ -60,10 +45,11 @@ struct Replies {
 
     private func collect(_ answer: Answer, for call: WaitingCall.Prewarm) {
         call.missing -= 1
-        switch answer {
-        case .prewarmed(let instance): call.instances.append(instance.rawValue)
-        case .refused(let refusal): call.error = error(for: refusal, call.connection.peer)
-        case .launched, .done, .exited, .discarded, .prepared, .accepted:
+        if case .refused(let refusal) = answer {
+            call.error = error(for: refusal, call.connection.peer)
+        } else if case .prewarmed(let instance) = answer {
+            call.instances.append(instance.rawValue)
+        } else {
             preconditionFailure("the core answered another question")
         }
         guard call.missing == 0 else { return }
@@ -76,9 +62,9 @@ struct Replies {
 
     // MARK: Refusals
 
-    /// The error of a refusal. Some errors say more than the refusal alone: what this client may
-    /// see, and what the daemon knows at this moment.
-    func error(for refusal: Refusal, _ peer: Peer) -> ControlError {
+    /// The error of a refusal, with what this client may see, and what the daemon knows at this
+    /// moment, where the refusal alone says less.
+    private func error(for refusal: Refusal, _ peer: Peer) -> ControlError {
         switch refusal {
         case .noSuchApp(let app): authorization.noSuchApp(app.rawValue, peer)
         case .ineligible(let app):
@@ -106,12 +92,7 @@ struct Replies {
                 code: hold.code,
                 reason: "\(app) is not prewarmed: "
                     + (conditions.notes.map(\.text).first ?? hold.code))
-        case .notRunning, .illegalTransition, .overBudget, .tooManyInstances,
-            .tooManyInstancesOfUser, .spawnFailed, .ended, .shuttingDown, .freezeFailed, .failed,
-            .requiredEnded, .conflict, .noScenes, .singleScene, .noSuchScene, .tooManyScenes,
-            .cancelled, .tooManyTasks, .noSuchTask, .scheduledWorkIsOff, .undeclaredTask,
-            .runUnderWay, .notTriggered, .holdsFileLock, .forceQuit:
-            ControlError(refusal)
+        case _: ControlError(refusal)
         }
     }
 

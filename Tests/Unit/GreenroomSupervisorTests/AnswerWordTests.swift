@@ -1,11 +1,20 @@
 import GreenroomAppChannel
+import GreenroomControl
 import GreenroomLifecycle
 import Testing
 
 @testable import GreenroomSupervisor
 
-struct RefusalWordTests {
+struct AnswerWordTests {
     private static let app = AppIdentifier("notes")
+
+    @Test func `an answer makes its reply`() {
+        #expect(ControlReply(.accepted) == .done)
+        #expect(ControlReply(.prepared(Self.app, isReady: true)) == .prepared(isReady: true))
+        #expect(
+            ControlReply(.done(InstanceIdentifier(7), .suspended))
+                == .changed(Control.Changed(instance: 7, state: .suspended)))
+    }
 
     @Test func `an app whose request is refused gets a sentence as the reason`() throws {
         guard case .refused(_, let reason) = Refusal.noScenes(Self.app).answerToApp else {

@@ -2,6 +2,29 @@ internal import GreenroomControl
 internal import GreenroomLifecycle
 internal import GreenroomLinux
 
+// The core's answers in the words of the control interface: the reply or the error of each.
+
+extension ControlReply {
+    /// The reply that the answer to a call makes by itself.
+    init(_ answer: Answer) {
+        switch answer {
+        case .done(let instance, let state):
+            self = .changed(
+                Control.Changed(
+                    instance: instance.rawValue, state: Control.ExecutionState(state)))
+        case .exited(let record):
+            self = .exited(
+                Control.Exited(
+                    instance: record.instance.rawValue, app: record.app.rawValue,
+                    exit: Control.ExitRecord(record)))
+        case .accepted, .discarded: self = .done
+        case .prepared(_, let isReady): self = .prepared(isReady: isReady)
+        case .launched, .prewarmed, .refused:
+            preconditionFailure("the core answered another question")
+        }
+    }
+}
+
 extension ControlError {
     /// The error of a refusal, as far as the refusal alone says what happened and what would help.
     init(_ refusal: Refusal) {
