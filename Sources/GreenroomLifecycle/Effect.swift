@@ -21,7 +21,11 @@ public enum SpawnPurpose: Hashable, Sendable {
 /// What an instance is launched with in addition to what the request brought.
 public struct LaunchTerms: Hashable, Sendable {
     public var inBackground: Bool
-    /// Whether the protected data of the app's user can be read.
+    /// How far the instance was prepared.
+    public var depth: PrewarmDepth
+    /// The daemon launches the app to run a task that the app has scheduled.
+    public var isForTask: Bool
+    /// The protected data of the app's user can be read.
     public var isProtectedDataAvailable: Bool
     /// Whether the app's archive follows the launch (`Effect.handOverState`).
     public var announcesState: Bool
@@ -30,11 +34,14 @@ public struct LaunchTerms: Hashable, Sendable {
     public var isFirstLaunchOfVersion: Bool
 
     public init(
-        inBackground: Bool = false, isProtectedDataAvailable: Bool = true,
+        inBackground: Bool = false, depth: PrewarmDepth = .main, isForTask: Bool = false,
+        isProtectedDataAvailable: Bool = true,
         announcesState: Bool = false, isFirstLaunch: Bool = true,
         isFirstLaunchOfVersion: Bool = true
     ) {
         self.inBackground = inBackground
+        self.depth = depth
+        self.isForTask = isForTask
         self.isProtectedDataAvailable = isProtectedDataAvailable
         self.announcesState = announcesState
         self.isFirstLaunch = isFirstLaunch
@@ -75,9 +82,9 @@ public struct DeliveryAddress: Hashable, Sendable {
 }
 
 /// What the shell must do, in this order. The shell decides nothing: what an effect carries is true
-/// at the end of its event. If the shell performs an effect later, it asks the core for what may
-/// have changed since (`launchTerms` and `isProtectedDataAvailable`, after a process was spawned).
-/// It also asks what an automatic launch is for (`isLaunchedForTask`).
+/// at the end of the event that it belongs to. The shell asks the core only when it carries an
+/// effect out later (what may have changed until a process was spawned: `launchTerms`,
+/// `isProtectedDataAvailable`).
 public enum Effect: Hashable, Sendable {
     /// Keep this record in the runtime state, in place of the instance's former one. This effect
     /// comes before those that make the record true.
@@ -226,7 +233,8 @@ extension Lifecycle {
         let first = isFirstLaunch(of: record.app)
         let user = directory[record.app]?.description?.user
         return LaunchTerms(
-            inBackground: record.inBackground,
+            inBackground: record.inBackground, depth: record.depth,
+            isForTask: isLaunchedForTask(record.app),
             isProtectedDataAvailable: user.map(isProtectedDataAvailable(toUser:)) ?? true,
             announcesState: announcesState(to: id), isFirstLaunch: first.ever,
             isFirstLaunchOfVersion: first.ofVersion)

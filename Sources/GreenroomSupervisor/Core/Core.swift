@@ -51,10 +51,6 @@ final class Core {
         ask { $0.depth(of: app, key) }
     }
 
-    func depth(of instance: InstanceIdentifier) -> PrewarmDepth? {
-        ask { $0.instance(instance)?.depth }
-    }
-
     func coldReason(for app: AppIdentifier, _ key: EnvironmentKey) -> ColdReason? {
         ask { $0.coldReason(for: app, key: key) }
     }

@@ -69,7 +69,7 @@ final class LaunchContexts {
     /// is what the manifest says. Asked only once for each launch: a connection that has arrived is
     /// the reason for one launch.
     func contextToServe(
-        _ request: RequestIdentifier, of app: InstalledApp
+        _ request: RequestIdentifier, of app: InstalledApp, _ terms: LaunchTerms
     ) -> LaunchContext? {
         guard request == .automatic else { return requests[request]?.context }
         var context = LaunchContext(
@@ -77,9 +77,7 @@ final class LaunchContexts {
         if app.description.hasSockets, sockets.takeArrival(app.identifier) {
             context.reason = .socket
         }
-        if core.lifecycle.isLaunchedForTask(app.identifier) {
-            context.reason = .scheduledTask
-        }
+        if terms.isForTask { context.reason = .scheduledTask }
         addNotifySocket(to: &context, of: app)
         return context
     }
