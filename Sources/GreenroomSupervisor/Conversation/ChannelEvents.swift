@@ -5,8 +5,9 @@ internal import GreenroomLinux
 internal import GreenroomSpawner
 internal import Systemd
 
-/// Turns what instances say on their channels into events of the core. It handles STARTED itself,
-/// `PrewarmReports` what comes before that, and `ApplicationReports` what comes after it.
+/// Turns what instances say on their channels into events of the core: that they have started, and,
+/// by `PrewarmReports` and `ApplicationReports`, whatever they say before and after that. Their end
+/// counts after all that they have said.
 @LoopActor
 final class ChannelEvents {
     private let core: Core
@@ -50,10 +51,18 @@ final class ChannelEvents {
         }
     }
 
+    /// The instance's main process has ended, whoever reports it: the spawner now, or its table
+    /// after a restart.
+    func ended(_ instance: InstanceIdentifier, _ status: ExitStatus) {
+        drain(instance)
+        ends.examine(instance, status)
+        core.handle(.exited(instance, status))
+    }
+
     /// Reads what the instance sent before it ended. If a program started and ended at once, its
     /// STARTED came before its exit and must be handled first, although the exit arrives on another
     /// descriptor.
-    func drain(_ identifier: InstanceIdentifier) {
+    private func drain(_ identifier: InstanceIdentifier) {
         guard let instance = instances[identifier] else { return }
         for _ in 0..<Self.drainLimit {
             guard instance.channel != nil, receiveOne(from: instance) else { return }

@@ -20,21 +20,19 @@ struct RecoveryRooms {
                 core: core, catalog: shared.catalog, instances: instances, channels: channels,
                 prewarms: prewarms, messenger: shared.messenger),
             ready: launching.ready, appLaunches: launching.appLaunches, output: launching.output)
-        let ends = InstanceEnds(
-            core: core, channels: channels, memoryEnds: memory.reclaimer.ends)
         let ownProcesses = OwnProcesses(
             temporaryFolders: shared.temporaryFolders, learning: learning,
             watches: launching.watches)
         let events = SpawnerEvents(
             core: core, spawner: spawner, freezer: memory.freezer,
             newInstances: launching.newInstances, prewarms: prewarms, arrivals: arrivals,
-            ends: ends, ownProcesses: ownProcesses, sockets: launching.sockets,
+            channels: channels, ownProcesses: ownProcesses, sockets: launching.sockets,
             degradations: shared.degradations)
         recovery = Recovery(
             core: core, instances: instances, spawner: spawner, freezer: memory.freezer,
             newInstances: launching.newInstances, prewarms: prewarms, arrivals: arrivals,
-            ends: ends, reporter: shared.reporter)
-        // Whoever runs the present spawner will run the next one.
+            channels: channels, reporter: shared.reporter)
+        // Whoever runs the spawner by now will run the next one.
         let source = SpawnerSource(
             prepared.options, mayStart: !prepared.inheritance.greeting.welcome.isManaged)
         reconnection = Reconnection(

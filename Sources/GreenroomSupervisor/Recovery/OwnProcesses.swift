@@ -8,15 +8,13 @@ struct OwnProcesses {
     let learning: ImportLearning
     let watches: BusWatches
 
-    /// - Returns: false if the message is about none of them.
-    func received(_ message: SpawnerMessage) -> Bool {
+    func received(_ message: SpawnerMessage) {
         switch message.subject {
         case .cleaning(let number): temporaryFolders.received(message, about: number)
         case .watch(let instance): watches.received(message, about: instance)
         case .inspection(let number): learning.received(message, about: .inspection(number))
-        case .instance, nil: return false
+        case .instance, nil: break
         }
-        return true
     }
 
     /// There is another spawner, which runs none of them.

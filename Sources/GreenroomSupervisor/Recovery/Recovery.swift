@@ -15,7 +15,7 @@ struct Recovery {
     let newInstances: NewInstances
     let prewarms: PrewarmReports
     let arrivals: InstanceArrivals
-    let ends: InstanceEnds
+    let channels: ChannelEvents
     let reporter: Reporter
 
     /// After a restart of the supervisor.
@@ -62,7 +62,7 @@ struct Recovery {
     private func orphan(allBut kept: Set<InstanceIdentifier>) {
         freezer.forgetOrders()
         instances.orphan(allBut: kept) { identifier, status in
-            ends.exited(identifier, ExitStatus(status))
+            channels.ended(identifier, ExitStatus(status))
             core.handle(.emptied(identifier))
         }
     }
@@ -117,7 +117,7 @@ struct Recovery {
 
     private func reportEnd(_ entry: TableEntry) {
         let identifier = InstanceIdentifier(entry.instance)
-        if let status = entry.status { ends.exited(identifier, ExitStatus(status)) }
+        if let status = entry.status { channels.ended(identifier, ExitStatus(status)) }
         if entry.isEmptied { core.handle(.emptied(identifier)) }
     }
 }

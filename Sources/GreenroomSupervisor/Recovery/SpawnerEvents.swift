@@ -13,13 +13,16 @@ struct SpawnerEvents {
     let newInstances: NewInstances
     let prewarms: PrewarmReports
     let arrivals: InstanceArrivals
-    let ends: InstanceEnds
+    let channels: ChannelEvents
     let ownProcesses: OwnProcesses
     let sockets: ListeningSockets
     let degradations: Degradations
 
     func handle(_ message: SpawnerMessage) {
-        if ownProcesses.received(message) { return }
+        switch message.subject {
+        case .instance, nil: break
+        case .cleaning, .watch, .inspection: return ownProcesses.received(message)
+        }
         switch message {
         case .spawned(let entry):
             arrivals.spawned(entry, scored: spawner.answered?.oomScoreAdjustment)
@@ -27,7 +30,7 @@ struct SpawnerEvents {
             newInstances.failed(
                 InstanceIdentifier(number), SpawnFailure(stage: error.activity, errno: error.code))
         case .exited(let number, let status):
-            ends.exited(InstanceIdentifier(number), ExitStatus(status))
+            channels.ended(InstanceIdentifier(number), ExitStatus(status))
         case .emptied(let number): core.handle(.emptied(InstanceIdentifier(number)))
         case .failed(let number, _): core.handle(.freezeFailed(InstanceIdentifier(number)))
         case .stopped(let number): freezer.wasStopped(InstanceIdentifier(number))
@@ -60,6 +63,20 @@ extension ExitStatus {
         case .signaled(let signal, let coreDumped):
             self = .signaled(UInt8(truncatingIfNeeded: signal), coreDumped: coreDumped)
         case .unknown: self = .unknown
+        }
+    }
+}
+
+extension SpawnerMessage {
+    /// The process that the message is about; nil if it is about none.
+    var subject: SpawnNumber? {
+        switch self {
+        case .instance(let entry), .spawned(let entry): SpawnNumber(entry.instance)
+        case .spawnFailed(let number, _), .exited(let number, _), .emptied(let number),
+            .failed(let number, _), .stopped(let number), .unguarded(let number),
+            .misfired(let number, _), .executedSecurely(let number):
+            SpawnNumber(number)
+        case .welcome, .kept, .ending, .cannotGuard, .listening, .cannotListen: nil
         }
     }
 }
