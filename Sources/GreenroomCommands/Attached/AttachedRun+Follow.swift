@@ -1,3 +1,4 @@
+import Glibc
 import GreenroomControl
 import GreenroomLinux
 
@@ -63,5 +64,50 @@ extension AttachedRun {
     /// What this process has inherited, apart from what greenroom-run has changed.
     private var inheritance: Inheritance {
         begun.map { Inheritance.own.with(blockedSignals: $0.blockedSignals) } ?? .own
+    }
+}
+
+extension Control.LaunchCall {
+    /// Puts into the call what an attached app takes over from this process.
+    /// - Returns: the descriptors to send with it. They stay open until the process ends, so that
+    ///   the call can be repeated.
+    fileprivate mutating func attach(
+        _ terminal: AppTerminal?, _ inheritance: Inheritance
+    ) throws(Failure) -> [CInt] {
+        takesTerminal = terminal != nil
+        do throws(InheritanceError) {
+            return try attach(inheritance) { number in
+                guard let terminal, terminal.plan.replaced.contains(number) else { return nil }
+                return terminal.descriptor
+            }
+        } catch {
+            throw .system(error.systemError)
+        }
+    }
+}
+
+extension InheritanceError {
+    fileprivate var systemError: SystemError {
+        switch self {
+        case .tooManyDescriptors(let count):
+            SystemError(
+                code: E2BIG, call: "passing descriptors",
+                subject: "\(count) are open beside the standard ones and at most "
+                    + "\(Control.LaunchCall.otherDescriptorLimit) can be passed; close some")
+        case .directory(let code): SystemError(code: code, call: "open", subject: "/proc/self/cwd")
+        }
+    }
+}
+
+extension Ending {
+    /// Ends this process if a signal ended the app; otherwise returns the exit code.
+    func take(_ console: any Console) -> Int32 {
+        switch self {
+        case .status(let status): return status
+        case .signal(let signal): Ending.die(by: signal)
+        case .unseen:
+            console.complain("the app has ended; its exit status is not known")
+            return 1
+        }
     }
 }

@@ -26,4 +26,24 @@ enum Caller {
         defer { unsafe free(path) }
         return unsafe ByteString(cString: path)
     }
+
+    /// Opens `/dev/null` in place of each closed standard descriptor. Otherwise the next file to be
+    /// opened, the connection to the daemon, would become the app's input.
+    static func fillStandardDescriptors() {
+        while case let descriptor = unsafe open("/dev/null", O_RDWR), descriptor >= 0 {
+            if descriptor > 2 {
+                close(descriptor)
+                return
+            }
+        }
+    }
+
+    /// The environment without variables that are not UTF-8.
+    static func environment() -> [String] { byteEnvironment().compactMap { $0.text } }
+
+    static func currentPath() -> String? {
+        currentDirectoryName?.text
+    }
+
+    static func currentDirectory() -> [UInt8]? { currentDirectoryName?.bytes }
 }
