@@ -93,3 +93,89 @@ final class Effects: EffectPerformer {
         }
     }
 }
+
+/// The processes of instances, from the order to spawn them until nothing of them is left.
+@LoopActor
+struct Processes {
+    let instances: InstanceTable
+    let launcher: Launcher
+    let newInstances: NewInstances
+    let learner: LibraryLearner
+    let freezer: Freezer
+    let priorities: PriorityWriter
+    let pressure: PressureWatcher
+    let paths: AppPaths
+    let temporaryFolders: TemporaryFolders
+
+    func spawn(
+        _ instance: InstanceIdentifier, of app: AppIdentifier, for purpose: SpawnPurpose
+    ) {
+        newInstances.spawn(instance, of: app, for: purpose)
+        pressure.instancesExist()
+    }
+
+    func apply(_ priority: Priority, to instance: InstanceIdentifier) {
+        instances.apply(priority, to: instance)
+        priorities.want(priority, for: instance)
+    }
+
+    /// The instance's end is recorded, and no process of it is left. Its paths may start the app
+    /// again, and its temporary files can be removed.
+    func release(_ instance: InstanceIdentifier, of app: AppIdentifier?) {
+        instances.release(instance)
+        guard let app else { return }
+        if paths.has(app) { paths.look(at: app) }
+        temporaryFolders.emptyFolder(of: app)
+    }
+}
+
+/// The core's answers, on their way to whoever asked.
+@LoopActor
+struct Answers {
+    let requests: Requests
+    let replies: Replies
+    let appRequests: AppRequests
+    let metrics: Metrics
+    let accounts: LaunchAccounts
+
+    /// Answers whoever asked; then tells those who keep account.
+    func give(_ answer: Answer, to identifier: RequestIdentifier) {
+        guard let request = requests.take(identifier) else { return }
+        switch request.origin {
+        case .client(let call): replies.answer(call, with: answer)
+        case .app(let instance, let cookie?): appRequests.answer(answer, to: cookie, of: instance)
+        case .app(_, nil), .daemon: break
+        }
+        if case .launched(let outcome, let inBackground) = answer, let context = request.context {
+            accounts.answered(identifier, request, outcome)
+            metrics.launched(
+                outcome, inBackground: inBackground, requestedAt: context.requestedAt)
+        }
+        metrics.answered(answer, foregroundRequestedAt: request.foregroundRequestedAt)
+    }
+}
+
+/// What has happened, for everybody who keeps account of it.
+@LoopActor
+struct Occurrences {
+    let accounts: LaunchAccounts
+    let pauses: PauseAccounts
+    let reporter: Reporter
+    let screens: ShownScreens
+    let metrics: Metrics
+    let traces: LaunchTraces
+    let learning: ImportLearning
+    let learner: LibraryLearner
+
+    func note(_ occurrence: Occurrence) {
+        reporter.note(occurrence, accounts.note(occurrence))
+        pauses.note(occurrence)
+        screens.note(occurrence)
+        metrics.note(occurrence)
+        learning.note(occurrence)
+        learner.note(occurrence)
+        if case .stateChanged(let instance, let app, let old, let new, _) = occurrence {
+            traces.moved(instance, app, from: old, to: new)
+        }
+    }
+}

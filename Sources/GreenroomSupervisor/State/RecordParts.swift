@@ -1,7 +1,7 @@
 internal import GreenroomLifecycle
 
-// The form of scenes and sessions at the end of the records. Both lists are short (`sceneLimit`,
-// `sessionLimit`), so they fit.
+// The form of what is at the end of records: scenes and sessions, background time, and
+// supervision. The lists are short (`sceneLimit`, `sessionLimit`), so they fit.
 
 extension Conversation? {
     func encode(into writer: inout RecordWriter) {
@@ -80,5 +80,54 @@ extension AppRecord {
     private static func sessions(from reader: inout RecordReader) -> [SceneIdentifier] {
         let count = min(Int(reader.byte() ?? 0), sessionLimit)
         return (0..<count).compactMap { _ in reader.shortWord().map(SceneIdentifier.init) }
+    }
+}
+
+extension Boxed<BackgroundTime> {
+    func encode(into writer: inout RecordWriter) {
+        writer.put(value == nil ? 0 : 1 as UInt8)
+        value?.encode(into: &writer)
+    }
+}
+
+extension BackgroundTime {
+    func encode(into writer: inout RecordWriter) {
+        writer.put(taskCount)
+        writer.put((isExpiring ? 1 : 0) | (run?.isExpiring == true ? 2 : 0) as UInt8)
+        writer.put(optional: end?.nanoseconds)
+        writer.put(optional: run?.number)
+        if let run { writer.put(run.end.nanoseconds) }
+    }
+
+    init?(from reader: inout RecordReader) {
+        guard let count = reader.byte(), count <= Self.taskLimit, let flags = reader.byte() else {
+            return nil
+        }
+        self.init()
+        taskCount = count
+        isExpiring = flags & 1 != 0
+        end = reader.optional { $0.word().map(Instant.init(nanoseconds:)) }
+        guard let number = reader.optional({ $0.word() }) else { return }
+        guard let runEnd = reader.word() else { return nil }
+        run = RunTime(
+            number: number, end: Instant(nanoseconds: runEnd), isExpiring: flags & 2 != 0)
+    }
+}
+
+extension AppRecord {
+    func encodeSupervision(into writer: inout RecordWriter) {
+        writer.put(optional: startAt?.nanoseconds)
+        writer.put(failure?.rawValue ?? 0)
+        writer.put(UInt64(restartCount) << 32 | UInt64(restartStreak))
+        writer.put(starts.suffix(Supervision.startLimitBurstMaximum))
+    }
+
+    mutating func decodeSupervision(from reader: inout RecordReader) {
+        startAt = reader.optional { $0.word().map(Instant.init(nanoseconds:)) }
+        failure = SupervisionFailure(rawValue: reader.byte() ?? 0)
+        let counts = reader.word() ?? 0
+        restartCount = UInt32(truncatingIfNeeded: counts >> 32)
+        restartStreak = UInt32(truncatingIfNeeded: counts)
+        starts = reader.instants(atMost: Supervision.startLimitBurstMaximum)
     }
 }
