@@ -41,7 +41,7 @@ extension Prepared {
         let lock = try RuntimeDirectory.take(options.runtimeDirectory)
         // Before the spawner: a spawner that was started for a daemon that then cannot serve would
         // be left over.
-        let socket = try ControlSocket.open(in: options.runtimeDirectory)
+        let socket = try RuntimeDirectory.openControlSocket(in: options.runtimeDirectory)
         DescriptorLimit.raise()
         let disposal = try Disposal()
         let (link, greeting) = try SpawnerLink.open(

@@ -3,6 +3,15 @@ internal import GreenroomLinux
 internal import GreenroomSpawner
 internal import Systemd
 
+/// Where the daemon's spawner is found, and how one is started.
+struct SpawnerSource: Sendable {
+    let runtimeDirectory: String
+    /// The spawner's program.
+    let program: String
+    /// Whether the daemon starts a spawner if there is none. Otherwise systemd does.
+    let mayStart: Bool
+}
+
 /// Opens a link: finds or starts the spawner, and greets it. All of this blocks for a limited time,
 /// because the loop does not run yet, or because nothing can be done without a spawner.
 extension SpawnerLink {
