@@ -28,7 +28,8 @@ struct AppMaker {
         var environment = environment(of: manifest, identity.account)
         guard
             var program = try program(
-                name, command, of: manifest, in: environment, identity, desktop, isDesktopOnly)
+                name, command: command, of: manifest, in: environment, identity,
+                desktop: desktop, isDesktopOnly: isDesktopOnly)
         else { return nil }
         program.depth.learn(
             from: lookups.lists, manifest, identity.account, program.facts, digest)
@@ -40,8 +41,8 @@ struct AppMaker {
             environment = self.environment(of: manifest, identity.account, isWhole: true)
         }
         let app = app(
-            of: manifest, program, lookups.words(command), identity, environment, desktop,
-            try sockets(of: manifest))
+            of: manifest, program, command: lookups.words(command), identity, environment,
+            desktop: desktop, sockets: try sockets(of: manifest))
         addDetails(of: manifest, to: app)
         app.description.depth =
             program.depth.start != nil
@@ -62,10 +63,10 @@ struct AppMaker {
     }
 
     private func app(
-        of manifest: AppManifest, _ program: Program, _ command: [String],
+        of manifest: AppManifest, _ program: Program, command: [String],
         _ identity: InstalledApp.Identity,
-        _ environment: InstalledApp.Environment, _ desktop: DesktopApp?,
-        _ sockets: [SocketSpecification]
+        _ environment: InstalledApp.Environment, desktop: DesktopApp?,
+        sockets: [SocketSpecification]
     ) -> InstalledApp {
         let identifier = manifest.identifier.compacted
         let isWanted =
@@ -144,9 +145,9 @@ struct AppMaker {
 
     /// - Returns: nil if only a desktop entry names the program and it is not there.
     private func program(
-        _ name: String, _ command: [String], of manifest: AppManifest,
+        _ name: String, command: [String], of manifest: AppManifest,
         in environment: InstalledApp.Environment,
-        _ identity: InstalledApp.Identity, _ desktop: DesktopApp?, _ isDesktopOnly: Bool
+        _ identity: InstalledApp.Identity, desktop: DesktopApp?, isDesktopOnly: Bool
     ) throws(LoadFailure) -> Program? {
         let program = ProgramName(name: name, searchPath: environment.searchPath)
         if isDesktopOnly {
@@ -169,9 +170,9 @@ struct AppMaker {
                 ?? sandbox.ineligibility)
         if result.ineligibility == nil {
             result.depth = InstalledApp.Depth(
-                of: manifest, command, facts, environment.strings, lookups.hooks,
-                lookups.withholding,
-                lookups.profiles.allowing(
+                of: manifest, command: command, facts, environment: environment.strings,
+                lookups.hooks, lookups.withholding,
+                profile: lookups.profiles.allowing(
                     command, paths: [facts.path, facts.executable], app: manifest.identifier),
                 hasFilters: sandbox.confinement?.filters.isEmpty == false,
                 hasOwnMounts: sandbox.confinement?.hasOwnMounts == true,

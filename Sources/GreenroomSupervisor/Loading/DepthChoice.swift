@@ -16,9 +16,9 @@ extension InstalledApp.Depth {
     ///   - isOwnUser: whether instances run as the daemon's own user, who is not root.
     ///   - isRoot: whether instances run as root.
     init(
-        of manifest: AppManifest, _ command: [String], _ facts: ExecutableFacts,
-        _ environment: [String], _ hooks: RuntimeHooks, _ withholding: WithholdingLibrary,
-        _ profile: Profile?, hasFilters: Bool, hasOwnMounts: Bool, isOwnUser: Bool, isRoot: Bool
+        of manifest: AppManifest, command: [String], _ facts: ExecutableFacts,
+        environment: [String], _ hooks: RuntimeHooks, _ withholding: WithholdingLibrary,
+        profile: Profile?, hasFilters: Bool, hasOwnMounts: Bool, isOwnUser: Bool, isRoot: Bool
     ) {
         self = .main
         guard manifest.kind != .applicationKit else { return }

@@ -17,8 +17,8 @@ extension Reporter {
 
     func isLate(
         _ kind: Control.EventKind, _ step: LifecycleStep, of app: AppIdentifier,
-        _ instance: InstanceIdentifier, _ scene: SceneIdentifier, _ level: LogLevel,
-        _ words: String
+        _ instance: InstanceIdentifier, scene: SceneIdentifier, level: LogLevel,
+        saying words: String
     ) {
         log.line(app, level, "\(app): \(step.name) \(words)", fields(app, instance))
         publish(kind, app, instance) {

@@ -33,12 +33,12 @@ extension Reporter {
             sceneChanged(instance, of: app, scene, activation)
         case .slowStep(let instance, let app, let step, let scene):
             isLate(
-                .slowStep, step, of: app, instance, scene, .warning,
-                "has not returned after half its time")
+                .slowStep, step, of: app, instance, scene: scene, level: .warning,
+                saying: "has not returned after half its time")
         case .missedStep(let instance, let app, let step, let scene):
             isLate(
-                .missedStep, step, of: app, instance, scene, .error,
-                "did not return in time; the watchdog ends the app")
+                .missedStep, step, of: app, instance, scene: scene, level: .error,
+                saying: "did not return in time; the watchdog ends the app")
         case .stateKept(let instance, let app, let scene):
             publish(.stateKept, app, instance) { $0.session = scene.description }
         case .stateRefused(let instance, let app, let scene, let refusal):
