@@ -2,8 +2,6 @@ internal import Glibc
 
 /// The command line and the environment of a program of a desktop session.
 public struct SessionOptions: Hashable, Sendable {
-    public enum Program: Sendable { case foreground, launchScreen }
-
     /// The daemons' sockets: the user's and the system's, unless others are named.
     public var sockets: [String] = []
     /// Whether shells report the foreground on the message bus.
@@ -16,7 +14,7 @@ public struct SessionOptions: Hashable, Sendable {
         public let message: String
     }
 
-    public static func usage(of program: Program) -> String {
+    public static func usage(of program: SessionProgram) -> String {
         switch program {
         case .foreground:
             """
@@ -38,7 +36,7 @@ public struct SessionOptions: Hashable, Sendable {
     }
 
     public init(
-        _ arguments: [String], of program: Program,
+        _ arguments: [String], of program: SessionProgram,
         environment: (String) -> String? = Self.variable
     ) throws(UsageError) {
         var rest = arguments[...]
