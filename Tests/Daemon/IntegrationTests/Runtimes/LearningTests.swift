@@ -37,40 +37,14 @@ import Testing
             prewarmLines: prewarmLines)
     }
 
-    /// Runs the program and returns what it printed.
-    @discardableResult
-    private static func launch(
-        _ bench: RuntimeBench, _ arguments: [String] = [], environment: [String] = []
-    ) throws -> (kind: Control.LaunchKind?, text: String) {
-        // After a launch with another environment, there is soon an instance for each environment.
-        try bench.daemon.await("a paused instance") { client in
-            try client.paused(app).isEmpty ? nil : true
-        }
-        let (launched, text, _) = try bench.daemon.client().run(
-            app, arguments
-        ) { call in
-            call.environment = environment.compactMap { .init(assignment: .text($0)) }
-        }
-        return (launched.kind.known, text)
-    }
-
-    /// Waits until the app has a list, and instances that have imported it.
-    @discardableResult
-    private static func awaitList(_ bench: RuntimeBench) throws -> Control.Note {
-        try bench.daemon.await("an instance with a list of imports") { client in
-            let note = try client.explain(app).reasons.first { $0.code == "imports_learned" }
-            return try client.paused(app).count == 1 ? note : nil
-        }
-    }
-
-    @Test func `the second launch finds the first one's modules imported`() throws {
+    @Test func `the second launch finds imported what the first one has imported`() throws {
         let bench = try Self.bench()
-        let first = try Self.launch(bench, ["a"])
+        let first = try bench.launch(["a"])
         #expect(first.kind == .prewarmed)
         #expect(first.text == "[] unset ['a']\n")
-        let note = try Self.awaitList(bench)
+        let note = try bench.awaitList()
         #expect(note.text.contains("g_words (reads the arguments)"), "\(note)")
-        let second = try Self.launch(bench, ["b"])
+        let second = try bench.launch(["b"])
         #expect(second.kind == .prewarmed)
         #expect(second.text == "['g_heavy', 'g_inner'] unset ['b']\n")
         #expect(try bench.daemon.client().explain(Self.app).startedAnewCount ?? 0 == 0)
@@ -78,14 +52,14 @@ import Testing
 
     @Test func `a variable that an import reads must be the same at a launch`() throws {
         let bench = try Self.bench()
-        try Self.launch(bench)
-        try Self.awaitList(bench)
-        let other = try Self.launch(bench, environment: ["G_VALUE=1"])
+        try bench.launch()
+        try bench.awaitList()
+        let other = try bench.launch(environment: ["G_VALUE=1"])
         #expect(other.kind == .cold)
         #expect(other.text == "[] 1 []\n")
         let last = try bench.daemon.client().explain(Self.app).lastLaunch
         #expect(last?.differingVariables == ["G_VALUE"])
-        let same = try Self.launch(bench, environment: ["G_OTHER=1"])
+        let same = try bench.launch(environment: ["G_OTHER=1"])
         #expect(same.kind == .prewarmed)
     }
 
@@ -93,34 +67,33 @@ import Testing
         throws
     {
         let bench = try Self.bench()
-        try Self.launch(bench)
-        try Self.awaitList(bench)
-        // The file is replaced as pip and dpkg do it.
+        try bench.launch()
+        try bench.awaitList()
+        // As pip and dpkg do.
         let places = "lib/site-packages"
         let path = bench.folder.path + "/" + places
         _ = try bench.folder.write("import g_inner; value = 'new'\n", to: places + "/.new")
         #expect(rename(path + "/.new", path + "/g_heavy.py") == 0)
-        let launched = try Self.launch(bench)
+        let launched = try bench.launch()
         #expect(launched.kind == .startedAnew)
         #expect(launched.text == "[] new []\n")
-        // The next instance would import a file that was not inspected, so the file is inspected
-        // first.
-        try Self.awaitList(bench)
-        let next = try Self.launch(bench)
+        // The next instance would import what was not inspected, so that is inspected first.
+        try bench.awaitList()
+        let next = try bench.launch()
         #expect(next.kind == .prewarmed)
         #expect(next.text == "['g_heavy', 'g_inner'] new []\n")
     }
 
     @Test func `a module that can no longer be imported is left to launches`() throws {
         let bench = try Self.bench()
-        try Self.launch(bench)
-        try Self.awaitList(bench)
+        try bench.launch()
+        try bench.awaitList()
         let path = bench.folder.path + "/lib/site-packages"
         // The new text has another length: Python takes bytecode for current if it is as old and
         // as long as its source.
         _ = try bench.folder.write("raise ZeroDivisionError\n", to: "lib/site-packages/.new")
         #expect(rename(path + "/.new", path + "/g_inner.py") == 0)
-        #expect(try Self.launch(bench).text == "")
+        #expect(try bench.launch().text == "")
         let note = try bench.daemon.await("another list") { client in
             try client.explain(Self.app).reasons.first {
                 $0.code == "imports_learned" && $0.text.contains("cannot be imported alone")
@@ -138,23 +111,23 @@ import Testing
 
             """
         ])
-        try Self.launch(bench, ["g_inner"])
-        try Self.awaitList(bench)
-        #expect(try Self.launch(bench, ["g_heavy"]).text == "['g_inner']\n")
+        try bench.launch(["g_inner"])
+        try bench.awaitList()
+        #expect(try bench.launch(["g_heavy"]).text == "['g_inner']\n")
         let text = try bench.daemon.await("a longer list") { client in
             let note = try client.explain(Self.app).reasons.first { $0.code == "imports_learned" }
             return note.flatMap { $0.text.contains("2 modules") ? $0.text : nil }
         }
         #expect(text.contains("its instances import 2 modules"))
-        #expect(try Self.launch(bench).text == "['g_heavy', 'g_inner']\n")
+        #expect(try bench.launch().text == "['g_heavy', 'g_inner']\n")
     }
 
     @Test func `an excluded module is left to launches, with those that import it`() throws {
         let bench = try Self.bench(prewarmLines: ["ImportsExclude=g_inner"])
-        try Self.launch(bench)
-        let note = try Self.awaitList(bench)
-        #expect(note.text.contains("g_inner (ImportsExclude=), like 1 that import it"), "\(note)")
-        #expect(try Self.launch(bench).text == "[] unset []\n")
+        try bench.launch()
+        let note = try bench.awaitList()
+        #expect(note.text.contains("g_inner (ImportsExclude=), as 1 that import it"), "\(note)")
+        #expect(try bench.launch().text == "[] unset []\n")
     }
 
     @Test func `the inspection runs as the app's user`() throws {
@@ -164,15 +137,15 @@ import Testing
                 "lib/site-packages/g_inner.py":
                     "import os\nif os.getuid() != 65534 or os.getgid() != 65534: raise ImportError\n"
             ], lines: ["User=65534", "Group=65534"])
-        try Self.launch(bench)
-        try Self.awaitList(bench)
-        #expect(try Self.launch(bench).text == "['g_heavy', 'g_inner'] unset []\n")
+        try bench.launch()
+        try bench.awaitList()
+        #expect(try bench.launch().text == "['g_heavy', 'g_inner'] unset []\n")
     }
 
     @Test func `a list outlives the daemon, and so do instances that are paused with it`() throws {
         let bench = try Self.bench()
-        try Self.launch(bench)
-        try Self.awaitList(bench)
+        try bench.launch()
+        try bench.awaitList()
         let paused = try bench.daemon.client().paused(Self.app).map(\.instance)
         try bench.daemon.kill()
         try bench.daemon.start()
@@ -181,21 +154,21 @@ import Testing
         }
         #expect(note?.text.contains("its instances import 2 modules") == true, "\(note as Any)")
         #expect(try bench.daemon.client().paused(Self.app).map(\.instance) == paused)
-        #expect(try Self.launch(bench).text == "['g_heavy', 'g_inner'] unset []\n")
+        #expect(try bench.launch().text == "['g_heavy', 'g_inner'] unset []\n")
     }
 
     @Test func `a list that was cut is learned again`() throws {
         let bench = try Self.bench()
-        try Self.launch(bench)
-        try Self.awaitList(bench)
+        try bench.launch()
+        try bench.awaitList()
         try bench.daemon.kill()
         let path = "\(bench.daemon.directory.path)/state/learned/\(getuid())/\(Self.app).imports"
         let bytes = try readFile(path)
         #expect(String(decoding: bytes.suffix(5), as: UTF8.self) == "\nend\n")
         #expect(truncate(path, off_t(bytes.count - 4)) == 0)
         try bench.daemon.start()
-        #expect(try Self.launch(bench).text == "[] unset []\n")
-        try Self.awaitList(bench)
+        #expect(try bench.launch().text == "[] unset []\n")
+        try bench.awaitList()
     }
 
     @Test func `a list that saves nothing is dropped, and not learned again`() throws {
@@ -210,10 +183,10 @@ import Testing
 
             """
         ])
-        #expect(try Self.launch(bench).text == "False\n")
+        #expect(try bench.launch().text == "False\n")
         for _ in 1...3 {
-            try Self.awaitList(bench)
-            #expect(try Self.launch(bench).text == "True\n")
+            try bench.awaitList()
+            #expect(try bench.launch().text == "True\n")
         }
         func awaitAbandonment() throws {
             let note = try bench.daemon.await("the list is dropped") { client in
@@ -222,19 +195,19 @@ import Testing
             #expect(note.text.contains("done no sooner"), "\(note)")
         }
         try awaitAbandonment()
-        for _ in 1...2 { #expect(try Self.launch(bench).text == "False\n") }
+        for _ in 1...2 { #expect(try bench.launch().text == "False\n") }
         #expect(try bench.daemon.client().explain(Self.app).depth == .known(.runtime))
         // The next daemon also knows that.
         try bench.daemon.kill()
         try bench.daemon.start()
         try awaitAbandonment()
-        #expect(try Self.launch(bench).text == "False\n")
+        #expect(try bench.launch().text == "False\n")
     }
 
     @Test func `a learned list can be forgotten`() throws {
         let bench = try Self.bench()
-        try Self.launch(bench)
-        try Self.awaitList(bench)
+        try bench.launch()
+        try bench.awaitList()
         guard case .done = try bench.daemon.client().call(.forgetImports(app: Self.app)) else {
             throw TestError("another reply")
         }
@@ -243,7 +216,7 @@ import Testing
             return try !codes.contains("imports_learned") && client.paused(Self.app).count == 1
                 ? true : nil
         }
-        #expect(try Self.launch(bench).text == "[] unset []\n")
-        try Self.awaitList(bench)
+        #expect(try bench.launch().text == "[] unset []\n")
+        try bench.awaitList()
     }
 }

@@ -99,6 +99,30 @@ struct RuntimeBench {
         }
     }
 
+    /// Launches the app once an instance is paused, and returns what it printed.
+    @discardableResult
+    func launch(
+        _ arguments: [String] = [], environment: [String] = []
+    ) throws -> (kind: Control.LaunchKind?, text: String) {
+        // After a launch with another environment, there is soon one for each of them.
+        try daemon.await("a paused instance") { client in
+            try client.paused(Self.app).isEmpty ? nil : true
+        }
+        let (launched, text, _) = try daemon.client().run(Self.app, arguments) { call in
+            call.environment = environment.compactMap { .init(assignment: .text($0)) }
+        }
+        return (launched.kind.known, text)
+    }
+
+    /// Waits until the app has a list, and an instance that has imported it.
+    @discardableResult
+    func awaitList() throws -> Control.Note {
+        try daemon.await("an instance with a list of imports") { client in
+            let note = try client.explain(Self.app).reasons.first { $0.code == "imports_learned" }
+            return try client.paused(Self.app).count == 1 ? note : nil
+        }
+    }
+
     private func call(
         _ words: [String], _ input: String?, _ environment: [String]
     ) throws -> Result {

@@ -70,38 +70,17 @@ import Testing
             prewarmLines: (learns ? ["Imports=learn"] : []) + prewarmLines)
     }
 
-    @discardableResult
-    private static func launch(
-        _ bench: RuntimeBench, _ arguments: [String] = [], environment: [String] = []
-    ) throws -> (kind: Control.LaunchKind?, text: String) {
-        try bench.daemon.await("a paused instance") { client in
-            try client.paused(app).isEmpty ? nil : true
-        }
-        let (launched, text, _) = try bench.daemon.client().run(app, arguments) { call in
-            call.environment = environment.compactMap { .init(assignment: .text($0)) }
-        }
-        return (launched.kind.known, text)
-    }
-
-    @discardableResult
-    private static func awaitList(_ bench: RuntimeBench) throws -> Control.Note {
-        try bench.daemon.await("an instance with a list of imports") { client in
-            let note = try client.explain(app).reasons.first { $0.code == "imports_learned" }
-            return try client.paused(app).count == 1 ? note : nil
-        }
-    }
-
     @Test(arguments: [Language.perl, .ruby])
     func `the second launch finds the first one's modules loaded`(
         _ language: Language
     ) throws {
         let bench = try Self.bench(language)
-        let first = try Self.launch(bench, ["a"])
+        let first = try bench.launch(["a"])
         #expect(first.kind == .prewarmed)
         #expect(first.text == "|unset|a\n")
-        let note = try Self.awaitList(bench)
+        let note = try bench.awaitList()
         #expect(note.text.contains("Words.\(language.ending) (reads the arguments)"), "\(note)")
-        let second = try Self.launch(bench, ["b"])
+        let second = try bench.launch(["b"])
         #expect(second.kind == .prewarmed)
         #expect(second.text == "Heavy,Inner|unset|b\n")
         #expect(try bench.daemon.client().explain(Self.app).startedAnewCount ?? 0 == 0)
@@ -112,12 +91,12 @@ import Testing
         _ language: Language
     ) throws {
         let bench = try Self.bench(language)
-        try Self.launch(bench)
-        try Self.awaitList(bench)
-        let other = try Self.launch(bench, environment: ["G_VALUE=1"])
+        try bench.launch()
+        try bench.awaitList()
+        let other = try bench.launch(environment: ["G_VALUE=1"])
         #expect(other.kind == .cold)
         #expect(other.text == "|1|\n")
-        let same = try Self.launch(bench, environment: ["G_OTHER=1"])
+        let same = try bench.launch(environment: ["G_OTHER=1"])
         #expect(same.kind == .prewarmed)
     }
 
@@ -126,19 +105,18 @@ import Testing
         _ language: Language
     ) throws {
         let bench = try Self.bench(language)
-        try Self.launch(bench)
-        try Self.awaitList(bench)
+        try bench.launch()
+        try bench.awaitList()
         let place = bench.folder.path + "/lib/"
         _ = try bench.folder.write(
             language.heavy.replacing("unset", with: "new"), to: "lib/.new")
         #expect(rename(place + ".new", place + "Heavy.\(language.ending)") == 0)
-        let launched = try Self.launch(bench)
+        let launched = try bench.launch()
         #expect(launched.kind == .startedAnew)
         #expect(launched.text == "|new|\n")
-        // The next instance would load a file that was not inspected, so the file is inspected
-        // first.
-        try Self.awaitList(bench)
-        let next = try Self.launch(bench)
+        // The next instance would load what was not inspected, so that is inspected first.
+        try bench.awaitList()
+        let next = try bench.launch()
         #expect(next.kind == .prewarmed)
         #expect(next.text == "Heavy,Inner|new|\n")
     }
@@ -151,16 +129,16 @@ import Testing
         let more = language.ending == "pm" ? "require Plain;\n" : "require 'Plain'\n"
         let bench = try Self.bench(
             language, program: language.program + more, prewarmLines: ["ImportsExclude=Inner"])
-        try Self.launch(bench)
-        let note = try Self.awaitList(bench)
-        #expect(note.text.contains("(ImportsExclude=), like 1 that import it"), "\(note)")
-        #expect(try Self.launch(bench).text == "|unset|\n")
+        try bench.launch()
+        let note = try bench.awaitList()
+        #expect(note.text.contains("(ImportsExclude=), as 1 that import it"), "\(note)")
+        #expect(try bench.launch().text == "|unset|\n")
     }
 
     @Test(arguments: [Language.perl, .ruby])
     func `without Imports=learn, launches teach nothing`(_ language: Language) throws {
         let bench = try Self.bench(language, learns: false)
-        for _ in 0..<2 { #expect(try Self.launch(bench).text == "|unset|\n") }
+        for _ in 0..<2 { #expect(try bench.launch().text == "|unset|\n") }
         let codes = try bench.daemon.client().explain(Self.app).reasons.map(\.code)
         #expect(!codes.contains { $0.hasPrefix("imports_") })
     }
@@ -172,7 +150,7 @@ import Testing
     ) throws {
         let bench = try Self.bench(language, program: language.wandering)
         for _ in 0..<3 {
-            let launched = try Self.launch(bench)
+            let launched = try bench.launch()
             #expect(launched.kind == .prewarmed && launched.text == "unset\n")
         }
         let codes = try bench.daemon.client().explain(Self.app).reasons.map(\.code)
@@ -185,9 +163,9 @@ import Testing
     ) throws {
         try requireOrSkip(getuid() == 0, "only root can run as another user")
         let bench = try Self.bench(language, lines: ["User=65534", "Group=65534"])
-        try Self.launch(bench)
-        try Self.awaitList(bench)
-        #expect(try Self.launch(bench).text == "Heavy,Inner|unset|\n")
+        try bench.launch()
+        try bench.awaitList()
+        #expect(try bench.launch().text == "Heavy,Inner|unset|\n")
         guard case .done = try bench.daemon.client().call(.forgetImports(app: Self.app)) else {
             throw TestError("another reply")
         }
@@ -196,6 +174,6 @@ import Testing
             return try !codes.contains("imports_learned") && client.paused(Self.app).count == 1
                 ? true : nil
         }
-        #expect(try Self.launch(bench).text == "|unset|\n")
+        #expect(try bench.launch().text == "|unset|\n")
     }
 }
