@@ -111,6 +111,21 @@ class Daemon(greenroomd.Daemon):
     def spawner(self):
         return next(iter(self.spawners()), None)
 
+    def launch(self, app, read):
+        """Launches the app, and has `read` take its output from a pipe. Returns when the launch was asked for
+        (CLOCK_MONOTONIC, in nanoseconds), what `read` returned, and how the launch was served."""
+        output, its_output = os.pipe()
+        null, here = os.open("/dev/null", os.O_RDWR), os.open("/", os.O_RDONLY | os.O_DIRECTORY)
+        with self.connect(PATIENCE_SECONDS) as connection:
+            began = time.monotonic_ns()
+            connection.send(launch_request(app), [null, its_output, null, here])
+            for descriptor in (its_output, null, here):
+                os.close(descriptor)
+            value = read(output)
+            kind = connection.reply()["kind"]
+        os.close(output)
+        return began, value, kind
+
 
 # --- Samples.
 
@@ -138,6 +153,16 @@ class Contender:
                 self.columns = self.columns or [[] for _ in values]
                 for column, value in zip(self.columns, values):
                     column.append(value)
+
+
+def launches(name, daemon, programs, app, per_round, words=(), expected=PREWARMED, environment=None):
+    """Launches by the caller in C, which waits for the program's stamp; unless they are cold, each of them after
+    a prewarm."""
+    before = json.dumps(prewarm_request(app)) if expected == PREWARMED else ""
+    launch = json.dumps(launch_request(app, words))
+    return Contender(name, lambda count: [
+        str(programs / "launch"), "start", str(daemon.socket), str(count), before, launch, expected,
+    ], per_round, environment or {})
 
 
 def percentile(values, percent):
@@ -317,13 +342,6 @@ def measure(daemon, programs, real, cgroup, identifiers, rounds):
     launcher, probe, control = str(programs / "launch"), str(programs / "probe"), str(daemon.socket)
     client = str(daemon.product / "greenroomctl")
 
-    def start(name, app, per_round, words=(), expected=PREWARMED):
-        before = json.dumps(prewarm_request(app)) if expected == PREWARMED else ""
-        launch = json.dumps(launch_request(app, words))
-        return Contender(
-            name, lambda n: [launcher, "start", control, str(n), before, launch, expected], per_round
-        )
-
     def reference(name, per_round, kind, *words, **environment):
         return Contender(
             name, lambda n: [str(programs / kind), words[0], str(n), *words[1:]] if words
@@ -332,8 +350,8 @@ def measure(daemon, programs, real, cgroup, identifiers, rounds):
 
     status = json.dumps(status_request(identifiers[0]))
     _, answer_bytes = daemon.ask(status_request(identifiers[0]))
-    prewarmed = start("prewarmed", "bench.probe", 30)
-    cold = start("cold", "bench.cold", 15, expected=COLD)
+    prewarmed = launches("prewarmed", daemon, programs, "bench.probe", 30)
+    cold = launches("cold", daemon, programs, "bench.cold", 15, expected=COLD)
     relay = reference("C relay", 30, "relay")
     exec_only = reference("C vfork+exec", 15, "cold", "plain", "--", probe)
     exec_as_app = reference("C clone3 as app", 15, "cold", "app", str(cgroup or "-"), "--", probe)
@@ -358,7 +376,8 @@ def measure(daemon, programs, real, cgroup, identifiers, rounds):
     contenders += [server_running, server_woken]
     pairs = {}
     for name, command in real.items():
-        ours = start(f"prewarmed {name}", f"bench.{name.split()[0]}", 3, command[1:])
+        ours = launches(
+            f"prewarmed {name}", daemon, programs, f"bench.{name.split()[0]}", 3, command[1:])
         theirs = reference(
             "C vfork+exec", 3, "cold", "plain", "--", *command,
             BENCH_PRELOAD=str(programs / "stamp.so"),

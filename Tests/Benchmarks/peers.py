@@ -5,7 +5,6 @@ the same program. `make bench-peers` installs them from Debian; what is missing 
 
 import argparse
 import contextlib
-import json
 import os
 import shutil
 import subprocess
@@ -16,8 +15,8 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 
-from bench import (COLD, PREWARMED, Contender, Daemon, describe, launch_request, line, manifest,
-                   percentile, prewarm_request)
+from bench import (COLD, PREWARMED, Contender, Daemon, describe, launches, line, manifest,
+                   percentile)
 
 # Both wait a second before they start again what has ended sooner.
 REST_SECONDS = 1.1
@@ -102,19 +101,15 @@ def main():
 
 
 def measure(daemon, programs, supervised, rounds):
-    def start(name, app, before, expected):
-        request = json.dumps(launch_request(app))
-        return Contender(name, lambda n: [
-            str(programs / "launch"), "start", str(daemon.socket), str(n), before, request,
-            expected], 15)
+    def start(name, app, expected):
+        return launches(name, daemon, programs, app, 15, expected=expected)
 
-    prewarmed = start("prewarmed", "bench.probe", json.dumps(prewarm_request("bench.probe")), PREWARMED)
-    cold = start("cold", "bench.cold", "", COLD)
+    prewarmed = start("prewarmed", "bench.probe", PREWARMED)
+    cold = start("cold", "bench.cold", COLD)
     # Held against what starts once a second: one launch when as much time has passed.
-    rested = [start(f"{contender.name} after a rest", app, before, expected)
-              for contender, app, before, expected in (
-                  (prewarmed, "bench.probe", json.dumps(prewarm_request("bench.probe")), PREWARMED),
-                  (cold, "bench.cold", "", COLD))]
+    rested = [start(f"{contender.name} after a rest", app, expected)
+              for contender, app, expected in (
+                  (prewarmed, "bench.probe", PREWARMED), (cold, "bench.cold", COLD))]
     contenders = [prewarmed, cold]
     target = programs / "probe-afl"
     forked = Contender("AFL++ fork server", lambda n: [

@@ -4,15 +4,13 @@ hops in C after the same rest, and beside both without one. What a rest costs th
 and processors that a hypervisor has to wake."""
 
 import argparse
-import json
-import os
 import sys
 import tempfile
 from pathlib import Path
 
 sys.dont_write_bytecode = True
 from bench import (
-    PREWARMED, Contender, Daemon, compare, describe, launch_request, manifest, prewarm_request, run_rounds,
+    Contender, Daemon, compare, describe, launches, manifest, run_rounds,
 )
 
 APP = "bench.probe"
@@ -31,16 +29,15 @@ def main():
     with tempfile.TemporaryDirectory(prefix="greenroom-bench-") as folder:
         daemon = Daemon(product, folder)
         daemon.install(APP, manifest(programs / "probe"))
-        launch = [str(programs / "launch"), "start", str(daemon.socket)]
-        requests = [json.dumps(prewarm_request(APP)), json.dumps(launch_request(APP)), PREWARMED]
         pairs = []
         for rest, count in RESTS:
             environment = {"BENCH_REST_MSEC": str(rest)} if rest else {}
             after = f"after {rest} ms" if rest else "without a rest"
-            pairs.append((after, *(
-                Contender(f"{name}, {after}", command, count, environment) for name, command in [
-                    ("launch", lambda n: [*launch, str(n), *requests]),
-                    ("C relay", lambda n: [str(programs / "relay"), str(n)])])))
+            pairs.append((
+                after,
+                launches(f"launch, {after}", daemon, programs, APP, count, environment=environment),
+                Contender(
+                    f"C relay, {after}", lambda n: [str(programs / "relay"), str(n)], count, environment)))
         daemon.start()
         try:
             run_rounds([contender for _, *both in pairs for contender in both], arguments.rounds)

@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 
-from bench import PATIENCE_SECONDS, Daemon, describe, launch_request, percentile, prewarm_request
+from bench import PATIENCE_SECONDS, Daemon, describe, percentile, prewarm_request
 from control import request
 
 # The name, the words (FILE is the script), the script, and how much of the direct time it may take.
@@ -76,14 +76,19 @@ def words_of(name, words, text, folder):
                            for word in words[1:])], None
 
 
-def times(output, began):
-    """To the first byte and to the end, in milliseconds."""
+def times(output):
+    """Of the first byte and of the end (CLOCK_MONOTONIC, in nanoseconds)."""
     if not os.read(output, 1):
         sys.exit("bench: the program did not print its line")
     first = time.monotonic_ns()
     while os.read(output, 65536):
         pass
-    return [(moment - began) / 1e6 for moment in (first, time.monotonic_ns())]
+    return first, time.monotonic_ns()
+
+
+def since(began, moments):
+    """In milliseconds."""
+    return [(moment - began) / 1e6 for moment in moments]
 
 
 def directly(words):
@@ -94,7 +99,7 @@ def directly(words):
         (os.POSIX_SPAWN_DUP2, null, 0), (os.POSIX_SPAWN_DUP2, its_output, 1)])
     os.close(its_output)
     os.close(null)
-    values = times(output, began)
+    values = since(began, times(output))
     os.close(output)
     os.waitpid(pid, 0)
     return values
@@ -103,18 +108,8 @@ def directly(words):
 def launched(daemon, app):
     """The times, and how the launch was served."""
     daemon.ask(prewarm_request(app))
-    output, its_output = os.pipe()
-    null = os.open("/dev/null", os.O_RDWR)
-    here = os.open("/", os.O_RDONLY | os.O_DIRECTORY)
-    with daemon.connect(30) as connection:
-        began = time.monotonic_ns()
-        connection.send(launch_request(app), [null, its_output, null, here])
-        for descriptor in (its_output, null, here):
-            os.close(descriptor)
-        values = times(output, began)
-        kind = connection.reply()["kind"]
-    os.close(output)
-    return values, kind
+    began, moments, kind = daemon.launch(app, times)
+    return since(began, moments), kind
 
 
 def learned(daemon, app):

@@ -15,8 +15,8 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 
-from bench import (COLD, PREWARMED, Contender, Daemon, cgroup_for_reference, describe,
-                   launch_request, line, manifest, percentile, prewarm_request, run_rounds,
+from bench import (COLD, Daemon, cgroup_for_reference, describe, launch_request, launches,
+                   line, manifest, percentile, prewarm_request, run_rounds,
                    status_request)
 from control import request
 
@@ -57,16 +57,11 @@ def own_bytes(daemon):
                if text.startswith(("RssAnon:", "RssShmem:")))
 
 
-def launches(daemon, programs, label, per_round=15):
+def both(daemon, programs, label, per_round=15):
     """Prewarmed and cold launches of the one app."""
-    def contender(kind, app, before, expected):
-        launch = json.dumps(launch_request(app))
-        return Contender(f"{kind}, {label}", lambda n: [
-            str(programs / "launch"), "start", str(daemon.socket), str(n), before, launch,
-            expected], per_round)
     return [
-        contender("prewarmed", "bench.probe", json.dumps(prewarm_request("bench.probe")), PREWARMED),
-        contender("cold", "bench.cold", "", COLD),
+        launches(f"prewarmed, {label}", daemon, programs, "bench.probe", per_round),
+        launches(f"cold, {label}", daemon, programs, "bench.cold", per_round, expected=COLD),
     ]
 
 
@@ -109,7 +104,7 @@ def known(product, programs, rounds):
         line(f"reload of {KNOWN[-1]} manifests, nothing changed, p50", percentile(times, 50), "ms")
         line("another's longest call meanwhile, p50", percentile(waits, 50), "ms", "limit", 5, 1)
         compare_launches(
-            [launches(daemon, programs, f"{count} known") for count, daemon in daemons], rounds)
+            [both(daemon, programs, f"{count} known") for count, daemon in daemons], rounds)
 
 
 def prewarmed(product, programs, rounds):
@@ -120,8 +115,8 @@ def prewarmed(product, programs, rounds):
             many.ask(prewarm_request(name(number)))
         line(f"supervisor: memory per prewarmed instance ({PAUSED})",
              (own_bytes(many) - before) / PAUSED, "B")
-        compare_launches([launches(few, programs, "few prewarmed"),
-                          launches(many, programs, f"{PAUSED} prewarmed")], rounds)
+        compare_launches([both(few, programs, "few prewarmed"),
+                          both(many, programs, f"{PAUSED} prewarmed")], rounds)
 
 
 def running(product, programs, rounds):
@@ -137,8 +132,8 @@ def running(product, programs, rounds):
         time.sleep(1)
         line(f"supervisor: memory per running app ({RUNNING})", (own_bytes(many) - before) / RUNNING,
              "B", "limit", 4096, 1)
-        compare_launches([launches(few, programs, "nothing running"),
-                          launches(many, programs, f"{RUNNING} running")], rounds)
+        compare_launches([both(few, programs, "nothing running"),
+                          both(many, programs, f"{RUNNING} running")], rounds)
         for descriptor in (read, write, null, root):
             os.close(descriptor)
 

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 sys.dont_write_bytecode = True
-from bench import CONFIGURATION, Daemon, describe, launch_request, manifest, percentile, prewarm_request, status_request
+from bench import CONFIGURATION, Daemon, describe, manifest, percentile, prewarm_request, status_request
 
 APP, COLD = "bench.slow", "bench.slow.cold"
 WORK_SECONDS = 0.1
@@ -19,17 +19,7 @@ WORK_SECONDS = 0.1
 
 def launch(daemon, app):
     """From the request to main in milliseconds, and how it was served."""
-    output, its_output = os.pipe()
-    null = os.open("/dev/null", os.O_RDWR)
-    here = os.open("/", os.O_RDONLY | os.O_DIRECTORY)
-    with daemon.connect(30) as connection:
-        began = time.monotonic_ns()
-        connection.send(launch_request(app), [null, its_output, null, here])
-        kind = connection.reply()["kind"]
-    for descriptor in (its_output, null, here):
-        os.close(descriptor)
-    stamp = os.read(output, 8)
-    os.close(output)
+    began, stamp, kind = daemon.launch(app, lambda output: os.read(output, 8))
     return (struct.unpack("Q", stamp)[0] - began) / 1e6, kind
 
 
