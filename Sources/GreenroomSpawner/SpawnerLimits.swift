@@ -54,14 +54,14 @@ public enum SpawnerLimits {
     static let restMilliseconds: CInt = 1_000
     /// Cgroups of ended instances wait this long for a quiet moment in which they are removed, so
     /// that no spawn is delayed.
-    static let litterMilliseconds: CInt = 5
-    /// At most this many cgroups are removed at a time; then we check whether anybody waits.
-    static let litterAtOnce = 16
-    /// If this many cgroups wait for removal, they are removed at once.
-    static let litterCount = 1024
-    /// How often the removal of a cgroup that is not empty yet is tried: processes that keep a
-    /// failed spawn's terminal end a moment after the spawn.
-    static let litterTries = 20
+    static let discardedMilliseconds: CInt = 5
+    /// At most this many cgroups are removed at a time; then we look whether anybody waits.
+    static let discardedAtOnce = 16
+    /// If there are this many, they are removed at once.
+    static let discardedCount = 1024
+    /// A cgroup that is not empty yet is tried this many times: processes that keep a failed
+    /// spawn's terminal end a moment after it.
+    static let discardedTries = 20
     /// A spawner that is out of descriptors waits this long before it tries again to accept a
     /// supervisor.
     static let deafMilliseconds: CInt = 100

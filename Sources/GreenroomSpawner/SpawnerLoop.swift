@@ -25,7 +25,7 @@ extension Spawner {
             if try PollEntry.wait(&entries, milliseconds: timeout) > 0 {
                 hasWorked = true
                 cgroups.pauseTidying()
-            } else if cgroups.hasLitter {
+            } else if cgroups.hasDiscarded {
                 cgroups.tidy()
             } else {
                 rest()
@@ -61,7 +61,7 @@ extension Spawner {
             if let name = spawn.cgroup?.name { cgroups.discard(name) }
         }
         if cgroups.hasStrays { removeStrays() }
-        cgroups.removeLitter()
+        cgroups.removeDiscarded()
         cgroups.subtree.remove()
         ledger?.delete()
         _ = unsafe unlink(options.statePath)
@@ -98,7 +98,9 @@ extension Spawner {
         case .killed: deadline = nil
         }
         var longest = hasWorked ? SpawnerLimits.restMilliseconds : CInt.max
-        if cgroups.hasLitter { longest = cgroups.isTidying ? 0 : SpawnerLimits.litterMilliseconds }
+        if cgroups.hasDiscarded {
+            longest = cgroups.isTidying ? 0 : SpawnerLimits.discardedMilliseconds
+        }
         if connection.isDeaf { longest = min(longest, SpawnerLimits.deafMilliseconds) }
         if awaited.needLooks {
             longest = min(longest, SpawnerLimits.unreapedMilliseconds)

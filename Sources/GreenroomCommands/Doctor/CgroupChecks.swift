@@ -1,7 +1,7 @@
 import GreenroomControl
 import GreenroomLinux
 
-extension Patient {
+extension ExaminedMachine {
     /// Checks whether each instance can have its own cgroup, by which it is frozen, killed and
     /// accounted.
     func cgroupFindings() -> [Finding] {

@@ -1,4 +1,4 @@
-extension Patient {
+extension ExaminedMachine {
     /// Checks whether a user's daemon can give desktop apps a display.
     func displayFindings() -> [Finding] {
         guard !isSystem, isBooted,

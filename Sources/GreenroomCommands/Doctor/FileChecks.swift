@@ -3,7 +3,7 @@ import GreenroomControl
 import GreenroomManifest
 import UnitFile
 
-extension Patient {
+extension ExaminedMachine {
     /// Checks greenroom.conf and the groups that it names.
     func configurationFindings() -> [Finding] {
         let code = "configuration"

@@ -1,4 +1,4 @@
-extension Patient {
+extension ExaminedMachine {
     /// Checks the system calls that Greenroom makes, and the files that report memory pressure.
     func kernelFindings() -> [Finding] {
         let release = text(of: "/proc/sys/kernel/osrelease")?.trimmed ?? "unknown"

@@ -5,7 +5,7 @@ import GreenroomLinux
 import GreenroomManifest
 
 /// The machine on which this process runs.
-struct Machine: Patient {
+struct Machine: ExaminedMachine {
     let socketPath: String
     let program: String
     let daemon: Result<Control.Description, Failure>

@@ -1,6 +1,6 @@
 import GreenroomControl
 
-extension Patient {
+extension ExaminedMachine {
     /// Checks the library that is preloaded into prewarmed programs: that it exists, can be loaded,
     /// and is for this machine.
     func shimFindings() -> [Finding] {

@@ -2,7 +2,7 @@ import Glibc
 import GreenroomControl
 import GreenroomLinux
 
-extension Patient {
+extension ExaminedMachine {
     /// Checks whether the daemon answers, and whether everybody who may use it can connect.
     func socketFindings() -> [Finding] {
         var findings: [Finding] = []

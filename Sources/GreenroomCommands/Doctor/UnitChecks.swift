@@ -1,4 +1,4 @@
-extension Patient {
+extension ExaminedMachine {
     /// Checks whether systemd knows the units, runs them, and will run them after the next boot.
     func unitFindings() -> [Finding] {
         guard isBooted else {

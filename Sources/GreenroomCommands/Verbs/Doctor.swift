@@ -20,8 +20,8 @@ struct Doctor: ParsableCommand {
         if code != .done { throw ExitCode(code.rawValue) }
     }
 
-    func execute(_ console: any Console, _ patient: some Patient) -> ExitStatus {
-        let diagnosis = Diagnosis(patient)
+    func execute(_ console: any Console, _ machine: some ExaminedMachine) -> ExitStatus {
+        let diagnosis = Diagnosis(machine)
         console.write(
             output.json
                 ? Report.json(diagnosis) : diagnosis.report(display.appearance(on: console)))
@@ -30,11 +30,11 @@ struct Doctor: ParsableCommand {
 }
 
 extension Diagnosis {
-    init(_ patient: some Patient) {
+    init(_ machine: some ExaminedMachine) {
         findings =
-            patient.kernelFindings() + patient.cgroupFindings() + patient.limitFindings()
-            + patient.unitFindings() + patient.socketFindings() + patient.versionFindings()
-            + patient.shimFindings() + patient.configurationFindings()
-            + patient.manifestFindings() + patient.displayFindings()
+            machine.kernelFindings() + machine.cgroupFindings() + machine.limitFindings()
+            + machine.unitFindings() + machine.socketFindings() + machine.versionFindings()
+            + machine.shimFindings() + machine.configurationFindings()
+            + machine.manifestFindings() + machine.displayFindings()
     }
 }

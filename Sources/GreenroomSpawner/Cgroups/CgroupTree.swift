@@ -8,15 +8,15 @@ struct CgroupTree {
     /// The cgroups that were made in advance.
     private var reserve = CgroupReserve()
     /// The cgroups that are to be removed, the oldest first.
-    private var litter: [Litter] = []
-    /// Whether their removal has begun since the latest event. The rest is then removed without
-    /// another pause.
+    private var discarded: [Discarded] = []
+    /// Whether removing them has begun since the latest event: the rest follows without another
+    /// pause.
     private var hasBegunTidying = false
     /// Whether there may be cgroups that belong to no instance. They are removed only after a
     /// supervisor has looked at them.
     var hasStrays = false
 
-    private struct Litter {
+    private struct Discarded {
         let name: String
         var tries = 0
     }
@@ -48,9 +48,9 @@ struct CgroupTree {
                 switch error.code {
                 // A dead spawner may have left it. It can be removed only if it is empty.
                 case EEXIST: try base.removeChild(name)
-                // The limit on cgroups may be reached (cgroup.max.descendants): removing those of
-                // ended instances makes room.
-                case EAGAIN where hasLitter, ENOSPC where hasLitter: removeLitter()
+                // The limit on cgroups may be reached (cgroup.max.descendants): those of ended
+                // instances make room.
+                case EAGAIN where hasDiscarded, ENOSPC where hasDiscarded: removeDiscarded()
                 case _: throw error
                 }
                 return (try base.createChild(name), name)
@@ -80,35 +80,35 @@ struct CgroupTree {
 
     /// Marks an empty cgroup for removal, which happens when nobody waits for anything else.
     mutating func discard(_ name: String) {
-        litter.append(Litter(name: name))
-        if litter.count >= SpawnerLimits.litterCount {
-            removeLitter(atMost: SpawnerLimits.litterAtOnce)
+        discarded.append(Discarded(name: name))
+        if discarded.count >= SpawnerLimits.discardedCount {
+            removeDiscarded(atMost: SpawnerLimits.discardedAtOnce)
         }
     }
 
-    var hasLitter: Bool { !litter.isEmpty }
+    var hasDiscarded: Bool { !discarded.isEmpty }
 
-    /// Whether the removal has begun and has not been tried for all cgroups yet.
-    var isTidying: Bool { hasBegunTidying && litter.contains { $0.tries == 0 } }
+    /// Whether some cgroups have not been tried yet, and nobody waited for anything else just now.
+    var isTidying: Bool { hasBegunTidying && discarded.contains { $0.tries == 0 } }
 
     /// Begins to remove cgroups, or continues, while nothing else happens.
     mutating func tidy() {
         hasBegunTidying = true
-        removeLitter(atMost: SpawnerLimits.litterAtOnce)
+        removeDiscarded(atMost: SpawnerLimits.discardedAtOnce)
     }
 
     /// Something has happened, so the removal continues only after a pause.
     mutating func pauseTidying() { hasBegunTidying = false }
 
-    /// Removes the oldest first. If a cgroup cannot be removed, this is tried again, but not for
-    /// ever, because an app can make cgroups that we cannot remove.
-    mutating func removeLitter(atMost limit: Int = .max) {
-        let some = Array(litter.prefix(limit))
-        litter.removeFirst(some.count)
+    /// Removes the oldest first. A cgroup that cannot be removed is tried again, but not for ever:
+    /// an app can make cgroups that we cannot remove.
+    mutating func removeDiscarded(atMost limit: Int = .max) {
+        let some = Array(discarded.prefix(limit))
+        discarded.removeFirst(some.count)
         for var item in some {
             if (try? base?.removeTree(item.name)) != false { continue }
             item.tries += 1
-            if item.tries < SpawnerLimits.litterTries { litter.append(item) }
+            if item.tries < SpawnerLimits.discardedTries { discarded.append(item) }
         }
     }
 
@@ -117,9 +117,9 @@ struct CgroupTree {
     /// - Parameter used: the names of the cgroups of known instances and spawns.
     mutating func removeStrays(except used: Set<String>) {
         hasStrays = false
-        let kept = used.union(reserve.names).union(litter.map(\.name))
+        let kept = used.union(reserve.names).union(discarded.map(\.name))
         for name in subtree.names where name.hasPrefix("app-") && !kept.contains(name) {
-            litter.append(Litter(name: name))
+            discarded.append(Discarded(name: name))
         }
     }
 }

@@ -7,7 +7,7 @@ extension Spawner {
     func upgrade() throws(SystemError) {
         killGuarded()
         cgroups.emptyReserve()
-        cgroups.removeLitter()
+        cgroups.removeDiscarded()
         let succession = Succession(
             listener: connection.listener.descriptor, subtree: cgroups.subtree,
             openFiles: openFiles.original,

@@ -9,7 +9,7 @@ import Varlink
 import VarlinkTestSupport
 
 /// A machine where all is well until a test breaks something.
-private struct FakePatient: Patient {
+private struct FakeMachine: ExaminedMachine {
     var socketPath = SocketPath.system
     var program = "/usr/bin/greenroomctl"
     var user: UInt32 = 0
@@ -97,7 +97,7 @@ private struct FakePatient: Patient {
 @Suite struct `The doctor` {
     /// What is wrong, the finding that reports it, and a word of the advice.
     private static let illnesses:
-        [(String, Finding.Verdict, String, @Sendable (inout FakePatient) -> Void)] =
+        [(String, Finding.Verdict, String, @Sendable (inout FakeMachine) -> Void)] =
             [
                 ("kernel", .failure, "5.14", { $0.missing = [.pidfd] }),
                 (
@@ -278,16 +278,16 @@ private struct FakePatient: Patient {
             ]
 
     @Test func `the doctor finds nothing when all is well`() {
-        let diagnosis = Diagnosis(FakePatient())
+        let diagnosis = Diagnosis(FakeMachine())
         #expect(diagnosis.findings.filter { $0.verdict != .good } == [])
         #expect(diagnosis.isHealthy)
     }
 
     @Test(arguments: illnesses.indices) func `the doctor finds what is wrong`(index: Int) throws {
-        let (code, verdict, remedy, fallIll) = Self.illnesses[index]
-        var patient = FakePatient()
-        fallIll(&patient)
-        let diagnosis = Diagnosis(patient)
+        let (code, verdict, remedy, damage) = Self.illnesses[index]
+        var machine = FakeMachine()
+        damage(&machine)
+        let diagnosis = Diagnosis(machine)
         let finding = try #require(
             diagnosis.findings.first { $0.code == code && $0.verdict != .good })
         #expect(finding.verdict == verdict)
@@ -296,11 +296,11 @@ private struct FakePatient: Patient {
     }
 
     @Test func `the doctor works without systemd and without a daemon`() {
-        var patient = FakePatient()
-        patient.isWithSystemd = false
-        patient.daemon = .failure(.disconnected)
-        patient.daemonProcess = nil
-        let findings = Diagnosis(patient).findings
+        var machine = FakeMachine()
+        machine.isWithSystemd = false
+        machine.daemon = .failure(.disconnected)
+        machine.daemonProcess = nil
+        let findings = Diagnosis(machine).findings
         #expect(findings.contains { $0.code == "systemd" && $0.verdict == .warning })
         // The doctor looks where the files would be installed.
         #expect(findings.contains { $0.code == "shim" && $0.verdict == .good })
@@ -337,11 +337,11 @@ private struct FakePatient: Patient {
 
     @Test func `the doctor ends with 1 if something has failed, and with 0 for warnings`() throws {
         let doctor = try #require(try Greenroomctl.parseAsRoot(["doctor"]) as? Doctor)
-        var patient = FakePatient()
-        #expect(doctor.execute(RecordedConsole(), patient) == .done)
-        patient.missing = [.clone3]
-        #expect(doctor.execute(RecordedConsole(), patient) == .done)
-        patient.missing = [.pidfd]
-        #expect(doctor.execute(RecordedConsole(), patient) == .failed)
+        var machine = FakeMachine()
+        #expect(doctor.execute(RecordedConsole(), machine) == .done)
+        machine.missing = [.clone3]
+        #expect(doctor.execute(RecordedConsole(), machine) == .done)
+        machine.missing = [.pidfd]
+        #expect(doctor.execute(RecordedConsole(), machine) == .failed)
     }
 }

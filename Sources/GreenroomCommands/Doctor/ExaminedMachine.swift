@@ -5,7 +5,7 @@ import UnitFile
 
 /// What `greenroomctl doctor` examines: this machine, or a machine that a test makes up. Nothing
 /// here throws: a value that cannot be read is nil.
-protocol Patient {
+protocol ExaminedMachine {
     var socketPath: String { get }
     /// The path of this program, with links resolved.
     var program: String { get }
@@ -83,7 +83,7 @@ enum KernelFeature: String, CaseIterable {
     case memfd = "memfd_create"
 }
 
-extension Patient {
+extension ExaminedMachine {
     func text(of path: String) -> String? {
         bytes(of: path).map { String(decoding: $0, as: UTF8.self) }
     }
