@@ -119,7 +119,7 @@ struct Processes {
         priorities.want(priority, for: instance)
     }
 
-    /// The instance's end is recorded, and no process of it is left. Its paths may start the app
+    /// The instance's end is recorded, and no process of it is left. The app's paths may start it
     /// again, and its temporary files can be removed.
     func release(_ instance: InstanceIdentifier, of app: AppIdentifier?) {
         instances.release(instance)
@@ -138,7 +138,7 @@ struct Answers {
     let metrics: Metrics
     let accounts: LaunchAccounts
 
-    /// Answers whoever asked; then tells those who keep account.
+    /// Answers whoever asked, then tells the parts that keep accounts.
     func give(_ answer: Answer, to identifier: RequestIdentifier) {
         guard let request = requests.take(identifier) else { return }
         switch request.origin {
@@ -155,7 +155,7 @@ struct Answers {
     }
 }
 
-/// What has happened, for everybody who keeps account of it.
+/// Passes on what has happened to every part that keeps account of it.
 @LoopActor
 struct Occurrences {
     let accounts: LaunchAccounts

@@ -56,7 +56,7 @@ enum RuntimeDirectory {
     /// Repeats an attempt every 5 ms, until the former daemon is gone.
     ///
     /// - Parameters:
-    ///   - seconds: for how long at most.
+    ///   - seconds: how long to go on, at most.
     ///   - attempt: returns nil if the former daemon still has what is needed.
     /// - Returns: the result of the attempt, or nil if all attempts failed.
     private static func tryUntilGone<Value, Failure>(

@@ -78,5 +78,5 @@ extension ControlError {
     /// Why the kernel refuses a descriptor that is a terminal.
     static let foreignTerminal =
         "the terminal among the standard descriptors is another session's; pass the far end of a new "
-        + "pty, which is nobody's yet"
+        + "pty, which belongs to no session yet"
 }

@@ -122,7 +122,7 @@ final class Requests {
 
 /// A client's call that waits for an answer of the core.
 enum WaitingCall {
-    /// The reply is made of the core's answer alone.
+    /// The reply is made from the core's answer alone.
     case plain(ControlConnection)
     case launch(Launch)
     case prewarm(Prewarm)
