@@ -45,7 +45,7 @@ public struct NameWatch {
         return String(decoding: bytes.prefix(count), as: UTF8.self)
     }
 
-    /// The owner is looked up only once calls are seen, so that no call in between is missed.
+    /// The owner is looked up only after calls can be seen, so that no call in between is missed.
     private mutating func watch(_ name: String) -> String {
         // Any other character could change the match rule by which the bus selects what this
         // process receives.

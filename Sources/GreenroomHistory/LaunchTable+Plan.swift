@@ -24,8 +24,7 @@ extension LaunchTable {
     }
 
     /// - Parameter now: CLOCK_REALTIME in microseconds.
-    /// - Returns: the identifiers of the apps to keep warm, those with the highest value per byte
-    ///   first.
+    /// - Returns: the identifiers of the apps to keep warm, in the plan's order (`WarmPlan.entries`).
     func plan(_ request: PlanRequest, now: Int64) throws(DatabaseError) -> [String] {
         try worth(request, now: now).plan.entries
             .filter { $0.verdict <= .prepare }.map(\.candidate.app)

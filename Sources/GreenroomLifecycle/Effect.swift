@@ -63,7 +63,8 @@ public struct StepTerms: Hashable, Sendable {
     }
 }
 
-/// Which scene of a running app gets a delivery, and whether that must wait for the foreground.
+/// Which scene of a running app gets a delivery, and whether the app is in the background or coming
+/// to the foreground.
 public struct DeliveryAddress: Hashable, Sendable {
     /// The connected scene used last; nil if none is connected yet.
     public var scene: SceneIdentifier?
@@ -141,7 +142,7 @@ public enum Effect: Hashable, Sendable {
     /// Find out whether somebody is connected to the instance through a socket of its app, or waits
     /// to be accepted, and send `Event.connectionsInspected`.
     case inspectConnections(InstanceIdentifier)
-    /// Keep the archive that the app has just sent and delete the former one.
+    /// Keep the archive that the app has just sent, in place of the former one.
     case keepState(InstanceIdentifier, AppIdentifier, SceneIdentifier)
     case refuseState(InstanceIdentifier, SceneIdentifier, StateRefusal)
     case deleteState(AppIdentifier, SceneIdentifier)

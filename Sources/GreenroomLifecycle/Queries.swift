@@ -7,8 +7,8 @@ extension Lifecycle {
         return entry.record.misfireKind
     }
 
-    /// All instances, including those that have ended and are remembered, by identifier. Costs O(n
-    /// log n).
+    /// All instances, including those that have ended and are remembered, by identifier. This costs
+    /// O(n log n).
     public var instances: [InstanceRecord] {
         table.values.map(\.record).sorted { $0.instance < $1.instance }
     }

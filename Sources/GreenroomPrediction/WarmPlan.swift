@@ -7,7 +7,7 @@
 // that is, on the same plan made with the average probabilities over the last launches.
 //
 //   merit = value + CPU time × price of a change   warm, usually warm: it would be prepared again
-//           value − the same                       cold, usually cold: it would be for this moment only
+//           value − the same                       cold, usually cold: for this moment only
 //           value                                  otherwise
 //
 //   first, each present user fills an equal share of half of the budget
@@ -106,7 +106,7 @@ public struct WarmPlan: Hashable, Sendable {
         }
     }
 
-    /// Every candidate, those with the highest value per byte first.
+    /// Every candidate. The highest merit per byte, times the user's activity, comes first.
     public var entries: [Entry] = []
     public var byteCount: UInt64 = 0
 
@@ -162,7 +162,7 @@ public struct WarmPlan: Hashable, Sendable {
         fill(byteBudget - byteCount, activities)
     }
 
-    /// The highest value per byte first; equal ones in the order of users and names.
+    /// Sorts the entries by merit per byte, times the user's activity; equal ones by user and name.
     private mutating func sort(by activities: [UInt32: Double]) {
         let keyed = entries.map { entry in
             let density = entry.merit / Double(max(1, entry.candidate.byteCount))

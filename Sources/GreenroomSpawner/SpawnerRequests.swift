@@ -74,8 +74,8 @@ extension Spawner {
             tryingWith: signals.descriptor)
     }
 
-    /// Freezes an instance. If the instance does not exist or has no process left, there is nothing
-    /// to do, because requests and exits may cross on the way.
+    /// Freezes an instance. Does nothing if the instance does not exist or has no process left,
+    /// which is no error, because requests and exits may cross on the way.
     private func freeze(_ number: UInt64) {
         act(on: number) { group throws(SystemError) in try group.freeze() }
         // If there is a cgroup, the kernel itself reports that it is frozen.

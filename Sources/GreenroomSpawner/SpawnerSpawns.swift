@@ -112,7 +112,7 @@ extension Spawner {
         let over = spawn.start.spawn.end()
         if let error = over.error {
             if error.stage == .cgroup, spawn.isReserved, spawn.verdict == nil {
-                // Somebody else has removed the cgroup from the reserve.
+                // Somebody else has removed the cgroup that was in reserve.
                 depart(spawn, over.spawned)
                 return again(spawn)
             }

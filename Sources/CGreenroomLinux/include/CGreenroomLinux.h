@@ -372,7 +372,7 @@ void gr_disposal_mark(int number, enum gr_disposal_kind kind);
  * gr_disposal_report, it writes to the eventfd `report` whenever its queue has become empty.
  * Returns NULL and sets errno on failure. */
 struct gr_disposal_worker *_Nullable gr_disposal_start(int report);
-/* A pidfd of the process, which is readable when the process has ended. */
+/* A pidfd of the process, which is readable when the process has ended; -1 on failure. */
 int gr_disposal_process(struct gr_disposal_worker *worker);
 /* Adds a number. Returns false if the queue is full. The process notices the number after
  * `gr_disposal_wake`. */

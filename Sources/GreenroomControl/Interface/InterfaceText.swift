@@ -763,7 +763,7 @@ extension Control {
         )
 
         # Makes a plan as the daemon does after launches, and returns what it says about the
-        # caller's apps, or one of them: those with the highest value per byte first, at most 100.
+        # caller's apps, or one of them, in the order in which the plan takes them, at most 100.
         # Apps that were never launched have no rank.
         method Plan(app: ?string) -> (
           # The bytes for apps with When=auto: the budget minus what other apps hold, or the whole
@@ -1009,7 +1009,7 @@ extension Control {
         # try again yet.
         error BackOff (app: string, retryAfterUSec: int, crashLooping: bool, reclaimed: ?bool)
 
-        # The limit on what is named is reached.
+        # A limit is reached. what says what is limited, for example instances.
         error LimitExceeded (what: string, limit: int)
 
         # The daemon is about to end.

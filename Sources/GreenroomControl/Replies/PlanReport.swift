@@ -72,7 +72,7 @@ extension Control {
         public var byteBudget: UInt64
         public var byteCount: UInt64
         public var isOnBattery: Bool
-        /// The caller's apps, those with the highest value per byte first.
+        /// The caller's apps, in the order in which the plan takes them.
         public var apps: [PlannedApp]
 
         /// A reply has at most this many apps.

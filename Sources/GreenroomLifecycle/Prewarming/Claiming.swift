@@ -13,7 +13,7 @@
 // repeats its launch, and the prewarm goes on.
 
 extension Lifecycle {
-    /// How much longer the pause and GO take than the same part of a cold launch.
+    /// The time that the pause and GO take, which a cold launch does not need.
     static let handoverTime = Duration.microseconds(500)
 
     // MARK: Claiming

@@ -13,7 +13,7 @@
 //   `anewLimit` launches in a row were started anew, or launches are not faster
 //   (`DepthTimes`)            → the app pauses before main, because the depth saves nothing. If
 //                               its imports are learned, the shell installs it again without
-//                               depth
+//                               them instead, and the app gets its depth back
 //   the app's files or its manifest change, or a client resets the app
 //                             → the app gets its depth back
 //

@@ -4,8 +4,9 @@
 //
 //   begins                                    ends
 //   the user's session is locked              it is unlocked
-//   a client says so about one instance       a client says so; the instance goes to the background;
-//   (`Transition.interrupt`)                  or somebody asks for the instance to come to the front
+//   a client says so about one instance       a client says so; the instance goes to the
+//   (`Transition.interrupt`)                  background; or somebody asks for it to come to the
+//                                             front
 //
 // An app that comes to the front while the session is locked is inactive.
 

@@ -113,8 +113,7 @@ extension Lifecycle {
         startClock(id)
         let record = self[id].record
         let isOpen = isKeptRunning(id)
-        // The manifest may have changed in the meantime, and may now say whether the app is
-        // suspended or not.
+        // The manifest may have changed in the meantime, and with it whether the app is suspended.
         let given = isOpen || !suspendsByItself(record) ? nil : record.deadline
         let deadline = given ?? suspensionDeadline(of: record)
         if record.deadline != deadline { update(id) { $0.deadline = deadline } }
@@ -170,7 +169,7 @@ extension Lifecycle {
         limitTasks(of: id, to: now.advanced(by: policy.backgroundTaskLimit))
     }
 
-    /// The manifest has changed, and may change whether the app is suspended.
+    /// The manifest has changed, and with it perhaps whether the app is suspended.
     mutating func reviseBackgroundTime(_ id: InstanceIdentifier) {
         if suspendsByItself(self[id].record) { return settleInBackground(id) }
         stopClock(id)

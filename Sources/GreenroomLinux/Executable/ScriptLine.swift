@@ -29,8 +29,8 @@ struct ScriptLine: Equatable {
     }
 }
 
-/// What `env` does with its arguments, in the forms that scripts use: `env COMMAND` and `env -S
-/// COMMAND ARGUMENTS…`. env(1)
+/// What `env` does with its arguments, in the forms that scripts use: `env COMMAND` and
+/// `env -S COMMAND ARGUMENTS…`. env(1)
 struct EnvLine: Equatable {
     /// The command and the arguments that come before the script.
     var command: [String]

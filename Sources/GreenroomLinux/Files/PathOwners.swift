@@ -224,7 +224,8 @@ public struct PathOwners: Sendable {
     ///     stay in folders of that stranger, without any link and on one file system.
     ///   - makesFolders: whether to make missing folders where no stranger has control.
     ///   - owners: whether it matters who owns the folders and links on the way.
-    ///   - mayBeMissing: whether to stop before the first name that does not exist, instead of failing.
+    ///   - mayBeMissing: whether to stop before the first name that does not exist, instead of
+    ///     failing.
     private func walk(
         _ path: String, strangers: Bool = false, makesFolders: Bool = false, owners: Bool = true,
         mayBeMissing: Bool = false

@@ -73,7 +73,8 @@ struct CgroupTree {
 
     // MARK: Removing
 
-    /// Removes the cgroup of a spawn that failed. The failed process may still be in it.
+    /// Removes the cgroup of a spawn that failed, whose process has ended. Other processes that it
+    /// made may still be in the cgroup.
     mutating func remove(_ name: String) {
         if (try? base?.removeChild(name)) != true { discard(name) }
     }

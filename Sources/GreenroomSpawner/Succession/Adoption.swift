@@ -2,8 +2,8 @@ internal import Glibc
 internal import GreenroomLinux
 
 // What a killed spawner leaves to the next: processes in cgroups, and the ledger that says which
-// instance each belongs to. These processes now have another parent, so we learn of their ends only
-// from the kernel, through their process descriptors.
+// instance each belongs to. These processes now have another parent, so only the kernel can tell how
+// they end, through their process descriptors.
 
 extension Spawner {
     /// Adds an instance to the table, and to the ledger for the next spawner.
@@ -107,7 +107,8 @@ extension Spawner {
     }
 
     func removeStrays() {
-        // A supervisor may say that it has looked and still repeat a spawn.
+        // Before a supervisor says that it has looked, it may repeat a spawn, so the cgroups of spawns
+        // under way are kept.
         cgroups.removeStrays(
             except: Set(instances.values.compactMap(\.group.cgroupName))
                 .union(spawns.departing.values)

@@ -74,7 +74,7 @@ public struct ServerConnection: Sendable {
         }
     }
 
-    /// Takes the bytes that one read returned, if no descriptors came with them.
+    /// The same, for bytes in an array.
     public mutating func receive(_ bytes: [UInt8], descriptorCount: Int = 0) {
         receive(bytes.span, descriptorCount: descriptorCount)
     }
