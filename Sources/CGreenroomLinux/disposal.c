@@ -204,7 +204,7 @@ bool gr_close_connection(int number) {
 
 static char rest_stack[WORKER_STACK] __attribute__((aligned(16)));
 
-/* Several processes may use this stack, because none of them ever reads it again. */
+/* Several processes may use this stack, because none of them ever returns. */
 BARE static int rest(void *argument) {
     keeper_follow((long)(intptr_t)argument);
     for (;;) (void)keeper_call(SYS_ppoll, 0, 0, 0, 0);

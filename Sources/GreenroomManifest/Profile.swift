@@ -91,8 +91,8 @@ public struct Profile: Hashable, Sendable {
         }
     }
 
-    /// Whether a word of `Program=` means the program or its app. Only a warning depends on this,
-    /// so `firefox` may also mean org.mozilla.firefox.
+    /// Whether a word of `Program=` means the program or its app. A match only causes a warning, and
+    /// keeps other profiles from allowing it, so `firefox` may also mean org.mozilla.firefox.
     private func isNamed(_ word: String, _ paths: [String], _ app: String) -> Bool {
         if paths.contains(word) || app == word { return true }
         func last(_ text: String, _ separator: Character) -> Substring {

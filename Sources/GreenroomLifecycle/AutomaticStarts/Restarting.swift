@@ -68,7 +68,7 @@ extension Lifecycle {
         guard let entry = directory[app], entry.record.startAt != nil, !isShuttingDown,
             entry.description != nil
         else { return }
-        // If the app started now, reclaiming would end it first.
+        // If the app started now, reclaiming would soon end it.
         if pressure == .critical {
             let later = now.advanced(by: max(policy.reclaimPause, .milliseconds(1)))
             updateApp(app) { $0.startAt = later }

@@ -41,8 +41,8 @@ extension Lifecycle {
 
     // MARK: What blocks
 
-    /// Checks again everything that may block the app: an app that was ready may have ended while
-    /// the launch waited for others.
+    /// Checks everything that may block the app, each time from the beginning: an app that was ready
+    /// may have ended while the launch waited for others.
     mutating func reviewBlockers(of app: AppIdentifier) {
         if blocked[app]?.launches.contains(where: { awaitsFormerEnd($0.launch) }) == true {
             blocked[app]!.instances.formUnion(self[app].ending)

@@ -13,7 +13,8 @@
 // The shortest times are compared, because everything else that the machine does only makes a
 // launch longer.
 
-/// How long launches from the pool took, with the depth (deep) and without it (shallow).
+/// How long launches from the pool took: deep ones, with the libraries or the list of imports, and
+/// shallow ones, without.
 public struct DepthTimes: Hashable, Sendable {
     /// Launches that do the same work.
     public struct Work: Hashable, Sendable {

@@ -121,7 +121,7 @@ extension Lifecycle {
         known.isComplete = isComplete
         learned.environments.removeAll { $0.environmentKey == key }
         learned.environments.append(known)
-        // Only as many environments may have paused instances.
+        // No more environments than this may have paused instances.
         if learned.environments.count > Self.formerKeyLimit + 1 {
             learned.environments.removeFirst()
         }
