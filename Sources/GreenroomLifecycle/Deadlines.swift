@@ -34,7 +34,7 @@ extension Lifecycle {
         }
     }
 
-    /// The instance did not reach the pause point in time, or left the pause by itself.
+    /// The instance did not reach the pause point in time, or lost its channel before its launch.
     mutating func prewarmTimedOut(_ id: InstanceIdentifier, _ fault: DepthFault = .timedOut) {
         if !demote(self[id].record, fault) {
             prewarmFailed(self[id].record.app, .prewarmFailed)
