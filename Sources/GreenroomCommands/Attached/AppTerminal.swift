@@ -10,8 +10,8 @@ final class AppTerminal {
     private static let chunkByteCount = 16 << 10
 
     /// Its terminal end becomes the app's standard streams. This process keeps that end open until
-    /// the app has ended, because the controller would otherwise seem hung up whenever the app
-    /// closes it.
+    /// the app has ended, because the controller would otherwise seem hung up while the app
+    /// has it closed.
     private var pseudoTerminal: PseudoTerminal
     let plan: TerminalPlan
 

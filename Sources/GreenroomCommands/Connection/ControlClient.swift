@@ -62,6 +62,7 @@ final class ControlClient {
 
     /// A connection to the user's own daemon, or to the system's if there is none. The system's
     /// daemon is asked about apps that the user's own does not have.
+    ///
     /// - Parameter option: the socket that the user has named; then no other daemon is asked.
     static func usual(option: String?, _ whose: DaemonOwner? = nil) throws(Failure) -> ControlClient
     {

@@ -6,6 +6,7 @@ import UnitFile
 
 /// Starts a program again and again in several ways, in turns, so that other work of the machine
 /// affects all of them alike.
+///
 /// A private daemon launches it. So the machine's daemon and its pools are left alone, and each way has an
 /// app of its own, whose manifest has only the program, its environment and the depth. Sockets, limits and
 /// the sandbox of the app's manifest are not measured.

@@ -28,7 +28,7 @@ final class PrivateDaemon {
                     Array(manifest.text.utf8), to: "\(folder)/apps/\(manifest.identifier).app")
             }
             // No shortage of memory, load or battery keeps it from prewarming. A history would be written
-            // when the daemon ends, into the folder that is removed then.
+            // when the daemon has ended, into the folder that is removed then.
             let configuration = """
                 [Greenroom]
                 PrewarmMaxLoad=0

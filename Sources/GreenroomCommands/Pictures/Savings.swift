@@ -2,6 +2,7 @@ import GreenroomControl
 import Varlink
 
 /// What prewarming has saved and cost, from the launches and the paused instances of the history.
+///
 /// A launch from the pool saves the time that preparing its instance took, because a cold launch
 /// would have taken it. Each paused instance costs the processor time of its preparation, and its
 /// memory while it waits; it is wasted if it ends without a launch, or if the launch was started

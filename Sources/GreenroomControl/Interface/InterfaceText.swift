@@ -776,7 +776,7 @@ extension Control {
           apps: []PlannedApp
         )
 
-        # Forgets an app's failure, and its latest starts, crashes and failed launches.
+        # Forgets an app's failure, and its latest starts, crashes, failed launches and prewarms.
         method ResetFailed(app: string) -> ()
 
         # Forgets the imports that were learned from launches of the app.
