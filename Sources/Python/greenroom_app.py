@@ -654,12 +654,13 @@ class ApplicationDelegate:
     did_receive_local_notification(application, payload) -> bool, when the user has opened it
     user_did_accept_cloudkit_share(application, metadata) -> bool
     handle_events(application, reason, options): events of the system wait for the app, which was already
-    running or was suspended: a timer, socket or path of its manifest, or location or Bluetooth events.
-    `options` are what a launch would bring did_become_active, will_resign_active, did_enter_background,
-    will_enter_foreground (application) will_terminate, did_receive_memory_warning, significant_time_change
-    (application) protected_data_will_become_unavailable, protected_data_did_become_available (application)
-    did_discard_scene_sessions(application, sessions) scene_delegate(application, scene) -> SceneDelegate, for
-    an app with scenes
+        running or was suspended: a timer, socket or path of its manifest, or location or Bluetooth events.
+        `options` are what a launch would bring
+    did_become_active, will_resign_active, did_enter_background, will_enter_foreground (application)
+    will_terminate, did_receive_memory_warning, significant_time_change (application)
+    protected_data_will_become_unavailable, protected_data_did_become_available (application)
+    did_discard_scene_sessions(application, sessions)
+    scene_delegate(application, scene) -> SceneDelegate, for an app with scenes
 
     State restoration of an app without scenes uses these methods, in this order. State is saved when the app
     has left the foreground, and when it is about to end in the foreground. State is restored between
@@ -706,8 +707,8 @@ _SCENE_METHODS = {
 
 def _warn_of_near_misses(delegate, methods):
     """Warns about methods whose names are nearly a delegate's, and about those that cannot take their
-    arguments. Takes a few milliseconds, so it is for development: started by hand, or with `python3 -X
-    dev`."""
+    arguments. Takes a few milliseconds, so it is for development: started by hand, or with
+    `python3 -X dev`."""
     for name in dir(type(delegate)):
         function = getattr(type(delegate), name)
         place = f"{type(delegate).__name__}.{name}"
@@ -862,10 +863,10 @@ class Application:
         self._deferred.append(work)
 
     def extend_launch_measurement(self, task):
-        """Begins work for which the user waits after the first draw. The measured launch then ends only when
-        finish_launch_measurement has been called too. The app chooses the name, of at most 128 bytes. Raises
-        ValueError if the task has begun already, if 16 are under way, or if the app has drawn or is
-        active."""
+        """Begins work for which the user waits and which goes on after the first draw. The measured launch then
+        ends only when finish_launch_measurement has been called too. The app chooses the name, of at most 128
+        bytes. Raises ValueError if the task has begun already, if 16 are under way, or if the app has drawn or
+        is active."""
         if not 0 < len(os.fsencode(task)) <= _LAUNCH_TASK_NAME_LIMIT:
             raise ValueError(f"the name of a launch task has 1 to {_LAUNCH_TASK_NAME_LIMIT} bytes")
         if self._drawn_at or _ACTIVE in self._reached:
@@ -940,7 +941,7 @@ class Application:
 
     def begin_background_task(self, name=None, expiration_handler=None):
         """Begins work that may go on in the background for a while, and returns its number for
-        `end_background_task`; 0 if no time is left, or if 64 tasks are open.
+        `end_background_task`; 0 if the time is about to end, or if 64 tasks are open.
         `expiration_handler` is called shortly before the time is over. If tasks are still open then, the app is
         killed."""
         if self._is_expiring or len(self._background_tasks) >= _BACKGROUND_TASK_LIMIT:
@@ -1176,7 +1177,7 @@ class Application:
         scene.state_restoration_activity = _restored_activity(message.pairs()) or scene.state_restoration_activity
         content = _content(message.pairs())
         self._call_of(scene.delegate, "will_connect", scene, content)
-        if _document_of(content) is None:  # The user wants a document, not the earlier place.
+        if _document_of(content) is None:  # Otherwise the user wants the document, not the earlier place.
             self._restore_scene(scene)
         self._report_step(_SCENE_CONNECTION, session)
         if not message.flags & 1:

@@ -66,8 +66,8 @@ extension Application {
     ///   - name: a name for humans, which `greenroomctl status` shows.
     ///   - expirationHandler: called on the main thread shortly before the time runs out. It must
     ///     clean up and end the task.
-    /// - Returns: ``BackgroundTaskIdentifier/invalid`` if 64 tasks are open, or if no time is left:
-    ///   after the expiration handlers were called, until the app is resumed or comes to the
+    /// - Returns: ``BackgroundTaskIdentifier/invalid`` if 64 tasks are open, or if the time is about
+    ///   to end: after the expiration handlers were called, until the app is resumed or comes to the
     ///   foreground.
     @discardableResult
     public func beginBackgroundTask(

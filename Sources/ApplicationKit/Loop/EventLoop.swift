@@ -5,7 +5,8 @@ internal import Glibc
 ///
 /// In an app with Foundation, the main thread waits in Foundation's run loop instead, so that
 /// timers and other sources of `RunLoop.main` work; the channel is one more source of it. Without
-/// Foundation there is no run loop, and the main thread waits for both in epoll(7).
+/// Foundation there is no run loop, and the main thread waits for the channel and the jobs in
+/// epoll(7).
 ///
 /// Swift's main actor runs on Dispatch's main queue. Another loop can run that queue, because it
 /// has a descriptor that is readable when there are jobs. Nothing here starts a thread;

@@ -46,7 +46,7 @@ public struct MetricPayload: Hashable, Sendable {
     }
 }
 
-/// How many times fell into each range of times; MetricKit's `MXHistogram`.
+/// How many measured times are in each range of times; MetricKit's `MXHistogram`.
 public struct Histogram: Hashable, Sendable {
     /// The buckets whose count is not 0, shortest time first.
     public let buckets: [Bucket]

@@ -188,10 +188,10 @@ GREENROOM_EXPORT const void *greenroom_app_credential(const struct greenroom_app
 
 /* Reports that the user sees the app now. Call it once for each launch or return to the foreground. */
 GREENROOM_EXPORT void greenroom_app_did_draw_first_frame(struct greenroom_app *app);
-/* Begins and finishes work for which the user waits after the first draw. The measured launch ends when this
- * work is finished too. The app chooses the name, of at most 128 bytes. Beginning returns false if the task
- * has begun already, if 16 are under way, or if the app has drawn or is active; finishing, if the task has
- * not begun. */
+/* Begins and finishes work for which the user waits and which goes on after the first draw. The measured launch
+ * ends when this work is finished too. The app chooses the name, of at most 128 bytes. Beginning returns false
+ * if the task has begun already, if 16 are under way, or if the app has drawn or is active; finishing, if the
+ * task has not begun. */
 GREENROOM_EXPORT bool greenroom_app_extend_launch_measurement(struct greenroom_app *app, const char *task);
 GREENROOM_EXPORT bool greenroom_app_finish_launch_measurement(struct greenroom_app *app, const char *task);
 /* Asks for a scene to be brought to the foreground (NULL: a new scene), or to be closed. The effect comes as events. */
@@ -226,8 +226,8 @@ GREENROOM_EXPORT void greenroom_app_complete_state_restoration(struct greenroom_
 typedef void greenroom_task_expired(struct greenroom_app *, uint64_t task, void *context);
 
 /* Begins work that may go on in the background for a while. `name` is for humans; it and `expired` may be NULL.
- * Returns 0 if no time is left, or if 64 tasks are open. If tasks are still open when the time
- * is over, the app is killed. */
+ * Returns 0 if the time is about to end, or if 64 tasks are open. If tasks are still open when
+ * the time is over, the app is killed. */
 GREENROOM_EXPORT uint64_t greenroom_app_begin_background_task(
     struct greenroom_app *app, const char *name, greenroom_task_expired *expired, void *context);
 GREENROOM_EXPORT void greenroom_app_end_background_task(struct greenroom_app *app, uint64_t task);

@@ -80,8 +80,8 @@ public struct SceneConnection: Equatable, Sendable {
     public var content: AppContent
     /// `stateRestorationActivity` of the session, nil while protected data is unavailable.
     public var restoration: AppContent.Activity?
-    /// Whether the scene stays *unattached* until the event that it enters the foreground, which
-    /// follows. Otherwise it is in the background once it is connected.
+    /// Whether the scene stays *unattached* until it is told to enter the foreground, which follows.
+    /// Otherwise it is in the background once it is connected.
     public var isForForeground: Bool
     public var cookie: UInt64
 

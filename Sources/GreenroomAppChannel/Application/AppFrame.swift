@@ -12,9 +12,7 @@
 /// | 38 | to the app | ``AppEvent/answer(request:_:)`` | of the app's request; 0: ask again | 0 or errno | reason | |
 /// | 39 | to the app | ``AppEvent/credentials(cookie:)`` | of the event | | | |
 /// | 40 | to the app | ``AppEvent/handleEvents(for:_:cookie:)`` | of the event | ``AppLaunch/Reason`` | | ``AppContent`` |
-/// | 48 | to the app | ``AppEvent/restoreState(_:session:cookie:)`` | of the event | 0, or errno:
-/// it cannot be read | session or empty, app version, state version, µs since 1970, user |
-/// ``AppArchive`` |
+/// | 48 | to the app | ``AppEvent/restoreState(_:session:cookie:)`` | of the event | 0, or errno: it cannot be read | session or empty, app version, state version, µs since 1970, user | ``AppArchive`` |
 /// | 56 | to the app | ``AppEvent/metrics(_:cookie:)`` | of the event | | | `payload=BEGIN END` before the lines of each ``MetricReport`` |
 /// | 57 | to the app | ``AppEvent/diagnostics(_:cookie:)`` | of the event | | each ``DiagnosticReport`` | |
 /// | 64 | to the daemon | ``AppReport/acknowledged(cookie:handled:)`` | of the event | 0, or 1: not handled | | |

@@ -76,7 +76,7 @@ public enum MetricExit: String, CaseIterable, Sendable {
     case backgroundTaskTimeout = "background-task-timeout"
 }
 
-/// How many times fell into each range of times. The buckets are the same everywhere.
+/// How many measured times are in each range of times. The buckets are the same everywhere.
 public struct MetricHistogram: Hashable, Sendable {
     /// The beginning of each bucket, in milliseconds. The last bucket has no end.
     public static let bounds: [UInt32] = [

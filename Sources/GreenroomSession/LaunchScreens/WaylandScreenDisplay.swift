@@ -1,7 +1,7 @@
 internal import GreenroomLinux
 
 /// A launch screen on a Wayland compositor with `zwlr_layer_shell_v1` (wlr-protocols): a surface in
-/// the top layer that does not take the keyboard. New windows are those of
+/// the uppermost layer (`overlay`) that does not take the keyboard. New windows are those of
 /// `zwlr_foreign_toplevel_manager_v1`.
 final class WaylandScreenDisplay: ScreenDisplay {
     /// Requests, by their numbers in the protocols' descriptions.

@@ -5,8 +5,8 @@
 ;; The daemon runs `emacs -Q -batch -l THIS_FILE PLACEHOLDER'.  Emacs works through the words of its
 ;; command line in `command-line-args-left'.  This file requires what GREENROOM_IMPORTS lists, and
 ;; puts a form there in place of the placeholder.  When Emacs evaluates the form, it has left this
-;; file.  There this file waits for a launch, and the launch's words replace its own.  Emacs then goes
-;; on by itself.  If the program could notice a difference from a direct call, Emacs is executed anew
+;; file.  The form waits for a launch, and the launch's words replace those of Emacs, which then goes on
+;; by itself.  If the program could notice a difference from a direct call, Emacs is executed anew
 ;; with the launch's words in the same process.
 
 ;;; Code:

@@ -52,7 +52,7 @@ HARMLESS = {"socket.__new__", "socket.gethostname"}
 
 class Findings:
     def __init__(self):
-        self.refused = {}  # (reason, module): for each module that is itself the cause
+        self.refused = {}  # module: the reason, for each module that is itself the cause
         self.variables = {}  # name: the modules that read it
         self.importers = {}  # module: the modules that import it
         self.pending = {}  # reason: modules

@@ -68,7 +68,7 @@ local({
         rest <- words[-(1:2)]
         c(before, paste0("--file=", words[2]), if (length(rest)) c("--args", rest))
     }
-    # R reads these files after the user's profile, in place of which it has read this file.
+    # R reads such files at its start: the user's profile, in place of which it has read this file, and variables.
     profiles <- c(".Rprofile", "~/.Rprofile", ".Renviron", "~/.Renviron")
     tryCatch({
         compared <- unique(c(names(key), names(launch)[read(names(launch))]))

@@ -5,8 +5,8 @@
 #
 # LIST has a path on each line, as $LOADED_FEATURES spells it. libgreenroom-trace.so is preloaded: it writes
 # which functions of the C library were called, and this file tells it, by getenv(3), where each file begins
-# and ends, and what happens in Ruby itself: to the arguments, reads of all variables, and the state that all
-# files share.
+# and ends, and what happens in Ruby itself: uses of the arguments, reads of all variables, and changes of the
+# state that all files share.
 tell = ENV.method(:[]).unbind.bind(ENV)
 tell = ->(plain, text) { plain.call("greenroom #{text}") }.curry[tell]
 

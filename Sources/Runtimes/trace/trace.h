@@ -20,8 +20,8 @@ bool trace_is_above_place(const char *path);
 ///     end NAME<TAB>PATH     it has ended; PATH is its file, or empty
 ///     fails NAME            the same as "end", for a module that has failed
 ///     does REASON, spares REASON, reads VARIABLE, needs NAME, place FOLDER
-///     orders the module asks what else is loaded, and refused modules are missing from that done
-///     the last module has ended; ends the process
+///     orders                the module asks what else is loaded, from which refused modules are missing
+///     done                  the last module has ended; ends the process
 void trace_obey(const char *command);
 
 /// The command "watch $0" of Ruby's script.

@@ -2,7 +2,7 @@
  * size have not, as on a failing disk.
  *
  *     greenroomctl run Sums [FOLDER]      the report; the folder is remembered (at first: the home directory)
- *     greenroomctl action Sums check      checks now, in the background for as long as there is time
+ *     greenroomctl action Sums check      checks now; goes on in the background for as long as there is time
  *
   * By itself it checks once a day, while nobody uses the machine, one file at a time. When its time runs out,
   * it remembers where it was and schedules another run.

@@ -136,7 +136,7 @@ import Testing
         #expect(try client.run("a.manifest").text == "/\n")
     }
 
-    /// The daemon and the client belong to an ordinary user.
+    /// The daemon and the client belong to the same user.
     @Test func `the command that prewarm suggests makes an entry's app prewarmed`() throws {
         let program = try compileProbe("behave.c")
         let daemon = try daemon([Self.app: "Name=Viewer\nExec=\(program)\n"], Self.boot)

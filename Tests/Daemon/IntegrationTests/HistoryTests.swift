@@ -109,7 +109,7 @@ import Varlink
     }
 
     @Test(arguments: ["PlanPrewarms", "History"])
-    func `nothing is planned if plans are off`(key: String) throws {
+    func `nothing is planned if plans or the history are off`(key: String) throws {
         let daemon = try Self.planned()
         let client = try daemon.client()
         _ = try client.run(Self.app)
@@ -448,8 +448,8 @@ import Varlink
             return process
         }
         defer { kill(history, SIGCONT) }
-        // One call is under way, and as many wait as the limit allows, so the last of these is
-        // refused.
+        // One call is under way, and as many wait as the limit allows, so the one of these that
+        // comes last is refused.
         let others = try (1..<66).map { number in
             let client = try asking(number)
             try client.send(.history(Control.HistoryQuery()))

@@ -5,7 +5,7 @@ import GreenroomLinux
 import TestSupport
 import Testing
 
-/// `greenroomctl run --property`: a program without an app, with keys of a manifest.
+/// `greenroomctl run --property`: a program that is not an app, with keys of a manifest.
 @Suite struct TransientAppTests {
     private static func run(
         _ daemon: TestDaemon, _ words: String...

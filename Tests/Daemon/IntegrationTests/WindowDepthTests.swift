@@ -302,8 +302,8 @@ import Testing
         let held = try bench.awaitHeld()
         bench.screen.end()
         let client = try bench.client()
-        // This is not known before the program runs. Then it cannot be launched at all, like
-        // without Greenroom.
+        // This is not known before the program runs. Then it cannot be launched at all, as in a
+        // direct call.
         _ = try? client.launch(Self.app)
         _ = try client.wait(held.instance)
     }

@@ -192,9 +192,8 @@ import Testing
         #expect(String(decoding: readToEnd(pipe.readEnd), as: UTF8.self) == "ran\n")
     }
 
-    /// The paused process is stopped, so its answer to the new supervisor's question comes only
-    /// after it has been told to go. Launches it after a restart, while it cannot answer. It goes
-    /// on only then.
+    /// Launches a paused process after a restart. The process is stopped until it has been told to
+    /// go, so its answer to the new supervisor's question comes after that.
     private func launchUnasked(
         _ testApp: TestApp, _ arguments: [String], to output: Pipe
     ) throws -> (TestDaemon, Control.Launched) {

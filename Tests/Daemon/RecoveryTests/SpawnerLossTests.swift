@@ -316,7 +316,8 @@ import Testing
     }
 }
 
-/// Whether the kernel tells how a process ended that was not a child (PIDFD_INFO_EXIT, Linux 6.15).
+/// Whether the kernel tells how a process ended that was not the caller's child (PIDFD_INFO_EXIT,
+/// Linux 6.15).
 let tellsExits: Bool = {
     guard let child = try? ChildProcess(ChildRequest("/bin/true", arguments: ["true"])),
         let process = try? ProcessDescriptor(pid: child.pid),

@@ -119,7 +119,7 @@ extension Checker {
         }
     }
 
-    /// Beyond the limit, up to twice as many prewarms may run if each is its user's only one.
+    /// Prewarms beyond the limit, up to twice the limit in all, are each their user's only one.
     /// Records are saved before the first of them is spawned, so later ones do not count yet.
     private func checkConcurrency(
         _ id: InstanceIdentifier, _ app: AppIdentifier

@@ -7,8 +7,9 @@ struct Fate: Sendable {
     var pause: Pause
     /// The same for an instance that must pause after its interpreter's boot.
     var deepPause: Pause
-    /// Such an instance pauses before main all the same, and starts its launch anew.
+    /// Such an instance pauses before main all the same.
     var pausesTooEarly: Bool
+    /// Why such an instance starts its launch anew; nil if it does not.
     var anew: AnewReason?
     /// The misfire of a pause beyond main.
     var deepMisfire: Misfire
