@@ -169,7 +169,7 @@ void server_show(uint32_t window, bool is_raised, bool is_main, const char *iden
 #define PROPERTY_CHANGE_MASK (1 << 22)
 #define INPUT_ONLY 2
 #define CHUNK_SIZE 20
-/// Identifiers are shorter. The end of one that is longer is not announced.
+/// Identifiers are shorter. The end of a launch with a longer one is not announced.
 #define ANNOUNCEMENT_SIZE 1024
 
 /// Tells every client that shows a busy indicator that the program has started. A toolkit would do

@@ -13,9 +13,9 @@ final class DaemonConnection {
         case refused
     }
 
-    /// At most this many attempts follow the end of a daemon. The first pause doubles at each of
-    /// them, which takes half a minute in all. After that, the next attempt is made when something
-    /// happens on the display.
+    /// At most this many attempts follow the end of a daemon. The pauses before them begin with
+    /// `firstPause` and double, which takes half a minute in all. After that, the next attempt is
+    /// made when something happens on the display.
     private static let attemptLimit = 8
     private static let firstPause: UInt64 = 125_000_000
     /// In milliseconds. A daemon that does not answer in this time is left alone until something
