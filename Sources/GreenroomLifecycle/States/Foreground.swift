@@ -68,9 +68,9 @@ extension Lifecycle {
     /// of the group: the one used last. For instances that shells have named, the shells decide.
     mutating func contestFront(of app: AppIdentifier) {
         guard let group = group(of: app) else { return }
-        let candidates = self[app].running.filter { self[$0].record.isInFront }
-        for id in candidates.sorted() {
-            noteNamed(id)
+        let running = self[app].running.sorted()
+        for id in running where self[id].record.belongsInFront { noteNamed(id) }
+        for id in running where self[id].record.isInFront {
             let rivals = fronts[group, default: []].filter { $0 != id && !shown.contains($0) }
             fronts[group, default: []].insert(id)
             guard !shown.contains(id), let rival = rivals.max(by: isUsedBefore) else { continue }

@@ -58,9 +58,7 @@ extension Lifecycle {
     /// is gone counts until no shell is expected to come back.
     func isReported(_ id: InstanceIdentifier) -> Bool {
         guard let record = table[id]?.record else { return false }
-        let isToBeInFront = record.state == .launching && !record.inBackground
-        if let user = record.shellUser, record.isInFront || isToBeInFront, isAwaitingShell(of: user)
-        {
+        if let user = record.shellUser, record.belongsInFront, isAwaitingShell(of: user) {
             return true
         }
         return reports.values.contains { names($0, record) }

@@ -44,6 +44,9 @@ extension InstanceRecord {
         }
     }
 
+    /// Whether the instance is in front, or comes to the front when it is ready.
+    var belongsInFront: Bool { isInFront || state == .launching && !inBackground }
+
     /// Whether the instance may have a URL opened. The app that opens it comes to the front, so
     /// only an app that the user is looking at may ask.
     public var mayOpenURL: Bool { isInFront }
