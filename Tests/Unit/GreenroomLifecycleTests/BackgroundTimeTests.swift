@@ -207,6 +207,10 @@ import Testing
         stage.send(.taskConditionsInspected(Self.fine))
         #expect(stage.state(id) == .launching)
         #expect(stage.core.isLaunchedForTask(Stage.app))
+        let terms = stage.effects.lazy.compactMap {
+            if case .spawn(id, _, .launch(.automatic, let terms)) = $0 { terms } else { nil }
+        }.first
+        #expect(terms?.isForTask == true)
         stage.send(.spawned(id))
         #expect(begunRun(stage) == nil)
         stage.send(.becameReady(id))

@@ -47,7 +47,7 @@ final class House {
             options: options, environment: ["PATH=/usr/bin:/bin"], catalog: AppCatalog(),
             log: try Log(Journal(identifier: "test", fieldPrefix: "GREENROOM_")) { _ in nil },
             configuration: DaemonConfiguration(), configurationNote: nil, lock: lock,
-            socket: try ControlSocket.open(in: options.runtimeDirectory),
+            socket: try RuntimeDirectory.openControlSocket(in: options.runtimeDirectory),
             disposal: try Disposal(), link: SpawnerLink(SpawnerConnection(near)),
             inheritance: try Inheritance(
                 SpawnerLink.Greeting(welcome: welcome, instances: table)))
