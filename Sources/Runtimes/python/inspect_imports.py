@@ -11,7 +11,7 @@ The output has a line for each finding, with tabs:
     reads    VARIABLE                a kept module, or the start of the interpreter, reads this variable
 
 Reasons: arguments, directory, terminal, variables (all are read), environment (changed), locale, signals, time, opens,
-writes, runs, network, thread, descriptor, state (of the interpreter, which all modules share), fails, known, excluded.
+writes, prints, runs, network, thread, descriptor, state (of the interpreter, which all modules share), fails, known, excluded.
 Refused with a module is every module that imports it, because it would import something else without it.
 """
 import _thread
@@ -297,7 +297,17 @@ def state():
             "thread": threading.excepthook, "path": list(sys.path), "builtins": set(dir(builtins)),
             "recursion": sys.getrecursionlimit(), "switch": sys.getswitchinterval(), "path_hooks": list(sys.path_hooks),
             "streams": [sys.stdin, sys.stdout, sys.stderr], "descriptors": descriptors(), "print": builtins.print,
-            "open": builtins.open}
+            "open": builtins.open, "printed": printed()}
+
+
+def printed():
+    """How much was printed, on either stream: a launch would have to print it again."""
+    for stream in (sys.__stdout__, sys.__stderr__):
+        try:
+            stream.flush()
+        except (AttributeError, ValueError):
+            pass  # there is none, or it was closed
+    return os.fstat(prints).st_size
 
 
 def passing_state():
@@ -329,7 +339,8 @@ def changes(before, now):
 
 
 def refuse_for_state(name, changed):
-    findings.refused.setdefault(name, "descriptor" if changed == {"descriptors"} else "state")
+    one = {"descriptors": "descriptor", "printed": "prints"}
+    findings.refused.setdefault(name, one.get(*changed, "state") if len(changed) == 1 else "state")
 
 
 def watch_execution():
@@ -466,6 +477,7 @@ def inspect_in_child(names, excluded, log):
             write_all(writer, "".join(report))
             status = 0
         except BaseException:
+            os.dup2(errors, 2)
             sys.excepthook(*sys.exc_info())
         finally:
             os._exit(status)  # so that no imported code can interfere
@@ -500,10 +512,10 @@ def main():
 
 
 def leave_streams():
-    """Imported code must neither read the list nor write into the report."""
-    null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
-    for number in (0, 1):
-        os.dup2(null, number)
+    """What is imported must neither read the list nor write into the report; what it prints is counted."""
+    os.dup2(os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC), 0)
+    for number in (1, 2):
+        os.dup2(prints, number)
 
 
 def wait_for_others():
@@ -528,7 +540,7 @@ def start_with_library():
 words = list(sys.argv)
 installed_places, report = [], []
 stream_encoding = {name: getattr(getattr(sys, name), "encoding", "utf-8") for name in ("stdin", "stdout", "stderr")}
-result = os.dup(1)
+result, errors, prints = os.dup(1), os.dup(2), os.memfd_create("greenroom-prints")
 sys.dont_write_bytecode = True
 # This file's folder contains the hook, which must not be imported.
 sys.path[:] = [entry for entry in sys.path if os.path.realpath(entry) != os.path.dirname(os.path.realpath(__file__))]

@@ -43,7 +43,10 @@ MODULES = {
     "g_launch": ("import os; here = os.environ.get('OLDPWD')", "variables"),
     "g_excluded": ("x = 1", "excluded"),
     "g_imports_excluded": ("import g_excluded", "excluded"),
-    "g_prints": ("import os; print('import\\tg_arguments\\t-', flush=True); os.write(1, b'x')", "import"),
+    "g_prints": ("import os; print('import\\tg_arguments\\t-', flush=True); os.write(1, b'x')", "prints"),
+    "g_prints_later": ("print('x', end='')", "prints"),
+    "g_warns": ("import sys; sys.stderr.write('x')", "prints"),
+    "g_writes_past": ("import os; os.write(2, b'x')", "prints"),
     "g_platform": ("import platform; x = platform.architecture()", "runs"),
     # Whoever calls it first starts a program; the others do, where the first is refused.
     "g_asks_once": ("import functools, subprocess\nask = functools.lru_cache()(lambda: subprocess.run(['/bin/true']))", "runs"),
@@ -131,6 +134,11 @@ def records(python, version):
     results.report(f"{version}: recording: by a program that exits", "json" in names, str(names))
     names = record(python, ["forks.py"], environment, python.folder, path)
     results.report(f"{version}: recording: by no child", names is None, str(names))
+    for name in ("g_prints", "g_prints_later", "g_warns", "g_writes_past"):
+        python.write(f"{name}.program.py", f"import json, {name}; print('own')\n")
+        record(python, [f"{name}.program.py"], environment, python.folder, path)
+        kept = imports(inspect(python.interpreter, path, environment))
+        python.same(f"{name}, as far as it was learned", [f"{name}.program.py"], environment=environment, imports=kept)
     python.same("recording changes nothing", ["beside/script.py"], environment=environment,
                 prewarm=dict(environment, GREENROOM_RECORD=path + ".nobody"))
     python.same("a list that was learned", ["beside/script.py"], environment=environment, imports=["json", "decimal", "g_plain"])
