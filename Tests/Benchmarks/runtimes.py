@@ -148,9 +148,7 @@ def main():
                 print(f"# {name}: skipped, {reason}")
                 continue
             found[name] = (program, bar)
-            imports = "none"
-            if any(name == one[0] for one in LEARNED):
-                imports = "" if words[0] == "python3" else "learn"
+            imports = "" if any(name == one[0] for one in LEARNED) else "none"
             daemon.install(identifier(name), f"[App]\nExec={' '.join(program)}\nInstances=multiple\n"
                                              f"[Prewarm]\nWhen=demand\nImports={imports}\n")
         daemon.start()

@@ -103,11 +103,8 @@ extension AppManifest {
         public var imports: [String]
         /// False with `Imports=none` or a list: then nothing is learned from launches.
         public var learnsImports: Bool
-        /// `Imports=learn`: imports are learned from launches even if not everything that a module
-        /// does can be observed.
-        public var insistsOnLearning: Bool
-        /// `ImportsExclude=`: what the interpreter does not load before the pause, whatever was
-        /// learned from launches.
+        /// `ImportsExclude=`: what the interpreter does not load before the pause, whatever
+        /// launches teach.
         public var importsExclude: [String]
         /// `Count=`: how many paused instances to keep.
         public var count: Int
@@ -160,9 +157,8 @@ extension AppManifest {
         let setsCommandLine = reader.last(section, "SetCommandLine", boolean)
         return Prewarm(
             depth: depth ?? depths.last!, runtime: runtime ?? .auto,
-            imports: imports.filter { $0 != "none" && $0 != "learn" },
-            learnsImports: imports.isEmpty || imports == ["learn"],
-            insistsOnLearning: imports == ["learn"], importsExclude: importsExclude,
+            imports: imports.filter { $0 != "none" },
+            learnsImports: imports.isEmpty, importsExclude: importsExclude,
             count: count ?? 1, occasion: occasion ?? usual,
             timeToLive: timeToLive, environmentKeys: environmentKeys,
             setsCommandLine: setsCommandLine ?? true)

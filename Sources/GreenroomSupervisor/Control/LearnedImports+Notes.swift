@@ -12,8 +12,8 @@ extension LearnedImports {
         guard !lines.isEmpty || !refused.isEmpty else { return nil }
         let imports =
             lines.isEmpty
-            ? "nothing that its launches import can be imported before their pause"
-            : "its instances import \(lines.count) module\(lines.count == 1 ? "" : "s") before "
+            ? "nothing that its launches import can be imported before"
+            : "its instances import \(names.count) module\(names.count == 1 ? "" : "s") before "
                 + "their pause, as its launches do"
         return .init(code: "imports_learned", text: imports + refusals)
     }
@@ -55,7 +55,8 @@ extension LearnedImports {
         case "state": "(changes the interpreter)"
         case "fails": "(cannot be imported alone)"
         case "archive": "(is not a file)"
-        case "order": "(asks which others are loaded)"
+        case "order": "(comes after one that is left)"
+        case "caller": "(asks what loads it)"
         case "versions": "(is one of several versions)"
         case "excluded": "(ImportsExclude=)"
         case _: "(is known not to be safe)"

@@ -12,10 +12,6 @@ internal import Systemd
 final class ImportLearning {
     private typealias Candidate = InspectionQueue.Candidate
 
-    /// At most this many processes inspect one list, one after another, each what the one before
-    /// has left.
-    private static let roundLimit = 8
-
     private let core: Core
     private let catalog: AppCatalog
     private let lists: ImportLists
@@ -31,8 +27,6 @@ final class ImportLearning {
     /// What the running inspection's process has written, while it is being read.
     private var trace: ImportTrace?
     private lazy var readings = Rounds(priority: LoopPriority.idle) { [unowned self] in readSome() }
-    /// The rounds of the running inspection that are over, each with what it has refused.
-    private var rounds: [[LearnedImports.Refusal]] = []
     private var look: RepeatedLook?
     /// Makes apps again, when no effect is being performed.
     private lazy var reload = Turns { [unowned self] in installer.reloadInTurns() }
@@ -56,7 +50,10 @@ final class ImportLearning {
     }
 
     private func heard(_ record: ImportRecords.Record) {
-        guard let learning = learning(of: record.app),
+        guard let app = catalog[record.app], let learning = learning(of: record.app),
+            // What such a program loads first is the same in every launch.
+            app.program.depth.start?.runtime.inspectionIsTraced != true
+                || lists.recorded(of: record.app, learning.basis).isEmpty,
             lists.add(record.names, of: record.app, learning.basis)
         else { return }
         ending[record.instance] = Candidate(app: record.app, environmentKey: record.environmentKey)
@@ -149,20 +146,18 @@ final class ImportLearning {
 
     private func begin() {
         guard mayInspect, let candidate = queue.popFirst() else { return }
-        rounds = []
-        if let learning = learning(of: candidate.app) {
-            begin(candidate, lists.recorded(of: candidate.app, learning.basis))
-        }
+        inspect(candidate)
         lookForRest()
     }
 
-    private func begin(_ candidate: Candidate, _ names: [String]) {
+    private func inspect(_ candidate: Candidate) {
         guard let app = catalog[candidate.app], let learning = app.program.depth.learning,
             let runtime = app.program.depth.start?.runtime
         else { return }
         do {
             let inspection = try ImportInspection(
-                of: candidate, learning, runtime, .inspection(numbers.next()), names: names)
+                of: candidate, learning, runtime, .inspection(numbers.next()),
+                names: lists.recorded(of: candidate.app, learning.basis))
             if try inspection.begin(app, orders, spawner) { running = inspection }
         } catch {
             log.say(
@@ -215,27 +210,12 @@ final class ImportLearning {
 
     private func conclude(_ inspection: ImportInspection, _ found: LearnedImports?) {
         (running, trace) = (nil, nil)
-        var found = found
-        if inspection.isTraced, let round = found, !round.refused.isEmpty {
-            // Without a refused module, modules that could be loaded together with it may fail.
-            rounds.append(round.refused)
-            if rounds.count < Self.roundLimit {
-                if mayInspect {
-                    begin(inspection.candidate, round.names)
-                } else {
-                    want(inspection.candidate)
-                }
-                return lookForRest()
-            }
-            found = nil
-        }
-        found?.addRefused(rounds.joined())
         let app = inspection.candidate.app
         lists.inspected(app, inspection.basis, found)
         if let found {
             log.say(
                 .info,
-                "\(app): learned \(found.lines.count) imports; "
+                "\(app): learned \(found.names.count) imports; "
                     + "\(found.refused.count) are left to launches", of: app.rawValue)
         } else {
             log.say(

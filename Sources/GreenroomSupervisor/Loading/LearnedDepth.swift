@@ -9,8 +9,7 @@ extension InstalledApp.Depth {
         from lists: ImportLists, _ manifest: AppManifest, _ account: Account,
         _ facts: ExecutableFacts?, _ digest: KeyedDigest
     ) {
-        guard let start, let facts, manifest.prewarm.learnsImports, start.runtime.learnsImports,
-            start.runtime.learnsUnasked || manifest.prewarm.insistsOnLearning
+        guard let start, let facts, manifest.prewarm.learnsImports, start.runtime.learnsImports
         else { return }
         let excluded = manifest.prewarm.importsExclude
         let basis = digest.digest(

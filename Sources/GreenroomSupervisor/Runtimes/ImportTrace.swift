@@ -1,5 +1,8 @@
 /// What happened while a process loaded the recorded names, in order, as the C library and the
-/// language's script saw it (`Sources/Runtimes/trace`). The fields of a line are separated by tabs:
+/// language's script saw it (`Sources/Runtimes/trace`). The names are of what the program loads
+/// first, in its order, before it does anything else. A prewarm loads the first of them and stops
+/// before the first that is refused: it has then done exactly what the program would have done, so
+/// nothing that is loaded later can tell. The fields of a line are separated by tabs:
 ///
 ///     begin NAME              a module begins, perhaps because the one in progress loads it
 ///     end NAME STAMP          it has ended; the stamp tells its file from another
@@ -8,6 +11,7 @@
 ///     does REASON             it does what only a launch may
 ///     spares REASON           it does that too, and it is known to be harmless
 ///     opens PATH              it reads a file, or looks for one, that may be the user's
+///     data PATH STAMP         it reads an installed file, or looks for one in that folder ("-")
 ///     reads VARIABLE          it reads a variable; * stands for all
 ///     place FOLDER            modules are installed here
 ///     done                    the last line
@@ -17,6 +21,8 @@ struct ImportTrace {
         static let modules = 4096
         /// Folders of installed modules. Each file that is read is looked for in all of them.
         static let places = 64
+        /// Files that are read while modules are loaded: each is compared at every launch.
+        static let data = 512
         /// The longest known trace has 4,000.
         static let lines = 16 << 10
         /// At most this many are read without a pause for other work: a millisecond or two.
@@ -38,6 +44,18 @@ struct ImportTrace {
     private var failed: Set<String> = []
     private var places: [String] = []
     private var inProgress: [String] = []
+    /// The modules in the order in which they began, each with the name of the list that loads it.
+    private var begun: [(name: String, root: String)] = []
+    private var data: [File] = []
+
+    /// A file that is read while a module is loaded.
+    private struct File {
+        let path: String
+        let stamp: String
+        let root: String
+        /// What it is called where modules are installed.
+        let names: [String]
+    }
 
     /// - Returns: nil if the process did not write the trace to its end.
     init?(_ report: [UInt8]) {
@@ -77,6 +95,7 @@ struct ImportTrace {
         case "begin":
             note(needed: text)
             inProgress.append(text)
+            begun.append((text, inProgress[0]))
         case "end", "fails":
             if inProgress.last == text { inProgress.removeLast() }
             stamps[text] = stamp
@@ -90,6 +109,13 @@ struct ImportTrace {
             }
             let path = (text + "/").utf8
             if !places.contains(where: { path.starts(with: $0.utf8) }) { refuse(for: "opens") }
+        case "data":
+            // Every hook watches the folders in which modules are looked for.
+            guard let root = inProgress.first, let stamp, !places.contains(text + "/") else {
+                return
+            }
+            let names = places.filter(text.hasPrefix).map { String(text.dropFirst($0.count)) }
+            data.append(File(path: text, stamp: stamp, root: root, names: names))
         case "reads":
             if text == "*" || Self.perLaunch.contains(text) {
                 refuse(for: "variables")
@@ -114,9 +140,9 @@ struct ImportTrace {
         importers[name, default: []].insert(importer)
     }
 
-    /// Which of the names may be loaded before the pause. If a module is refused, so is every
-    /// module that loads it, because without it the importer would take another path. All lines
-    /// must have been read.
+    /// What may be loaded before the pause: the names up to the first that is refused, and what
+    /// they load. Refused with a module is every module that loads it. All lines must have been
+    /// read.
     ///
     /// - Returns: nil if there is more than any inspection finds.
     func findings(
@@ -127,6 +153,35 @@ struct ImportTrace {
         for name in Set(names).union(stamps.keys) where isExcluded(name) {
             reasons[name] = "excluded"
         }
+        for root in rootsWithTooMuchData { reasons[root] = reasons[root] ?? "opens" }
+        let causes = causes(of: reasons)
+        let kept = names.prefix {
+            causes[$0] == nil && !failed.contains($0) && stamps[$0] != nil
+        }
+        var refused: [LearnedImports.Refusal] = []
+        if let first = names.dropFirst(kept.count).first {
+            let cause = causes[first] ?? first
+            refused = [.init(name: first, reason: reasons[cause] ?? "fails", cause: cause)]
+            refused += names.dropFirst(kept.count + 1).map { name in
+                causes[name].map { .init(name: name, reason: reasons[$0]!, cause: $0) }
+                    ?? .init(name: name, reason: "order", cause: first)
+            }
+        }
+        let roots = Set(kept)
+        var listed: Set<String> = []
+        let imports = begun.filter { name, root in
+            roots.contains(root) && !failed.contains(name) && stamps[name] != nil
+                && listed.insert(name).inserted
+        }.map { ($0.name, stamps[$0.name]!) }
+        let keptModules = Set(begun.filter { roots.contains($0.root) }.map(\.name))
+        let variables = readers.filter { !$0.value.isDisjoint(with: keptModules) }
+        return LearnedImports(
+            imports: imports + files(of: roots).map { ("=" + $0.path, $0.stamp) },
+            refused: refused, variables: variables.keys.sorted())
+    }
+
+    /// The module that each refused one is refused for: itself, or one that it loads.
+    private func causes(of reasons: [String: String]) -> [String: String] {
         var causes = Dictionary(uniqueKeysWithValues: reasons.keys.map { ($0, $0) })
         var queue = reasons.keys.sorted()
         while let name = queue.popLast() {
@@ -135,19 +190,22 @@ struct ImportTrace {
                 queue.append(importer)
             }
         }
-        var imports: [(name: String, stamp: String)] = []
-        var refused: [LearnedImports.Refusal] = []
-        for name in names {
-            if let cause = causes[name] {
-                refused.append(.init(name: name, reason: reasons[cause]!, cause: cause))
-            } else if let stamp = stamps[name], !failed.contains(name) {
-                imports.append((name, stamp))
-            } else {
-                refused.append(.init(name: name, reason: "fails", cause: name))
-            }
+        return causes
+    }
+
+    /// Files that are read, apart from the modules themselves and their folders, which every hook
+    /// watches.
+    private func files(of roots: Set<String>) -> [File] {
+        let folders = Set(
+            stamps.keys.compactMap { name in name.lastIndex(of: "/").map { name[..<$0] } })
+        return data.filter { file in
+            roots.contains(file.root) && !folders.contains(file.path[...])
+                && !([file.path] + file.names).contains { stamps[$0] != nil }
         }
-        let variables = readers.filter { !$0.value.allSatisfy { causes[$0] != nil } }.keys.sorted()
-        return LearnedImports(imports: imports, refused: refused, variables: variables)
+    }
+
+    private var rootsWithTooMuchData: Set<String> {
+        Set(files(of: Set(begun.map(\.root))).dropFirst(Limit.data).map(\.root))
     }
 
     /// Variables that differ from launch to launch: with their values in the key, no launch would

@@ -14,10 +14,11 @@ struct LearnedImports: Hashable, Sendable {
         let cause: String
     }
 
-    /// The lines for the hook, in the order of the imports: a name, a tab, and a stamp that tells
-    /// the module's file from another.
+    /// The lines for the hook, in the order of the imports: a name, a tab, and what tells the file
+    /// of that module from another. After them, such lines of other files that the modules read,
+    /// with = before the path.
     let lines: [String]
-    private(set) var refused: [Refusal]
+    let refused: [Refusal]
     /// The variables that the imports read. They must be the same at a launch.
     let variables: [String]
 
@@ -73,11 +74,10 @@ struct LearnedImports: Hashable, Sendable {
         else { return nil }
     }
 
-    /// The names alone.
-    var names: [String] { lines.map { String($0.prefix { $0 != "\t" }) } }
-
-    /// Adds what earlier rounds of the inspection have refused, before what this one has.
-    mutating func addRefused(_ earlier: some Sequence<Refusal>) { refused = earlier + refused }
+    /// The names of the modules alone.
+    var names: [String] {
+        lines.filter { $0.first != "=" }.map { String($0.prefix { $0 != "\t" }) }
+    }
 
     /// A report from which ``init(report:)`` makes the same list.
     var report: [String] {

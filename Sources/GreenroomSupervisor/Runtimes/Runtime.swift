@@ -57,13 +57,7 @@ enum Runtime: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// Whether imports are learned even if the manifest does not ask for that. The inspections of
-    /// the other interpreters do not see yet all that may differ from launch to launch
-    /// (`Runtimes.md`).
-    var learnsUnasked: Bool { self == .python }
-
-    /// Whether the interpreter has opened descriptors when it has booted: from 3 on, where those of
-    /// a launch would be placed.
+    /// Whether it has opened descriptors when it has booted: from 3 on, where a launch's would come.
     var opensDescriptors: Bool { self != .python }
 
     /// Whether the interpreter raises its soft limit on open files to the hard one when it boots.

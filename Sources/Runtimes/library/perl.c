@@ -91,67 +91,6 @@ EXPORT void greenroom_perl_send(perl *interpreter, void *function) {
     launch_send(get(interpreter, "Greenroom::path"), get(interpreter, "Greenroom::text"));
 }
 
-/// A scalar of Perl (sv.h), as far as its text is concerned.
-struct head {
-    void *body;
-    uint32_t count, flags;
-    const char *text;
-};
-enum { HAS_NUMBER = 0x3300, HAS_TEXT = 0x400 };
-
-/// The functions for each kind of operation, and the names of the kinds, by number.
-typedef void *(*operation)(perl *interpreter);
-WEAK extern operation PL_ppaddr[];
-WEAK extern const char *const PL_op_name[];
-
-static operation require_as_before;
-static perl *first_interpreter; // threads have others, whose requests come in no fixed order
-static char *order; // what `require` was asked for, a line each
-static size_t order_size, order_capacity;
-
-/// Logs the order of the requests: %INC has none, and a module may fail if it is loaded before the
-/// one to which it belongs.
-static void *log_require(perl *interpreter) {
-    if (interpreter != first_interpreter) return require_as_before(interpreter);
-    struct head ***top = (struct head ***)interpreter; // PL_stack_sp is the first member (intrpvar.h)
-    struct head name = {0};
-    if (launch_read_memory(**top, &name, sizeof name) && name.flags & HAS_TEXT
-        && !(name.flags & HAS_NUMBER)) {
-        size_t size = strlen(name.text) + 1;
-        if (order_size + size > order_capacity) {
-            size_t wanted = 2 * (order_size + size);
-            char *grown = wanted < 1 << 20 ? realloc(order, wanted) : NULL;
-            if (grown) order = grown, order_capacity = wanted;
-        }
-        if (order_size + size <= order_capacity) {
-            memcpy(order + order_size, name.text, size - 1);
-            order_size += size;
-            order[order_size - 1] = '\n';
-        }
-    }
-    return require_as_before(interpreter);
-}
-
-/// Begins to log the files that code asks for if it is compiled from now on.
-EXPORT void greenroom_perl_log_requires(perl *interpreter, void *function);
-EXPORT void greenroom_perl_log_requires(perl *interpreter, void *function) {
-    (void)function;
-    first_interpreter = interpreter;
-    for (int i = 0; PL_ppaddr && PL_op_name && PL_op_name[i] && i < 1024; i++)
-        if (!strcmp(PL_op_name[i], "require")) {
-            require_as_before = PL_ppaddr[i];
-            PL_ppaddr[i] = log_require;
-            return;
-        }
-}
-
-/// Sets $Greenroom::text to what was logged.
-EXPORT void greenroom_perl_requires(perl *interpreter, void *function);
-EXPORT void greenroom_perl_requires(perl *interpreter, void *function) {
-    (void)function;
-    set(interpreter, "Greenroom::text", order ? order : "", order_size);
-}
-
 /// Ends this process before its pause.
 EXPORT void greenroom_perl_refuse(perl *interpreter, void *function);
 EXPORT void greenroom_perl_refuse(perl *interpreter, void *function) {

@@ -38,8 +38,6 @@ sub watch { $path = $_[0]; native_watch(); return }
 sub are_unchanged { native_compare_files(); return $text eq '1' }
 sub stamp { $path = $_[0]; native_stamp(); return $text }
 sub send_record { ($path, $text) = @_; native_send(); return }
-sub log_requires { native_log_requires(); return }
-sub requires { native_requires(); return split /\n/, $text }
 
 # The loaded files, and the folders in which Perl would have looked for them.
 sub watch_files {
@@ -61,20 +59,35 @@ sub watch_files {
 # Variables that Perl has read at its start.
 sub is_read { $_[0] =~ /^(?:PERL|LC_|LANG\z|LD_LIBRARY_PATH\z)/ }
 
-sub record {
-    my ($socket, $owner, $initial, @places) = @_;
-    return if $$ != $owner;
-    my (%seen, @names);
-    for my $name (requires()) {
-        my $file = $INC{$name};
-        next if $initial->{$name} || $seen{$name}++ || !defined $file || ref $file;
-        push @names, $name if grep { $file eq "$_/$name" } @places;
+# The files that a program loads first, before anything of its own can make a difference: those of its first lines. What
+# follows `use` is no variable and no block.
+sub first_loads {
+    my ($program) = @_;
+    my @names;
+    for ($program) {
+        while (1) {
+            next if /\G(?:\s+|#[^\n]*(?:\n|\z)|(?<![^\n])=[a-z].*?\n=cut\b[^\n]*(?:\n|\z))/gcs;
+            next if /\G(?:package\s+main|use\s+v?[\d._]+|no\s+(?:strict|warnings)\b[\w\s'"(),]*)\s*;/gc;
+            next if /\G(?:our|my)\s+\$VERSION\s*=\s*['"]?[\w.]+['"]?\s*;/gc;
+            last if !/\Guse\s+([A-Za-z]\w*(?:::\w+)*)(?=[\s;])([^;#\$\@&%{}`]*);/gc || $1 eq 'lib' || $1 eq 'if';
+            push @names, $1 =~ s{::}{/}gr . '.pm';
+        }
     }
-    # The program also looks in other folders, where the next launch may find a module that hides an installed
-    # one.
-    @names = () if join("\n", @INC) ne join("\n", @places);
+    return @names;
+}
+
+sub record {
+    my ($socket, $owner, $initial, $first, @places) = @_;
+    return if $$ != $owner;
+    my @names;
+    for my $name (grep { !$initial->{$_} } @$first) {
+        my $file = $INC{$name};
+        # The next launch may find it elsewhere, or what the file does may differ.
+        last if !defined $file || ref $file || !grep { $file eq "$_/$name" } @places;
+        push @names, $name;
+    }
     my $lines = join '', map { "$_\n" } @names;
-    # The daemon reads no more, and the first modules are those that others need.
+    # More is not read.
     $lines = substr($lines, 0, RECORD_LIMIT - 1) =~ s/[^\n]*\z//r if length $lines >= RECORD_LIMIT;
     send_record($socket, $lines eq '' ? "\n" : $lines);
 }
@@ -85,7 +98,7 @@ sub prepare {
     delete $INC{'Greenroom.pm'};
     DynaLoader::boot_DynaLoader('DynaLoader') if !defined &DynaLoader::dl_load_file;
     my $library = DynaLoader::dl_load_file($here =~ s{/[^/]*\z}{}r . '/libgreenroom-runtime.so', 0) or kill KILL => $$;
-    for my $function (qw(refuse wait start_anew become watch compare_files stamp send log_requires requires)) {
+    for my $function (qw(refuse wait start_anew become watch compare_files stamp send)) {
         DynaLoader::dl_install_xsub("Greenroom::native_$function", DynaLoader::dl_find_symbol($library, "greenroom_perl_$function"));
     }
     $placeholder = $0;
@@ -100,17 +113,27 @@ sub prepare {
     return @options;
 }
 
+# Returns the names that none of the others has loaded.
 sub load {
+    my ($imports, $warns) = @_;
     my %before = %ENV;
-    for my $line (split /\n/, $_[0]) {
+    my @roots;
+    for my $line (split /\n/, $imports) {
         local $_;
         # A learned list has the stamp of the inspected file; the manifest's list has none.
         my ($name, $stamp) = split /\t/, $line;
-        # Half-defined modules stay, so nothing more may run here.
-        refuse() if !eval { require $name; 1 };
+        if ($name =~ s/^=//) {
+            refuse() if $stamp ne '-' && $stamp ne stamp($name);
+            watch($name);
+            next;
+        }
+        push @roots, $name if !exists $INC{$name};
+        # What it has half defined stays, so nothing may run here any more.
+        refuse() if !eval { local $^W = $warns; require $name; 1 };
         refuse() if defined $stamp && $stamp ne stamp($INC{$name});
     }
     refuse() if join("\0", map { "$_=$before{$_}" } sort keys %before) ne join("\0", map { "$_=$ENV{$_}" } sort keys %ENV);
+    return @roots;
 }
 
 sub compare {
@@ -125,7 +148,7 @@ sub compare {
 }
 
 sub program {
-    my ($imports, @options) = @_;
+    my ($imports, $roots, $warns, @options) = @_;
     my @launch = split /\0/, $words, -1;
     pop @launch;
     anew(OPTIONS) if @launch < @options || grep { $launch[$_] ne $options[$_] } 0 .. $#options;
@@ -138,43 +161,46 @@ sub program {
     # Perl would execute another interpreter, or check the options of the command line again.
     anew(PROGRAM) if $line =~ /^#!/ && $line !~ /perl[^\s]*(?:\s+-[wWX]+)?\s*$/;
     anew(PROGRAM) if $line =~ /^(?:\xEF\xBB\xBF|\xFE\xFF|\xFF\xFE)/;
-    # The program looks in other folders first, perhaps for a module that is already loaded. The author of a
-    # list knows that; learned lines have stamps.
+    local $/;
+    $text = $line . (<$file> // '');
+    # What was learned must be what the program loads first, and nothing else. The author of a list answers for it; lines
+    # that were learned have stamps.
     if ($imports =~ /\t/) {
-        local $/;
-        $line .= <$file> // '';
-        anew(HIDDEN) if $line =~ /\bINC\b|\b(?:use|no|require)\s+(?:\w+::)*lib\b/;
-        # The program sets variables that modules read when they are loaded.
-        anew(HIDDEN) if $line =~ /\bCORE::GLOBAL\b|[\$\@]\{?\s*(?:::|main::)?ENV\s*\}?\s*\{.*[^=!<>]=(?![=~>])/;
-        anew(HIDDEN) if $line =~ /%\s*ENV\s*\)?\s*=(?![=~>])|\bdelete\b.*\bENV\b/;
-        anew(HIDDEN) if $line =~ /\bBEGIN\s*\{/
-            && $line =~ /[\$\@%*]\w*(?:(?:::|')\w+)+[^;]*[^=!<>]=(?![=~>])|\b(?:push|unshift)\b\W*\@\{?\s*\w*::/;
+        anew(HIDDEN) if $line =~ /^#!.*\s-\w*[wWX]/ && !$warns;
+        my @left = @$roots;
+        for my $name (first_loads($text)) {
+            if (@left && $name eq $left[0]) { shift @left }
+            elsif (!exists $INC{$name}) { last }
+        }
+        anew(HIDDEN) if @left;
     }
     return $script, @arguments;
 }
 
 # Called after this file is loaded: until then, the lines that Perl reads next are this file's.
 sub import {
-    local $^W = 0;    # -w is for the program
+    my $warns = $^W;
+    local $^W = 0;    # -w is for the program, and what it loads
     my $imports = delete $ENV{GREENROOM_IMPORTS} // '';
     my $record = delete $ENV{GREENROOM_RECORD};
     my @options = prepare();
     my @places = grep { !ref } @INC;
     my %initial = %INC;
     my %key = %ENV;
-    load($imports);
+    my @roots = load($imports, $warns);
     watch_files();
     await();
     my $launch = compare(\%key);
-    ($name, my @arguments) = program($imports, @options);
+    ($name, my @arguments) = program($imports, \@roots, $warns, @options);
     delete @ENV{ grep { !exists $launch->{$_} } keys %ENV };
     $ENV{$_} = $launch->{$_} for keys %$launch;
     @ARGV = @arguments;
     $^T = time;
+    # What a program loads first does not change with its launches.
+    undef $record if $imports =~ /\t/;
     if (defined $record) {
-        my $owner = $$;
-        log_requires();
-        our $end = sub { local ($?, $!, $@, $_); record($record, $owner, \%initial, @places) };
+        my ($owner, @first) = ($$, first_loads($text));
+        our $end = sub { local ($?, $!, $@, $_); record($record, $owner, \%initial, \@first, @places) };
         eval 'END { $Greenroom::end->() } 1' or anew(FAILED);
     }
     become();

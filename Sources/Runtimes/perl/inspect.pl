@@ -48,42 +48,26 @@ package Greenroom;
 my $variables;
 
 sub state {
-    return join "\0", map { $_ // "\1" } $SIG{__DIE__}, $SIG{__WARN__}, $/, $\, $,, $;, $", $^W, select(), "\2", @INC,
+    my $is_unbuffered = $|;
+    $| = 1;    # what was printed is seen now
+    $| = $is_unbuffered;
+    return join "\0", map { $_ // "\1" } $SIG{__DIE__}, $SIG{__WARN__}, $/, $\, $,, $;, $", $^W, $|, select(), "\2", @INC,
         map { PerlIO::get_layers($_), "\2" } *STDIN, *STDOUT, *STDERR;
 }
 
 sub environment { return join "\0", map { "$_=" . ($variables->{$_} // "\1") } sort keys %$variables }
 
-# END blocks run in reverse order, so those of the module that was loaded first run last.
-my $at_end = qr/^\s*(?:sub\s+)?END\s*\{/m;
-
-# For each module in progress, the changes made by the modules that it loads.
+# For each module in progress, what those have changed that it loads.
 my @changed = ({});
 my %begun;
 
 sub path_of { my $path = $INC{ $_[0] }; return defined $path && !ref $path ? $path : '' }
 
-sub text_of {
-    my ($path) = @_;
-    return '' if $path !~ m{^/};
-    local ($!, $/);
-    open my $file, '<', $path or return '';
-    return scalar <$file> // '';
-}
-
-sub look_at_text {
-    my $text = text_of(path_of($_[0]));
-    does('order') if $text =~ $at_end;
-    trace('orders') if $text =~ /\$INC\s*\{|[%\\]INC\b/;
-    return;
-}
-
-# Some modules were loaded by C, or by a `require` that cannot be replaced. Their effects count as those of
-# the module that loaded them; if that one is refused, they are inspected by themselves in the next round.
+# Some were loaded by C, or by a `require` that cannot be replaced. What they did was taken for that of the module which
+# has loaded them; if that is refused, they are inspected by themselves next.
 sub add_unseen {
     for my $name (grep { !$begun{$_}++ } keys %INC) {
         trace("begin $name");
-        look_at_text($name);
         trace("end $name\t" . path_of($name));
     }
     return;
@@ -105,7 +89,6 @@ sub inspect {
         local $@;
         eval { $result = CORE::require($name); 1 } or $error = $@ || 'failed';
     }
-    look_at_text($name);
     my %after = (state => state(), environment => environment());
     my $within = pop @changed;
     for my $what (keys %before) {
@@ -126,7 +109,6 @@ DynaLoader::dl_install_xsub('Greenroom::native_trace', DynaLoader::dl_find_symbo
 
 chomp(my @names = <STDIN>);
 open STDIN, '<', '/dev/null';
-$| = 1;    # unbuffered, so that output is noticed at once
 trace("place $_") for grep { !ref && m{^/} } @INC;
 $variables = tie %ENV, 'Greenroom::Variables', %ENV;
 tie @ARGV, 'Greenroom::Words';
@@ -139,7 +121,38 @@ tie $^T, 'Greenroom::Scalar', 'time', $^T;
     return inspect($name);
 };
 
+# Whose name and place a module sees that asks who loads it: none of this file, as it would be the program's.
+*CORE::GLOBAL::caller = sub (;$) {
+    my $left = @_ ? $_[0] : 0;
+    for (my $level = 1; my @frame = CORE::caller($level); $level++) {
+        next if $frame[0] eq 'Greenroom' || $left-- > 0;
+        $frame[3] = '(eval)' if $frame[3] =~ /^Greenroom::/;
+        return wantarray ? @_ ? @frame : @frame[0 .. 2] : $frame[0];
+    }
+    does('caller');
+    return;
+};
+*CORE::GLOBAL::srand = sub (;$) { does('state'); return @_ ? CORE::srand($_[0]) : CORE::srand() };
+
+# What these do when a program imports from them does not matter to what is loaded next.
+my %plain = map { $_ => 1 } qw(strict.pm warnings.pm utf8.pm feature.pm integer.pm bytes.pm constant.pm vars.pm overload.pm
+    POSIX.pm Getopt/Long.pm List/Util.pm Scalar/Util.pm Time/HiRes.pm JSON/PP.pm Cwd.pm Socket.pm);
+
+sub imports_plainly {
+    my ($name) = @_;
+    my $import = UNIVERSAL::can($name =~ s{/}{::}gr =~ s/\.pm\z//r, 'import');
+    return $plain{$name} || !$import || (defined &Exporter::import && $import == \&Exporter::import);
+}
+
+my $may_differ;
 for my $name (grep { /\A[^!]/ } @names) {
+    if ($may_differ) {
+        trace("begin $name");
+        does('order');
+        trace("end $name\t");
+        next;
+    }
     eval { inspect($name) } if !exists $INC{$name};
+    $may_differ = !imports_plainly($name);
 }
 trace('done');

@@ -34,20 +34,27 @@ lambda do
   give_up.("this Ruby has other strings") unless probe == placeholder && probe.frozen?
 
   places = $LOAD_PATH.map(&:to_s)
-  (imports || "").each_line(chomp: true) do |line|
-    # A learned list has the stamp of the inspected file; the manifest's list has none.
-    name, stamp = line.split("\t")
-    require name
-    give_up.("#{name} is another file than was inspected") if stamp && runtime.stamp(name) != stamp
-  rescue Exception => error # Half-defined classes stay, so the process is of no use.
-    give_up.("#{name}: #{error.message}")
-  end
-
   # __FILE__ is this file's name as Ruby was called with it, __dir__ has no symbolic link.
   folders_of_hooks = [File.dirname(__FILE__, 2), File.dirname(__dir__)].map { |path| "#{path}/" }
   forget_this_file = -> { $LOADED_FEATURES.delete_if { |path| path.start_with?(*folders_of_hooks) } }
 
-  # Watches the loaded files, and the places where a require would look first.
+  forget_this_file.() # what is loaded may look
+  roots = [] # what none of the others has loaded
+  (imports || "").each_line(chomp: true) do |line|
+    # The stamp is that of the file which was inspected; a list of the manifest's has none.
+    name, stamp = line.split("\t")
+    path = name.delete_prefix("=")
+    if path == name
+      roots << name if require(name)
+    else
+      runtime.watch(path)
+    end
+    give_up.("#{path} is another file than was inspected") if stamp && stamp != "-" && runtime.stamp(path) != stamp
+  rescue Exception => error # Half-defined classes stay, so the process is of no use.
+    give_up.("#{name}: #{error.message}")
+  end
+
+  # What was loaded, and where a require would look first.
   watch_files = lambda do
     files = $LOADED_FEATURES.select { |path| path.start_with?("/") }
     folders = files.map { |path| File.dirname(path) } + $LOAD_PATH.map(&:to_s)
@@ -103,16 +110,13 @@ lambda do
                       .select { |_, stubs| stubs.map(&:version).uniq.size > 1 }
   end
 
-  # The folders in which RubyGems finds the files of the gems in use.
-  folders_of_gems = -> { defined?(Gem) ? Gem.loaded_specs.values.flat_map(&:full_require_paths) : [] }
-
-  # The author of a list knows what the checks below find out; learned lines have stamps.
+  # An author of a list knows what follows; lines that were learned have stamps.
   is_learned = imports && imports.include?("\t")
 
-  # Whether a program of a gem may need another version than the loaded one, active or not.
-  is_choice_made = is_learned && lambda do
+  # A list has paths, which activate no gem: a program would load the newest version.
+  refuse_older = lambda do
     several = gems_with_choice.()
-    next false if several.empty?
+    next if several.empty?
 
     loaded = $LOADED_FEATURES.map { |path| path.sub(%r{/[^/]*\z}, "") }.uniq
     is_loaded = lambda do |stub|
@@ -129,45 +133,54 @@ lambda do
       end
       give_up.("there is a newer #{name}") if is_hidden
     end
-    several.any? do |name, stubs|
-      Gem.loaded_specs[name] || stubs.any? { |stub| is_loaded.(stub) || system_files.any? { |_, file| stub.contains_requirable_file?(file) } }
-    end
-  end.call
+  end
+  refuse_older.() if is_learned
 
-  # Whether the program may choose another version of a loaded gem, looks in other folders first, or sets
-  # variables that files read when they are loaded.
-  may_choose = lambda do |path, arguments|
-    text = File.binread(path, 1 << 20) || ""
-    # RubyGems writes this into the program of a gem for its own older versions.
-    text = text.sub(/^if Gem\.respond_to\?\(:activate_bin_path\)\n(.*)\nelse\ngem .*$/, "\\1")
-    next true if text.match?(/LOAD_PATH|\$:|\$-I|bundler/i) || text.match?(/\bgem\b|\.activate\b/)
-    next true if text.match?(/\bENV\s*\[.*[^=!<>]=(?![=~>])|\bENV\.(?:store|update|merge!|replace|delete|clear)\b/)
+  # How a program may name what is loaded.
+  folders = places + (is_learned && defined?(Gem::Specification) ? Gem::Specification.stubs.flat_map(&:full_require_paths) : [])
+  names_of = lambda do |path|
+    folders.filter_map { |folder| path[folder.size + 1..].sub(/\.(?:rb|so)\z/, "") if path.start_with?("#{folder}/") }
+  end
+  loaded_names = is_learned ? $LOADED_FEATURES.flat_map(&names_of).to_h { |each| [each, true] } : {}
+  names_of_roots = roots.map(&names_of)
 
-    text.include?("activate_bin_path") && (is_choice_made || arguments.first&.match?(/\A_.*_\z/))
+  # What a program requires first, before anything of its own can make a difference: its first lines.
+  first_requires = lambda do |path|
+    File.foreach(path, mode: "rb").lazy.reject { |line| line.match?(/\A\s*(?:#.*)?$/) }
+        .map { |line| line[/\Arequire\s*\(?\s*(["'])([^"'#\\]+)\1\s*\)?\s*(?:#.*)?$/, 2] }.take_while(&:itself)
+        .map { |name| name.sub(/\.(?:rb|so)\z/, "") }.to_a
   end
 
-  # Records the files in the order in which they began. $LOADED_FEATURES has the order in which they ended; a
-  # file that is required in that order may lack what the file that required it had prepared.
+  # Whether that begins with what was learned.
+  is_first = lambda do |path|
+    left = names_of_roots.dup
+    first_requires.(path).each do |name|
+      if left.first&.include?(name)
+        left.shift
+      elsif !loaded_names[name]
+        break
+      end
+    end
+    left.empty?
+  end
+
   record_imports = lambda do |name|
-    order, owner = {}, Process.pid
-    TracePoint.new(:script_compiled) do |trace|
-      order[trace.instruction_sequence.path] = true unless trace.eval_script
-    end.enable
-    own = "#{File.dirname(File.realpath(name))}/"
+    owner, at_start = Process.pid, $LOADED_FEATURES.to_h { |path| [path, true] }
+    first = first_requires.(name)
     at_exit do
       next unless Process.pid == owner
 
-      gems = folders_of_gems.()
-      installed = (places + gems).map { |folder| "#{folder}/" }
-      # Bundler activates the gems of one Gemfile, so they must not be loaded before it has chosen. If the
-      # program looks in other folders, the next launch may find a file there that hides an installed one. A
-      # list has paths, which activate no gem, so what they require is of the newest version.
+      folders_of_gems = defined?(Gem) ? Gem.loaded_specs.values.flat_map(&:full_require_paths) : []
+      # Bundler activates the gems of one Gemfile: they must not be there before it has chosen. A list has paths, which
+      # activate nothing, so what they require is of the newest version.
       is_old = gems_with_choice.().any? { |gem, stubs| Gem.loaded_specs[gem] && Gem.loaded_specs[gem].version != stubs[0].version }
-      wanted = defined?(Bundler) || is_old || !($LOAD_PATH.map(&:to_s) - places - gems).empty? ? [] : order.keys
       loaded = $LOADED_FEATURES.to_h { |path| [path, true] }
-      wanted = wanted.select { |path| loaded[path] && !path.start_with?(own) && path.start_with?(*installed) }
-      text = wanted.map { |path| "#{path}\n" }.join
-      # The daemon reads no more, and the first files are those that others need.
+      paths = first.map do |each|
+        (places + folders_of_gems).product(%w[.rb .so]).lazy.map { |folder, ending| "#{folder}/#{each}#{ending}" }.find { |path| loaded[path] }
+      end
+      paths = defined?(Bundler) || is_old ? [] : paths.take_while(&:itself).reject { |path| at_start[path] }
+      text = paths.map { |path| "#{path}\n" }.join
+      # More is not read.
       text = text.byteslice(0, record_limit - 1)[/.*\n/m] || "" if text.bytesize >= record_limit
       runtime.send_to(record, text.empty? ? "\n" : text)
     rescue StandardError
@@ -184,13 +197,13 @@ lambda do
     runtime.start_anew(changed) unless runtime.unchanged?
     # Some files keep the year in which they were loaded.
     runtime.start_anew(changed) if imports && Time.now.utc.year != year
-    runtime.start_anew(hidden) if is_learned && may_choose.(name, arguments)
+    runtime.start_anew(hidden) if is_learned && !is_first.(name)
     program.reopen(name, "r:#{program.external_encoding}")
     ARGV.replace(arguments.each(&:freeze))
     notice_terminals.()
     notice_time_zone.()
     names.each { |text| runtime.rename(text, name) }
-    record_imports.(name) if record
+    record_imports.(name) if record && !is_learned # what a program loads first does not change
   end
 
   program.define_singleton_method(:set_encoding) do |*encodings|

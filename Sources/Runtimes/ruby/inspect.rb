@@ -14,16 +14,16 @@ tell = ->(plain, text) { plain.call("greenroom #{text}") }.curry[tell]
 # take the terminal.
 known = %r{/(?:bundler|bundler/setup|bootsnap|bootsnap/setup|readline|debug|pry|byebug|tracer|profile|dotenv/load|irb|spring/boot)\.rb\z}
 
-# These files do something harmless: a value that they keep is not used (a time where there is a steady clock,
-# a seed of libxml2) or is compared at the launch (the year), or a thread waits for work without a wake-up.
+# What these keep is not used (a time where there is a steady clock, a seed of libxml2), waits for work without a wake-up,
+# is compared at the launch (the year), or tells only whether the file is called by itself.
 harmless = {
+  "#{RbConfig::CONFIG['rubylibdir']}/timeout.rb" => "caller",
   "/concurrent/utility/monotonic_time.rb" => "time", "/concurrent/atomic/ruby_thread_local_var.rb" => "thread",
   "/nokogiri/extension.rb" => "time", "/tzinfo/data_sources/zoneinfo_reader.rb" => "time"
 }
 
 names = STDIN.read.split("\n").grep_v(/\A!/)
 STDIN.reopen("/dev/null")
-STDOUT.sync = true # what is printed is seen at once
 ($LOAD_PATH.map(&:to_s) + (defined?(Gem) ? Gem.path : [])).grep(%r{\A/}).each { |folder| tell.("place #{folder}") }
 
 # A list has paths, which activate no gem: a program would load the newest version beside another.
@@ -45,6 +45,7 @@ end
 # RubyGems adds the folders of the gems from which a file is required, which does not count.
 folders = -> { $LOAD_PATH.map(&:to_s) - (defined?(Gem) ? Gem.loaded_specs.values.flat_map(&:full_require_paths) : []) }
 state = lambda do
+  [STDOUT, STDERR].each(&:flush) # what was printed is seen now
   [folders.(), $stdin, $stdout, $stderr, $/, $\, $,, $;, $VERBOSE, $DEBUG, Encoding.default_external,
    Encoding.default_internal, Thread.abort_on_exception, GC.stress, [STDIN, STDOUT, STDERR].map { |stream| [stream.external_encoding, stream.sync] }]
 end
@@ -56,15 +57,14 @@ begin_file = lambda do |path|
   tell.("begin #{path}")
   tell.("does known") if known.match?(path)
   tell.("does versions") if is_older.(path)
-  # A file can read the arguments without calling a method: [*ARGV], a, *b = ARGV.
-  text = File.file?(path) ? File.binread(path) : ""
+  # How a file asks for arguments without a call of a method: [*ARGV], a, *b = ARGV.
+  text = path.end_with?(".rb") && File.file?(path) ? File.binread(path) : ""
   tell.("does arguments") if text.match?(/\bARGV\b(?!\s*(?:&?\.|\[|<<))/)
   harmless.each { |ending, reason| tell.("spares #{reason}") if path.end_with?(ending) }
-  progress << [path, state.(), false, text.match?(/\bdefined\?|\bLOADED_FEATURES\b|\$"/)]
+  progress << [path, state.(), false]
 end
 end_file = lambda do |has_failed|
-  path, before, is_changed_within, asks = progress.pop
-  tell.("orders") if asks
+  path, before, is_changed_within = progress.pop
   if state.() != before
     tell.("does state") unless is_changed_within
     (progress.last || first)[2] = true
@@ -118,7 +118,28 @@ end
     plain.bind_call(self, *words, &block)
   end
 end
-# Ruby handles some signals from its start on, so no function of the C library is called for them.
+# Whoever sets the seed, or takes a number, changes those that the program gets.
+[[Kernel, %i[rand srand]], [Kernel.singleton_class, %i[rand srand]], [Random.singleton_class, %i[rand srand bytes random_number]],
+ [Array, %i[shuffle shuffle! sample]], [Process.singleton_class, %i[setproctitle]]].each do |place, methods|
+  methods.each do |name|
+    plain = place.instance_method(name)
+    place.define_method(name) do |*words, **named, &block|
+      tell.("does state")
+      plain.bind_call(self, *words, **named, &block)
+    end
+  end
+end
+# Who asks for what has called it, as far as what has loaded its file.
+[Kernel, Kernel.singleton_class].product(%i[caller caller_locations]).each do |place, name|
+  plain = place.instance_method(name)
+  place.define_method(name) do |start = 1, *size|
+    from = start.is_a?(Range) ? (start.begin + 2)..(start.end && start.end + (start.end.negative? ? 0 : 2)) : start + 2
+    found = plain.bind_call(self, from, *size)
+    tell.("does caller") if found&.any? { |each| each.to_s.start_with?(__FILE__) }
+    found
+  end
+end
+# Ruby handles some signals from its start on, so the C library is not asked.
 [Kernel, Kernel.singleton_class, Signal.singleton_class].each do |place|
   plain = place.instance_method(:trap)
   place.define_method(:trap) do |*words, &block|
@@ -140,10 +161,13 @@ end
 names.each do |name|
   next if $LOADED_FEATURES.include?(name)
 
+  is_library = !name.end_with?(".rb") # which is not compiled
+  begin_file.(name) if is_library
   begin
     require name
   rescue Exception
     nil # The trace has it.
   end
+  end_file.(!$LOADED_FEATURES.include?(name)) if is_library
 end
 tell.("done")

@@ -109,21 +109,22 @@ EXPORT int ioctl(int number, unsigned long request, ...) {
 }
 
 // Files.
-/// Files that describe the machine, not the user.
+/// What every process finds there.
 static bool is_of_machine(const char *path) {
-    static const char *const places[] = {"/usr/", "/lib", "/sys/devices/system/", "/proc/cpuinfo",
-                                         "/proc/meminfo", "/dev/urandom"};
+    static const char *const places[] = {"/sys/devices/system/", "/proc/cpuinfo", "/proc/meminfo",
+                                         "/dev/null"};
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
         if (!strncmp(path, places[i], strlen(places[i]))) return true;
     return false;
 }
 
 static void note_open(const char *path, int flags) {
-    if (!path || !strcmp(path, "/dev/null")) return;
+    if (!path || is_of_machine(path)) return;
     if ((flags & O_ACCMODE) != O_RDONLY || flags & (O_CREAT | O_TRUNC))
         trace_line("does", "writes");
-    else if (!is_of_machine(path))
-        trace_line("opens", path);
+    else if (!trace_installed_file(path))
+        // Who asks for random numbers and is loaded before the program has set the seed, changes what it gets.
+        trace_line(strcmp(path, "/dev/urandom") ? "opens" : "does", strcmp(path, "/dev/urandom") ? path : "state");
 }
 
 static mode_t mode_of(int flags, va_list arguments) {
@@ -191,6 +192,60 @@ EXPORT DIR *opendir(const char *path) {
 static void note_question(int folder, const char *path) {
     if (!path || !*path || (folder != AT_FDCWD && *path != '/')) return;
     if (!trace_is_above_place(path)) note_open(path, O_RDONLY);
+}
+
+/// The standard streams are the launch's.
+static void note_stream_number(int number) {
+    if (number >= 0 && number <= 2) trace_line("does", "terminal");
+}
+
+EXPORT ssize_t read(int number, void *buffer, size_t size) {
+    NEXT(read);
+    note_stream_number(number);
+    return next(number, buffer, size);
+}
+
+EXPORT int fcntl(int number, int command, ...) {
+    static int (*next)(int, int, ...);
+    if (!next) next = (int (*)(int, int, ...))dlsym(RTLD_NEXT, "fcntl");
+    va_list arguments;
+    va_start(arguments, command);
+    void *argument = va_arg(arguments, void *);
+    va_end(arguments);
+    note_stream_number(number);
+    return next(number, command, argument);
+}
+
+EXPORT int fcntl64(int number, int command, ...) {
+    va_list arguments;
+    va_start(arguments, command);
+    void *argument = va_arg(arguments, void *);
+    va_end(arguments);
+    return fcntl(number, command, argument);
+}
+
+EXPORT int fstat(int number, struct stat *status) {
+    NEXT(fstat);
+    note_stream_number(number);
+    return next(number, status);
+}
+
+EXPORT int fstat64(int number, struct stat64 *status) {
+    NEXT(fstat64);
+    note_stream_number(number);
+    return next(number, status);
+}
+
+EXPORT off_t lseek(int number, off_t offset, int from) {
+    NEXT(lseek);
+    note_stream_number(number);
+    return next(number, offset, from);
+}
+
+EXPORT off64_t lseek64(int number, off64_t offset, int from) {
+    NEXT(lseek64);
+    note_stream_number(number);
+    return next(number, offset, from);
 }
 
 #define ASKS(result, name, parameters, ...) \
@@ -358,5 +413,7 @@ EXPORT int prctl(int option, ...) {
     return next(option, words[0], words[1], words[2], words[3]);
 }
 
+WATCHED(pid_t, setsid, "state", (void), )
+WATCHED(int, setpgid, "state", (pid_t pid, pid_t group), pid, group)
 WATCHED(mode_t, umask, "state", (mode_t mask), mask)
 WATCHED(unsigned, alarm, "signals", (unsigned seconds), seconds)

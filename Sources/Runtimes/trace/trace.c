@@ -47,16 +47,13 @@ enum { DEPTH = 512 };
 static struct {
     struct state state;
     unsigned changed;
-    char spared[32];
 } modules[DEPTH];
 static int depth;
 /// The folders in which modules are installed. The daemon reads no more than this many.
 enum { PLACES = 64 };
 static char *places[PLACES];
 static int place_count;
-/// Whether a module did what only a launch may, so that it is not loaded before the pause.
-static bool has_refused;
-/// True while this library itself calls functions that it watches.
+/// While this library works for itself.
 static bool is_at_work;
 /// Counts parts of the trace, so that a line is written once in each.
 static uint64_t part;
@@ -72,6 +69,7 @@ static uint64_t hash_text(uint64_t seed, const char *text) {
 
 static struct state current_state(void) {
     struct state state = {.environment = 1, .signals = 1, .limits = 1};
+    is_at_work = true;
     for (int number = 0; number < DESCRIPTORS; number++)
         if (fcntl(number, F_GETFD) >= 0) state.descriptors[number / 64] |= UINT64_C(1) << number % 64;
     for (char **variable = environ; variable && *variable; variable++)
@@ -98,6 +96,7 @@ static struct state current_state(void) {
     }
     struct stat status;
     if (fstat(prints, &status) == 0) state.printed = status.st_size;
+    is_at_work = false;
     return state;
 }
 
@@ -128,12 +127,11 @@ static bool is_inspected(void) {
     return report >= 0 && pthread_equal(pthread_self(), first_thread) && getpid() == owner;
 }
 
-/// Whether the line has not been written yet in this part. If the table is full, the line is
-/// written again.
-static bool is_new(const char *word, const char *text) {
+/// Whether the line was not written yet in that part. A table that is full writes it again.
+static bool is_new(uint64_t where, const char *word, const char *text) {
     enum { SIZE = 1 << 14, TRIES = 8 };
     static uint64_t seen[SIZE];
-    uint64_t key = hash_text(hash_text(hash(1, &part, sizeof part), word), text) | 1;
+    uint64_t key = hash_text(hash_text(hash(1, &where, sizeof where), word), text) | 1;
     for (unsigned i = 0; i < TRIES; i++) {
         uint64_t *place = &seen[(key + i) % SIZE];
         if (*place == key) return false;
@@ -158,21 +156,27 @@ bool trace_is_above_place(const char *path) {
     return false;
 }
 
-/// Whether the module in progress is refused for the line, as the daemon sees it.
-static bool is_refusal(const char *word, const char *text) {
-    if (!strcmp(word, "does"))
-        return depth > DEPTH || strcmp(modules[depth - 1].spared, text);
-    if (!strcmp(word, "reads")) return !strcmp(text, "*");
-    if (strcmp(word, "opens")) return false;
-    for (int i = 0; i < place_count; i++)
-        if (is_below(text, places[i])) return false;
-    return true;
-}
-
 void trace_line(const char *word, const char *text) {
     if (depth == 0 || is_at_work || !is_inspected()) return;
-    if (is_refusal(word, text)) has_refused = true;
-    if (is_new(word, text)) write_line(word, text, NULL);
+    if (is_new(part, word, text)) write_line(word, text, NULL);
+}
+
+bool trace_installed_file(const char *path) {
+    bool is_installed = is_below(path, "/usr") || !strncmp(path, "/lib", 4);
+    for (int i = 0; i < place_count; i++) is_installed = is_installed || is_below(path, places[i]);
+    if (!is_installed || depth == 0 || is_at_work || !is_inspected()) return is_installed;
+    is_at_work = true;
+    // What is missing appears with a change of the folder that it, or its folder, would be in.
+    char copy[4096], stamp[STAMP_SIZE] = "-", *end;
+    struct stat status = {0};
+    bool fits = strlen(path) < sizeof copy;
+    strcpy(copy, fits ? path : "/usr");
+    while (stat(copy, &status) != 0 && (end = strrchr(copy, '/')) && end > copy) *end = 0;
+    if (S_ISREG(status.st_mode)) stamp_of(copy, stamp);
+    // Once is enough: what is loaded later is loaded before the pause only with what has read it first.
+    if (is_new(0, "data", copy)) write_line("data", copy, stamp);
+    is_at_work = false;
+    return is_installed;
 }
 
 static void begin(const char *name) {
@@ -181,7 +185,6 @@ static void begin(const char *name) {
     if (depth < DEPTH) {
         modules[depth].state = current_state();
         modules[depth].changed = 0;
-        modules[depth].spared[0] = 0;
     }
     depth++;
 }
@@ -217,7 +220,6 @@ void trace_obey(const char *command) {
     char *text = strchr(copy, ' ');
     if (text) *text++ = 0;
     if (!text) {
-        if (!strcmp(copy, "orders") && has_refused) trace_line("does", "order");
         if (strcmp(copy, "done")) return;
         write_line(copy, NULL, NULL);
         _exit(0); // so that no imported code can interfere
@@ -232,8 +234,6 @@ void trace_obey(const char *command) {
         if (place) places[place_count++] = place;
         write_line(copy, text, NULL);
     } else {
-        if (!strcmp(copy, "spares") && depth > 0 && depth <= DEPTH)
-            snprintf(modules[depth - 1].spared, sizeof modules[0].spared, "%s", text);
         trace_line(copy, text);
     }
 }

@@ -14,13 +14,16 @@ void trace_line(const char *word, const char *text);
 /// Whether modules are installed below the folder: every path to them leads through it.
 bool trace_is_above_place(const char *path);
 
-/// Carries out a command of the language's script:
+/// Writes a line for a file that is installed, or would be: it may be read before the pause, and must then
+/// be the same at the launch. False for any other.
+bool trace_installed_file(const char *path);
+
+/// Obeys the language's script:
 ///
 ///     begin NAME            a module begins
 ///     end NAME<TAB>PATH     it has ended; PATH is its file, or empty
 ///     fails NAME            the same as "end", for a module that has failed
 ///     does REASON, spares REASON, reads VARIABLE, needs NAME, place FOLDER
-///     orders                the module asks what else is loaded, from which refused modules are missing
 ///     done                  the last module has ended; ends the process
 void trace_obey(const char *command);
 

@@ -50,8 +50,21 @@ PERL = {
     "Settings": ("use POSIX; POSIX::Termios->new->getattr(0);", "terminal"),
     "Owns": ("chown 0, 0, '/tmp/nosuch';", "writes"),
     "Changed": ("utime 0, 0, '/tmp/nosuch';", "writes"),
-    "Order": ("our $x = $INC{'threads.pm'};", "order"),
-    "Ends": ("\n  END { 1 }", "order"),
+    "Order": ("our $x = $INC{'threads.pm'};", None),
+    "Ends": ("\n  END { 1 }", None),
+    "Data": ("our $x = do { open my $f, '<', __FILE__ =~ s/pm$/txt/r; <$f> };", None),
+    "Missing": ("our $x = -e '/usr/share/greenroom-nosuch/x';", None),
+    "Caller": ("our @x = caller;", "caller"),
+    "Near": ("sub f { my @x = caller; $x[0] } our $x = f(); die $x if $x ne 'G::Near';", None),
+    "Far": ("sub f { my @x = caller 1; @x } our @x = f();", "caller"),
+    "Reads": ("our $x = <STDIN>;", "terminal"),
+    "Pipe": ("our $x = -p STDOUT;", "terminal"),
+    "Flags": ("use Fcntl; our $x = fcntl STDOUT, F_GETFL, 0;", "terminal"),
+    "Random": ("our $x = rand;", "state"),
+    "Seed": ("srand 3;", "state"),
+    "Buffer": ("$| = 1;", "state"),
+    "Mask": ("our $x = umask;", "state"),
+    "Process": ("our $x = $$; our $y = __FILE__; sub AUTOLOAD { } ", None),
     "Lazy": ("sub f { require Words }", None),
 }
 RUBY = {
@@ -89,7 +102,20 @@ RUBY = {
     "tries": ("begin; require 'g_terminal'; rescue LoadError; end", None),
     "asks": ("X21 = File.exist?('/etc/nosuch')", "opens"),
     "asks_link": ("X22 = File.symlink?('/etc/nosuch')", "opens"),
-    "order": ("X23 = defined?(Nosuch)", "order"),
+    "order": ("X23 = defined?(Nosuch)", None),
+    "data": ("X25 = File.read(__FILE__.sub(/rb$/, 'txt'))", None),
+    "missing": ("X26 = File.exist?('/usr/share/greenroom-nosuch/x')", None),
+    "caller": ("X27 = caller_locations(1, 9)", "caller"),
+    "callers": ("X28 = caller", "caller"),
+    "near": ("def f28 = caller_locations(1, 1)[0].path\nraise f28 if f28 != __FILE__", None),
+    "far": ("def f29 = caller(3..-1)\nX29 = f29", "caller"),
+    "reads": ("X30 = $stdin.gets", "terminal"),
+    "pipe": ("X31 = $stdout.stat.pipe?", "terminal"),
+    "random": ("X32 = rand", "state"),
+    "sample": ("X33 = [1].shuffle", "state"),
+    "buffer": ("$stdout.sync = true", "state"),
+    "mask": ("X34 = File.umask", "state"),
+    "process": ("X35 = $$", None),
     "zone": ("X24 = Time.at(0).hour", "opens"),
     "splat": ("X15 = [*ARGV]", "arguments"),
     "several": ("a, *b = ARGV", "arguments"),
@@ -116,21 +142,37 @@ SETS = {
 def findings_of(language, script, modules, name_of, text_of, importers, environment):
     for name, (text, _) in modules.items():
         language.write("library/" + name_of(name), text_of(name, text) + "\n")
+    data = language.write("library/" + os.path.splitext(name_of("Data" if "Data" in modules else "data"))[0] + ".txt", "1\n")
     names = {name: name_of(name) if language.name == "perl" else f"{language.folder}/library/{name_of(name)}" for name in modules}
     path = language.write("names", "".join(name + "\n" for name in names.values()))
     try:
-        does, needs, stamps, reads = learning.trace([language.interpreter, RUNTIMES + script], path, environment)
+        found = learning.trace([language.interpreter, RUNTIMES + script], path, environment)
     except instance.Refused as refusal:
         results.report(f"{language.name}: trace", False, str(refusal))
         return {}
     for name, (_, reason) in modules.items():
-        found = does.get(names[name])
-        results.report(f"{language.name}: trace: {name}: {reason or 'nothing'}", found == reason, f"found {found}")
+        does = found.does.get(names[name])
+        results.report(f"{language.name}: trace: {name}: {reason or 'nothing'}", does == reason, f"found {does}")
     for importer, name in importers:
-        results.report(f"{language.name}: trace: {importer} loads {name}", (names[importer], names[name]) in needs)
-    results.report(f"{language.name}: trace: the variables that are read", {"G_ONE", "G_TWO"} <= reads, str(reads))
-    results.report(f"{language.name}: trace: a stamp of each", all(stamps.get(path, "-").isdigit() for name, path in names.items() if name.lower() != "fails"), str(stamps))
+        results.report(f"{language.name}: trace: {importer} loads {name}", (names[importer], names[name]) in found.needs)
+    results.report(f"{language.name}: trace: the variables that are read", {"G_ONE", "G_TWO"} <= found.reads, str(found.reads))
+    stamps = found.stamps
+    results.report(f"{language.name}: trace: a stamp of each", not (without := [name for name, path in names.items() if name.lower() != "fails" and not stamps.get(path, "-").isdigit()]), str(without))
+    results.report(f"{language.name}: trace: data that is read", found.data.get(data) == stamp_of(data), str(found.data))
+    results.report(f"{language.name}: trace: data that is missing", found.data.get("/usr/share") == "-", str(found.data))
     return stamps
+
+
+def data_changes(language, module, script, environment):
+    """A file that a module reads when it is loaded changes before the prewarm, and before the launch."""
+    path = f"{language.folder}/library/" + ("G/Data.txt" if language.name == "perl" else "g_data.txt")
+    imports = [module, f"={path}\t{stamp_of(path)}"]
+    language.same("a module that reads data", [script], environment=environment, imports=imports)
+    language.same("data that has changed", [script], environment=environment, imports=imports, anew=CHANGED,
+                  change=lambda _: language.write("library/" + os.path.relpath(path, language.folder + "/library"), "2\n"))
+    language.refused("other data than was inspected", environment=environment, imports=imports)
+    language.same("a folder for data", [script], environment=environment, imports=[module, f"={language.folder}/bin\t-"],
+                  anew=CHANGED, change=lambda _: language.write("bin/new", ""))
 
 
 def perl():
@@ -140,8 +182,14 @@ def perl():
                 lambda name, text: f"package G::{name}; {text} 1;".replace("require ", "require G::"),
                 [("Loads", "Words"), ("Tries", "Terminal")], environment)
     language.write("other/G/Own.pm", "1;\n")
+    language.write("library/G/Loads.pm", "package G::Loads; require G::Words; 1;\n")
     for name, text, expected in (
-            ("plain.pl", "use G::Loads; require G::Plain; eval { require G::Nosuch }; print 1;", ["G/Loads.pm", "G/Words.pm", "G/Plain.pm"]),
+            ("plain.pl", "use G::Loads; require G::Lazy; eval { require G::Nosuch }; print 1;", ["G/Loads.pm"]),
+            ("first.pl", "#!/usr/bin/perl\n\n=pod\n\nuse G::Nosuch;\n\n=cut\n\nuse G::Plain qw(a b); # x\nuse 5.010;\nuse G::Lazy;",
+             ["G/Plain.pm", "G/Lazy.pm"]),
+            ("block.pl", "BEGIN { $G::x = 1 } use G::Plain;", []),
+            ("code.pl", "use G::Plain; END { 1 } use G::Lazy;", ["G/Plain.pm"]),
+            ("words.pl", "use G::Plain $ARGV[0]; use G::Lazy;", []),
             ("wanders.pl", "use lib 'other'; use G::Own; use G::Plain;", []),
             ("forks.pl", "use G::Plain; if (fork) { wait } else { require G::Loads; exit }", ["G/Plain.pm"]),
             ("ends.pl", "use G::Plain; exit 3;", ["G/Plain.pm"])):
@@ -151,15 +199,27 @@ def perl():
         results.report(f"perl: recording: {name}", own == expected, str(names))
     language.same("recording changes nothing", ["plain.pl"], environment=environment,
                   prewarm=dict(environment, GREENROOM_RECORD=language.folder + "/nobody"))
-    language.same("a list that was learned", ["plain.pl"], environment=environment, imports=["G/Loads.pm", "G/Plain.pm"])
-    plain = "G/Plain.pm\t" + stamps.get("G/Plain.pm", "")
-    language.same("a list with stamps", ["plain.pl"], environment=environment, imports=[plain])
+    language.same("a list of the manifest's", ["plain.pl"], environment=environment, imports=["G/Loads.pm", "G/Plain.pm"])
+
+    def line(name):
+        return f"G/{name}.pm\t" + stamp_of(f"{language.folder}/library/G/{name}.pm")
+
+    plain = line("Plain")
+    language.same("a list with stamps", ["plain.pl"], environment=environment, imports=[line("Loads"), line("Words")])
+    language.same("a list of the first of two", ["first.pl"], environment=environment, imports=[plain])
+    language.same("a list that another program begins with", ["first.pl"], environment=environment, imports=[line("Lazy")], anew=HIDDEN)
     language.same("a program that looks elsewhere", ["wanders.pl"], environment=environment, imports=[plain], anew=HIDDEN)
     for name, text in SETS["perl"].items():
-        language.write(f"sets_{name}.pl", text + " print 'ok';\n")
-        language.same(f"a program that sets {name}", [f"sets_{name}.pl"], environment=environment, imports=[plain], anew=HIDDEN)
-    language.write("reads.pl", "my $x = $ENV{Z} // 1; print $x == 1 ? 'a' : 'b', $ENV{A} =~ /2/, $ENV{A} == 2;\n")
-    language.same("a program that reads variables", ["reads.pl"], environment=environment, imports=[plain])
+        language.write(f"sets_{name}.pl", text + " use G::Plain; print 'ok';\n")
+        language.same(f"a program that sets {name} first", [f"sets_{name}.pl"], environment=environment, imports=[plain], anew=HIDDEN)
+    language.write("reads.pl", "use G::Plain; my $x = $ENV{Z} // 1; print $x == 1 ? 'a' : 'b', $ENV{A} =~ /2/; $ENV{A} = 3;\n")
+    language.same("a program that sets a variable then", ["reads.pl"], environment=environment, imports=[plain])
+    language.write("warns.pl", "#!/usr/bin/perl -w\nuse G::Warned; print $G::Warned::x;\n")
+    language.write("library/G/Warned.pm", "package G::Warned; our $x = $^W; my $y = 'a' . undef; 1;\n")
+    language.same("a first line that asks for warnings", ["warns.pl"], environment=environment, imports=[line("Warned")], anew=HIDDEN)
+    language.same("warnings", ["warns.pl"], ["-w"], environment=environment, imports=["G/Warned.pm"], hides=[(b"Use of un.*\n", b"")])
+    language.write("data.pl", "use G::Data; print $G::Data::x;\n")
+    data_changes(language, line("Data"), "data.pl", environment)
     nested = "G/Sub/Deep.pm\t" + stamp_of(language.write("library/G/Sub/Deep.pm", "package G::Sub::Deep; sub f { 'far' } 1;\n"))
     os.makedirs(language.folder + "/first/G/Sub")
     language.write("deep.pl", "use G::Sub::Deep; print G::Sub::Deep::f();\n")
@@ -167,10 +227,6 @@ def perl():
                   environment=dict(environment, PERL5LIB=f"{language.folder}/first:{language.folder}/library"),
                   change=lambda _: language.write("first/G/Sub/Deep.pm", "package G::Sub::Deep; sub f { 'near' } 1;\n"))
     many(language, "perl", environment)
-    language.write("threads.pl", "use threads; my @t = map { threads->create(sub { for my $i (1 .. 200) {\n"
-                   "eval \"require G::Nosuch${i}x\" } }) } 1 .. 4; $_->join for @t; print 'joined'; eval { require G::Plain };\n")
-    names = learning.record(language, ["threads.pl"], environment, language.folder, language.folder + "/recorded")
-    results.report("perl: recording: threads", names is not None and "G/Plain.pm" in names, str(names))
     language.refused("another file than was inspected", imports=["G/Plain.pm\t1"], environment=environment)
     language.write("moose.pl", "use Moose; has x => (is => 'ro'); print main->new(x => 3)->x, main->meta->name;\n")
     large(language, "moose.pl", "/perl/inspect.pl", environment, "Moose.pm")
@@ -185,27 +241,50 @@ def ruby():
     library = language.folder + "/library/"
     language.write("other/own.rb", "\n")
     for name, text, expected in (
-            ("bin/plain.rb", "require 'g_loads'; require 'g_plain'; require 'nosuch' rescue LoadError; p 1", ["g_loads", "g_words", "g_plain"]),
-            ("bin/wanders.rb", "$LOAD_PATH << 'other'; require 'g_plain'", []),
-            ("bin/bundled.rb", "Bundler = 1; require 'g_plain'", []),
-            ("bin/forks.rb", "require 'g_plain'; Process.wait(fork { require 'g_loads' })", ["g_plain"]),
-            ("bin/ends.rb", "require 'g_plain'; exit 3", ["g_plain"])):
-        language.write(name, text.replace("require 'nosuch' rescue LoadError", "begin; require 'nosuch'; rescue LoadError; end") + "\n")
+            ("bin/plain.rb", "# x\nrequire 'g_loads'\nrequire(\"g_plain\") # x\n\nbegin; require 'nosuch'; rescue LoadError; end\np 1", ["g_loads", "g_plain"]),
+            ("bin/sets.rb", "X = 1\nrequire 'g_plain'", []),
+            ("bin/code.rb", "require 'g_plain'\nX = 1\nrequire 'g_lazy'", ["g_plain"]),
+            ("bin/asks.rb", "require 'g_plain' if ARGV.empty?\nrequire 'g_lazy'", []),
+            ("bin/wanders.rb", "$LOAD_PATH << 'other'\nrequire 'g_plain'", []),
+            ("bin/bundled.rb", "require 'g_plain'\nBundler = 1", []),
+            ("bin/forks.rb", "require 'g_plain'\nProcess.wait(fork { require 'g_loads' })", ["g_plain"]),
+            ("bin/ends.rb", "require 'g_plain'\nexit 3", ["g_plain"])):
+        language.write(name, text + "\n")
         names = learning.record(language, [name], environment, language.folder, language.folder + "/recorded")
         own = [each[len(library):-len(".rb")] for each in names or [] if each.startswith(library)]
         results.report(f"ruby: recording: {name}", own == expected, str(names))
     imports = [library + "g_loads.rb", library + "g_plain.rb"]
+
+    def line(name):
+        return f"{library}g_{name}.rb\t" + stamp_of(f"{library}g_{name}.rb")
+
     language.same("recording changes nothing", ["bin/plain.rb"], environment=environment,
                   prewarm=dict(environment, GREENROOM_RECORD=language.folder + "/nobody"))
-    language.same("a list that was learned", ["bin/plain.rb"], environment=environment, imports=imports)
-    plain = f"{library}g_plain.rb\t" + stamps.get(library + "g_plain.rb", "")
-    language.same("a list with stamps", ["bin/plain.rb"], environment=environment, imports=[plain])
+    language.same("a list of the manifest's", ["bin/plain.rb"], environment=environment, imports=imports)
+    plain = line("plain")
+    language.same("a list with stamps", ["bin/plain.rb"], environment=environment, imports=[line("loads"), line("words"), plain])
+    language.same("a list of the first of two", ["bin/plain.rb"], environment=environment, imports=[line("loads"), line("words")])
+    language.same("a list that another program begins with", ["bin/plain.rb"], environment=environment, imports=[plain], anew=HIDDEN)
+    language.write("library/g_features.rb", "X36 = $LOADED_FEATURES.dup\n")
+    language.write("bin/features.rb", "require 'g_features'\np X36\n")
+    language.same("what is loaded, as a file that is loaded early sees it", ["bin/features.rb"], environment=environment,
+                  imports=[line("features")])
+    language.write("bin/data.rb", "require 'g_data'\np X25\n")
+    data_changes(language, line("data"), "bin/data.rb", environment)
+    socket = subprocess.run([language.interpreter, "-rsocket.so", "-e", "print $LOADED_FEATURES.grep(/\\/socket.so$/)[0]"],
+                            capture_output=True, text=True).stdout
+    language.write("bin/library.rb", "require 'socket.so'\nrequire 'g_plain'\np Socket\n")
+    names = learning.record(language, ["bin/library.rb"], environment, language.folder, language.folder + "/recorded")
+    results.report("ruby: recording: a library", names == [socket, library + "g_plain.rb"], str(names))
+    found = learning.trace([language.interpreter, RUNTIMES + "/ruby/inspect.rb"], language.folder + "/recorded", environment)
+    results.report("ruby: trace: a library", not found.does and found.stamps.get(socket) == stamp_of(socket), str(found.does))
+    language.same("a list with a library", ["bin/library.rb"], environment=environment, imports=[f"{socket}\t{stamp_of(socket)}", plain])
     language.same("a program that looks elsewhere", ["bin/wanders.rb"], environment=environment, imports=[plain], anew=HIDDEN)
     for name, text in SETS["ruby"].items():
-        language.write(f"bin/sets_{name}.rb", text + "; p 1\n")
+        language.write(f"bin/sets_{name}.rb", text + "\nrequire 'g_plain'\np 1\n")
         language.same(f"a program that sets {name}", [f"bin/sets_{name}.rb"], environment=environment, imports=[plain], anew=HIDDEN)
-    language.write("bin/reads.rb", "x = ENV['Z']; p x == '1', ENV['A'] == '2', ENV['A'] =~ /2/, { ENV['A'] => 1 }\n")
-    language.same("a program that reads variables", ["bin/reads.rb"], environment=environment, imports=[plain])
+    language.write("bin/reads.rb", "require 'g_plain'\nx = ENV['Z']; p x == '1', ENV['A'] =~ /2/; ENV['A'] = '3'\n")
+    language.same("a program that sets a variable then", ["bin/reads.rb"], environment=environment, imports=[plain])
     nested = f"{library}g_sub/deep.rb"
     nested += "\t" + stamp_of(language.write("library/g_sub/deep.rb", "def f = 'far'\n"))
     os.makedirs(language.folder + "/first/g_sub")
@@ -216,7 +295,7 @@ def ruby():
     many(language, "ruby", environment)
     gems(language, plain)
     language.refused("another file than was inspected", imports=[library + "g_plain.rb\t1"], environment=environment)
-    language.write("bin/large.rb", "require 'active_support/all'; require 'nokogiri'\n"
+    language.write("bin/large.rb", "require 'active_support/all'\nrequire 'nokogiri'\n"
                    "puts Nokogiri::XML('<a>1</a>').at('a').text, 3.days.inspect, Time.at(0).utc.to_date.next_month\n"
                    "p Gem.loaded_specs.keys.sort, Thread.list.size\n")
     large(language, "bin/large.rb", "/ruby/inspect.rb", environment, "/nokogiri.rb")
@@ -232,7 +311,7 @@ def stamp_of(path):
 def many(language, name, environment):
     """More names than one record holds: it has the first ones."""
     if name == "perl":
-        ending, call = ".pm", "require G::Many::{};"
+        ending, call = ".pm", "use G::Many::{};"
     else:
         ending, call = ".rb", "require 'G/Many/{}'"
     modules = [f"M{i:04}" + "x" * 80 for i in range(900)]
@@ -258,8 +337,8 @@ def gems(language, plain):
     environment = dict(ENVIRONMENT, GEM_HOME=home, GEM_PATH=home, RUBYLIB=language.folder + "/library")
     stub = "load Gem.activate_bin_path('g_foo', 'g_foo', '>= 0')\n"
     language.write("bin/stub.rb", stub)
-    language.write("bin/chooses.rb", "gem 'g_bar', '~> 1'; require 'g_bar'; p G_BAR\n")
-    language.write("bin/newest.rb", "require 'g_bar'; p G_BAR\n")
+    language.write("bin/chooses.rb", "gem 'g_bar', '~> 1'\nrequire 'g_bar'\np G_BAR\n")
+    language.write("bin/newest.rb", "require 'g_bar'\np G_BAR\n")
     for name, expected in (("bin/stub.rb", []), ("bin/chooses.rb", []), ("bin/newest.rb", ["2.0"])):
         names = learning.record(language, [name], environment, language.folder, language.folder + "/recorded") or []
         own = [version for each in names for version in ("1.0", "2.0") if f"g_bar-{version}" in each]
@@ -272,14 +351,14 @@ def gems(language, plain):
     older = f"{home}/gems/g_bar-1.0/lib/g_bar.rb"
     language.refused("a gem of which there is a newer version", imports=[older + "\t" + stamp_of(older)], environment=environment)
     path = language.write("names", older + "\n" + newest.split("\t")[0] + "\n")
-    does, *_ = learning.trace([language.interpreter, RUNTIMES + "/ruby/inspect.rb"], path, environment)
+    does = learning.trace([language.interpreter, RUNTIMES + "/ruby/inspect.rb"], path, environment).does
     results.report("ruby: trace: a gem of which there is a newer version", does.get(older) == "versions", str(does))
     system = subprocess.run([language.interpreter, "-rset", "-e", "print $LOADED_FEATURES.grep(/\\/set.rb$/)[0]"],
                             capture_output=True, text=True).stdout
     language.write("gems/gems/set-99.0/lib/set.rb", "class Set; end\n")
     language.write("gems/specifications/set-99.0.gemspec", specification("set", "99.0"))
     language.refused("a file of Ruby's of which there is a newer gem", imports=[system + "\t" + stamp_of(system)], environment=environment)
-    does, *_ = learning.trace([language.interpreter, RUNTIMES + "/ruby/inspect.rb"], language.write("names", system + "\n"), environment)
+    does = learning.trace([language.interpreter, RUNTIMES + "/ruby/inspect.rb"], language.write("names", system + "\n"), environment).does
     results.report("ruby: trace: a file of Ruby's of which there is a newer gem", does.get(system) == "versions", str(does))
 
 
@@ -294,13 +373,11 @@ def large(language, script, inspection, environment, module):
         return results.skip(f"{language.name}: {script}", f"{module} is not installed")
     path = language.folder + "/recorded"
     names = learning.record(language, [script], environment, language.folder, path)
-    does, needs, stamps, _ = learning.trace([language.interpreter, RUNTIMES + inspection], path, environment)
-    refused = set(does)
-    while more := {one for one, other in needs if other in refused} - refused:
-        refused |= more
-    imports = [f"{name}\t{stamps[name]}" for name in names if name in stamps and name not in refused]
+    found = learning.trace([language.interpreter, RUNTIMES + inspection], path, environment)
     results.report(f"{language.name}: {script}: {module} is loaded before the pause",
-                   any(line.split("\t")[0].endswith(module) for line in imports), f"{does}")
+                   not found.does and any(name.endswith(module) for name in found.stamps), f"{names} {found.does}")
+    imports = [f"{name}\t{stamp}" for name, stamp in found.stamps.items()]
+    imports += [f"={path}\t{stamp}" for path, stamp in found.data.items() if not path.endswith((".pm", ".rb"))]
     language.same(script, [script], environment=environment, imports=imports)
     return None
 

@@ -1,4 +1,5 @@
 """What the daemon does to learn a list of imports: records it at a launch, and has it inspected."""
+import collections
 import os
 import socket
 import subprocess
@@ -54,36 +55,42 @@ def imports(findings):
     return [finding[1] for finding in findings if finding[0] == "import"]
 
 
+# What each module does first; which module asks for which; the stamps of modules, in the order in which they begin; the
+# variables that are read; and the stamps of other files.
+Trace = collections.namedtuple("Trace", "does needs stamps reads data")
+
+
 def trace(words, path, environment):
-    """What the trace of an inspection says, as `ImportTrace` reads it: of each module, what it does first; which module
-    asks for which; the stamps; and the variables that are read."""
+    """What the trace of an inspection says, as `ImportTrace` reads it."""
     with open(path) as file:
         run = subprocess.run(words, env=dict(environment, LD_PRELOAD=TRACE), stdout=subprocess.PIPE, text=True, stdin=file)
     lines = [line.split("\t") for line in run.stdout.splitlines()]
     if run.returncode or lines[-1] != ["done"]:
         raise instance.Refused(f"the inspection failed: {run.returncode}, {lines[-1:]}")
-    does, needs, stamps, reads, stack, spared = {}, set(), {}, set(), [], {}
-    places = []
+    found, stack, spared, places = Trace({}, set(), {}, set(), {}), [], {}, []
     for word, *fields in lines:
         if word in ("begin", "needs") and stack:
-            needs.add((stack[-1], fields[0]))
+            found.needs.add((stack[-1], fields[0]))
         if word == "begin":
             stack.append(fields[0])
+            found.stamps.setdefault(fields[0], "")
         elif word in ("end", "fails"):
             stack.pop()
-            stamps[fields[0]] = fields[1]
+            found.stamps[fields[0]] = fields[1]
             if word == "fails":
-                does.setdefault(fields[0], "fails")
+                found.does.setdefault(fields[0], "fails")
         elif word == "spares":
             spared[stack[-1]] = fields[0]
         elif word == "does" and spared.get(stack[-1]) != fields[0]:
-            does.setdefault(stack[-1], fields[0])
+            found.does.setdefault(stack[-1], fields[0])
         elif word == "opens" and not (fields[0] + "/").startswith(tuple(places)):
-            does.setdefault(stack[-1], "opens")
+            found.does.setdefault(stack[-1], "opens")
+        elif word == "data":
+            found.data[fields[0]] = fields[1]
         elif word == "place":
             places.append(fields[0] + "/")
         elif word == "reads":
-            reads.add(fields[0])
+            found.reads.add(fields[0])
             if fields[0] == "*":
-                does.setdefault(stack[-1], "variables")
-    return does, needs, stamps, reads
+                found.does.setdefault(stack[-1], "variables")
+    return found

@@ -24,22 +24,19 @@ import UnitFile
             manifest.prewarm
                 == .init(
                     depth: .auto, runtime: .auto, imports: [], learnsImports: true,
-                    insistsOnLearning: false, importsExclude: [], count: 1, occasion: .boot,
-                    timeToLive: nil,
+                    importsExclude: [], count: 1, occasion: .boot, timeToLive: nil,
                     environmentKeys: [], setsCommandLine: true))
     }
 
     @Test(arguments: [
-        ("", true, false), ("learn", true, true), ("none", false, false), ("a", false, false),
+        ("", true), ("none", false), ("a", false),
     ])
-    func `imports are learned unless there is a list, or learning is asked for`(
-        _ value: String, learns: Bool, insists: Bool
-    ) throws {
+    func `imports are learned unless there is a list`(_ value: String, learns: Bool) throws {
         let (manifest, diagnostics) = AppManifest.parse(
             "[App]\nExec=/bin/a\n[Prewarm]\nImports=\(value)\n", file: Self.file)
         #expect(diagnostics.isEmpty)
         let prewarm = try #require(manifest).prewarm
-        #expect(prewarm.learnsImports == learns && prewarm.insistsOnLearning == insists)
+        #expect(prewarm.learnsImports == learns)
         #expect(prewarm.imports == (value == "a" ? ["a"] : []))
     }
 
@@ -116,8 +113,7 @@ import UnitFile
                 == .init(
                     depth: .applicationMain, runtime: .python,
                     imports: ["os.path", "net/http", "@scope/x", "Foo::Bar"],
-                    learnsImports: false, insistsOnLearning: false,
-                    importsExclude: ["os.fork", "tkinter"], count: 3,
+                    learnsImports: false, importsExclude: ["os.fork", "tkinter"], count: 3,
                     occasion: .login, timeToLive: .seconds(3600),
                     environmentKeys: ["QT_X", "GTK_Y"], setsCommandLine: false))
     }

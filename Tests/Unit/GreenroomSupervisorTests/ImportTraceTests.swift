@@ -44,7 +44,50 @@ import Testing
             Self.read("begin a", "begin b", "fails b 2", "end a 1", names: ["a", "b", "c"]))
         #expect(found.lines == ["a\t1"])
         #expect(found.refused.map(\.name) == ["b", "c"])
-        #expect(found.refused.allSatisfy { $0.reason == "fails" })
+        #expect(found.refused.map(\.reason) == ["fails", "order"])
+    }
+
+    @Test func `what comes after a refused module is left, too, as it may tell`() throws {
+        let found = try #require(
+            Self.read("begin a", "end a 1", "begin b", "does time", "end b 2", "begin c", "end c 3")
+        )
+        #expect(found.lines == ["a\t1"])
+        #expect(
+            found.refused == [
+                .init(name: "b", reason: "time", cause: "b"),
+                .init(name: "c", reason: "order", cause: "b"),
+            ])
+    }
+
+    @Test func `what a module loads is listed with it, and what another loads is not`() throws {
+        let found = try #require(
+            Self.read(
+                "begin a", "begin x", "end x 5", "begin y", "fails y 6", "end a 1", "begin b",
+                "begin z", "reads Z", "end z 7", "does time", "end b 2", names: ["a", "b"]))
+        #expect(found.lines == ["a\t1", "x\t5"] && found.variables.isEmpty)
+    }
+
+    @Test func `files that are read count, but not those of modules and their folders`() throws {
+        let found = try #require(
+            Self.read(
+                "place /lib", "begin /lib/r/a.rb", "data /lib/r/a.rb 1", "data /lib/r -",
+                "data /lib -", "data /lib/x.txt 5", "data /usr/share -", "end /lib/r/a.rb 1",
+                "begin M/b.pm", "data /lib/M/b.pm 2", "end M/b.pm 2", "begin c", "does time",
+                "data /lib/y 7", "end c 3", names: ["/lib/r/a.rb", "M/b.pm", "c"]))
+        #expect(
+            found.lines == [
+                "/lib/r/a.rb\t1", "M/b.pm\t2", "=/lib/x.txt\t5", "=/usr/share\t-",
+            ])
+        #expect(found.names == ["/lib/r/a.rb", "M/b.pm"])
+    }
+
+    @Test func `a module that reads too many files is refused`() throws {
+        func found(_ count: Int) -> LearnedImports? {
+            let data = (0..<count).map { "data\t/usr/\($0)\t-\n" }.joined()
+            return Self.read("begin\ta\n\(data)end\ta\t1\ndone\n", names: ["a"])
+        }
+        #expect(try #require(found(512)).refused.isEmpty)
+        #expect(try #require(found(513)).refused.map(\.reason) == ["opens"])
     }
 
     @Test func `what is known to be harmless is spared, and nothing else of the module`() throws {

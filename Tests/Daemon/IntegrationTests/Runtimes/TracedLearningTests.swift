@@ -10,8 +10,7 @@ import Testing
     private static let app = RuntimeBench.app
 
     /// An interpreter with three modules: one that reads a variable and loads the second, and one
-    /// that keeps the arguments. The program prints which of them it finds loaded, and their
-    /// values.
+    /// that keeps the arguments. The program prints their values.
     struct Language: Sendable, CustomTestStringConvertible {
         let name: String
         let interpreter: String
@@ -29,7 +28,6 @@ import Testing
         static let perl = Language(
             name: "Perl", interpreter: "/usr/bin/perl", path: "PERL5LIB",
             program: """
-                BEGIN { print join(",", grep { defined ${"${_}::value"} } qw(Heavy Inner Words)), "|" }
                 use Heavy; use Words;
                 print "$Heavy::value|$Words::value\\n";
 
@@ -41,8 +39,6 @@ import Testing
         static let ruby = Language(
             name: "Ruby", interpreter: "/usr/bin/ruby", path: "RUBYLIB",
             program: """
-                print [defined?(Heavy) && "Heavy", defined?(Inner) && "Inner",
-                       defined?(Words) && "Words"].compact.join(","), "|"
                 require "Heavy"
                 require "Words"
                 puts "#{Heavy}|#{Words}"
@@ -55,7 +51,7 @@ import Testing
 
     private static func bench(
         _ language: Language, program: String? = nil, lines: [String] = [],
-        prewarmLines: [String] = [], learns: Bool = true
+        prewarmLines: [String] = []
     ) throws -> RuntimeBench {
         let interpreter = language.interpreter
         try requireOrSkip(access(interpreter, X_OK) == 0, "no \(interpreter)")
@@ -67,7 +63,7 @@ import Testing
                 file("Inner"): language.inner, file("Words"): language.words,
                 file("Plain"): language.inner.replacing("Inner", with: "Plain"),
             ], lines: ["Environment=\(language.path)=FOLDER/lib"] + lines,
-            prewarmLines: (learns ? ["Imports=learn"] : []) + prewarmLines)
+            prewarmLines: prewarmLines)
     }
 
     @Test(arguments: [Language.perl, .ruby])
@@ -77,12 +73,13 @@ import Testing
         let bench = try Self.bench(language)
         let first = try bench.launch(["a"])
         #expect(first.kind == .prewarmed)
-        #expect(first.text == "|unset|a\n")
-        let note = try bench.awaitList()
+        #expect(first.text == "unset|a\n")
+        let note = try Self.awaitList(bench)
         #expect(note.text.contains("Words.\(language.ending) (reads the arguments)"), "\(note)")
-        let second = try bench.launch(["b"])
+        #expect(note.text.contains("import 2 modules"), "\(note)")
+        let second = try Self.launch(bench, ["b"])
         #expect(second.kind == .prewarmed)
-        #expect(second.text == "Heavy,Inner|unset|b\n")
+        #expect(second.text == "unset|b\n")
         #expect(try bench.daemon.client().explain(Self.app).startedAnewCount ?? 0 == 0)
     }
 
@@ -95,8 +92,8 @@ import Testing
         try bench.awaitList()
         let other = try bench.launch(environment: ["G_VALUE=1"])
         #expect(other.kind == .cold)
-        #expect(other.text == "|1|\n")
-        let same = try bench.launch(environment: ["G_OTHER=1"])
+        #expect(other.text == "1|\n")
+        let same = try Self.launch(bench, environment: ["G_OTHER=1"])
         #expect(same.kind == .prewarmed)
     }
 
@@ -113,32 +110,32 @@ import Testing
         #expect(rename(place + ".new", place + "Heavy.\(language.ending)") == 0)
         let launched = try bench.launch()
         #expect(launched.kind == .startedAnew)
-        #expect(launched.text == "|new|\n")
+        #expect(launched.text == "new|\n")
         // The next instance would load what was not inspected, so that is inspected first.
         try bench.awaitList()
         let next = try bench.launch()
         #expect(next.kind == .prewarmed)
-        #expect(next.text == "Heavy,Inner|new|\n")
+        #expect(next.text == "new|\n")
     }
 
     @Test(arguments: [Language.perl, .ruby])
     func `an excluded module is left to launches, with those that load it`(
         _ language: Language
     ) throws {
-        // Without anything to load, the instance would stay, and no event would report the list.
-        let more = language.ending == "pm" ? "require Plain;\n" : "require 'Plain'\n"
+        // Without anything to load, the instance would stay, and nothing would tell of the list.
+        let plain = language.ending == "pm" ? "use Plain;\n" : "require 'Plain'\n"
         let bench = try Self.bench(
-            language, program: language.program + more, prewarmLines: ["ImportsExclude=Inner"])
-        try bench.launch()
-        let note = try bench.awaitList()
-        #expect(note.text.contains("(ImportsExclude=), as 1 that import it"), "\(note)")
-        #expect(try bench.launch().text == "|unset|\n")
+            language, program: plain + language.program, prewarmLines: ["ImportsExclude=Inner"])
+        try Self.launch(bench)
+        let note = try Self.awaitList(bench)
+        #expect(note.text.contains("Inner.\(language.ending) (ImportsExclude=)"), "\(note)")
+        #expect(try Self.launch(bench).text == "unset|\n")
     }
 
     @Test(arguments: [Language.perl, .ruby])
-    func `without Imports=learn, launches teach nothing`(_ language: Language) throws {
-        let bench = try Self.bench(language, learns: false)
-        for _ in 0..<2 { #expect(try bench.launch().text == "|unset|\n") }
+    func `where the manifest says so, launches teach nothing`(_ language: Language) throws {
+        let bench = try Self.bench(language, prewarmLines: ["Imports=none"])
+        for _ in 0..<2 { #expect(try Self.launch(bench).text == "unset|\n") }
         let codes = try bench.daemon.client().explain(Self.app).reasons.map(\.code)
         #expect(!codes.contains { $0.hasPrefix("imports_") })
     }
@@ -163,9 +160,9 @@ import Testing
     ) throws {
         try requireOrSkip(getuid() == 0, "only root can run as another user")
         let bench = try Self.bench(language, lines: ["User=65534", "Group=65534"])
-        try bench.launch()
-        try bench.awaitList()
-        #expect(try bench.launch().text == "Heavy,Inner|unset|\n")
+        try Self.launch(bench)
+        try Self.awaitList(bench)
+        #expect(try Self.launch(bench).text == "unset|\n")
         guard case .done = try bench.daemon.client().call(.forgetImports(app: Self.app)) else {
             throw TestError("another reply")
         }
@@ -174,6 +171,6 @@ import Testing
             return try !codes.contains("imports_learned") && client.paused(Self.app).count == 1
                 ? true : nil
         }
-        #expect(try bench.launch().text == "|unset|\n")
+        #expect(try Self.launch(bench).text == "unset|\n")
     }
 }
