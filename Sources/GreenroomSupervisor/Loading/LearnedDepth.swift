@@ -12,8 +12,9 @@ extension InstalledApp.Depth {
         guard let start, let facts, manifest.prewarm.learnsImports, start.runtime.learnsImports
         else { return }
         let excluded = manifest.prewarm.importsExclude
+        // Another version of Greenroom may inspect better.
         let basis = digest.digest(
-            of: ["\(account.user)", "\(account.group)"] + start.command.boot + ["-"]
+            of: [productVersion, "\(account.user)", "\(account.group)"] + start.command.boot + ["-"]
                 + start.command.program + ["-"] + excluded + ["-"]
                 + manifest.environment.map(\.description) + facts.files.map(\.words))
         let app = AppIdentifier(manifest.identifier)
