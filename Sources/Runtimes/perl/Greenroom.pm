@@ -115,7 +115,7 @@ sub prepare {
 
 # Returns the names that none of the others has loaded.
 sub load {
-    my ($imports, $warns) = @_;
+    my ($imports, $warns) = splice @_;    # what is required would find the arguments there
     my %before = %ENV;
     my @roots;
     for my $line (split /\n/, $imports) {
