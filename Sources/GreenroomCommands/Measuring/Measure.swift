@@ -93,7 +93,8 @@ struct Measure: ManifestVerb {
         _ manifests: InstalledManifests, _ console: any Console
     ) throws(Failure) -> Int32 {
         let program = try WindowProgram(app, manifests)
-        guard yes || Self.isAllowed(program.command, rounds * 4, console) else { return 1 }
+        let count = rounds * 4 * ScreenKind.allCases.count
+        guard yes || Self.isAllowed(program.command, count, console) else { return 1 }
         let clock = try SampleClock()
         let report: WindowReport
         do throws(Failure) {
@@ -111,18 +112,57 @@ struct Measure: ManifestVerb {
     private func measure(
         _ program: WindowProgram, _ clock: SampleClock
     ) throws(Failure) -> WindowReport {
-        var measurement = try WindowMeasurement(program, rounds: rounds, clock: clock)
-        try measurement.run(showRound)
-        endProgress()
-        let verdict = WindowVerdict(
-            measurement.ways, measurement.effects, faults: measurement.faults,
-            command: program.command)
+        var trials: [WindowTrial] = []
+        var absences: [String] = []
+        for kind in try kinds(missing: &absences) {
+            var measurement = try WindowMeasurement(
+                program, on: kind, rounds: rounds, clock: clock)
+            if try measurement.run(showRound) {
+                trials.append(measurement.trial)
+            } else {
+                absences.append("on \(kind.name), where no window was seen of it")
+            }
+            endProgress()
+        }
+        guard !trials.isEmpty else {
+            throw WindowProgram.refusal("no window was seen of \(program.command[0])")
+        }
         return WindowReport(
-            ways: measurement.ways, effects: measurement.effects, verdict: verdict, rounds: rounds,
+            trials: trials, absences: absences,
+            verdict: WindowVerdict(trials, command: program.command), rounds: rounds,
             words: program.command)
     }
 
-    /// On a terminal, one line is written again and again; elsewhere nothing is shown.
+    /// The kinds of screens that this machine can make.
+    /// - Parameter absences: gets the others, with what they need.
+    private func kinds(missing absences: inout [String]) throws(Failure) -> [ScreenKind] {
+        var kinds: [ScreenKind] = []
+        var installations: [String] = []
+        for kind in ScreenKind.allCases {
+            let missing = kind.needs.filter { WindowGround.path(of: $0.program) == nil }
+            guard let first = missing.first else {
+                kinds.append(kind)
+                continue
+            }
+            var packages: [String] = []
+            for need in missing where !packages.contains(need.package) {
+                packages.append(need.package)
+            }
+            let installation =
+                "needs \(first.program) (in Debian, apt install "
+                + "\(packages.joined(separator: " ")))"
+            absences.append("on \(kind.name), which \(installation)")
+            installations.append("\(kind.name) \(installation)")
+        }
+        guard !kinds.isEmpty else {
+            throw WindowProgram.refusal(
+                "a window is measured on a screen of its own, and none can be made: "
+                    + installations.joined(separator: "; "))
+        }
+        return kinds
+    }
+
+    /// On a terminal, the line is written again and again; elsewhere nothing is shown.
     private var showsProgress: Bool { isatty(STDERR_FILENO) == 1 && !output.json }
 
     private func showRound(_ round: Int) {

@@ -48,10 +48,36 @@ import Varlink
         return (exit, String(decoding: output, as: UTF8.self), daemon)
     }
 
-    private func requireScreen() throws {
+    private static let needs = [
+        "x11": ["Xvfb"], "wayland": ["sway", "swaymsg", "grim"],
+        "": ["dbus-daemon", "dbus-send", "setpriv"],
+    ]
+    private static let servers = ["x11": ["Xvfb"], "wayland": ["sway", "swaymsg"]]
+
+    private func requireScreen(_ kind: String = "x11") throws {
         try requireOrSkip(getuid() == 0 && Cgroups.mount != nil, "instances have no cgroups here")
-        for (name, package) in [("Xvfb", "xvfb"), ("dbus-daemon", "dbus")] {
-            try requireOrSkip(findProgram(name) != nil, "no \(name): apt-get install \(package)")
+        for name in Self.needs[kind]! + Self.needs[""]! {
+            try requireOrSkip(findProgram(name) != nil, "no \(name)")
+        }
+    }
+
+    /// A folder with only what a screen of this kind needs, to be a search path.
+    private func tools(_ kind: String) throws -> TemporaryDirectory {
+        let tools = try TemporaryDirectory()
+        chmod(tools.path, 0o755)
+        for name in Self.needs[kind]! + Self.needs[""]! {
+            if let program = findProgram(name) { symlink(program, "\(tools.path)/\(name)") }
+        }
+        return tools
+    }
+
+    private func launches(_ report: JSONValue) -> [String] {
+        guard case .array(let results)? = report["results"] else { return [] }
+        return results.compactMap {
+            guard case .string(let screen)? = $0["screen"], case .string(let way)? = $0["launched"],
+                case .array(let times)? = $0["windowUSec"]
+            else { return nil }
+            return "\(screen) \(way) \(times.count)"
         }
     }
 
@@ -64,26 +90,57 @@ import Varlink
         try requireScreen()
         let program = findProgram("xcalc", "galculator", "kcalc")
         try requireOrSkip(program != nil, "no xcalc, galculator or kcalc")
-        let (exit, text, daemon) = try measure(program!, ["--json", "--apply"])
+        let tools = try tools("x11")
+        let (exit, text, daemon) = try measure(program!, path: tools.path, ["--json", "--apply"])
         try #require(exit == .status(0), "\(text)")
         let report = try JSONValue(parsing: text)
         #expect(texts(report["refusals"]) == [], "\(text)")
         #expect(
-            texts(report["lines"]).prefix(3) == [
+            texts(report["lines"]) == [
                 "[Profile]", "Program=\"\(program!)\"", "Window=yes",
+                "Tested=greenroomctl measure --windows: x11",
             ])
-        guard case .array(let results) = report["results"] else { throw TestError(text) }
+        #expect(launches(report).first == "x11 cold 3" && launches(report).last == "x11 window 3")
         #expect(
-            results.map { $0["launched"] } == [
-                .string("cold"), .string("main"), .string("libraries"), .string("window"),
+            texts(report["notMeasured"]) == [
+                "on Wayland, which needs sway (in Debian, apt install sway grim)"
             ])
-        guard case .array(let times)? = results.last?["windowUSec"] else { throw TestError(text) }
-        #expect(times.count == 3)
         let written = try readFile("\(daemon.appDirectory)/\(Self.app).app.d/measured.conf")
         #expect(String(decoding: written, as: UTF8.self).contains("[Prewarm]\nDepth=window\n"))
         // The screen, the bus, the home and the daemon are gone.
         #expect(try FolderContents.names(in: folder.path).isEmpty)
         for process in Processes.mentioning(folder.path) { try Processes.awaitEnd(of: process) }
+    }
+
+    @Test func `a program is measured on each screen on which it shows a window`() throws {
+        try requireScreen()
+        try requireScreen("wayland")
+        let program = findProgram("galculator", "mousepad", "kcalc")
+        try requireOrSkip(program != nil, "no galculator, mousepad or kcalc")
+        let (exit, text, _) = try measure(program!, ["--json"])
+        try #require(exit == .status(0), "\(text)")
+        let report = try JSONValue(parsing: text)
+        #expect(texts(report["refusals"]) == [], "\(text)")
+        #expect(
+            texts(report["lines"]).last == "Tested=greenroomctl measure --windows: x11, wayland")
+        let launches = launches(report)
+        for launch in ["x11 cold 3", "x11 window 3", "wayland cold 3", "wayland window 3"] {
+            #expect(launches.contains(launch), "\(launches)")
+        }
+        #expect(try FolderContents.names(in: folder.path).isEmpty)
+        for process in Processes.mentioning(folder.path) { try Processes.awaitEnd(of: process) }
+    }
+
+    @Test func `a program of X11 only is not measured on Wayland`() throws {
+        try requireScreen()
+        try requireScreen("wayland")
+        let program = findProgram("xcalc")
+        try requireOrSkip(program != nil, "no xcalc: apt-get install x11-apps")
+        let (exit, text, _) = try measure(program!)
+        try #require(exit == .status(0), "\(text)")
+        #expect(
+            text.contains("Not measured on Wayland, where no window was seen of it.\n"), "\(text)")
+        #expect(text.contains("Tested=greenroomctl measure --windows: x11\n"), "\(text)")
     }
 
     @Test func `a program that starts others is refused with the daemon's reason`() throws {
@@ -98,14 +155,15 @@ import Varlink
         #expect(try FolderContents.names(in: folder.path).isEmpty)
     }
 
-    @Test(arguments: [SIGINT, SIGQUIT, SIGKILL])
+    @Test(arguments: [SIGINT, SIGQUIT, SIGKILL], ["x11", "wayland"])
     func `the servers have no terminal, and end with a measurement that a signal ends`(
-        signal: Int32
+        signal: Int32, kind: String
     ) throws {
-        try requireScreen()
-        let program = findProgram("xcalc", "galculator", "kcalc")
-        try requireOrSkip(program != nil, "no xcalc, galculator or kcalc")
-        let (request, daemon) = try request(program!)
+        try requireScreen(kind)
+        let program = findProgram("galculator", "kcalc", "mousepad")
+        try requireOrSkip(program != nil, "no galculator, kcalc or mousepad")
+        let tools = try tools(kind)
+        let (request, daemon) = try request(program!, path: tools.path)
         let measuring = try ChildProcess(request)
         func processes() -> [Int32] {
             Processes.mentioning(folder.path).filter { $0 != measuring.pid }
@@ -114,7 +172,7 @@ import Varlink
             processes().first { Processes.line("Name", of: $0)?.hasSuffix(name) == true }
         }
         try Processes.wait("no daemon was started") { named("greenroomd") != nil }
-        for name in ["Xvfb", "dbus-daemon"] {
+        for name in Self.servers[kind]! + ["dbus-daemon"] {
             let server = try #require(named(name))
             #expect(Processes.session(of: server) == server)
             #expect(Processes.line("NoNewPrivs", of: server)?.hasSuffix("1") == true)
@@ -153,6 +211,30 @@ import Varlink
         for process in Processes.mentioning(folder.path) { try Processes.awaitEnd(of: process) }
     }
 
+    /// All three programs run as the other user, so what they say is the other user's.
+    @Test(arguments: [
+        ("sway", "echo ../7", "starting"),
+        ("sway", "tr '\\0' x </dev/zero", "starting"),
+        ("swaymsg", "exit 1", "starting"),
+        ("swaymsg", "echo; tr '\\0' x </dev/zero", "watching the windows"),
+        ("swaymsg", "echo; exit 1", "watching the windows"),
+        ("grim", "exit 1", "reading the screen"),
+        ("grim", "tr '\\0' x </dev/zero", "reading the screen"),
+    ])
+    func `what a hostile compositor says and shows ends the measurement`(
+        name: String, script: String, complaint: String
+    ) throws {
+        try requireScreen("wayland")
+        let tools = try tools("wayland")
+        unlink("\(tools.path)/\(name)")
+        _ = try tools.write("#!/bin/sh\n\(script)\nexec sleep 1000\n", to: name, mode: 0o755)
+        let (exit, text, _) = try measure("/bin/true", path: tools.path)
+        #expect(exit != .status(0))
+        #expect(text.contains(complaint), "\(text)")
+        #expect(try FolderContents.names(in: folder.path).isEmpty)
+        for process in Processes.mentioning(folder.path) { try Processes.awaitEnd(of: process) }
+    }
+
     @Test func `a program that a profile forbids is not run`() throws {
         try requireOrSkip(getuid() == 0, "only root can run as another user")
         let (exit, text, _) = try measure(
@@ -165,12 +247,14 @@ import Varlink
         #expect(try FolderContents.names(in: folder.path).isEmpty)
     }
 
-    @Test func `without an X server, the error says what to install`() throws {
+    @Test func `without a server of windows, the error says what to install`() throws {
         try requireOrSkip(getuid() == 0, "only root can run as another user")
         let (exit, text, _) = try measure("/bin/true", path: folder.path)
         #expect(exit != .status(0))
         #expect(
-            text.contains("which needs Xvfb; install it (in Debian, apt install xvfb)"), "\(text)")
+            text.contains("X11 needs Xvfb (in Debian, apt install xvfb)")
+                && text.contains("Wayland needs sway (in Debian, apt install sway grim)"), "\(text)"
+        )
         #expect(try FolderContents.names(in: folder.path).isEmpty)
     }
 

@@ -77,12 +77,39 @@ import Testing
 
     // MARK: Windows
 
+    private func trial(
+        _ kind: ScreenKind, held: UInt64 = 10_000_000, faults: [String] = []
+    ) -> WindowTrial {
+        WindowTrial(
+            kind: kind,
+            ways: [
+                .init(depth: .none, times: [200_000_000, 200_000_000, 200_000_000]),
+                .init(depth: .window, times: [held, held, held]),
+            ], effects: SideEffects(), faults: faults)
+    }
+
     private func windowVerdict(_ command: [String]) -> WindowVerdict {
-        WindowVerdict(
-            [
-                .init(depth: .none, times: [200, 200, 200]),
-                .init(depth: .window, times: [10, 10, 10]),
-            ], SideEffects(), faults: [], command: command)
+        WindowVerdict([trial(.x11)], command: command)
+    }
+
+    @Test func `a program is held only if nothing speaks against it on any screen`() {
+        let editor = ["/usr/bin/editor"]
+        let allowed = WindowVerdict(
+            [trial(.x11), trial(.wayland, held: 20_000_000)], command: editor)
+        #expect(allowed.refusals == [])
+        #expect(allowed.lines.last == "Tested=greenroomctl measure --windows: x11, wayland")
+        #expect(
+            allowed.sentence.contains(
+                "after 10 ms instead of 200 ms on X11, and after 20 ms instead of 200 ms on Wayland"
+            ), "\(allowed.sentence)")
+        let other = WindowVerdict(
+            [trial(.x11, faults: ["it sings"]), trial(.wayland, faults: ["it sings", "it hums"])],
+            command: editor)
+        #expect(other.refusals == ["it sings", "on Wayland, it hums"])
+        #expect(other.lines == [])
+        let late = WindowVerdict(
+            [trial(.x11), trial(.wayland, held: 300_000_000)], command: editor)
+        #expect(late.refusals == ["on Wayland, it does not appear sooner"])
     }
 
     @Test func `a profile names the program's path, which may have blanks`() throws {

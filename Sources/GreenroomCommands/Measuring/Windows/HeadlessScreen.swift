@@ -1,125 +1,70 @@
-import AppFolders
 import Glibc
-import GreenroomLinux
 
-/// An X server without a device (Xvfb(1)). Its screen is a file, so its contents can be read without a
-/// client. Only clients that have its secret may connect (Xsecurity(7)): another user could otherwise type
-/// into programs that run as this one.
-final class HeadlessScreen {
-    static let program = "Xvfb"
-    let variables: [String]
-    private let server: MeasuredServer
-    /// Read and not mapped: the server may shorten the file at any time, and access to a mapping would then
-    /// end this process.
-    private let file: FileDescriptor
-    private let byteCount: Int
+/// Where a measured program shows its windows: without a device, and seen by nobody else.
+protocol HeadlessScreen: AnyObject {
+    /// By which a program finds it, and does not find another.
+    var variables: [String] { get }
 
-    /// The sizes that the file may have: at least 1280 times 1024 points of four bytes.
-    private static let sizes = 1280 * 1024 * 4...16 << 20
+    func showsWindow() throws(Failure) -> Bool
+    func picture() throws(Failure) -> [UInt8]
 
-    /// Writes the file with its secret.
-    static func configure(in folder: String) throws(SystemError) {
-        try AppFolderChange.write(secret(), to: authority(in: folder))
-    }
+    /// Whether something is seen that the picture does not have, or the other way round.
+    func differs(from picture: [UInt8]) throws(Failure) -> Bool
 
-    private static func authority(in folder: String) -> String { folder + "/authority" }
+    func end()
+}
 
-    /// - Parameters:
-    ///   - prefix: words before the program's, which make it run as the user of the measured
-    ///     program, because it parses what that program sends.
-    ///   - folder: a folder that only that user can enter.
-    init(
-        _ program: String, _ prefix: [String], in folder: String, clock: SampleClock
-    ) throws(Failure) {
-        let authority = Self.authority(in: folder)
-        server = try MeasuredServer(
-            prefix + [
-                program, "-displayfd", "1", "-screen", "0", "1280x1024x24", "-nolisten", "tcp",
-                "-noreset", "-auth", authority, "-fbdir", folder,
-            ], clock: clock)
-        let number = server.line
-        guard 1...5 ~= number.utf8.count, number.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) else {
-            throw .system(SystemError(code: EPROTO, call: "starting", subject: program))
-        }
-        variables = ["DISPLAY=:\(number)", "XAUTHORITY=\(authority)", "WAYLAND_DISPLAY="]
-        (file, byteCount) = try Self.open(folder + "/Xvfb_screen0")
-    }
+/// What shows windows, in the order in which they are tried.
+enum ScreenKind: String, CaseIterable {
+    case x11
+    case wayland
 
-    func end() { server.end() }
-
-    private static func open(_ path: String) throws(Failure) -> (FileDescriptor, Int) {
-        do throws(SystemError) {
-            let file = try FileDescriptor.open(
-                path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-            var status = stat()
-            guard unsafe fstat(file.rawValue, &status) == 0 else {
-                throw SystemError(code: errno, call: "fstat", subject: path)
-            }
-            guard status.st_mode & S_IFMT == S_IFREG, sizes ~= Int(status.st_size) else {
-                throw SystemError(code: EINVAL, call: "reading the screen", subject: path)
-            }
-            return (file, Int(status.st_size))
-        } catch {
-            throw .system(error)
+    var name: String {
+        switch self {
+        case .x11: "X11"
+        case .wayland: "Wayland"
         }
     }
 
-    /// One entry, for every display (FamilyWild): MIT-MAGIC-COOKIE-1 with 16 random bytes. Numbers
-    /// have two bytes, the higher one first (XauFileName(3)).
-    private static func secret() -> [UInt8] {
-        let name = Array("MIT-MAGIC-COOKIE-1".utf8)
-        var generator = SystemRandomNumberGenerator()
-        let secret = (0..<16).map { _ in UInt8.random(in: 0...255, using: &generator) }
-        return [0xff, 0xff, 0, 0, 0, 0, 0, UInt8(name.count)] + name + [0, 16] + secret
+    /// The programs that it needs, with their packages in Debian.
+    var needs: [(program: String, package: String)] {
+        switch self {
+        case .x11: [("Xvfb", "xvfb")]
+        case .wayland: [("sway", "sway"), ("swaymsg", "sway"), ("grim", "grim")]
+        }
     }
+}
 
-    // MARK: What is on it
-
-    /// How much is compared at once, and how many such parts the pointer's shape covers at most: two for each
-    /// of its lines. A window covers more.
-    private static let partByteCount = 4096
+/// How much two pictures differ, counted in parts of their bytes.
+struct PictureDifference {
+    static let partByteCount = 4096
+    /// How many parts the pointer's shape or a cursor covers at most: two for each of its lines. A
+    /// window covers more.
     private static let pointerPartCount = 64
-    /// How many parts are read at once.
-    private static let readPartCount = 64
 
-    func picture() -> [UInt8] {
-        var picture = [UInt8](repeating: 0, count: byteCount)
-        unsafe picture.withUnsafeMutableBytes { bytes in
-            var start = 0
-            while start < byteCount {
-                let count = unsafe pread(
-                    file.rawValue, bytes.baseAddress! + start, byteCount - start, off_t(start))
-                guard count > 0 else { return }
-                start += count
-            }
-        }
-        return picture
+    private var count = 0
+    var isSeen: Bool { count > Self.pointerPartCount }
+
+    /// Pictures of different sizes differ.
+    static func isSeen(_ picture: [UInt8], _ other: [UInt8]) -> Bool {
+        guard picture.count == other.count else { return true }
+        var difference = PictureDifference()
+        difference.add(picture[...], other[...])
+        return difference.isSeen
     }
 
-    /// Whether the screen shows a window that the picture does not have, or the other way round.
-    func differs(from picture: [UInt8]) -> Bool {
-        var part = [UInt8](repeating: 0, count: Self.readPartCount * Self.partByteCount)
-        var count = 0
-        return unsafe picture.withUnsafeBytes { former in
-            for start in stride(from: 0, to: byteCount, by: part.count) {
-                let size = min(part.count, byteCount - start)
-                // A screen that cannot be read to its end has changed.
-                guard unsafe pread(file.rawValue, &part, size, off_t(start)) == size else {
-                    return true
+    /// Adds parts of two pictures that are equally long, from a multiple of a part's size on.
+    mutating func add(_ part: ArraySlice<UInt8>, _ other: ArraySlice<UInt8>) {
+        unsafe part.withUnsafeBytes { part in
+            unsafe other.withUnsafeBytes { other in
+                for offset in stride(from: 0, to: part.count, by: Self.partByteCount) {
+                    let length = min(Self.partByteCount, part.count - offset)
+                    let isSame =
+                        unsafe memcmp(
+                            part.baseAddress! + offset, other.baseAddress! + offset, length) == 0
+                    if !isSame { count += 1 }
                 }
-                unsafe part.withUnsafeBytes { now in
-                    for offset in stride(from: 0, to: size, by: Self.partByteCount) {
-                        let length = min(Self.partByteCount, size - offset)
-                        let isSame =
-                            unsafe memcmp(
-                                now.baseAddress! + offset, former.baseAddress! + start + offset,
-                                length) == 0
-                        if !isSame { count += 1 }
-                    }
-                }
-                if count > Self.pointerPartCount { return true }
             }
-            return false
         }
     }
 }

@@ -6,6 +6,8 @@ import GreenroomLinux
 final class MeasuredServer {
     /// The first line that it printed.
     let line: String
+    /// What it prints after that.
+    let output: FileDescriptor
     private let process: pid_t
     private var hasEnded = false
 
@@ -14,9 +16,11 @@ final class MeasuredServer {
     /// The longest line is the address of a bus.
     private static let lineLimit = 4096
 
-    init(_ words: [String], clock: SampleClock) throws(Failure) {
-        let started = try Self.start(words)
+    /// - Parameter variables: `NAME=value`, beside a search path.
+    init(_ words: [String], _ variables: [String] = [], clock: SampleClock) throws(Failure) {
+        let started = try Self.start(words, variables)
         process = started.process
+        output = started.pipe
         do throws(Failure) {
             let text = try clock.read(
                 started.pipe, atMost: Self.lineLimit, milliseconds: Self.startMilliseconds,
@@ -62,12 +66,12 @@ final class MeasuredServer {
     }
 
     private static func start(
-        _ words: [String]
+        _ words: [String], _ variables: [String]
     ) throws(Failure) -> (process: pid_t, pipe: FileDescriptor) {
         do throws(SystemError) {
             let pipe = try FileDescriptor.pipe()
             let process = try MeasuredProcess.spawn(
-                words[0], words, environment: ["PATH=/usr/bin:/bin"],
+                words[0], words, environment: ["PATH=/usr/bin:/bin"] + variables,
                 pipe: pipe.writing.rawValue, startsSession: true)
             close(pipe.writing.release())
             return (process, pipe.reading)
@@ -78,11 +82,10 @@ final class MeasuredServer {
 
     /// Runs a program to its end, and returns what it printed.
     static func output(
-        _ words: [String], clock: SampleClock, atMost limit: Int
+        _ words: [String], _ variables: [String] = [], clock: SampleClock, atMost limit: Int
     ) throws(Failure) -> [UInt8] {
-        let (process, pipe) = try start(words)
-        // When its output has ended, or was not waited for any longer, the program is no longer
-        // needed.
+        let (process, pipe) = try start(words, variables)
+        // It has said everything when its output ends, or is not waited for any more.
         defer { end(process) }
         return try clock.read(pipe, atMost: limit, milliseconds: startMilliseconds)
     }

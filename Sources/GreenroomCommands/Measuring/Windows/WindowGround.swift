@@ -5,29 +5,37 @@ import GreenroomLinux
 /// Where a desktop program is measured: a screen, a message bus and a home, which are removed with this
 /// object. Nothing that the program does there is seen in the session.
 final class WindowGround {
-    let screen: HeadlessScreen
+    let screen: any HeadlessScreen
     let empty: [UInt8]
     let bus: PrivateBus
     let variables: [String]
     private let folder: String
     private var home: String { folder + "/home" }
 
-    init(for program: WindowProgram, clock: SampleClock) throws(Failure) {
+    /// What it needs, with the packages in Debian, whatever the screen is.
+    private static let needs =
+        PrivateBus.programs.map { ($0, "dbus") } + [("setpriv", "util-linux")]
+
+    static func path(of program: String) -> String? {
+        let searchPath = Caller.variables["PATH"] ?? ExecutableInspection.defaultSearchPath
+        return try? ExecutableInspection.find(program, in: searchPath)
+    }
+
+    /// - Parameter kind: one whose programs are there.
+    init(
+        for program: WindowProgram, on kind: ScreenKind, clock: SampleClock
+    ) throws(Failure) {
         var paths: [String] = []
-        let isOthers = program.account.user != getuid()
-        for (name, package) in [(HeadlessScreen.program, "xvfb")]
-            + PrivateBus.programs.map({ ($0, "dbus") })
-            + [("setpriv", "util-linux")]
-        {
-            let searchPath = Caller.variables["PATH"] ?? ExecutableInspection.defaultSearchPath
-            guard let path = try? ExecutableInspection.find(name, in: searchPath) else {
+        for (name, package) in Self.needs {
+            guard let path = Self.path(of: name) else {
                 throw WindowProgram.refusal(
-                    "a window is measured on a screen of its own, which needs \(name); install it "
-                        + "(in Debian, apt install \(package))")
+                    "a window is measured beside a message bus of its own, which needs \(name); "
+                        + "install it (in Debian, apt install \(package))")
             }
             paths.append(path)
         }
         let account = program.account
+        let isOthers = account.user != getuid()
         folder = try PrivateDaemon.makeFolder()
         var started: PrivateBus?
         do throws(Failure) {
@@ -37,28 +45,41 @@ final class WindowGround {
             try Self.copySettings(of: program, to: folder + "/home")
             do throws(SystemError) {
                 try PrivateBus.configure(in: folder)
-                try HeadlessScreen.configure(in: folder)
+                switch kind {
+                case .x11: try XScreen.configure(in: folder)
+                case .wayland: try WaylandScreen.configure(in: folder)
+                }
                 if isOthers { try Self.give(folder, to: account) }
             } catch {
                 throw .system(error)
             }
             let prefix =
-                [paths[3], "--pdeathsig", "KILL", "--no-new-privs"]
+                [paths[2], "--pdeathsig", "KILL", "--no-new-privs"]
                 + (isOthers
                     ? [
                         "--reuid=\(account.user)", "--regid=\(account.group)", "--clear-groups",
                         "--inh-caps=-all",
                     ] : []) + ["--"]
-            bus = try PrivateBus(Array(paths[1...2]), prefix, in: folder, clock: clock)
+            bus = try PrivateBus(Array(paths[0...1]), prefix, in: folder, clock: clock)
             started = bus
-            screen = try HeadlessScreen(paths[0], prefix, in: folder, clock: clock)
+            let programs = kind.needs.map { Self.path(of: $0.program) ?? $0.program }
+            screen =
+                switch kind {
+                case .x11: try XScreen(programs[0], prefix, in: folder, clock: clock)
+                case .wayland:
+                    try WaylandScreen(
+                        programs, prefix, in: folder, runtime: folder + "/runtime", clock: clock)
+                }
+            do throws(Failure) { empty = try screen.picture() } catch {
+                screen.end()
+                throw error
+            }
         } catch {
             // `deinit` is not called if the initializer throws before every member is set.
             started?.end()
             _ = Caller.run("/bin/rm", ["rm", "-rf", "--", folder], isQuiet: true)
             throw error
         }
-        empty = screen.picture()
         variables =
             screen.variables + [
                 "HOME=\(folder)/home", "XDG_RUNTIME_DIR=\(folder)/runtime",
@@ -66,8 +87,13 @@ final class WindowGround {
                 "XDG_DATA_HOME=\(folder)/home/.local/share",
                 "XDG_STATE_HOME=\(folder)/home/.local/state",
                 "DBUS_SESSION_BUS_ADDRESS=\(bus.address)", "NO_AT_BRIDGE=1", "SESSION_MANAGER=",
-                "GDK_BACKEND=x11", "QT_QPA_PLATFORM=xcb",
             ]
+    }
+
+    /// Whether nothing is seen, and no window is there.
+    func isEmpty() throws(Failure) -> Bool {
+        if try screen.showsWindow() { return false }
+        return try !screen.differs(from: empty)
     }
 
     deinit {

@@ -8,24 +8,14 @@ import UnitFile
 /// Launches a desktop program again and again in several ways, in turns, with a screen, a message bus and a
 /// home of its own. Observes what the program does before its window, and compares the window.
 struct WindowMeasurement {
-    /// A way to launch the program.
-    struct Way {
-        let depth: AppManifest.Depth
-        var app: String { "measure." + depth.rawValue }
-        /// From the request to the first change on the screen, in nanoseconds.
-        var times: [UInt64] = []
-        var byteCount: UInt64?
-        /// Why the daemon does not prewarm the program in this way.
-        var objection: String?
-    }
+    let kind: ScreenKind
+    typealias Way = WindowTrial.Way
 
-    private(set) var ways = [AppManifest.Depth.none, .main, .libraries, .window].map {
-        Way(depth: $0)
-    }
-    /// What the held program has done before its window.
-    private(set) var effects = SideEffects()
-    /// Reasons not to hold it, beside the objection of the way itself.
-    private(set) var faults: [String] = []
+    private var ways = [AppManifest.Depth.none, .main, .libraries, .window].map { Way(depth: $0) }
+    private var effects = SideEffects()
+    private var faults: [String] = []
+
+    var trial: WindowTrial { WindowTrial(kind: kind, ways: ways, effects: effects, faults: faults) }
 
     private let program: WindowProgram
     private let rounds: Int
@@ -35,11 +25,14 @@ struct WindowMeasurement {
     private let client: ControlClient
     private let ground: WindowGround
 
-    init(_ program: WindowProgram, rounds: Int, clock: SampleClock) throws(Failure) {
+    init(
+        _ program: WindowProgram, on kind: ScreenKind, rounds: Int, clock: SampleClock
+    ) throws(Failure) {
         self.program = program
+        self.kind = kind
         self.rounds = rounds
         self.clock = clock
-        let ground = try WindowGround(for: program, clock: clock)
+        let ground = try WindowGround(for: program, on: kind, clock: clock)
         self.ground = ground
         daemon = try PrivateDaemon(
             ways.map { ($0.app, Self.manifest(program, $0.depth, ground.variables)) },
@@ -62,12 +55,12 @@ struct WindowMeasurement {
 
     // MARK: Rounds
 
-    mutating func run(_ progress: (Int) -> Void) throws(Failure) {
-        // Files that any first start leaves in the home must not count as effects of the held
-        // program.
-        _ = try launch(0)
+    /// - Returns: false, and nothing is measured, if the program shows no window here.
+    mutating func run(_ progress: (Int) -> Void) throws(Failure) -> Bool {
+        // What a first start leaves in the home is not the held program's doing.
+        guard try launch(0) != nil else { return false }
         try learnLibraries()
-        let expected = try picture(of: 0)
+        guard let expected = try picture(of: 0) else { return false }
         try look(expected)
         for round in 1...rounds {
             for step in ways.indices {
@@ -77,6 +70,7 @@ struct WindowMeasurement {
             }
             progress(round)
         }
+        return true
     }
 
     /// The daemon learns libraries from a launch, at which it looks for the last time after six
@@ -100,7 +94,7 @@ struct WindowMeasurement {
         let before = try ground.state()
         guard let held = try prepare(index) else { return }
         effects = try ground.effects(since: before, of: held.processId)
-        if ground.screen.differs(from: ground.empty) {
+        if try !ground.isEmpty() {
             faults.append("something was on the screen while it was held")
         }
         guard let launched = try show(index) else {
@@ -128,10 +122,8 @@ struct WindowMeasurement {
         return launched.time
     }
 
-    private mutating func picture(of index: Int) throws(Failure) -> [UInt8] {
-        guard try prepare(index) != nil, let launched = try show(index) else {
-            throw WindowProgram.refusal("no window was seen of \(program.command[0])")
-        }
+    private mutating func picture(of index: Int) throws(Failure) -> [UInt8]? {
+        guard try prepare(index) != nil, let launched = try show(index) else { return nil }
         let picture = try settledPicture()
         try end(launched.instance)
         return picture
@@ -140,6 +132,8 @@ struct WindowMeasurement {
     // MARK: Steps
 
     private static let windowPatience: UInt64 = 30_000_000_000
+    /// A program that has ended by then shows no window any more.
+    private static let endedPatience: UInt64 = 2_000_000_000
     private static let lessonPatience: UInt64 = 10_000_000_000
     private static let picturePatience: UInt64 = 10_000_000_000
     /// The blinking of a cursor takes less.
@@ -228,18 +222,31 @@ struct WindowMeasurement {
             case .launched(let launched) = try client.call(
                 .launch(Control.LaunchCall(app: ways[index].app)))
         else { return nil }
-        while !ground.screen.differs(from: ground.empty) {
-            guard clock.elapsed < Self.windowPatience else { return nil }
+        var nextLook = Self.endedPatience
+        while try !ground.screen.showsWindow() {
+            let elapsed = clock.elapsed
+            guard elapsed < Self.windowPatience else { return nil }
+            if elapsed >= nextLook {
+                if try isOver(launched.instance, of: index) { return nil }
+                nextLook += Self.endedPatience
+            }
             try clock.pause(milliseconds: 1)
         }
         return (launched.instance, clock.elapsed)
+    }
+
+    private func isOver(_ instance: UInt64, of index: Int) throws(Failure) -> Bool {
+        guard case .status(let instances) = try client.call(.status(.app(ways[index].app))) else {
+            return true
+        }
+        return !instances.contains { $0.instance == instance && $0.state != .notRunning }
     }
 
     /// Kills it, and waits until nothing is on the screen.
     private func end(_ instance: UInt64) throws(Failure) {
         _ = try? client.call(.transition(.kill, .instance(instance)))
         clock.begin()
-        while ground.screen.differs(from: ground.empty), clock.elapsed < Self.windowPatience {
+        while try ground.screen.showsWindow(), clock.elapsed < Self.windowPatience {
             try clock.pause(milliseconds: 5)
         }
     }
@@ -272,14 +279,17 @@ struct WindowMeasurement {
 
     /// The picture when nothing but a cursor changes any more.
     private func settledPicture() throws(Failure) -> [UInt8] {
-        var last = ground.screen.picture()
+        var last = try ground.screen.picture()
         clock.begin()
         var since = clock.elapsed
         while clock.elapsed - since < Self.quietTime, clock.elapsed < Self.windowPatience {
             try clock.pause(milliseconds: 50)
-            if ground.screen.differs(from: last) || !ground.screen.differs(from: ground.empty) {
+            let picture = try ground.screen.picture()
+            if PictureDifference.isSeen(picture, last)
+                || !PictureDifference.isSeen(picture, ground.empty)
+            {
                 since = clock.elapsed
-                last = ground.screen.picture()
+                last = picture
             }
         }
         return last
@@ -290,7 +300,7 @@ struct WindowMeasurement {
         clock.begin()
         var since: UInt64?
         while clock.elapsed < Self.picturePatience {
-            if ground.screen.differs(from: expected) {
+            if try ground.screen.differs(from: expected) {
                 since = nil
             } else if let start = since {
                 if clock.elapsed - start >= Self.quietTime { return true }

@@ -3,52 +3,105 @@ import GreenroomManifest
 import UnitFile
 import Varlink
 
+/// What was seen of a desktop program on one kind of screen.
+struct WindowTrial {
+    /// A way to launch the program.
+    struct Way {
+        let depth: AppManifest.Depth
+        var app: String { "measure." + depth.rawValue }
+        /// From the request to the window, in nanoseconds.
+        var times: [UInt64] = []
+        var byteCount: UInt64?
+        /// Why the daemon does not prewarm the program in this way.
+        var objection: String?
+    }
+
+    let kind: ScreenKind
+    let ways: [Way]
+    /// What the held program has done before its window.
+    let effects: SideEffects
+    /// What speaks against holding it, beside the objection of the way itself.
+    let faults: [String]
+
+    /// Everything that speaks against holding it.
+    var refusals: [String] {
+        var refusals = [ways.last?.objection].compactMap(\.self) + faults
+        if !effects.visibleFiles.isEmpty {
+            refusals.append("it changes files before its window")
+        }
+        if !effects.connections.isEmpty {
+            refusals.append("it reaches the network before its window")
+        }
+        if let times = medians {
+            if times.held >= times.other { refusals.append("it does not appear sooner") }
+        } else if refusals.isEmpty {
+            refusals.append("its window was not seen")
+        }
+        return refusals
+    }
+
+    /// Of the held program, and of the fastest other way.
+    var medians: (held: UInt64, other: UInt64)? {
+        let others = ways.dropLast().filter { $0.objection == nil }.compactMap(\.times.median)
+        guard let held = ways.last?.times.median, let other = others.min() else { return nil }
+        return (held, other)
+    }
+}
+
 /// What a measurement of windows has shown, for people and for programs.
 struct WindowReport {
-    let ways: [WindowMeasurement.Way]
-    let effects: SideEffects
+    let trials: [WindowTrial]
+    /// On what it was not measured, and why.
+    let absences: [String]
     let verdict: WindowVerdict
     let rounds: Int
     let words: [String]
 
     func text(_ appearance: Appearance) -> String {
-        var table = Table("LAUNCHED", "WINDOW", "RATIO", "P90", "MEMORY")
-        let base = ways[0].times.median
-        for way in ways {
-            let name = way.depth == .none ? "cold" : way.depth.rawValue
-            guard way.objection == nil, let median = way.times.median else {
-                table.add([name, "-"], styles: [:])
-                continue
+        var table = Table("SCREEN", "LAUNCHED", "WINDOW", "RATIO", "P90", "MEMORY")
+        for trial in trials {
+            let base = trial.ways[0].times.median
+            for way in trial.ways {
+                let name = way.depth == .none ? "cold" : way.depth.rawValue
+                guard way.objection == nil, let median = way.times.median else {
+                    table.add([trial.kind.name, name, "-"], styles: [:])
+                    continue
+                }
+                table.add(
+                    [
+                        trial.kind.name, name, Self.milliseconds(median),
+                        MeasureReport.ratio(median, base),
+                        Self.milliseconds(way.times.quantile(0.9) ?? median),
+                        way.byteCount.map(Phrase.bytes) ?? "-",
+                    ], styles: [:])
             }
-            table.add(
-                [
-                    name, Self.milliseconds(median), MeasureReport.ratio(median, base),
-                    Self.milliseconds(way.times.quantile(0.9) ?? median),
-                    way.byteCount.map(Phrase.bytes) ?? "-",
-                ], styles: [:])
         }
-        let objections = ways.compactMap { way in
-            way.objection.map { "\(way.depth.rawValue): \($0.harmless)\n" }
+        let objections = trials.flatMap { trial in
+            trial.ways.compactMap { way in
+                way.objection.map { "\(trial.kind.name), \(way.depth.rawValue): \($0.harmless)\n" }
+            }
         }
         return table.text(appearance) + objections.joined()
-            + "Medians of \(rounds) launches of each kind, in turns, to the first change on a screen of "
-            + "its own.\n" + seen + "Verdict: \(verdict.sentence).\n"
+            + absences.map { "Not measured \($0).\n" }.joined()
+            + "Medians of \(rounds) launches of each kind, in turns, to the first window on a screen of "
+            + "its own.\n" + trials.map(Self.seen).joined() + "Verdict: \(verdict.sentence).\n"
             + verdict.lines.map { "    \($0)\n" }.joined()
     }
 
     /// What the held program did before its window.
-    private var seen: String {
-        guard ways.last?.objection == nil else { return "" }
+    private static func seen(_ trial: WindowTrial) -> String {
+        guard trial.ways.last?.objection == nil else { return "" }
+        let effects = trial.effects
         let kinds = [
             ("files changed", effects.files), ("names on the bus", effects.names),
             ("internet sockets", effects.connections),
         ]
         let parts = kinds.filter { !$0.1.isEmpty }.map {
-            "\($0.0): \($0.1.prefix(Self.shownCount).joined(separator: ", ").harmless)"
-                + ($0.1.count > Self.shownCount ? ", …" : "")
+            "\($0.0): \($0.1.prefix(shownCount).joined(separator: ", ").harmless)"
+                + ($0.1.count > shownCount ? ", …" : "")
         }
-        return "Before its window: " + (parts.isEmpty ? "nothing" : parts.joined(separator: "; "))
-            + ".\n"
+        return "Before its window on \(trial.kind.name): "
+            + (parts.isEmpty ? "nothing" : parts.joined(separator: "; ")) + ".\n"
     }
 
     private static let shownCount = 8
@@ -64,23 +117,31 @@ extension WindowReport: ParametersEncodable {
         writer.member("command", words)
         writer.name("results")
         writer.beginArray()
-        for way in ways {
-            writer.beginObject()
-            writer.member("launched", way.depth == .none ? "cold" : way.depth.rawValue)
-            writer.member("objection", ifPresent: way.objection)
-            writer.name("windowUSec")
-            writer.beginArray()
-            for time in way.times { writer.value(Int64(clamping: time / 1000)) }
-            writer.endArray()
-            writer.member("byteCount", ifPresent: way.byteCount)
-            writer.endObject()
+        for trial in trials {
+            for way in trial.ways {
+                writer.beginObject()
+                writer.member("screen", trial.kind.rawValue)
+                writer.member("launched", way.depth == .none ? "cold" : way.depth.rawValue)
+                writer.member("objection", ifPresent: way.objection)
+                writer.name("windowUSec")
+                writer.beginArray()
+                for time in way.times { writer.value(Int64(clamping: time / 1000)) }
+                writer.endArray()
+                writer.member("byteCount", ifPresent: way.byteCount)
+                writer.endObject()
+            }
         }
         writer.endArray()
-        writer.member("files", effects.files)
-        writer.member("names", effects.names)
-        writer.member("connections", effects.connections)
+        writer.member("notMeasured", absences)
+        writer.member("files", all(\.files))
+        writer.member("names", all(\.names))
+        writer.member("connections", all(\.connections))
         writer.member("refusals", verdict.refusals)
         writer.member("lines", verdict.lines)
+    }
+
+    private func all(_ kind: KeyPath<SideEffects, [String]>) -> [String] {
+        Set(trials.flatMap { $0.effects[keyPath: kind] }).sorted()
     }
 }
 
@@ -92,31 +153,25 @@ struct WindowVerdict {
     let lines: [String]
     private let gain: String
 
-    init(
-        _ ways: [WindowMeasurement.Way], _ effects: SideEffects, faults: [String],
-        command: [String]
-    ) {
+    /// - Parameter trials: one for each kind of screen on which it shows a window.
+    init(_ trials: [WindowTrial], command: [String]) {
+        // What is so everywhere is said once.
         var refusals: [String] = []
-        let window = ways.last
-        if let objection = window?.objection { refusals.append(objection) }
-        refusals += faults
-        if !effects.visibleFiles.isEmpty {
-            refusals.append("it changes files before its window")
-        }
-        if !effects.connections.isEmpty {
-            refusals.append("it reaches the network before its window")
-        }
-        let others = ways.dropLast().filter { $0.objection == nil }.compactMap(\.times.median)
-        if let time = window?.times.median, let other = others.min() {
-            gain =
-                "its window appears after \(Phrase.duration(uSec: Int64(clamping: time / 1000))) instead "
-                + "of \(Phrase.duration(uSec: Int64(clamping: other / 1000)))"
-            if time >= other { refusals.append("it does not appear sooner") }
-        } else {
-            gain = ""
-            if refusals.isEmpty { refusals.append("its window was not seen") }
+        for trial in trials {
+            for refusal in trial.refusals where !refusals.contains(refusal) {
+                let isCommon = trials.allSatisfy { $0.refusals.contains(refusal) }
+                refusals.append(isCommon ? refusal : "on \(trial.kind.name), \(refusal)")
+            }
         }
         self.refusals = refusals
+        gain =
+            "its window appears after "
+            + trials.compactMap { trial in
+                trial.medians.map {
+                    "\(Self.milliseconds($0.held)) instead of \(Self.milliseconds($0.other)) on "
+                        + trial.kind.name
+                }
+            }.joined(separator: ", and after ")
         lines =
             refusals.isEmpty && command.count == 1
             ? [
@@ -126,8 +181,13 @@ struct WindowVerdict {
                     + UnitFile.quoted(command[0]).split(
                         separator: "%%", omittingEmptySubsequences: false
                     ).joined(separator: "%"), "Window=yes",
-                "Tested=greenroomctl measure --windows: x11",
+                "Tested=greenroomctl measure --windows: "
+                    + trials.map(\.kind.rawValue).joined(separator: ", "),
             ] : []
+    }
+
+    private static func milliseconds(_ nanoseconds: UInt64) -> String {
+        Phrase.duration(uSec: Int64(clamping: nanoseconds / 1000))
     }
 
     var sentence: String {
