@@ -218,6 +218,7 @@ import Varlink
         ("swaymsg", "exit 1", "starting"),
         ("swaymsg", "echo; tr '\\0' x </dev/zero", "watching the windows"),
         ("swaymsg", "echo; exit 1", "watching the windows"),
+        ("swaymsg", "echo; yes ''", "no window was seen"),
         ("grim", "exit 1", "reading the screen"),
         ("grim", "tr '\\0' x </dev/zero", "reading the screen"),
     ])

@@ -26,7 +26,9 @@ final class MeasuredServer {
                 started.pipe, atMost: Self.lineLimit, milliseconds: Self.startMilliseconds,
                 isLine: true)
             guard text.last == UInt8(ascii: "\n") else {
-                throw .system(SystemError(code: EPROTO, call: "starting", subject: words.last))
+                // What comes before "--" runs it as somebody else.
+                let program = words.firstIndex(of: "--").map { words[$0 + 1] } ?? words[0]
+                throw .system(SystemError(code: EPROTO, call: "starting", subject: program))
             }
             line = String(decoding: text.dropLast(), as: UTF8.self)
         } catch {

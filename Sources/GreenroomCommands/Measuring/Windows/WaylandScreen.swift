@@ -103,15 +103,17 @@ final class WaylandScreen: HeadlessScreen {
 
     private func hear(_ bytes: ArraySlice<UInt8>) {
         rest += bytes
-        while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-            let line = String(decoding: rest[..<end], as: UTF8.self)
-            rest.removeSubrange(...end)
+        var start = 0
+        while let end = rest[start...].firstIndex(of: UInt8(ascii: "\n")) {
+            let line = String(decoding: rest[start..<end], as: UTF8.self)
+            start = end + 1
             switch (try? JSONValue(parsing: line))?["change"] {
             case .string("new"): windowCount += 1
             case .string("close"): windowCount = max(0, windowCount - 1)
             case _: break
             }
         }
+        rest.removeSubrange(..<start)
     }
 
     // MARK: What is on it
