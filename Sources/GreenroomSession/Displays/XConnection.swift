@@ -18,6 +18,10 @@ final class XConnection {
         static let generic: UInt8 = 35
 
         static func kind(_ packet: [UInt8]) -> UInt8 { packet[0] & 127 }
+
+        /// Not an error or a reply. What another client has made up (SendEvent) has the highest bit,
+        /// and does not count.
+        static func isOfServer(_ packet: [UInt8]) -> Bool { 2..<128 ~= packet[0] }
     }
     enum EventMask {
         static let buttonPress: UInt32 = 1 << 2
@@ -61,8 +65,8 @@ final class XConnection {
             switch packet[0] {
             case 1 where packet.half(at: 2) == sequence: return packet
             case 0 where packet.half(at: 2) == sequence: return nil
-            case 0, 1: break
-            case _: events.append(packet)
+            case _ where Event.isOfServer(packet): events.append(packet)
+            case _: break
             }
         }
     }
@@ -124,8 +128,8 @@ final class XConnection {
         if !events.isEmpty { return events.removeFirst() }
         while try stream.peek(1) != nil {
             let packet = try packet()
-            // 0 is an error in a request whose answer nobody awaits: its window was gone.
-            if packet[0] > 1 { return packet }
+            // An error is of a request that nobody has waited for: its window was gone.
+            if Event.isOfServer(packet) { return packet }
         }
         return nil
     }

@@ -265,17 +265,26 @@ import Testing
         withExtendedLifetime(silent) {}
     }
 
-    @Test func `on X a click removes the screen`() throws {
+    @Test func `on X a click removes the screen, and a client's made-up click does not`() throws {
         let clicker = findProgram("xdotool")
         try requireOrSkip(clicker != nil, "no xdotool: apt-get install xdotool")
         let bench = try XBench()
+        func click(_ words: String...) throws {
+            let clicked = try run(
+                ChildRequest(
+                    clicker!, arguments: [clicker!] + words,
+                    environment: ["DISPLAY=\(bench.screen.display)"]))
+            #expect(clicked.exit == .status(0))
+        }
         _ = try bench.daemon.client().launch(Self.slow)
         try bench.awaitPixel(10, 10, is: Self.color)
-        let clicked = try run(
-            ChildRequest(
-                clicker!, arguments: [clicker!, "mousemove", "320", "240", "click", "1"],
-                environment: ["DISPLAY=\(bench.screen.display)"]))
-        #expect(clicked.exit == .status(0))
+        // Sent to a window, it is made up (SendEvent).
+        try click("search", "--name", Self.screenName, "click", "--window", "%1", "1")
+        // The server has sent the click before it answers this, and has woken the reader.
+        _ = try bench.screen.windows()
+        try Processes.awaitSleep(of: bench.bench.presenter.pid)
+        #expect(try bench.screen.windows() == [Self.screenName])
+        try click("mousemove", "320", "240", "click", "1")
         try bench.awaitWindows([])
     }
 
