@@ -100,7 +100,7 @@ import Testing
         #expect(allowed.lines.last == "Tested=greenroomctl measure --windows: x11, wayland")
         #expect(
             allowed.sentence.contains(
-                "after 10 ms instead of 200 ms on X11, and after 20 ms instead of 200 ms on Wayland"
+                "after 10.0 ms instead of 200.0 ms on X11, and after 20.0 ms instead of 200.0 ms on Wayland"
             ), "\(allowed.sentence)")
         let other = WindowVerdict(
             [trial(.x11, faults: ["it sings"]), trial(.wayland, faults: ["it sings", "it hums"])],
