@@ -2,11 +2,12 @@ internal import Glibc
 internal import GreenroomLinux
 internal import Systemd
 
-/// Watches the names of one held program for greenroomd, which has started this process with a
-/// packet socket. Each packet from the daemon is a name. The answer is `watched NAME` once calls to
-/// the name are seen, `taken NAME` if somebody already owns the name, or `unwatchable NAME`. After
-/// `watched`, each call to the name is reported with a packet, `launch` or `question`. This process
-/// ends when the daemon closes its end of the socket, or when the bus ends.
+/// Watches the names of one held program, for greenroomd, which has started this process with a
+/// socket of packets. A packet from the daemon is a name. The answer is `watched NAME` once calls of
+/// the name are seen, `taken NAME` if somebody owns the name already, or `unwatchable NAME`. After
+/// `watched`, each call of the name is a packet, too: `launch` or `question`. A change of a setting of
+/// the desktop counts as a question: the program, which is thawed for it, takes it before it is shown.
+/// This process ends when the daemon closes its end of the socket, or when the bus ends.
 ///
 /// The process only listens, so it delays no call. The daemon learns nothing about a call but one
 /// of the two words.
@@ -14,6 +15,16 @@ public struct NameWatch {
     private let socket: UnixSocket
     private var bus: ServiceBus?
     private var monitors: [BusMonitor] = []
+    private var settings: BusMonitor?
+
+    /// By which settings of desktops are told: dconf(7), the portal of sandboxed apps, Xfce and KDE.
+    private static let settingRules = [
+        ("ca.desrt.dconf.Writer", "Notify"),
+        ("org.freedesktop.portal.Settings", "SettingChanged"),
+        ("org.xfce.Xfconf", "PropertyChanged"),
+        ("org.kde.kconfig.notify", "ConfigChanged"),
+        ("org.kde.KGlobalSettings", "notifyChange"),
+    ].map { "type='signal',interface='\($0)',member='\($1)'" }
 
     /// A name has at most this many bytes (D-Bus Specification, "Valid Names").
     private static let nameLimit = 255
@@ -25,8 +36,11 @@ public struct NameWatch {
             // This comes before the wait, because calls may have been read together with an answer
             // of the bus.
             for monitor in monitors { try report(monitor) }
+            if try settings?.hasHeardSignal() == true { try send("question") }
             var entries = [PollEntry(socket.descriptor.rawValue, POLLIN)]
-            entries += monitors.map { PollEntry($0.descriptor, POLLIN) }
+            entries += (monitors + [settings].compactMap(\.self)).map {
+                PollEntry($0.descriptor, POLLIN)
+            }
             try PollEntry.wait(&entries, milliseconds: -1)
             guard entries[0].isReady else { continue }
             guard let name = try name() else { return }
@@ -53,7 +67,11 @@ public struct NameWatch {
         do {
             let bus = try self.bus ?? ServiceBus()
             self.bus = bus
-            monitors.append(try BusMonitor(of: name, at: try bus.address()))
+            let address = try bus.address()
+            if settings == nil {
+                settings = try BusMonitor(matching: Self.settingRules, at: address)
+            }
+            monitors.append(try BusMonitor(of: name, at: address))
             return try bus.hasOwner(name) ? "taken" : "watched"
         } catch { return "unwatchable" }
     }

@@ -1,17 +1,23 @@
 internal import CSystemd
 internal import Glibc
 
-/// Sees the calls to the owner of a name on the session's message bus, including those to the
-/// owner's unique name (`org.freedesktop.DBus.Monitoring.BecomeMonitor`). Such a connection may not
-/// send anything, so each name needs its own.
+/// Sees what others send each other on the session's message bus
+/// (`org.freedesktop.DBus.Monitoring.BecomeMonitor`). Nobody may send by such a connection.
 @safe public final class BusMonitor {
     private let bus: OpaquePointer
 
-    /// Calls are seen from the moment that this returns.
+    /// Sees the calls of whoever owns the name, also those to the owner's unique name.
     ///
     /// - Parameter address: of the bus (sd_bus_set_address(3)).
     /// - Throws: an error if the bus does not allow it.
-    public init(of name: String, at address: String) throws(SystemdError) {
+    public convenience init(of name: String, at address: String) throws(SystemdError) {
+        try self.init(matching: ["type='method_call',destination='\(name)'"], at: address)
+    }
+
+    /// Messages are seen from the return of this on.
+    ///
+    /// - Parameter rules: of which one must apply (D-Bus Specification, "Match Rules").
+    public init(matching rules: [String], at address: String) throws(SystemdError) {
         var raw: OpaquePointer?
         try check("sd_bus_new", unsafe sd_bus_new(&raw))
         unsafe bus = raw!
@@ -19,12 +25,12 @@ internal import Glibc
         try check("sd_bus_set_bus_client", unsafe sd_bus_set_bus_client(bus, 1))
         try check("sd_bus_set_monitor", unsafe sd_bus_set_monitor(bus, 1))
         try check("sd_bus_start", unsafe sd_bus_start(bus))
-        try becomeMonitor(matching: "type='method_call',destination='\(name)'")
+        try becomeMonitor(matching: rules)
     }
 
     deinit { _ = unsafe sd_bus_flush_close_unref(bus) }
 
-    private func becomeMonitor(matching rule: String) throws(SystemdError) {
+    private func becomeMonitor(matching rules: [String]) throws(SystemdError) {
         var call: OpaquePointer?
         try check(
             "sd_bus_message_new_method_call",
@@ -35,11 +41,13 @@ internal import Glibc
         try check(
             "sd_bus_message_open_container",
             unsafe sd_bus_message_open_container(call, CChar(UInt8(ascii: "a")), "s"))
-        try check(
-            "sd_bus_message_append_basic",
-            unsafe rule.withCString {
-                unsafe sd_bus_message_append_basic(call, CChar(UInt8(ascii: "s")), $0)
-            })
+        for rule in rules {
+            try check(
+                "sd_bus_message_append_basic",
+                unsafe rule.withCString {
+                    unsafe sd_bus_message_append_basic(call, CChar(UInt8(ascii: "s")), $0)
+                })
+        }
         try check(
             "sd_bus_message_close_container", unsafe sd_bus_message_close_container(call))
         var flags: UInt32 = 0
@@ -54,16 +62,36 @@ internal import Glibc
 
     /// The next call, which somebody else answers; nil if none has arrived.
     public func next() throws(SystemdError) -> BusCall? {
-        while true {
-            var message: OpaquePointer?
-            let result = try check("sd_bus_process", unsafe sd_bus_process(bus, &message))
-            if let message = unsafe message {
-                if unsafe sd_bus_message_is_method_call(message, nil, nil) > 0 {
-                    return unsafe BusCall(owning: message)
-                }
-                _ = unsafe sd_bus_message_unref(message)
+        var call: BusCall?
+        while call == nil {
+            let hasMore = try unsafe process { message in
+                guard unsafe sd_bus_message_is_method_call(message, nil, nil) > 0 else { return }
+                unsafe call = BusCall(owning: sd_bus_message_ref(message))
             }
-            if result == 0 { return nil }
+            if !hasMore { break }
         }
+        return call
+    }
+
+    /// Whether a signal has come since this was asked last. All that has come is read.
+    public func hasHeardSignal() throws(SystemdError) -> Bool {
+        var hasHeard = false
+        while try unsafe process({ message in
+            // The bus also tells this connection of itself, for example of the name it has lost.
+            let isOfBus = unsafe sd_bus_message_is_signal(message, "org.freedesktop.DBus", nil) > 0
+            if unsafe sd_bus_message_is_signal(message, nil, nil) > 0, !isOfBus { hasHeard = true }
+        }) {}
+        return hasHeard
+    }
+
+    /// - Returns: false if nothing has come.
+    private func process(_ take: (OpaquePointer) -> Void) throws(SystemdError) -> Bool {
+        var message: OpaquePointer?
+        let result = try check("sd_bus_process", unsafe sd_bus_process(bus, &message))
+        if let message = unsafe message {
+            unsafe take(message)
+            _ = unsafe sd_bus_message_unref(message)
+        }
+        return result > 0
     }
 }

@@ -4,9 +4,10 @@
 //
 //   a call of the name that starts the program or brings it to the front
 //       on its way to the pause  → launched as soon as it pauses
-//       held                     → launched at once by the daemon itself, unless another app or
-//                                  another instance of it is in the way; then it ends
-//   any other call               → thawed for `airTime`, in which it answers
+//       held                     → launched at once, on the daemon's own account, unless another app or
+//                                  another instance of it is in the way: then it ends
+//   another call, or a changed setting of the desktop
+//                                → thawed for `airTime`, in which it answers and takes it
 //   the watch ends               → it ends (`becameStale`), because calls could be missed
 //   the supervisor has restarted → it ends: nobody has watched in the meantime
 //   the name has an owner        → it ends before it asks for the name (`nameTaken`), and the

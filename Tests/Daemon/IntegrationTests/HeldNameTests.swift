@@ -106,7 +106,23 @@ import Testing
         #expect(try bench.watch.next() == "one")
     }
 
-    @Test func `a program is not held before another process that owns its name has ended`()
+    @Test(arguments: [
+        "ca.desrt.dconf.Writer.Notify", "org.freedesktop.portal.Settings.SettingChanged",
+        "org.xfce.Xfconf.PropertyChanged", "org.kde.kconfig.notify.ConfigChanged",
+        "org.kde.KGlobalSettings.notifyChange",
+    ])
+    func `a changed setting airs the held program, and nothing is shown`(signal: String) throws {
+        try requireFreezer()
+        let bench = try Bench("owns \(Self.name) xlib one")
+        let pid = try #require(try bench.awaitHeld().processId)
+        try Processes.wait("it is not frozen") { Processes.isFrozen(pid) }
+        try bench.bus.emit(signal)
+        try Processes.wait("it is not aired") { !Processes.isFrozen(pid) }
+        try Processes.wait("it is not frozen again") { Processes.isFrozen(pid) }
+        #expect(try bench.screen.windows() == [])
+    }
+
+    @Test func `a program whose name another process owns is not held until that has ended`()
         throws
     {
         try requireFreezer()

@@ -59,14 +59,21 @@ final class UserBus {
 
     /// Returns whether the call was answered.
     func call(_ name: String, _ method: String, _ arguments: String...) throws -> Bool {
+        try send(["call", "--dest", name, "--object-path", "/", "--method", method] + arguments)
+    }
+
+    /// Tells everybody who listens.
+    func emit(_ signal: String) throws {
+        guard try send(["emit", "--object-path", "/", "--signal", signal]) else {
+            throw TestError("\(signal) was not sent")
+        }
+    }
+
+    private func send(_ words: [String]) throws -> Bool {
         let program = findProgram("gdbus")
         try requireOrSkip(program != nil, "no gdbus: apt-get install libglib2.0-bin")
         var request = ChildRequest(
-            program!,
-            arguments: [
-                program!, "call", "--address", address, "--dest", name, "--object-path", "/",
-                "--method", method,
-            ] + arguments)
+            program!, arguments: [program!, words[0], "--address", address] + words.dropFirst())
         request.user = windowUser
         return try run(request).exit == .status(0)
     }
