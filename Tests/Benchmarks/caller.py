@@ -1,29 +1,54 @@
 #!/usr/bin/env python3
 """What a caller of a program feels: the program executed directly, and through a link to greenroom-run, from
-vfork to the end of waitpid, in turns. And what greenroom-run itself takes: from its exec to main, and from the
-app's end to the caller."""
+vfork to the end of waitpid, in turns, and beside them the least that a client, a server and a paused process can
+take (floor.c). And what greenroom-run itself takes: from its exec to main, and from the app's end to the caller."""
 
 import argparse
 import json
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 sys.dont_write_bytecode = True
 from bench import (
-    Contender, Daemon, compare, describe, line, manifest, percentile, prewarm_request, run_rounds,
+    PATIENCE_SECONDS, Contender, Daemon, compare, describe, line, manifest, percentile, prewarm_request, run_rounds,
 )
 
 # Each with an argument that makes it do its smallest job, and the bar.
 PROGRAMS = [
     (["git", "--version"], 1.0),
     (["bash", "-c", ":"], 1.0),
+    (["true"], 1.0),
     (["sqlite3", "-version"], 1.0),
     (["ffmpeg", "-version"], 0.07),
     (["inkscape", "--version"], 0.2),
 ]
+
+
+class Floor:
+    """The server that holds one program at its main (floor.c)."""
+
+    def __init__(self, programs, folder, name, words):
+        self.program, self.socket = str(programs / "floor"), f"{folder}/{name}.floor"
+        self.process = subprocess.Popen(
+            [self.program, "serve", self.socket, str(programs / "hold.so"), "--", *words], stdin=subprocess.DEVNULL)
+        until = time.monotonic() + PATIENCE_SECONDS
+        while not os.path.exists(self.socket):
+            if self.process.poll() is not None or time.monotonic() > until:
+                sys.exit(f"bench: the floor of {name} does not listen")
+            time.sleep(0.01)
+
+    def contender(self, name, caller, per_round):
+        return Contender(f"least client, {name}", lambda n: [
+            caller, str(n), self.socket, "hold", "--", self.program, self.socket], per_round)
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
 
 
 def environment():
@@ -48,7 +73,7 @@ def main():
         daemon = Daemon(product, folder)
         links = Path(folder) / "links"
         links.mkdir()
-        pairs, contenders = [], []
+        pairs, contenders, floors = [], [], {}
 
         def add(name, words, per_round, at_most=None, stamped=False):
             app = f"bench.{name.split()[0]}"
@@ -78,7 +103,12 @@ def main():
             if not path:
                 print(f"# {words[0]}: skipped, not installed")
                 continue
-            add(" ".join(words), [str(Path(path).resolve()), *words[1:]], 2, at_most)
+            name, command = " ".join(words), [str(Path(path).resolve()), *words[1:]]
+            add(name, command, 2, at_most)
+            if (programs / "hold.so").exists():
+                floor = Floor(programs, folder, words[0], command)
+                floors[name] = floor, floor.contender(name, caller, 2)
+                contenders.append(floors[name][1])
         try:
             daemon.start()
             run_rounds(contenders, arguments.rounds)
@@ -90,6 +120,8 @@ def main():
                     sys.exit(f"bench: {name} was launched cold: {kind}")
         finally:
             daemon.stop()
+            for floor, _ in floors.values():
+                floor.stop()
 
     probed, itself = pairs[0][1], pairs[0][2]
     line("greenroom-run: exec to main, p50", percentile(probed.columns[1], 50) / 1e6, "ms",
@@ -100,6 +132,8 @@ def main():
     line("the end at the caller, after a parent would see it", later / 1e6, "ms", "limit", 0.1, 1)
     for name, linked, direct, at_most in pairs[1:]:
         compare(f"{name}: call to end", linked, direct, at_most=at_most)
+        if name in floors:
+            compare("  the least client, server and paused process", floors[name][1], direct)
 
 
 if __name__ == "__main__":

@@ -1,64 +1,19 @@
 // Preloaded into a program, writes eight bytes of CLOCK_MONOTONIC to standard output at its main's
 // first instruction, before anything of the program's own. Cold and prewarmed launches are measured
 // alike: the entry of main is patched by a constructor, so Greenroom's shim, which holds main back, is
-// not seen. x86-64, and only programs whose _start was written by GCC or clang ("lea main, %rdi").
-#include <stdint.h>
+// not seen.
+#include "entry.h"
+
 #include <stdlib.h>
-#include <string.h>
-#include <sys/auxv.h>
-#include <sys/mman.h>
 #include <time.h>
-#include <unistd.h>
-
-enum { JUMP_BYTES = 12 };
-static unsigned char saved[JUMP_BYTES];
-static unsigned char *entry;
-
-// A library that writes to a file while it is loaded, or changes a variable, would forbid to pause.
-static int write_text(void *at, const void *bytes, size_t size) {
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    uintptr_t first = (uintptr_t)at & ~(page - 1), end = ((uintptr_t)at + size + page - 1) & ~(page - 1);
-    if (mprotect((void *)first, end - first, PROT_READ | PROT_WRITE | PROT_EXEC) != 0) return -1;
-    memcpy(at, bytes, size);
-    return mprotect((void *)first, end - first, PROT_READ | PROT_EXEC);
-}
-
-typedef int main_function(int, char **, char **);
 
 static int stamped_main(int argc, char **argv, char **environment) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     uint64_t stamp = (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
     if (write(1, &stamp, sizeof stamp) != sizeof stamp) _exit(120);
-    if (write_text(entry, saved, sizeof saved) != 0) _exit(121);
     unsetenv("LD_PRELOAD");  // only this program is measured, not what it starts
-    return ((main_function *)entry)(argc, argv, environment);
+    return call_main(argc, argv, environment);
 }
 
-// _start loads main's address into %rdi shortly before it calls __libc_start_main.
-static unsigned char *find_main(void) {
-    unsigned char *start = (unsigned char *)getauxval(AT_ENTRY);
-    for (unsigned char *p = start; p < start + 64; p++) {
-        if (p[0] == 0x48 && p[1] == 0x8d && p[2] == 0x3d) {  // lea rel32(%rip), %rdi
-            int32_t distance;
-            memcpy(&distance, p + 3, sizeof distance);
-            return p + 7 + distance;
-        }
-        if (p[0] == 0x48 && p[1] == 0xc7 && p[2] == 0xc7) {  // mov $imm32, %rdi: not position-independent
-            int32_t address;
-            memcpy(&address, p + 3, sizeof address);
-            return (unsigned char *)(intptr_t)address;
-        }
-    }
-    return NULL;
-}
-
-__attribute__((constructor)) static void arm(void) {
-    entry = find_main();
-    if (!entry) return;
-    memcpy(saved, entry, sizeof saved);
-    unsigned char jump[JUMP_BYTES] = {0x48, 0xb8, [10] = 0xff, 0xe0};  // movabs $to, %rax; jmp *%rax
-    main_function *to = stamped_main;
-    memcpy(jump + 2, &to, sizeof to);
-    (void)write_text(entry, jump, sizeof jump);
-}
+__attribute__((constructor)) static void arm(void) { replace_main(stamped_main); }
