@@ -172,12 +172,11 @@ int gr_pidfd_wait(int pidfd, int *code, int *status) {
     return 0;
 }
 
-int32_t gr_wait_any(bool reap, int *code, int *status) {
+int32_t gr_wait_any(int *code, int *status) {
     siginfo_t info = { 0 };
     /* Traced threads are reported even if not asked for; older kernels report them only with
      * __WALL. */
-    int options = WEXITED | WNOHANG | __WALL | (reap ? 0 : WNOWAIT);
-    if (waitid(P_ALL, 0, &info, options) < 0) return -1;
+    if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) < 0) return -1;
     *code = info.si_code;
     *status = info.si_status;
     return info.si_pid;

@@ -14,7 +14,7 @@ RUN_CONTROL := $(filter-out %/InterfaceText.swift %/Control+Service.swift, \
 	$(wildcard Sources/GreenroomControl/*/*.swift))
 RUN_LINUX := Sources/GreenroomLinux/Processes/InheritedState.swift
 RUN_SWIFT := $(wildcard Sources/greenroom-run/*.swift Sources/GreenroomCommands/Attached/Shared/*.swift)
-RUN_C_SOURCES := $(wildcard $(RUN_C)/*.c) $(addprefix Sources/CGreenroomLinux/,calls.c message.c observe.c)
+RUN_C_SOURCES := $(wildcard $(RUN_C)/*.c) $(addprefix Sources/CGreenroomLinux/,calls.c exits.c message.c observe.c)
 RUN_INPUTS := $(RUN_VARLINK) $(RUN_CONTROL) $(RUN_LINUX) $(RUN_SWIFT) $(RUN_C_SOURCES) \
 	$(wildcard $(RUN_C)/*.h $(RUN_C)/*/* Sources/CGreenroomLinux/*.h Sources/CGreenroomLinux/include/*) \
 	$(RUN_C)/build.mk

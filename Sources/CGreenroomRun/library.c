@@ -78,6 +78,15 @@ ssize_t readlink(const char *path, char *target, size_t size) {
 }
 mode_t umask(mode_t mask) { return (mode_t)CALL(umask, mask, 0, 0, 0, 0, 0); }
 
+/* Only for calls with one pointer. */
+int ioctl(int fd, unsigned long request, ...) {
+    va_list list;
+    va_start(list, request);
+    void *argument = va_arg(list, void *);
+    va_end(list);
+    return (int)CALL(ioctl, fd, request, argument, 0, 0, 0);
+}
+
 int isatty(int fd) {
     char settings[64];
     return CALL(ioctl, fd, TCGETS, settings, 0, 0, 0) == 0;

@@ -7,13 +7,14 @@ extension Spawner {
     /// orphaned descendants.
     func reap() throws(SystemError) {
         var concluded: [PendingSpawn] = []
-        while let (pid, status, hasExecuted) = try nextEnd() {
-            endedTraced(pid)
-            if numbersByPid[pid] != nil {
-                exited(pid, status)
-            } else if let spawn = ended(pid, status, hasExecuted: hasExecuted) {
+        while let end = try nextEnd() {
+            endedTraced(end.pid)
+            if numbersByPid[end.pid] != nil {
+                exited(end.pid, end.status)
+            } else if let spawn = ended(end.pid, end.status, hasExecuted: end.hasExecuted) {
                 concluded.append(spawn)
             }
+            if !end.isReaped { _ = try Children.take(end.pid) }
         }
         // A process may have ended at once. By now it is known whether it had executed its program.
         for spawn in concluded { conclude(spawn) }
@@ -28,31 +29,35 @@ extension Spawner {
         for number in awaited.dying { finish(number, snapshot) }
     }
 
-    /// The next child that has ended. Whether a process had executed a program can be read only
-    /// while it is a zombie. Traced threads that have stopped are handled along the way.
-    private func nextEnd() throws(SystemError) -> (pid_t, TerminationStatus, hasExecuted: Bool)? {
-        while true {
-            let pid: pid_t
-            let change: Children.Change?
-            var hasExecuted = true
-            if spawns.pending.isEmpty {
-                guard let next = try Children.nextChange() else { return nil }
-                (pid, change) = (next.pid, next.change)
-            } else {
-                guard let next = try Children.nextChanged() else { return nil }
-                pid = next
-                hasExecuted =
-                    numbersByPid[pid] != nil || waiters.contains(pid)
-                    || !spawns.isPending(pid)
-                    || ProcessTable.entry(of: pid)?.hasExecuted != false
-                change = try Children.take(pid)
+    /// A child that has ended.
+    private struct End {
+        let pid: pid_t
+        let status: TerminationStatus
+        let hasExecuted: Bool
+        let isReaped: Bool
+    }
+
+    /// The next child that has ended. Traced threads that have stopped are handled on the way.
+    ///
+    /// An instance's process is reaped after its end was reported. A client that watches the
+    /// process sees the end only then, so whatever it asks next, the supervisor has been told.
+    private func nextEnd() throws(SystemError) -> End? {
+        while let (pid, change) = try Children.nextChange() {
+            if case .ended(let status) = change, numbersByPid[pid] != nil {
+                return End(pid: pid, status: status, hasExecuted: true, isReaped: false)
             }
-            switch change {
-            case .ended(let status): return (pid, status, hasExecuted)
+            // This can be read only while it is a zombie.
+            let hasExecuted =
+                waiters.contains(pid) || !spawns.isPending(pid)
+                || ProcessTable.entry(of: pid)?.hasExecuted != false
+            switch try Children.take(pid) {
+            case .ended(let status):
+                return End(pid: pid, status: status, hasExecuted: hasExecuted, isReaped: true)
             case .stopped(let stop): stopped(pid, stop)
             case nil: break  // Its end follows.
             }
         }
+        return nil
     }
 
     /// Handles the end of an instance's first process.

@@ -80,11 +80,16 @@ struct BriefRun {
             else { throw HandOver() }
             begun.begun?.instance = launched.instance
             begun.begun?.process = launched.processId
-            guard
-                case .exited(let exited) = try connection.reply(
-                    to: .wait(.launch(identifier)), unless: signals)
-            else { throw HandOver() }
-            switch Ending(exited.exit) {
+            let process = AppProcess(launched)
+            let end: Ending
+            switch try connection.reply(
+                to: .wait(.launch(identifier)), unless: signals, before: process)
+            {
+            case .exited(let exited): end = Ending(exited.exit)
+            case nil: end = process.ending ?? .unseen
+            case _: throw HandOver()
+            }
+            switch end {
             case .status(let status): return status
             case .signal(let signal): Ending.die(by: signal)
             case .unseen: throw HandOver()

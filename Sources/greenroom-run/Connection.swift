@@ -58,6 +58,18 @@ final class Connection {
     func reply(
         to call: ControlCall, unless signals: CInt? = nil
     ) throws(HandOver) -> ControlReply {
+        guard let reply = try reply(to: call, unless: signals, before: .unknown) else {
+            throw HandOver()
+        }
+        return reply
+    }
+
+    /// The same.
+    ///
+    /// - Returns: nil if `process` tells its end before the reply comes.
+    func reply(
+        to call: ControlCall, unless signals: CInt?, before process: AppProcess
+    ) throws(HandOver) -> ControlReply? {
         while true {
             if let reply = connection.nextReply() {
                 guard reply.error == nil,
@@ -66,21 +78,36 @@ final class Connection {
                 return reply
             }
             guard connection.violation == nil else { throw HandOver() }
-            if let signals { try wait(unless: signals) }
+            if let signals, try waitHasEnded(process, unless: signals) { return nil }
             try receive()
         }
     }
 
-    private func wait(unless signals: CInt) throws(HandOver) {
+    /// Waits for input.
+    ///
+    /// - Returns: true if the process has told its end before.
+    private func waitHasEnded(
+        _ process: AppProcess, unless signals: CInt
+    ) throws(HandOver) -> Bool {
         var entries = [
             pollfd(fd: socket, events: Int16(POLLIN), revents: 0),
             pollfd(fd: signals, events: Int16(POLLIN), revents: 0),
+            // POLLHUP, which comes once the process was reaped, is always waited for.
+            pollfd(fd: process.descriptor, events: 0, revents: 0),
         ]
-        while unsafe poll(&entries, nfds_t(entries.count), -1) < 0 {
-            guard errno == EINTR else { throw HandOver() }
+        while true {
+            guard unsafe poll(&entries, nfds_t(entries.count), -1) >= 0 else {
+                guard errno == EINTR else { throw HandOver() }
+                continue
+            }
+            if entries[2].revents != 0 {
+                if process.ending != nil { return true }
+                entries[2].fd = -1
+            }
+            if entries[0].revents != 0 { return false }
+            // A signal stays pending for greenroomctl.
+            if entries[1].revents != 0 { throw HandOver() }
         }
-        // A signal stays pending for greenroomctl.
-        guard entries[0].revents != 0 else { throw HandOver() }
     }
 
     private func receive() throws(HandOver) {

@@ -239,9 +239,9 @@ bool gr_can_fetch(int pidfd);
 int gr_pidfd_send_signal(int pidfd, int signal);
 /* waitid(P_PIDFD): how the process ended (code CLD_*, status). */
 int gr_pidfd_wait(int pidfd, int *code, int *status);
-/* waitid(P_ALL, WNOHANG|WEXITED|__WALL): the pid of a child that has ended, or of a traced thread
- * that has stopped; 0 if there is none. */
-int32_t gr_wait_any(bool reap, int *code, int *status);
+/* waitid(P_ALL, WNOHANG|WNOWAIT|WEXITED|__WALL): the pid of a child that has ended and stays a zombie,
+ * or of a traced thread that has stopped; 0 if there is none. */
+int32_t gr_wait_any(int *code, int *status);
 /* A timerfd(2) that never expires. Its read(2) fails with ECANCELED after the clock was set. */
 int gr_clock_watch(void);
 /* PIDFD_GET_INFO of a process that need not be a child. Returns 1 and the wait(2) status if the

@@ -5,6 +5,9 @@ extension Control {
     public struct Launched: Hashable, Sendable {
         public var instance: UInt64
         public var processId: Int32?
+        /// The inode of the process's pidfd, by which a client that opens one knows the process
+        /// from another that has got its number (pidfd_open(2)).
+        public var processInode: UInt64?
         public var launchIdentifier: String
         public var kind: Word<LaunchKind>
         public var coldReason: Word<ColdReason>?
@@ -15,12 +18,14 @@ extension Control {
         public var elapsedUSec: Int64
 
         public init(
-            instance: UInt64, processId: Int32?, launchIdentifier: String, kind: LaunchKind,
+            instance: UInt64, processId: Int32?, processInode: UInt64? = nil,
+            launchIdentifier: String, kind: LaunchKind,
             coldReason: ColdReason? = nil, anewReason: AnewReason? = nil, isRepeated: Bool = false,
             elapsedUSec: Int64
         ) {
             self.instance = instance
             self.processId = processId
+            self.processInode = processInode
             self.launchIdentifier = launchIdentifier
             self.kind = .known(kind)
             self.coldReason = coldReason.map { .known($0) }
@@ -57,6 +62,7 @@ extension Control.Launched: ParametersEncodable {
     public func encodeMembers(to writer: inout JSONWriter) {
         writer.member("instance", instance)
         writer.member("processId", ifPresent: processId)
+        writer.member("processInode", ifPresent: processInode)
         writer.member("launchIdentifier", launchIdentifier)
         writer.member("kind", kind)
         writer.member("coldReason", ifPresent: coldReason)
@@ -72,6 +78,7 @@ extension Control.Launched: ParametersEncodable {
             switch member.name {
             case "instance": instance = try member.integer()
             case "processId": processId = try member.optionalInteger()
+            case "processInode": processInode = try member.optionalInteger()
             case "launchIdentifier": launchIdentifier = try member.text()
             case "kind": kind = try member.word()
             case "coldReason": coldReason = try member.optionalWord()

@@ -47,7 +47,14 @@ public struct ProcessDescriptor: Sendable {
             owning: try systemCall("pidfd_open", on: "\(pid)") { gr_pidfd_open(pid) })
     }
 
-    /// Whether we may take descriptors out of that process's table (pidfd_getfd).
+    /// The number that no other process has until the next boot: the inode of its pidfd (fstat(2)).
+    /// Before Linux 6.9, all pidfds have the same.
+    public var inode: UInt64? {
+        var status = stat()
+        return unsafe fstat(descriptor.rawValue, &status) == 0 ? UInt64(status.st_ino) : nil
+    }
+
+    /// Whether this process may take descriptors out of that process's table (pidfd_getfd).
     public var letsFetch: Bool { gr_can_fetch(descriptor.rawValue) }
 
     /// Sends a signal (pidfd_send_signal); 0 only checks whether sending would be allowed.
@@ -85,28 +92,30 @@ public enum Children {
 
     /// What happened to one child.
     public enum Change: Hashable, Sendable {
-        /// The child has ended and is reaped.
+        /// The child has ended.
         case ended(TerminationStatus)
         /// A thread that we trace has stopped, and stays stopped until we let it continue.
         case stopped(Tracee.Stop)
     }
 
-    /// A child that has ended, or a traced thread that has stopped (waitid P_ALL, WNOWAIT); nil if
-    /// there is none, or no child is left. The child stays a zombie.
-    public static func nextChanged() throws(SystemError) -> pid_t? {
+    /// The next change of any child, which can still be taken: an ended child stays a zombie
+    /// (waitid P_ALL, WNOWAIT). Nil if there is none, or no child is left.
+    public static func nextChange() throws(SystemError) -> (pid: pid_t, change: Change)? {
         var code: CInt = 0
         var status: CInt = 0
         do {
-            let pid = try systemCall("waitid") { unsafe gr_wait_any(false, &code, &status) }
-            return pid == 0 ? nil : pid
+            let pid = try systemCall("waitid") { unsafe gr_wait_any(&code, &status) }
+            if pid == 0 { return nil }
+            if code == CLD_TRAPPED_VALUE { return (pid, .stopped(Tracee.Stop(status: status))) }
+            return (pid, .ended(TerminationStatus(code: code, status: status)))
         } catch {
             if error.code == ECHILD { return nil }
             throw error
         }
     }
 
-    /// Takes the change of this child (waitpid); nil if the child was stopped and has been killed
-    /// in the meantime.
+    /// Takes the change of this child, and so reaps it if it has ended (waitpid); nil if the child
+    /// was stopped and has been killed in the meantime.
     public static func take(_ pid: pid_t) throws(SystemError) -> Change? {
         var status: CInt = 0
         let wall: CInt = 0x4000_0000  // __WALL
@@ -119,21 +128,5 @@ public enum Children {
         if taken == 0 { return nil }
         if status & 0xff == 0x7f { return .stopped(Tracee.Stop(status: status >> 8)) }
         return .ended(TerminationStatus(waitStatus: status))
-    }
-
-    /// Takes the next change of any child (waitid P_ALL); nil if there is none, or no child is
-    /// left.
-    public static func nextChange() throws(SystemError) -> (pid: pid_t, change: Change)? {
-        var code: CInt = 0
-        var status: CInt = 0
-        do {
-            let pid = try systemCall("waitid") { unsafe gr_wait_any(true, &code, &status) }
-            if pid == 0 { return nil }
-            if code == CLD_TRAPPED_VALUE { return (pid, .stopped(Tracee.Stop(status: status))) }
-            return (pid, .ended(TerminationStatus(code: code, status: status)))
-        } catch {
-            if error.code == ECHILD { return nil }
-            throw error
-        }
     }
 }

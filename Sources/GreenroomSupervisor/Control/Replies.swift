@@ -35,6 +35,7 @@ struct Replies {
         Control.Launched(
             instance: outcome.instance.rawValue,
             processId: instances.pid(of: outcome.instance),
+            processInode: instances.processInode(of: outcome.instance),
             launchIdentifier: identifier.rawValue,
             kind: Control.LaunchKind(outcome.kind),
             coldReason: outcome.coldReason.map(Control.ColdReason.init),

@@ -78,6 +78,10 @@ final class InstanceTable {
 
     func pid(of identifier: InstanceIdentifier) -> Int32? { table[identifier]?.pid }
 
+    func processInode(of identifier: InstanceIdentifier) -> UInt64? {
+        table[identifier]?.process.inode
+    }
+
     /// The instance that the process belongs to: as its main process, or by its cgroup.
     func instance(ofProcess pid: Int32) -> Instance? {
         if let main = table.values.first(where: { $0.pid == pid }) { return main }

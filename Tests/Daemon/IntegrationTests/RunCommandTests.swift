@@ -89,8 +89,32 @@ import Testing
         try Self.expectKind(daemon, of: app)
     }
 
-    /// A process may be in a directory that it could not enter again, and so may the processes that
-    /// it starts.
+    @Test(arguments: all)
+    func `greenroom-run ends with the app even while the daemon is held up`(_ app: String) throws {
+        try requireOrSkip(Processes.tellExits, "Linux 6.15 is needed")
+        let daemon = try Self.daemon()
+        let input = try Pipe()
+        var request = try Self.request(
+            daemon, RunClient.greenroomRun.words + [app, "--", "wait-input", "exit", "23"])
+        request.descriptors[0] = input.readEnd
+        let client = try ChildProcess(request)
+        // It holds the app's process.
+        try Processes.wait("the client does not watch the app") {
+            KernelObjects.openFiles(of: client.pid).contains { $0.contains("pidfd") }
+        }
+        daemon.signal(SIGSTOP)
+        input.closeWriteEnd()
+        #expect(try client.waitForExit() == .status(23))
+        daemon.signal(SIGCONT)
+        try Self.expectKind(daemon, of: app)
+        // The daemon has seen it, too.
+        let exit = try daemon.await("the end of \(app)") { client in
+            try client.instances(of: app).first { $0.exit != nil }?.exit
+        }
+        #expect(exit.status == 23)
+    }
+
+    /// A process may be in a directory that it may not enter again, and so are those that it starts.
     @Test(arguments: RunClient.allCases)
     func `an app gets the caller's directory even if the caller can no longer enter it`(
         _ client: RunClient

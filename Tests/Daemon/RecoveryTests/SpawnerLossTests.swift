@@ -60,11 +60,11 @@ import Testing
         #expect(Processes.state(of: pid) != "T")
         try client.change(.terminate, first.instance)
         let record = try client.wait(first.instance)
-        #expect(record.status == nil && (record.signal == nil) == !tellsExits)
+        #expect(record.status == nil && (record.signal == nil) == !Processes.tellExits)
         #expect(!Processes.isAlive(pid))
         try client.change(.kill, second.instance)
-        #expect((try client.wait(second.instance).signal == nil) == !tellsExits)
-        // Another instance may be paused with the earlier environment.
+        #expect((try client.wait(second.instance).signal == nil) == !Processes.tellExits)
+        // One more may be paused with the environment before.
         try daemon.await("a paused instance") { try $0.paused(app).isEmpty ? nil : true }
         let third = try client.launch(app, ["exit", "4"])
         #expect(try client.wait(third.instance).status == 4)
@@ -85,7 +85,7 @@ import Testing
         let launched = try daemon.client().launch(app, ["exit", "3"])
         #expect(launched.processId == paused.processId)
         let record = try daemon.client().wait(launched.instance)
-        #expect(record.status == (tellsExits ? 3 : nil))
+        #expect(record.status == (Processes.tellExits ? 3 : nil))
         try daemon.awaitPaused(app)
     }
 
@@ -114,7 +114,7 @@ import Testing
         #expect(try daemon.pid(of: waiting.instance) == waiting.processId)
         input.closeWriteEnd()
         let record = try daemon.client().wait(waiting.instance)
-        #expect(record.status == (tellsExits ? 6 : nil))
+        #expect(record.status == (Processes.tellExits ? 6 : nil))
         try daemon.client().change(.terminate, suspended.instance)
         #expect(!Processes.isAlive(suspended.processId!))
     }
@@ -315,16 +315,6 @@ import Testing
         #expect(try daemon.client().wait(launched.instance).reason == .forceQuit)
     }
 }
-
-/// Whether the kernel tells how a process ended that was not the caller's child (PIDFD_INFO_EXIT,
-/// Linux 6.15).
-let tellsExits: Bool = {
-    guard let child = try? ChildProcess(ChildRequest("/bin/true", arguments: ["true"])),
-        let process = try? ProcessDescriptor(pid: child.pid),
-        (try? child.waitForExit()) != nil
-    else { return false }
-    return process.exit == .known(.exited(0))
-}()
 
 /// Voluntary context switches so far.
 func switches(of pid: Int32) -> Int {

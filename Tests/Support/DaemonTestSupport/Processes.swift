@@ -73,6 +73,15 @@ public enum Processes {
         }
     }
 
+    /// The kernel tells how a process ended that was not our child (PIDFD_INFO_EXIT, Linux 6.15).
+    public static let tellExits: Bool = {
+        guard let child = try? ChildProcess(ChildRequest("/bin/true", arguments: ["true"])),
+            let process = try? ProcessDescriptor(pid: child.pid),
+            (try? child.waitForExit()) != nil
+        else { return false }
+        return process.exit == .known(.exited(0))
+    }()
+
     /// Returns when the process has ended, reaped or not.
     public static func awaitEnd(of pid: Int32) throws {
         guard let process = try? ProcessDescriptor(pid: pid) else { return }

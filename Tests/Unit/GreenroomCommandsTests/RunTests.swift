@@ -158,6 +158,46 @@ import VarlinkTestSupport
         #expect(result.output.hasSuffix(" messages\n"))
     }
 
+    /// If the app has ended meanwhile, another process may have its number.
+    @Test(arguments: [true, false])
+    func `greenroom-run ends with the process of the reply, which it knows by its inode`(
+        isSame: Bool
+    ) throws {
+        let app = try ChildProcess(ChildRequest("/bin/sleep", arguments: ["sleep", "1000"]))
+        let process = try ProcessDescriptor(pid: app.pid)
+        let inode = try #require(process.inode)
+        let silence = try Pipe()
+        let end = silence.readEnd
+        let launched = Control.Launched(
+            instance: 4, processId: app.pid, processInode: isSame ? inode : inode + 1,
+            launchIdentifier: "x", kind: .cold, elapsedUSec: 1)
+        let daemon = try FakeDaemon { received, _ in
+            switch received.call {
+            case .launch: return .reply([ControlReply.launched(launched)])
+            case .wait:
+                _ = readToEnd(end)
+                return nil
+            default: return nil
+            }
+        }
+        let words = [Self.built("greenroom-run"), "ffmpeg", "--socket", daemon.server.path]
+        let client = try ChildProcess(ChildRequest(words[0], arguments: words))
+        while !KernelObjects.openFiles(of: client.pid).contains(where: { $0.contains("pidfd") }) {
+            try #require(kill(client.pid, 0) == 0)
+            sched_yield()
+        }
+        app.kill(SIGKILL)
+        _ = try app.waitForExit()
+        if isSame {
+            try requireOrSkip(process.exit != .untold, "Linux 6.15 is needed")
+            #expect(try client.waitForExit() == .signal(SIGKILL))
+            silence.closeWriteEnd()
+        } else {
+            silence.closeWriteEnd()
+            #expect(try client.waitForExit() == .status(7))
+        }
+    }
+
     @Test(arguments: Client.allCases)
     func `run ends by the signal that ended the app`(_ client: Client) throws {
         let daemon = try FakeDaemon { received, _ in

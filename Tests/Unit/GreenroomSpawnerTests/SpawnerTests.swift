@@ -1,6 +1,7 @@
 import Glibc
 import GreenroomLinux
 import GreenroomSpawner
+import TestSupport
 import Testing
 
 /// The real program and real children, with cgroups where the machine has them and without.
@@ -20,6 +21,36 @@ import Testing
         _ = try supervisor.spawn(.shell(2, "kill -KILL $$"))
         #expect(try supervisor.exit(of: 2) == .signaled(SIGKILL, coreDumped: false))
         try supervisor.emptied(2)
+    }
+
+    /// The next call of a client that watches the process must find the app ended.
+    @Test(arguments: modes)
+    func `the supervisor is told of an end before others can see it`(
+        _ options: [String]
+    ) throws {
+        let spawner = try SpawnerProcess(options)
+        let supervisor = try TestSupervisor(spawner)
+        _ = try supervisor.hello()
+        let first = try supervisor.spawn(.shell(1, "exit 0")).process
+        #expect(try supervisor.exit(of: 1) == .exited(0))
+        try supervisor.emptied(1)
+        try supervisor.roundTrip()
+        try requireOrSkip(first.exit == .known(.exited(0)), "Linux 6.15 is needed")
+        for number: UInt64 in 2...20 {
+            let (input, feed) = try FileDescriptor.pipe()
+            var specification = SpawnSpecification.shell(number, "read line; exit 4")
+            specification.descriptors = [.init(input, at: 0)]
+            let process = try supervisor.spawn(specification).process
+            try feed.writeText("\n")
+            // Only POLLHUP, which comes when the process has been reaped.
+            var seen = [PollEntry(process.descriptor.rawValue, 0)]
+            #expect(try PollEntry.wait(&seen, milliseconds: deadline) == 1)
+            var told = [PollEntry(supervisor.connection.fileDescriptor, POLLIN)]
+            #expect(try PollEntry.wait(&told, milliseconds: 0) == 1)
+            #expect(process.exit == .known(.exited(4)))
+            #expect(try supervisor.exit(of: number) == .exited(4))
+            try supervisor.emptied(number)
+        }
     }
 
     @Test(arguments: modes)
