@@ -5,7 +5,8 @@
 #include "floor.h"
 
 static int client(const char *path) {
-    int fds[DESCRIPTORS] = {0, 1, 2, open(".", O_PATH | O_DIRECTORY | O_CLOEXEC)};
+    int directory = check(open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), ".");
+    int fds[DESCRIPTORS] = {0, 1, 2, directory};
     char request[REQUEST_BYTES] = {0};
     int fd = connect_stream(path), status = 0;
     send_with_descriptors(fd, request, sizeof request, fds, DESCRIPTORS);
@@ -20,7 +21,7 @@ static struct held hold(char **words, const char *library) {
     check(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), "socketpair");
     pid_t pid = fork();
     if (pid == 0) {
-        int null = open("/dev/null", O_RDWR);
+        int null = check(open("/dev/null", O_RDWR), "/dev/null");
         for (int target = 0; target < 3; target++) dup2(null, target);
         dup2(ends[1], CHANNEL);
         setenv("LD_PRELOAD", library, 1);
