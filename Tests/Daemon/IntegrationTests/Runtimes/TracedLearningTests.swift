@@ -74,10 +74,10 @@ import Testing
         let first = try bench.launch(["a"])
         #expect(first.kind == .prewarmed)
         #expect(first.text == "unset|a\n")
-        let note = try Self.awaitList(bench)
+        let note = try bench.awaitList()
         #expect(note.text.contains("Words.\(language.ending) (reads the arguments)"), "\(note)")
         #expect(note.text.contains("import 2 modules"), "\(note)")
-        let second = try Self.launch(bench, ["b"])
+        let second = try bench.launch(["b"])
         #expect(second.kind == .prewarmed)
         #expect(second.text == "unset|b\n")
         #expect(try bench.daemon.client().explain(Self.app).startedAnewCount ?? 0 == 0)
@@ -93,7 +93,7 @@ import Testing
         let other = try bench.launch(environment: ["G_VALUE=1"])
         #expect(other.kind == .cold)
         #expect(other.text == "1|\n")
-        let same = try Self.launch(bench, environment: ["G_OTHER=1"])
+        let same = try bench.launch(environment: ["G_OTHER=1"])
         #expect(same.kind == .prewarmed)
     }
 
@@ -126,16 +126,16 @@ import Testing
         let plain = language.ending == "pm" ? "use Plain;\n" : "require 'Plain'\n"
         let bench = try Self.bench(
             language, program: plain + language.program, prewarmLines: ["ImportsExclude=Inner"])
-        try Self.launch(bench)
-        let note = try Self.awaitList(bench)
+        try bench.launch()
+        let note = try bench.awaitList()
         #expect(note.text.contains("Inner.\(language.ending) (ImportsExclude=)"), "\(note)")
-        #expect(try Self.launch(bench).text == "unset|\n")
+        #expect(try bench.launch().text == "unset|\n")
     }
 
     @Test(arguments: [Language.perl, .ruby])
     func `where the manifest says so, launches teach nothing`(_ language: Language) throws {
         let bench = try Self.bench(language, prewarmLines: ["Imports=none"])
-        for _ in 0..<2 { #expect(try Self.launch(bench).text == "unset|\n") }
+        for _ in 0..<2 { #expect(try bench.launch().text == "unset|\n") }
         let codes = try bench.daemon.client().explain(Self.app).reasons.map(\.code)
         #expect(!codes.contains { $0.hasPrefix("imports_") })
     }
@@ -160,9 +160,9 @@ import Testing
     ) throws {
         try requireOrSkip(getuid() == 0, "only root can run as another user")
         let bench = try Self.bench(language, lines: ["User=65534", "Group=65534"])
-        try Self.launch(bench)
-        try Self.awaitList(bench)
-        #expect(try Self.launch(bench).text == "unset|\n")
+        try bench.launch()
+        try bench.awaitList()
+        #expect(try bench.launch().text == "unset|\n")
         guard case .done = try bench.daemon.client().call(.forgetImports(app: Self.app)) else {
             throw TestError("another reply")
         }
@@ -171,6 +171,6 @@ import Testing
             return try !codes.contains("imports_learned") && client.paused(Self.app).count == 1
                 ? true : nil
         }
-        #expect(try Self.launch(bench).text == "unset|\n")
+        #expect(try bench.launch().text == "unset|\n")
     }
 }
