@@ -48,8 +48,12 @@ extension Lifecycle {
         reports[shell] = report
         deadlines.remove(.shell(user: report.user))
         for id in shown.sorted() where self[id].record.shellUser == report.user {
-            guard !isReported(id), self[id].record.isInFront else { continue }
-            sendToBackground(id)
+            guard !isReported(id), self[id].record.belongsInFront else { continue }
+            if self[id].record.isInFront {
+                sendToBackground(id)
+            } else {
+                decideFront(of: id, inBackground: true)
+            }
         }
         for id in named(by: report) { show(id, to: report.user) }
     }
@@ -58,7 +62,9 @@ extension Lifecycle {
     /// is gone counts until no shell is expected to come back.
     func isReported(_ id: InstanceIdentifier) -> Bool {
         guard let record = table[id]?.record else { return false }
-        if let user = record.shellUser, record.belongsInFront, isAwaitingShell(of: user) {
+        if let user = record.shellUser, isOwn(record, of: user), record.belongsInFront,
+            isAwaitingShell(of: user)
+        {
             return true
         }
         return reports.values.contains { names($0, record) }
@@ -106,14 +112,18 @@ extension Lifecycle {
         }
         let record = self[id].record
         if record.state == .launching, record.manner == .program {
-            // The instance comes to the front when it is ready.
-            update(id) { $0.inBackground = false }
-            self[id].launch?.launch.inBackground = false
+            decideFront(of: id, inBackground: false)
         } else if record.isInFront {
             displace(for: id)
         } else {
             bringBack(id)
         }
+    }
+
+    /// Decides where a program that is being launched is to be once it is ready.
+    private mutating func decideFront(of id: InstanceIdentifier, inBackground: Bool) {
+        update(id) { $0.inBackground = inBackground }
+        self[id].launch?.launch.inBackground = inBackground
     }
 
     /// A report may now name the instance, because it was launched or its app belongs to another

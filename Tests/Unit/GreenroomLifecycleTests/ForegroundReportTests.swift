@@ -143,6 +143,56 @@ import Testing
         #expect(stage.state(id) == .active)
     }
 
+    @Test func `leaves in the background what it has left before that was ready`() {
+        var stage = stage { $0.readyCondition = .notify }
+        let (id, other) = (stage.run(Self.one), stage.run(Self.two))
+        report(&stage, id)
+        report(&stage, other)
+        stage.send(.becameReady(id))
+        #expect(stage.state(id) == .background)
+    }
+
+    @Test func `counts after a restart for what was being launched, while its app is the user's`() {
+        for isOwn in [true, false] {
+            let one = Self.described(Self.one) {
+                $0.foregroundGroup = "seat"
+                $0.readyCondition = .notify
+            }
+            let two = Self.described(Self.two) {
+                $0.foregroundGroup = "seat"
+                $0.user = 8
+            }
+            var changed = one
+            changed.user = isOwn ? Self.user : 8
+            var stage = Stage(one, two)
+            let (id, other) = (stage.run(Self.one), stage.run(Self.two))
+            report(&stage, id)
+            stage.restart(changed, two)
+            stage.send(.becameReady(id))
+            #expect(stage.state(other) == (isOwn ? .active : .background))
+        }
+    }
+
+    @Test func `counts for what is being launched when its app comes to belong to the user`() {
+        var one = Self.described(Self.one) {
+            $0.foregroundGroup = "seat"
+            $0.readyCondition = .notify
+            $0.user = 8
+        }
+        let two = Self.described(Self.two) {
+            $0.foregroundGroup = "seat"
+            $0.user = 8
+        }
+        var stage = Stage(one, two)
+        let (id, other) = (stage.run(Self.one), stage.run(Self.two))
+        report(&stage, id)
+        one.user = Self.user
+        stage.send(.appInstalled(one))
+        stage.restart(one, two)
+        stage.send(.becameReady(id))
+        #expect(stage.state(other) == .active)
+    }
+
     @Test func `names nothing that has ended or never was, and moves no attached one`() {
         var stage = stage()
         stage.launch(Self.one, isAttached: true)
