@@ -129,12 +129,21 @@ extension Lifecycle {
 
     /// Whether processes that the program has started keep running after it ended by itself.
     func leavesRest(_ record: InstanceRecord) -> Bool {
+        mayLeaveRest(record) && record.endReason == nil && record.launchedAt != nil
+            && record.state != .suspended && record.state.isRunning && !isShuttingDown
+    }
+
+    private func mayLeaveRest(_ record: InstanceRecord) -> Bool {
         guard let description = directory[record.app]?.description,
-            manner(of: record.app) == .program, record.endReason == nil,
-            record.launchedAt != nil, record.state != .suspended, record.state.isRunning,
-            !isShuttingDown
+            manner(of: record.app) == .program
         else { return false }
         return description.leavesRest ?? record.isAttached
+    }
+
+    /// Whether an end of the instance by itself is over with its main process. Otherwise its other
+    /// processes are ended first, and only then is anybody told.
+    public func endsWithMainProcess(_ id: InstanceIdentifier) -> Bool {
+        table[id].map { mayLeaveRest($0.record) } ?? false
     }
 
     /// Brings a running instance to the front. A suspended one must have been thawed.

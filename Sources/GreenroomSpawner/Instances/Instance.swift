@@ -3,7 +3,7 @@ internal import GreenroomLinux
 
 /// One line of the table.
 ///
-/// running → ended (`status`: its first process was reaped; others may still run) → emptied (no
+/// running → ended (`status`: its first process has ended; others may still run) → emptied (no
 /// process left). An instance leaves the table when it is emptied *and* released.
 struct Instance {
     let number: UInt64

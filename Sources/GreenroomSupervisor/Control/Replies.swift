@@ -35,7 +35,9 @@ struct Replies {
         Control.Launched(
             instance: outcome.instance.rawValue,
             processId: instances.pid(of: outcome.instance),
-            processInode: instances.processInode(of: outcome.instance),
+            // A client that sees the process end must not go on before the rest is ended.
+            processInode: core.lifecycle.endsWithMainProcess(outcome.instance)
+                ? instances.processInode(of: outcome.instance) : nil,
             launchIdentifier: identifier.rawValue,
             kind: Control.LaunchKind(outcome.kind),
             coldReason: outcome.coldReason.map(Control.ColdReason.init),
