@@ -67,9 +67,9 @@ extension Lifecycle {
     /// The app's group has changed, or was unknown before. Decides again which instance is in front
     /// of the group: the one used last. For instances that shells have named, the shells decide.
     mutating func contestFront(of app: AppIdentifier) {
-        guard let group = group(of: app) else { return }
         let running = self[app].running.sorted()
         for id in running where self[id].record.belongsInFront { noteNamed(id) }
+        guard let group = group(of: app) else { return }
         for id in running where self[id].record.isInFront {
             let rivals = fronts[group, default: []].filter { $0 != id && !shown.contains($0) }
             fronts[group, default: []].insert(id)

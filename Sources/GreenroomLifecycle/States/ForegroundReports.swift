@@ -48,8 +48,11 @@ extension Lifecycle {
         reports[shell] = report
         deadlines.remove(.shell(user: report.user))
         for id in shown.sorted() where self[id].record.shellUser == report.user {
-            guard !isReported(id), self[id].record.belongsInFront else { continue }
-            if self[id].record.isInFront {
+            let record = self[id].record
+            guard isOwn(record, of: report.user), record.belongsInFront, !isReported(id) else {
+                continue
+            }
+            if record.isInFront {
                 sendToBackground(id)
             } else {
                 decideFront(of: id, inBackground: true)

@@ -32,6 +32,9 @@ extension Checker {
                 throw Violation("\(new.app) counts as force-quit, but nobody force-quit it")
             }
         }
+        try require(
+            !new.isForceQuit || installed[new.app] == nil || forceQuitLasts(for: new.app),
+            "\(new.app) counts as force-quit, which does not last")
         guard old?.isForceQuit == true, !new.isForceQuit else { return }
         switch event {
         case .requested(_, .launch(let launch)):
@@ -39,8 +42,11 @@ extension Checker {
                 !launch.inBackground || launch.isAttached,
                 "a launch in the background ends the force quit of \(new.app)")
         case .requested(_, .resetFailed), .requested(_, .runTask), .loggedIn, .restored,
-            .shutdownCancelled, .appInstalled, .policyChanged, .called(_, isLaunch: true):
+            .shutdownCancelled, .called(_, isLaunch: true):
             break
+        case .appInstalled, .policyChanged:
+            try require(
+                !forceQuitLasts(for: new.app), "the force quit of \(new.app) ends with an update")
         case .paused(let id, _, _, _) where called.contains(id): break
         case _:
             let isRequired = installed.values.contains {

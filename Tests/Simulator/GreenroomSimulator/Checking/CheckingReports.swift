@@ -31,13 +31,14 @@ extension Checker {
     private func checkReport(_ report: ForegroundReport, _ core: Lifecycle) throws(Violation) {
         for record in core.instances where record.state.isRunning && !record.isAttached {
             let id = record.instance
+            let isComing = record.state == .launching && !record.inBackground
             if isNamed(record, by: report) {
-                let isComing = record.state == .launching && !record.inBackground
                 try require(
                     record.isInFront || isComing, "\(id) has the foreground and is \(record.state)")
                 try require(record.shellUser == report.user, "\(id) was shown to another user")
-            } else if record.shellUser == report.user, !isNamed(id) {
-                try require(!record.isInFront, "\(id) has lost the foreground and is in front")
+            } else if record.shellUser == report.user, isOwn(record, of: report), !isNamed(id) {
+                try require(
+                    !record.isInFront && !isComing, "\(id) has lost the foreground and is in front")
             }
         }
     }
@@ -49,8 +50,11 @@ extension Checker {
     }
 
     private func isNamed(_ record: InstanceRecord, by report: ForegroundReport) -> Bool {
-        let owner = installed[record.app]?.user ?? record.shellUser
-        guard owner == report.user else { return false }
+        guard isOwn(record, of: report) else { return false }
         return report.front == .instance(record.instance) || report.front == .app(record.app)
+    }
+
+    private func isOwn(_ record: InstanceRecord, of report: ForegroundReport) -> Bool {
+        (installed[record.app]?.user ?? record.shellUser) == report.user
     }
 }
