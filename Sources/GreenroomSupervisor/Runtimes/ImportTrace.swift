@@ -21,6 +21,8 @@ struct ImportTrace {
         static let modules = 4096
         /// Folders of installed modules. Each file that is read is looked for in all of them.
         static let places = 64
+        /// Folders inside one another in which one file is looked for as a module.
+        static let placesOfFile = 8
         /// Files that are read while modules are loaded: each is compared at every launch.
         static let data = 512
         /// The longest known trace has 4,000.
@@ -96,6 +98,7 @@ struct ImportTrace {
             note(needed: text)
             inProgress.append(text)
             begun.append((text, inProgress[0]))
+            if !LearnedImports.canList(text) { refuse(for: "opens") }
         case "end", "fails":
             if inProgress.last == text { inProgress.removeLast() }
             stamps[text] = stamp
@@ -111,11 +114,13 @@ struct ImportTrace {
             if !places.contains(where: { path.starts(with: $0.utf8) }) { refuse(for: "opens") }
         case "data":
             // Every hook watches the folders in which modules are looked for.
-            guard let root = inProgress.first, let stamp, !places.contains(text + "/") else {
-                return
-            }
-            let names = places.filter(text.hasPrefix).map { String(text.dropFirst($0.count)) }
-            data.append(File(path: text, stamp: stamp, root: root, names: names))
+            guard let root = inProgress.first, let stamp else { return }
+            // No list could have it, so no launch would compare it.
+            guard LearnedImports.canList("=" + text) else { return refuse(for: "opens") }
+            guard !places.contains(text + "/") else { return }
+            let names = places.lazy.filter { text.utf8.starts(with: $0.utf8) }
+                .prefix(Limit.placesOfFile).map { String(text.dropFirst($0.count)) }
+            data.append(File(path: text, stamp: stamp, root: root, names: Array(names)))
         case "reads":
             if text == "*" || Self.perLaunch.contains(text) {
                 refuse(for: "variables")
@@ -123,7 +128,9 @@ struct ImportTrace {
                 readers[text, default: []].insert(module)
             }
         case "place":
-            guard text.hasPrefix("/"), text != "/", places.count <= Limit.places else { return }
+            guard text.hasPrefix("/"), text != "/", places.count <= Limit.places,
+                !places.contains(text + "/")
+            else { return }
             places.append(text + "/")
         case _: break
         }

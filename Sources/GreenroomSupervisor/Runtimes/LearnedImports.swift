@@ -92,6 +92,9 @@ struct LearnedImports: Hashable, Sendable {
         Array(text.split(separator: "\n").filter(isModule).prefix(Limit.names).map(String.init))
     }
 
+    /// Whether a list can have the line. What it cannot have is left out.
+    static func canList(_ name: String) -> Bool { isModule(name[...]) }
+
     /// A module's name has no space and none of the characters that begin other lines of a list.
     private static func isModule(_ name: Substring) -> Bool {
         isName(name) { (0x21...0x7e).contains($0) } && name.first != "!" && name.first != "#"

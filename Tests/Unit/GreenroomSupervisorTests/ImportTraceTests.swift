@@ -81,6 +81,14 @@ import Testing
         #expect(found.names == ["/lib/r/a.rb", "M/b.pm"])
     }
 
+    @Test(arguments: ["/lib/a file", "/lib/\u{e9}", "/lib/" + String(repeating: "x", count: 600)])
+    func `a module is refused that reads a file which no list can have`(_ path: String) throws {
+        let found = try #require(
+            Self.read("begin\ta\ndata\t\(path)\t1\nend\ta\t1\ndone\n", names: ["a"]))
+        #expect(found.lines.isEmpty)
+        #expect(found.refused == [.init(name: "a", reason: "opens", cause: "a")])
+    }
+
     @Test func `a module that reads too many files is refused`() throws {
         func found(_ count: Int) -> LearnedImports? {
             let data = (0..<count).map { "data\t/usr/\($0)\t-\n" }.joined()
