@@ -11,7 +11,6 @@ extension Lifecycle {
         }
         let state = self[id].record.state
         if transition == .foreground { schedule.lastUse = now }
-        if transition == .background || transition == .suspend { leaveShell(id) }
         switch transition {
         case .terminate, .forceQuit:
             update(id) { $0.isEndOrdered = true }
@@ -33,6 +32,7 @@ extension Lifecycle {
             guard state.isRunning, state != .launching || transition != .suspend else {
                 return refuse(request, .illegalTransition(id, from: state, transition))
             }
+            if transition == .background || transition == .suspend { leaveShell(id) }
             apply(transition, to: id, request)
         }
     }

@@ -173,6 +173,17 @@ import Testing
         }
     }
 
+    @Test func `still counts after a request that is refused`() {
+        var stage = stage { $0.readyCondition = .notify }
+        let (id, other) = (stage.run(Self.one), stage.run(Self.two))
+        report(&stage, id)
+        stage.ask(.suspend, id)
+        #expect(stage.refusals.count == 1)
+        report(&stage, other)
+        stage.send(.becameReady(id))
+        #expect(stage.state(id) == .background)
+    }
+
     @Test func `counts for what is being launched when its app comes to belong to the user`() {
         var one = Self.described(Self.one) {
             $0.foregroundGroup = "seat"
