@@ -307,11 +307,12 @@ struct Simulation: Sendable {
             // next supervisor does not know what the launch was asked to do, and cannot compare.
             if before.demotion(of: old.app) != former.demotion(of: old.app) { continue }
             // A client's launch that waited for that event begins now, and takes the place of a
-            // paused instance. The next supervisor does not know the client.
-            if old.state == .terminating, beginsOthers,
-                former.instance(old.instance)?.state.isPrewarm == true
-            {
-                continue
+            // paused instance, or ends what conflicts with it. The next supervisor does not know
+            // the client.
+            if old.state == .terminating, let former = former.instance(old.instance) {
+                let makesRoom = beginsOthers && former.state.isPrewarm
+                let givesWay = old.endReason == .conflict && former.endReason != .conflict
+                if makesRoom || givesWay { continue }
             }
             guard let new = core.instance(old.instance) else { continue }
             // Its name has not been watched in the meantime.
