@@ -146,7 +146,14 @@ lambda do
 
   # What a program requires first, before anything of its own can make a difference: its first lines.
   first_requires = lambda do |path|
-    File.foreach(path, mode: "rb").lazy.reject { |line| line.match?(/\A\s*(?:#.*)?$/) }
+    # Such a block runs first, wherever it stands.
+    next [] if File.binread(path).match?(/\bBEGIN\s*\{/)
+
+    lines = File.foreach(path, mode: "rb").lazy.reject { |line| line.match?(/\A\s*(?:#.*)?$/) }
+    # A line that begins with a point (or, since Ruby 4, an operator of logic) continues the one before.
+    next [] if lines.find { |line| !line.match?(/\Arequire\b/) }&.match?(/\A\s*(?:&?\.|&&|\|\||(?:and|or)\b)/)
+
+    lines
         .map { |line| line[/\Arequire\s*\(?\s*(["'])([^"'#\\]+)\1\s*\)?\s*(?:#.*)?$/, 2] }.take_while(&:itself)
         .map { |name| name.sub(/\.(?:rb|so)\z/, "") }.to_a
   end

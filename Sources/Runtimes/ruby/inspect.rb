@@ -47,7 +47,9 @@ folders = -> { $LOAD_PATH.map(&:to_s) - (defined?(Gem) ? Gem.loaded_specs.values
 state = lambda do
   [STDOUT, STDERR].each(&:flush) # what was printed is seen now
   [folders.(), $stdin, $stdout, $stderr, $/, $\, $,, $;, $VERBOSE, $DEBUG, Encoding.default_external,
-   Encoding.default_internal, Thread.abort_on_exception, GC.stress, [STDIN, STDOUT, STDERR].map { |stream| [stream.external_encoding, stream.sync] }]
+   Encoding.default_internal, defined?(RubyVM::InstructionSequence) && RubyVM::InstructionSequence.compile_option,
+   %i[deprecated experimental].map { |each| Warning[each] }, Warning.method(:warn).unbind, Object.const_defined?(:SCRIPT_LINES__),
+   Thread.abort_on_exception, GC.stress, [STDIN, STDOUT, STDERR].map { |stream| [stream.external_encoding, stream.sync] }]
 end
 
 # The files in progress, the innermost last, each with the state at its beginning and whether one within has changed it.
@@ -60,6 +62,8 @@ begin_file = lambda do |path|
   # How a file asks for arguments without a call of a method: [*ARGV], a, *b = ARGV.
   text = path.end_with?(".rb") && File.file?(path) ? File.binread(path) : ""
   tell.("does arguments") if text.match?(/\bARGV\b(?!\s*(?:&?\.|\[|<<))/)
+  # What it leaves for the end of the program, also without a call.
+  tell.("does state") if text.match?(/\bEND\s*\{/)
   harmless.each { |ending, reason| tell.("spares #{reason}") if path.end_with?(ending) }
   progress << [path, state.(), false]
 end

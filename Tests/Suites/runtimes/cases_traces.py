@@ -127,6 +127,11 @@ RUBY = {
     "finalizer": ("ObjectSpace.define_finalizer(Object.new, proc {})", "state"),
     "lazy": ("def f = require('g_words')", None),
     "verbose": ("$VERBOSE = nil", "state"),
+    "ends": ("x = 1; END { x }", "state"),
+    "compiles": ("RubyVM::InstructionSequence.compile_option = { frozen_string_literal: true }", "state"),
+    "category": ("Warning[:deprecated] = !Warning[:deprecated]", "state"),
+    "replaces": ("def Warning.warn(*) = nil", "state"),
+    "lines": ("SCRIPT_LINES__ = {}", "state"),
 }
 
 
@@ -250,6 +255,8 @@ def ruby():
             ("bin/asks.rb", "require 'g_plain' if ARGV.empty?\nrequire 'g_lazy'", []),
             ("bin/wanders.rb", "$LOAD_PATH << 'other'\nrequire 'g_plain'", []),
             ("bin/bundled.rb", "require 'g_plain'\nBundler = 1", []),
+            ("bin/begins.rb", "require 'g_plain'\nX = 1\nBEGIN { X2 = 1 }", []),
+            ("bin/continues.rb", "require 'g_lazy'\nrequire 'g_plain'\n# x\n  .then { |x| p x }", []),
             ("bin/forks.rb", "require 'g_plain'\nProcess.wait(fork { require 'g_loads' })", ["g_plain"]),
             ("bin/ends.rb", "require 'g_plain'\nexit 3", ["g_plain"])):
         language.write(name, text + "\n")
