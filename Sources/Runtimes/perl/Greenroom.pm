@@ -76,6 +76,12 @@ sub first_loads {
     return @names;
 }
 
+# Whether a program's first line has an option for warnings, which comes too late for what is loaded before the pause.
+sub changes_warnings {
+    my ($program, $warns) = @_;
+    return $program =~ /^#!.*\s-\w*[WX]/ || !$warns && $program =~ /^#!.*\s-\w*w/;
+}
+
 sub record {
     my ($socket, $owner, $initial, $first, @places) = @_;
     return if $$ != $owner;
@@ -113,13 +119,12 @@ sub prepare {
     return @options;
 }
 
-# Returns the names that none of the others has loaded.
+# Returns the names that none of the others has loaded, after the error number that the last of them has left.
 sub load {
     my ($imports, $warns) = splice @_;    # what is required would find the arguments there
     my %before = %ENV;
-    my @roots;
+    my ($error, @roots) = 0;
     for my $line (split /\n/, $imports) {
-        local $_;
         # A learned list has the stamp of the inspected file; the manifest's list has none.
         my ($name, $stamp) = split /\t/, $line;
         if ($name =~ s/^=//) {
@@ -130,10 +135,11 @@ sub load {
         push @roots, $name if !exists $INC{$name};
         # What it has half defined stays, so nothing may run here any more.
         refuse() if !eval { local $^W = $warns; require $name; 1 };
+        $error = $! + 0 if @roots && $roots[-1] eq $name;
         refuse() if defined $stamp && $stamp ne stamp($INC{$name});
     }
     refuse() if join("\0", map { "$_=$before{$_}" } sort keys %before) ne join("\0", map { "$_=$ENV{$_}" } sort keys %ENV);
-    return @roots;
+    return $error, @roots;
 }
 
 sub compare {
@@ -166,7 +172,7 @@ sub program {
     # What was learned must be what the program loads first, and nothing else. The author of a list answers for it; lines
     # that were learned have stamps.
     if ($imports =~ /\t/) {
-        anew(HIDDEN) if $line =~ /^#!.*\s-\w*[wWX]/ && !$warns;
+        anew(HIDDEN) if changes_warnings($line, $warns);
         my @left = @$roots;
         for my $name (first_loads($text)) {
             if (@left && $name eq $left[0]) { shift @left }
@@ -187,7 +193,7 @@ sub import {
     my @places = grep { !ref } @INC;
     my %initial = %INC;
     my %key = %ENV;
-    my @roots = load($imports, $warns);
+    my ($error, @roots) = load($imports, $warns);
     watch_files();
     await();
     my $launch = compare(\%key);
@@ -199,13 +205,14 @@ sub import {
     # What a program loads first does not change with its launches.
     undef $record if $imports =~ /\t/;
     if (defined $record) {
-        my ($owner, @first) = ($$, first_loads($text));
+        my ($owner, @first) = ($$, changes_warnings($text, $warns) ? () : first_loads($text));
         our $end = sub { local ($?, $!, $@, $_); record($record, $owner, \%initial, \@first, @places) };
         eval 'END { $Greenroom::end->() } 1' or anew(FAILED);
     }
     become();
     delete $main::{'Greenroom::'} if !defined $record;
-    $! = 0;
+    # A program whose first lines load these would have this error number after them.
+    $! = $imports =~ /\t/ ? $error : 0;
 }
 
 1;

@@ -135,13 +135,17 @@ tie $^T, 'Greenroom::Scalar', 'time', $^T;
 *CORE::GLOBAL::srand = sub (;$) { does('state'); return @_ ? CORE::srand($_[0]) : CORE::srand() };
 
 # What these do when a program imports from them does not matter to what is loaded next.
-my %plain = map { $_ => 1 } qw(strict.pm warnings.pm utf8.pm feature.pm integer.pm bytes.pm constant.pm vars.pm overload.pm
-    POSIX.pm Getopt/Long.pm List/Util.pm Scalar/Util.pm Time/HiRes.pm JSON/PP.pm Cwd.pm Socket.pm);
+my %plain = map { $_ => 1 } qw(strict.pm warnings.pm utf8.pm feature.pm integer.pm bytes.pm vars.pm overload.pm
+    Carp.pm POSIX.pm Getopt/Long.pm List/Util.pm Scalar/Util.pm Time/HiRes.pm JSON/PP.pm Cwd.pm Socket.pm);
 
 sub imports_plainly {
     my ($name) = @_;
-    my $import = UNIVERSAL::can($name =~ s{/}{::}gr =~ s/\.pm\z//r, 'import');
-    return $plain{$name} || !$import || (defined &Exporter::import && $import == \&Exporter::import);
+    my $package = $name =~ s{/}{::}gr =~ s/\.pm\z//r;
+    return 1 if $plain{$name};
+    # A version in the program's line calls VERSION, and each name in EXPORT_FAIL that is imported calls export_fail.
+    my ($import, $version) = map { UNIVERSAL::can($package, $_) } qw(import VERSION);
+    return 0 if $version && $version != \&UNIVERSAL::VERSION || @{"${package}::EXPORT_FAIL"};
+    return !$import || (defined &Exporter::import && $import == \&Exporter::import);
 }
 
 my $may_differ;

@@ -66,6 +66,10 @@ PERL = {
     "Mask": ("our $x = umask;", "state"),
     "Process": ("our $x = $$; our $y = __FILE__; sub AUTOLOAD { } ", None),
     "Lazy": ("sub f { require Words }", None),
+    "Warned": ("our $x = $^W; my $y = 'a' . undef;", None),
+    "Arguments": ("our $x = @_;", None),
+    "Topic": ("$_ = 'left';", None),
+    "Errs": ("open my $f, '<', '/etc/nosuch'; $! = 3;", "opens"),
 }
 RUBY = {
     "plain": ("require 'set'", None),
@@ -196,6 +200,7 @@ def perl():
             ("code.pl", "use G::Plain; END { 1 } use G::Lazy;", ["G/Plain.pm"]),
             ("words.pl", "use G::Plain $ARGV[0]; use G::Lazy;", []),
             ("wanders.pl", "use lib 'other'; use G::Own; use G::Plain;", []),
+            ("warns.pl", "#!/usr/bin/perl -w\nuse G::Warned; print $G::Warned::x;", []),
             ("forks.pl", "use G::Plain; if (fork) { wait } else { require G::Loads; exit }", ["G/Plain.pm"]),
             ("ends.pl", "use G::Plain; exit 3;", ["G/Plain.pm"])):
         language.write(name, text + "\n")
@@ -219,11 +224,21 @@ def perl():
         language.same(f"a program that sets {name} first", [f"sets_{name}.pl"], environment=environment, imports=[plain], anew=HIDDEN)
     language.write("reads.pl", "use G::Plain; my $x = $ENV{Z} // 1; print $x == 1 ? 'a' : 'b', $ENV{A} =~ /2/; $ENV{A} = 3;\n")
     language.same("a program that sets a variable then", ["reads.pl"], environment=environment, imports=[plain])
-    language.write("warns.pl", "#!/usr/bin/perl -w\nuse G::Warned; print $G::Warned::x;\n")
-    language.write("library/G/Warned.pm", "package G::Warned; our $x = $^W; my $y = 'a' . undef; 1;\n")
+    language.same("a first line that asks for warnings, without a list", ["warns.pl"], environment=environment)
     language.same("a first line that asks for warnings", ["warns.pl"], environment=environment, imports=[line("Warned")], anew=HIDDEN)
     language.same("warnings", ["warns.pl"], ["-w"], environment=environment, imports=["G/Warned.pm"], hides=[(b"Use of un.*\n", b"")])
-    language.write("library/G/Arguments.pm", "package G::Arguments; our $x = @_; 1;\n")
+    language.write("all_warnings.pl", "#!/usr/bin/perl -wW\nuse G::Warned; print $G::Warned::x;\n")
+    language.same("a first line that asks for all warnings", ["all_warnings.pl"], ["-w"], environment=environment,
+                  imports=[line("Warned")], anew=HIDDEN)
+    language.write("topic.pl", "use G::Topic; print;\n")
+    language.same("what a module leaves in $_", ["topic.pl"], environment=environment, imports=[line("Topic")])
+    for name, text in (("a die", "BEGIN { print $! + 0; die }"), ("a compile error", "BEGIN { print $! + 0 } 1 +;"),
+                       ("a die when it runs", "print $! + 0; die;"), ("a loaded module", "use G::Plain; BEGIN { die }"),
+                       ("a module that is not loaded", "use G::Topic; BEGIN { print $! + 0 } die;")):
+        for names in (["Plain", "Errs"], ["Errs", "Plain"]):
+            language.write("errs.pl", "".join(f"use G::{each}; " for each in names) + text + "\n")
+            language.same(f"the error number after {names[1]}: {name}", ["errs.pl"], environment=environment,
+                          imports=[line(each) for each in names])
     language.write("arguments.pl", "use G::Arguments; print $G::Arguments::x;\n")
     language.same("arguments of a function that a module finds", ["arguments.pl"], environment=environment, imports=[line("Arguments")])
     language.write("data.pl", "use G::Data; print $G::Data::x;\n")
@@ -234,11 +249,31 @@ def perl():
     language.same("a module that hides another in a subfolder", ["deep.pl"], imports=[nested], anew=CHANGED,
                   environment=dict(environment, PERL5LIB=f"{language.folder}/first:{language.folder}/library"),
                   change=lambda _: language.write("first/G/Sub/Deep.pm", "package G::Sub::Deep; sub f { 'near' } 1;\n"))
+    importing(language, environment)
     many(language, "perl", environment)
     language.refused("another file than was inspected", imports=["G/Plain.pm\t1"], environment=environment)
     language.write("moose.pl", "use Moose; has x => (is => 'ro'); print main->new(x => 3)->x, main->meta->name;\n")
     large(language, "moose.pl", "/perl/inspect.pl", environment, "Moose.pm")
     language.end()
+
+
+def importing(language, environment):
+    """Modules of which a program imports before it loads the next: those with code of their own end the list."""
+    for name, text, goes_on in (
+            ("Exports", "use Exporter 'import'; our @EXPORT_OK = ('f'); sub f { }", True),
+            ("Own", "sub import { }", False),
+            ("Versions", "sub VERSION { }", False),
+            ("Failing", "use Exporter 'import'; our @EXPORT_FAIL = our @EXPORT_OK = ('f');", False)):
+        language.write(f"library/G/Import{name}.pm", f"package G::Import{name}; {text} 1;\n")
+        found_after(language, f"G/Import{name}.pm", goes_on, environment)
+    found_after(language, "Carp.pm", True, environment)
+    found_after(language, "constant.pm", False, environment)
+
+
+def found_after(language, module, goes_on, environment):
+    path = language.write("names", f"{module}\nG/Plain.pm\n")
+    does = learning.trace([language.interpreter, RUNTIMES + "/perl/inspect.pl"], path, environment).does
+    results.report(f"perl: trace: a module after {module}", does.get("G/Plain.pm") == (None if goes_on else "order"), str(does))
 
 
 def ruby():
