@@ -42,7 +42,9 @@ extension Runtime {
 
     /// The variable that forces the interpreter to boot at the launch itself; nil if there is none.
     /// Such a variable makes the boot run code of the user's or print something, or it names a file
-    /// or folder relative to the caller's directory.
+    /// or folder relative to the caller's directory. Learned lists of Perl and Ruby rely on this:
+    /// what `PERL5OPT` or `RUBYOPT` loads, and what is found in a relative folder of `PERL5LIB`,
+    /// would come before what was learned.
     func hindrance(in environment: [String]) -> String? {
         for variable in environment {
             guard let equals = variable.utf8.firstIndex(of: UInt8(ascii: "=")) else { continue }
