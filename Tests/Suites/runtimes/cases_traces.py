@@ -120,6 +120,7 @@ RUBY = {
     "buffer": ("$stdout.sync = true", "state"),
     "mask": ("X34 = File.umask", "state"),
     "process": ("X35 = $$", None),
+    "features": ("X36 = $LOADED_FEATURES.dup", None),
     "zone": ("X24 = Time.at(0).hour", "opens"),
     "splat": ("X15 = [*ARGV]", "arguments"),
     "several": ("a, *b = ARGV", "arguments"),
@@ -310,7 +311,6 @@ def ruby():
     language.same("a list with stamps", ["bin/plain.rb"], environment=environment, imports=[line("loads"), line("words"), plain])
     language.same("a list of the first of two", ["bin/plain.rb"], environment=environment, imports=[line("loads"), line("words")])
     language.same("a list that another program begins with", ["bin/plain.rb"], environment=environment, imports=[plain], anew=HIDDEN)
-    language.write("library/g_features.rb", "X36 = $LOADED_FEATURES.dup\n")
     language.write("bin/features.rb", "require 'g_features'\np X36\n")
     language.same("what is loaded, as a file that is loaded early sees it", ["bin/features.rb"], environment=environment,
                   imports=[line("features")])
