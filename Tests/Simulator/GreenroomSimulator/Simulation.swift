@@ -245,6 +245,9 @@ struct Simulation: Sendable {
         world.alarm = nil
         let (level, wasShuttingDown) = (checker.pressure, checker.isShuttingDown)
         let wasAsleep = checker.isAsleep
+        let launchWaits = checker.owed.values.contains {
+            if case .launch = $0 { true } else { false }
+        }
         checker.restart()
         checker.tally.restarts += 1
         let records = checker.saved.values.sorted { $0.instance < $1.instance }
@@ -280,7 +283,8 @@ struct Simulation: Sendable {
         for event in report { try feed(event) }
         try feed(.restored)
         if isClean && level == .none && !wasShuttingDown && !spawnerDies {
-            try compare(with: before, afterHearing: report.filter(\.isUnheard))
+            try compare(
+                with: before, afterHearing: report.filter(\.isUnheard), launchWaits: launchWaits)
         }
         spawnerDies = false
         if wasShuttingDown { try feed(.shutdownRequested) }
@@ -291,7 +295,7 @@ struct Simulation: Sendable {
     /// Instances that a shell has named are left out: the new core protects them until it is
     /// certain that no shell comes back, which the former one may have known.
     private func compare(
-        with before: Lifecycle, afterHearing unheard: [Event]
+        with before: Lifecycle, afterHearing unheard: [Event], launchWaits: Bool
     ) throws(Violation) {
         let former = before
         var before = before
@@ -299,20 +303,19 @@ struct Simulation: Sendable {
         // Some instances became ready only now.
         let shown = Set(
             (former.instances + before.instances).filter { $0.shellUser != nil }.map(\.instance))
-        let beginsOthers = before.instances.contains { former.instance($0.instance) == nil }
         let known = former.instances.map(\.instance).filter { !shown.contains($0) }
         for old in known.compactMap({ before.instance($0) })
         where old.state != .launching || old.launchedAt != nil {
             // The former supervisor's last event may have shown that a depth saves nothing. The
             // next supervisor does not know what the launch was asked to do, and cannot compare.
             if before.demotion(of: old.app) != former.demotion(of: old.app) { continue }
-            // A client's launch that waited for that event begins now, and takes the place of a
+            // A client's launch that waited for that event goes on now: it takes the place of a
             // paused instance, or ends what conflicts with it. The next supervisor does not know
             // the client.
-            if old.state == .terminating, let former = former.instance(old.instance) {
-                let makesRoom = beginsOthers && former.state.isPrewarm
-                let givesWay = old.endReason == .conflict && former.endReason != .conflict
-                if makesRoom || givesWay { continue }
+            if launchWaits, old.state == .terminating, let former = former.instance(old.instance),
+                former.state.isPrewarm || old.endReason == .conflict && former.endReason == nil
+            {
+                continue
             }
             guard let new = core.instance(old.instance) else { continue }
             // Its name has not been watched in the meantime.
