@@ -48,11 +48,10 @@ struct Replies {
 
     private func collect(_ answer: Answer, for call: WaitingCall.Prewarm) {
         call.missing -= 1
-        if case .refused(let refusal) = answer {
-            call.error = error(for: refusal, call.connection.peer)
-        } else if case .prewarmed(let instance) = answer {
-            call.instances.append(instance.rawValue)
-        } else {
+        switch answer {
+        case .prewarmed(let instance): call.instances.append(instance.rawValue)
+        case .refused(let refusal): call.error = error(for: refusal, call.connection.peer)
+        case .launched, .done, .exited, .discarded, .prepared, .accepted:
             preconditionFailure("the core answered another question")
         }
         guard call.missing == 0 else { return }
