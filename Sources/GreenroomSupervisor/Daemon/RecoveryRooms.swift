@@ -24,7 +24,7 @@ struct RecoveryRooms {
             temporaryFolders: shared.temporaryFolders, learning: learning,
             watches: launching.watches)
         let events = SpawnerEvents(
-            core: core, spawner: spawner, freezer: memory.freezer,
+            core: core, freezer: memory.freezer,
             newInstances: launching.newInstances, prewarms: prewarms, arrivals: arrivals,
             channels: channels, ownProcesses: ownProcesses, sockets: launching.sockets,
             degradations: shared.degradations)

@@ -64,10 +64,10 @@ final class Reconnection: SpawnerListener {
         try link.activate()
     }
 
-    func received(_ message: SpawnerMessage) {
+    func received(_ message: SpawnerMessage, answering order: SpawnSpecification?) {
         // With systemd's Requires=, a crash of the spawner would also end the supervisor.
         if case .ending = message, isManaged, let onEnding { return onEnding() }
-        events.handle(message)
+        events.handle(message, answering: order)
     }
 
     // MARK: Another spawner

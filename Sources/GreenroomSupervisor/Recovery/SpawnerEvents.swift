@@ -8,7 +8,6 @@ internal import Systemd
 @LoopActor
 struct SpawnerEvents {
     let core: Core
-    let spawner: CurrentSpawner
     let freezer: Freezer
     let newInstances: NewInstances
     let prewarms: PrewarmReports
@@ -18,14 +17,15 @@ struct SpawnerEvents {
     let sockets: ListeningSockets
     let degradations: Degradations
 
-    func handle(_ message: SpawnerMessage) {
+    /// - Parameter order: the order that the message answers; nil if it answers none.
+    func handle(_ message: SpawnerMessage, answering order: SpawnSpecification?) {
         switch message.subject {
         case .instance, nil: break
         case .cleaning, .watch, .inspection: return ownProcesses.received(message)
         }
         switch message {
         case .spawned(let entry):
-            arrivals.spawned(entry, scored: spawner.answered?.oomScoreAdjustment)
+            arrivals.spawned(entry, scored: order?.oomScoreAdjustment)
         case .spawnFailed(let number, let error):
             newInstances.failed(
                 InstanceIdentifier(number), SpawnFailure(stage: error.activity, errno: error.code))

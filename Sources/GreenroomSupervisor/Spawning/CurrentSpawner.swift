@@ -23,8 +23,6 @@ final class CurrentSpawner {
     var process: pid_t? { isThere ? link?.process : nil }
     /// The apps of orders that are not answered yet.
     var orderedApps: [AppIdentifier] { link?.orderedApps ?? [] }
-    /// The order that is answered by the message being handed out.
-    var answered: SpawnSpecification? { link?.answered }
 
     /// Returns false if there is no spawner.
     @discardableResult

@@ -7,7 +7,8 @@ internal import Systemd
 /// Receives what a spawner says.
 @LoopActor
 protocol SpawnerListener: AnyObject {
-    func received(_ message: SpawnerMessage)
+    /// - Parameter order: the order that the message answers; nil if it answers none.
+    func received(_ message: SpawnerMessage, answering order: SpawnSpecification?)
     /// The spawner is gone; the link cannot be used any more.
     func lost()
     /// The spawner is alive and does nothing any more.
@@ -27,9 +28,6 @@ final class SpawnerLink {
     /// The numbers of open orders that could not be sent, and which the spawner does not know.
     private var unheardOrders: Set<UInt64> = []
     var orderedApps: [AppIdentifier] { openOrders.values.map { AppIdentifier($0.app) } }
-
-    /// The order that is answered by the message being handed out.
-    private(set) var answered: SpawnSpecification?
 
     let connection: SpawnerConnection
     private var source: EventSource?
@@ -145,16 +143,15 @@ final class SpawnerLink {
     }
 
     private func deliver(_ message: SpawnerMessage) {
-        switch message {
-        case .spawned(let entry):
-            answered = openOrders.removeValue(forKey: entry.instance)
-        case .spawnFailed(let instance, _): openOrders[instance] = nil
-        case .welcome, .instance, .exited, .emptied, .failed, .kept, .ending, .stopped,
-            .unguarded, .misfired, .cannotGuard, .executedSecurely, .listening, .cannotListen:
-            break
-        }
-        listener?.received(message)
-        answered = nil
+        let order: SpawnSpecification? =
+            switch message {
+            case .spawned(let entry): openOrders.removeValue(forKey: entry.instance)
+            case .spawnFailed(let instance, _): openOrders.removeValue(forKey: instance)
+            case .welcome, .instance, .exited, .emptied, .failed, .kept, .ending, .stopped,
+                .unguarded, .misfired, .cannotGuard, .executedSecurely, .listening, .cannotListen:
+                nil
+            }
+        listener?.received(message, answering: order)
     }
 
     private func flush() {

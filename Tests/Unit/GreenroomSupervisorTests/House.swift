@@ -75,7 +75,9 @@ final class House {
     func launch(_ app: String) { rooms.launching.launches.launchForTimer(AppIdentifier(app)) }
 
     /// The spawner says something.
-    func hear(_ message: SpawnerMessage) { rooms.recovery.reconnection.received(message) }
+    func hear(_ message: SpawnerMessage) {
+        rooms.recovery.reconnection.received(message, answering: nil)
+    }
 }
 
 /// An instance of the spawner: its process, and the app's end of its channel.
