@@ -9,6 +9,10 @@ final class Effects: EffectPerformer {
     private let records: Records
     private let reporter: Reporter
     private let processes: Processes
+    private let instances: InstanceTable
+    private let launcher: Launcher
+    private let learner: LibraryLearner
+    private let freezer: Freezer
     private let answers: Answers
     private let occurrences: Occurrences
     private let reclaimer: Reclaimer
@@ -17,14 +21,18 @@ final class Effects: EffectPerformer {
 
     init(
         events: EventStream, records: Records, reporter: Reporter, processes: Processes,
-        answers: Answers,
-        occurrences: Occurrences, reclaimer: Reclaimer, sockets: ListeningSockets,
-        conversation: ConversationRooms
+        instances: InstanceTable, launcher: Launcher, learner: LibraryLearner, freezer: Freezer,
+        answers: Answers, occurrences: Occurrences, reclaimer: Reclaimer,
+        sockets: ListeningSockets, conversation: ConversationRooms
     ) {
         self.events = events
         self.records = records
         self.reporter = reporter
         self.processes = processes
+        self.instances = instances
+        self.launcher = launcher
+        self.learner = learner
+        self.freezer = freezer
         self.answers = answers
         self.occurrences = occurrences
         self.reclaimer = reclaimer
@@ -50,15 +58,14 @@ final class Effects: EffectPerformer {
         case .spawn(let instance, let app, let purpose):
             processes.spawn(instance, of: app, for: purpose)
         case .go(let instance, let request, let terms):
-            processes.launcher.go(instance, for: request, terms)
-        case .learnLibraries(let instance, let lesson):
-            processes.learner.begin(instance, lesson)
-        case .awaitStart(let instance): processes.launcher.awaitStart(of: instance)
-        case .freeze(let instance): processes.freezer.freeze(instance)
-        case .freezePaused(let instance): processes.freezer.freezePaused(instance)
-        case .thaw(let instance): processes.freezer.thaw(instance)
-        case .terminate(let instance): processes.instances.terminate(instance)
-        case .kill(let instance): processes.instances.kill(instance)
+            launcher.go(instance, for: request, terms)
+        case .learnLibraries(let instance, let lesson): learner.begin(instance, lesson)
+        case .awaitStart(let instance): launcher.awaitStart(of: instance)
+        case .freeze(let instance): freezer.freeze(instance)
+        case .freezePaused(let instance): freezer.freezePaused(instance)
+        case .thaw(let instance): freezer.thaw(instance)
+        case .terminate(let instance): instances.terminate(instance)
+        case .kill(let instance): instances.kill(instance)
         case .release(let instance, let app): processes.release(instance, of: app)
         case .applyPriority(let instance, let priority): processes.apply(priority, to: instance)
         case .answer(let request, let answer): answers.give(answer, to: request)
@@ -94,14 +101,11 @@ final class Effects: EffectPerformer {
     }
 }
 
-/// The processes of instances, from the order to spawn them until nothing of them is left.
+/// The effects on an instance's processes that several rooms carry out together.
 @LoopActor
 struct Processes {
     let instances: InstanceTable
-    let launcher: Launcher
     let newInstances: NewInstances
-    let learner: LibraryLearner
-    let freezer: Freezer
     let priorities: PriorityWriter
     let pressure: PressureWatcher
     let paths: AppPaths

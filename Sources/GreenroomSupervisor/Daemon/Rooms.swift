@@ -34,11 +34,11 @@ final class Rooms {
             events: shared.events,
             records: shared.records, reporter: shared.reporter,
             processes: Processes(
-                instances: shared.instances, launcher: launching.launcher,
-                newInstances: launching.newInstances, learner: launching.learner,
-                freezer: memory.freezer, priorities: memory.reclaimer.priorities,
-                pressure: memory.reclaimer.pressure, paths: machine.paths,
-                temporaryFolders: shared.temporaryFolders),
+                instances: shared.instances, newInstances: launching.newInstances,
+                priorities: memory.reclaimer.priorities, pressure: memory.reclaimer.pressure,
+                paths: machine.paths, temporaryFolders: shared.temporaryFolders),
+            instances: shared.instances, launcher: launching.launcher,
+            learner: launching.learner, freezer: memory.freezer,
             answers: Answers(
                 requests: shared.requests, replies: control.replies,
                 appRequests: conversation.appRequests, metrics: measuring.metrics,
