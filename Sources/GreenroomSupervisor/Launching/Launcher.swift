@@ -40,7 +40,7 @@ final class Launcher {
     func go(
         _ identifier: InstanceIdentifier, for request: RequestIdentifier, _ terms: LaunchTerms
     ) {
-        guard let instance = instances[identifier], let channel = instance.channel,
+        guard let instance = instances[identifier], instance.channel != nil,
             let app = catalog[instance.app],
             let context = contexts.contextToServe(request, of: app, terms)
         else { return core.handle(.channelLost(identifier)) }
@@ -48,7 +48,19 @@ final class Launcher {
             return core.handle(.reconciled(identifier, found: .unfit))
         }
         instance.forgetPong()
-        guard instance.isInspected else { return inspect(instance, of: app, for: request, terms) }
+        if instance.isInspected {
+            tell(instance, of: app, context, terms)
+        } else {
+            inspect(instance, of: app, for: context)
+        }
+    }
+
+    /// Tells an instance that is fit and inspected.
+    private func tell(
+        _ instance: Instance, of app: InstalledApp, _ context: LaunchContext, _ terms: LaunchTerms
+    ) {
+        let identifier = instance.identifier
+        guard let channel = instance.channel else { return core.handle(.channelLost(identifier)) }
         // This comes before the order to go: main may look at its OOM score at once, and must see
         // what a cold launch would show it.
         instance.apply(terms.inBackground ? .background : .foreground)
@@ -84,15 +96,16 @@ final class Launcher {
     }
 
     /// Inspects an adopted instance whose turn to be inspected has not come, and then tells it to
-    /// go.
+    /// go, on the terms that hold by then: another launch may have brought it to the foreground.
     private func inspect(
-        _ instance: Instance, of app: InstalledApp, for request: RequestIdentifier,
-        _ terms: LaunchTerms
+        _ instance: Instance, of app: InstalledApp, for context: LaunchContext
     ) {
         let identifier = instance.identifier
         inspector.inspect(instance, app: app, first: true) { [unowned self] finding in
             guard core.lifecycle.instance(identifier)?.phase == .toldToGo else { return }
-            if finding == .usable { return go(identifier, for: request, terms) }
+            if finding == .usable {
+                return tell(instance, of: app, context, core.lifecycle.launchTerms(of: identifier))
+            }
             reporter.say(
                 .notice,
                 finding == .stale

@@ -1,4 +1,5 @@
 import Glibc
+import GreenroomAppChannel
 import GreenroomLifecycle
 import GreenroomLinux
 @testable import GreenroomSpawner
@@ -146,6 +147,22 @@ struct IdleSpawner {
         while let packet = try stream.receive() { all.append(try SpawnerRequest(packet)) }
         return all
     }
+}
+
+/// What an app was sent since the last call; `channel` is the app's end.
+func messages(on channel: UnixSocket) throws -> [DaemonMessage] {
+    var all: [DaemonMessage] = []
+    let buffer = UnsafeMutableRawBufferPointer.allocate(
+        byteCount: WireFormat.datagramLimit, alignment: 16)
+    defer { buffer.deallocate() }
+    while let message = try channel.receive(into: buffer), message.byteCount > 0 {
+        let bytes = RawSpan(_unsafeBytes: UnsafeRawBufferPointer(buffer))
+        all.append(
+            try DaemonMessage(
+                decoding: bytes.extracting(first: message.byteCount),
+                descriptorCount: message.descriptors.count))
+    }
+    return all
 }
 
 /// Runs in a process of its own, on the thread of its loop.

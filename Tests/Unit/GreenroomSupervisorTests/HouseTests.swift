@@ -4,6 +4,7 @@ import GreenroomLifecycle
 import GreenroomLinux
 import GreenroomSpawner
 import Systemd
+import TestSupport
 import Testing
 
 @testable import GreenroomSupervisor
@@ -160,6 +161,68 @@ extension [SpawnerRequest] {
                 house.rooms.shared.spawner.useNone()
                 house.launch("a.b")
                 #expect(house.rooms.shared.requests.count == 0)
+            }
+        }
+    }
+}
+
+// The rooms `Launching` and `Prewarming`, likewise.
+@Suite struct `A paused instance that is inspected only when it is told to go` {
+    /// An instance of a former supervisor, which the core has just told to go.
+    @LoopActor
+    private struct Uninspected {
+        let house: House
+        let tenant: Tenant
+
+        init(_ sections: String = "") throws {
+            tenant = try Tenant(1, of: "a.b")
+            house = try House(
+                ["a.b": "[App]\nType=application-kit\nExec=/bin/sleep 9\n" + sections],
+                records: [record(1, .launching, .toldToGo)], table: [tenant.entry])
+            // It was asked whether it is still paused.
+            _ = try messages(on: tenant.channel)
+        }
+
+        /// Tells the instance to go, and returns the launch message that precedes GO.
+        func launch(_ terms: LaunchTerms) throws -> AppLaunch? {
+            // By then, connections that wait have been noticed.
+            let order = try LoopActor.deferred(priority: LoopPriority.idle) {
+                house.rooms.launching.launcher.go(
+                    InstanceIdentifier(1), for: .automatic, terms)
+            }
+            let arrival = try LoopActor.io(tenant.channel.descriptor.rawValue, .readable) { _ in
+                LoopActor.shared.loop.exit(0)
+            }
+            defer { withExtendedLifetime((order, arrival)) {} }
+            #expect(LoopActor.shared.loop.run() == 0)
+            guard case .event(.launch(let launch))? = try messages(on: tenant.channel).first
+            else { return nil }
+            return launch
+        }
+    }
+
+    @Test func `goes on the terms that hold after the inspection`() async {
+        await #expect(processExitsWith: .exitCode(0)) {
+            try onLoop {
+                let instance = try Uninspected()
+                #expect(instance.house.record(1)?.inBackground == false)
+                // A launch in the foreground has joined since these terms were made.
+                let launch = try instance.launch(LaunchTerms(inBackground: true, isForTask: true))
+                #expect(launch?.flags.contains(.foreground) == true)
+            }
+        }
+    }
+
+    @Test func `is told that a connection was the reason`() async {
+        await #expect(processExitsWith: .exitCode(0)) {
+            try onLoop {
+                let folder = try TemporaryDirectory()
+                let path = "\(folder.path)/socket"
+                let instance = try Uninspected("[Socket]\nListenStream=\(path)\n")
+                instance.house.rooms.launching.sockets.watch(AppIdentifier("a.b"))
+                let client = try UnixSocket.connect(to: path, .stream)
+                defer { withExtendedLifetime(client) {} }
+                #expect(try instance.launch(LaunchTerms())?.reason == .socket)
             }
         }
     }

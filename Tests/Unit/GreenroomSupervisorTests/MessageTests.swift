@@ -32,20 +32,12 @@ private struct Conversing {
 
     /// The events that the app was sent since the last call.
     func received() throws -> [AppEvent] {
-        var all: [AppEvent] = []
-        let buffer = UnsafeMutableRawBufferPointer.allocate(
-            byteCount: WireFormat.datagramLimit, alignment: 16)
-        defer { buffer.deallocate() }
-        while let message = try channel.receive(into: buffer) {
-            let bytes = RawSpan(_unsafeBytes: UnsafeRawBufferPointer(buffer))
-            guard
-                case .event(let event) = try DaemonMessage(
-                    decoding: bytes.extracting(first: message.byteCount),
-                    descriptorCount: message.descriptors.count)
-            else { throw TestError("the message is no event") }
-            all.append(event)
+        try messages(on: channel).map { message in
+            guard case .event(let event) = message else {
+                throw TestError("the message is no event")
+            }
+            return event
         }
-        return all
     }
 }
 
