@@ -7,6 +7,7 @@ internal import Systemd
 /// the name are seen, `taken NAME` if somebody owns the name already, or `unwatchable NAME`. After
 /// `watched`, each call of the name is a packet, too: `launch` or `question`. A change of a setting of
 /// the desktop counts as a question: the program, which is thawed for it, takes it before it is shown.
+/// Many changes that come together are one question.
 /// This process ends when the daemon closes its end of the socket, or when the bus ends.
 ///
 /// The process only listens, so it delays no call. The daemon learns nothing about a call but one
@@ -16,15 +17,24 @@ public struct NameWatch {
     private var bus: ServiceBus?
     private var monitors: [BusMonitor] = []
     private var settings: BusMonitor?
+    private var hasChangedSetting = false
+    private var nextSettingAt: UInt64 = 0
 
     /// By which settings of desktops are told: dconf(7), the portal of sandboxed apps, Xfce and KDE.
+    /// Programs write their own settings into dconf and xfconf, too; these do not count.
     private static let settingRules = [
-        ("ca.desrt.dconf.Writer", "Notify"),
-        ("org.freedesktop.portal.Settings", "SettingChanged"),
-        ("org.xfce.Xfconf", "PropertyChanged"),
-        ("org.kde.kconfig.notify", "ConfigChanged"),
-        ("org.kde.KGlobalSettings", "notifyChange"),
-    ].map { "type='signal',interface='\($0)',member='\($1)'" }
+        ("ca.desrt.dconf.Writer", "Notify", ",arg0path='/org/gnome/desktop/'"),
+        ("ca.desrt.dconf.Writer", "Notify", ",arg0path='/org/mate/'"),
+        ("ca.desrt.dconf.Writer", "Notify", ",arg0path='/org/cinnamon/'"),
+        ("org.freedesktop.portal.Settings", "SettingChanged", ""),
+        ("org.xfce.Xfconf", "PropertyChanged", ",arg0='xsettings'"),
+        ("org.kde.kconfig.notify", "ConfigChanged", ""),
+        ("org.kde.KGlobalSettings", "notifyChange", ""),
+    ].map { "type='signal',interface='\($0)',member='\($1)'\($2)" }
+
+    /// A program that changes settings without an end does not keep the held program thawed. In
+    /// nanoseconds.
+    private static let settingPause: UInt64 = 1_000_000_000
 
     /// A name has at most this many bytes (D-Bus Specification, "Valid Names").
     private static let nameLimit = 255
@@ -36,16 +46,17 @@ public struct NameWatch {
             // This comes before the wait, because calls may have been read together with an answer
             // of the bus.
             for monitor in monitors { try report(monitor) }
-            if try settings?.hasHeardSignal() == true { try send("question") }
+            if try settings?.hasHeardSignal() == true { hasChangedSetting = true }
+            let pause = try tellSetting()
             var entries = [PollEntry(socket.descriptor.rawValue, POLLIN)]
             entries += (monitors + [settings].compactMap(\.self)).map {
                 PollEntry($0.descriptor, POLLIN)
             }
-            try PollEntry.wait(&entries, milliseconds: -1)
+            try PollEntry.wait(&entries, milliseconds: pause)
             guard entries[0].isReady else { continue }
             guard let name = try name() else { return }
             let answer = watch(name)
-            try send("\(answer) \(name)")
+            guard try send("\(answer) \(name)") else { throw Self.noRoom }
         }
     }
 
@@ -68,9 +79,8 @@ public struct NameWatch {
             let bus = try self.bus ?? ServiceBus()
             self.bus = bus
             let address = try bus.address()
-            if settings == nil {
-                settings = try BusMonitor(matching: Self.settingRules, at: address)
-            }
+            // Without this, the program still takes a changed setting when it is next thawed.
+            settings = settings ?? (try? BusMonitor(matching: Self.settingRules, at: address))
             monitors.append(try BusMonitor(of: name, at: address))
             return try bus.hasOwner(name) ? "taken" : "watched"
         } catch { return "unwatchable" }
@@ -93,14 +103,36 @@ public struct NameWatch {
             starts =
                 starts || CalledMethod(interface: call.interface, member: call.member).starts
         }
-        if asks { try send(starts ? "launch" : "question") }
-    }
-
-    private func send(_ text: String) throws {
-        guard try socket.send(Array(text.utf8)) != nil else {
-            throw SystemError(code: EAGAIN, call: "sendmsg")
+        if starts {
+            guard try send("launch") else { throw Self.noRoom }
+        } else if asks {
+            try ask()
         }
     }
+
+    /// Tells of changed settings, at most once in ``settingPause``.
+    ///
+    /// - Returns: after how many milliseconds there is something to tell; -1 if nothing waits.
+    private mutating func tellSetting() throws -> CInt {
+        guard hasChangedSetting else { return -1 }
+        let now = MonotonicClock.nanoseconds
+        guard now >= nextSettingAt else { return CInt((nextSettingAt - now) / 1_000_000) + 1 }
+        hasChangedSetting = false
+        nextSettingAt = now + Self.settingPause
+        try ask()
+        return -1
+    }
+
+    /// If there is no room for a question, the daemon has not read many others yet, and one more
+    /// would change nothing.
+    private func ask() throws { _ = try send("question") }
+
+    /// - Returns: false if the daemon has left too much unread.
+    private func send(_ text: String) throws -> Bool {
+        try socket.send(Array(text.utf8)) != nil
+    }
+
+    private static let noRoom = SystemError(code: EAGAIN, call: "sendmsg")
 }
 
 /// A method that was called: it starts a program or brings it to the front, or it is a question

@@ -8,6 +8,7 @@
 //                                  another instance of it is in the way: then it ends
 //   another call, or a changed setting of the desktop
 //                                → thawed for `airTime`, in which it answers and takes it
+//                                  (changed settings are told at most once a second)
 //   the watch ends               → it ends (`becameStale`), because calls could be missed
 //   the supervisor has restarted → it ends: nobody has watched in the meantime
 //   the name has an owner        → it ends before it asks for the name (`nameTaken`), and the

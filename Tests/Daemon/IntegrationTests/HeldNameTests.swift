@@ -2,6 +2,7 @@ import CTestSupport
 import DaemonTestSupport
 import Glibc
 import GreenroomControl
+import GreenroomLinux
 import TestSupport
 import Testing
 
@@ -106,19 +107,36 @@ import Testing
         #expect(try bench.watch.next() == "one")
     }
 
-    @Test(arguments: [
-        "ca.desrt.dconf.Writer.Notify", "org.freedesktop.portal.Settings.SettingChanged",
-        "org.xfce.Xfconf.PropertyChanged", "org.kde.kconfig.notify.ConfigChanged",
-        "org.kde.KGlobalSettings.notifyChange",
-    ])
-    func `a changed setting airs the held program, and nothing is shown`(signal: String) throws {
+    /// Every held program is thawed about once a minute, so what comes later than this is not for
+    /// the setting.
+    private static let settingPatience: UInt64 = 40_000_000_000
+
+    @Test(
+        arguments: [
+            ("ca.desrt.dconf.Writer.Notify", ["'/org/gnome/desktop/interface/gtk-theme'"]),
+            ("ca.desrt.dconf.Writer.Notify", ["'/org/gnome/'"]),
+            ("ca.desrt.dconf.Writer.Notify", ["'/org/mate/interface/gtk-theme'"]),
+            ("ca.desrt.dconf.Writer.Notify", ["'/org/cinnamon/theme/name'"]),
+            ("org.freedesktop.portal.Settings.SettingChanged", []),
+            ("org.xfce.Xfconf.PropertyChanged", ["'xsettings'", "'/Net/ThemeName'"]),
+            ("org.kde.kconfig.notify.ConfigChanged", []),
+            ("org.kde.KGlobalSettings.notifyChange", []),
+        ] as [(String, [String])])
+    func `a changed setting airs the held program, and nothing is shown`(
+        signal: String, values: [String]
+    ) throws {
         try requireFreezer()
         let bench = try Bench("owns \(Self.name) xlib one")
         let pid = try #require(try bench.awaitHeld().processId)
         try Processes.wait("it is not frozen") { Processes.isFrozen(pid) }
-        try bench.bus.emit(signal)
-        try Processes.wait("it is not aired") { !Processes.isFrozen(pid) }
-        try Processes.wait("it is not frozen again") { Processes.isFrozen(pid) }
+        let begin = MonotonicClock.nanoseconds
+        // The second change follows soon, and is told a second after the first.
+        for least: UInt64 in [0, 1_000_000_000] {
+            try bench.bus.emit(signal, values)
+            try Processes.wait("it is not aired") { !Processes.isFrozen(pid) }
+            #expect(least..<Self.settingPatience ~= MonotonicClock.nanoseconds - begin)
+            try Processes.wait("it is not frozen again") { Processes.isFrozen(pid) }
+        }
         #expect(try bench.screen.windows() == [])
     }
 

@@ -63,8 +63,8 @@ final class UserBus {
     }
 
     /// Tells everybody who listens.
-    func emit(_ signal: String) throws {
-        guard try send(["emit", "--object-path", "/", "--signal", signal]) else {
+    func emit(_ signal: String, _ values: [String]) throws {
+        guard try send(["emit", "--object-path", "/", "--signal", signal] + values) else {
             throw TestError("\(signal) was not sent")
         }
     }
