@@ -2,7 +2,9 @@ import Glibc
 import GreenroomLinux
 
 /// A server that runs only for a measurement, and prints a line when it is ready. It ends with this object,
-/// and with the process that made it, however that process ends.
+/// and with the process that made it, however that process ends. A server with a file capability (some
+/// distributions give sway CAP_SYS_NICE) survives a SIGKILL of that process, because the kernel
+/// clears its PR_SET_PDEATHSIG.
 final class MeasuredServer {
     /// The first line that it printed.
     let line: String
@@ -13,6 +15,7 @@ final class MeasuredServer {
 
     private static let startMilliseconds: UInt64 = 20_000
     private static let endMilliseconds: UInt64 = 1000
+    private static let pauseMilliseconds: CInt = 1
     /// The longest line is the address of a bus.
     private static let lineLimit = 4096
 
@@ -63,8 +66,14 @@ final class MeasuredServer {
     /// The process has not been waited for, so its number is still its own.
     private static func end(_ process: pid_t) {
         kill(process, SIGKILL)
+        let deadline = MonotonicClock.nanoseconds + endMilliseconds * 1_000_000
         var status: CInt = 0
-        while unsafe waitpid(process, &status, 0) < 0, errno == EINTR {}
+        // A process of the server's user that traces it decides when its end can be waited for
+        // (ptrace(2)).
+        while unsafe waitpid(process, &status, WNOHANG) == 0, MonotonicClock.nanoseconds < deadline
+        {
+            _ = poll(nil, 0, pauseMilliseconds)
+        }
     }
 
     private static func start(
