@@ -93,12 +93,14 @@ struct Measure: ManifestVerb {
         _ manifests: InstalledManifests, _ console: any Console
     ) throws(Failure) -> Int32 {
         let program = try WindowProgram(app, manifests)
-        let count = rounds * 4 * ScreenKind.allCases.count
+        var absences: [String] = []
+        let kinds = try kinds(missing: &absences)
+        let count = rounds * 4 * kinds.count
         guard yes || Self.isAllowed(program.command, count, console) else { return 1 }
         let clock = try SampleClock()
         let report: WindowReport
         do throws(Failure) {
-            report = try measure(program, clock)
+            report = try measure(program, on: kinds, absences: absences, clock)
         } catch {
             if let signal = clock.ending { Ending.die(by: signal) }
             throw error
@@ -110,13 +112,24 @@ struct Measure: ManifestVerb {
     }
 
     private func measure(
-        _ program: WindowProgram, _ clock: SampleClock
+        _ program: WindowProgram, on kinds: [ScreenKind], absences: [String], _ clock: SampleClock
     ) throws(Failure) -> WindowReport {
         var trials: [WindowTrial] = []
-        var absences: [String] = []
-        for kind in try kinds(missing: &absences) {
-            var measurement = try WindowMeasurement(
-                program, on: kind, rounds: rounds, clock: clock)
+        var absences = absences
+        var firstFailure: Failure?
+        for kind in kinds {
+            var measurement: WindowMeasurement
+            do throws(Failure) {
+                measurement = try WindowMeasurement(
+                    program, on: kind, rounds: rounds, clock: clock)
+            } catch {
+                if clock.interruption != nil { throw error }
+                // What is measured on the other screen counts all the same.
+                firstFailure = firstFailure ?? error
+                absences.append(
+                    "on \(kind.name), which could not be started: \(error.description.harmless)")
+                continue
+            }
             if try measurement.run(showRound) {
                 trials.append(measurement.trial)
             } else {
@@ -125,6 +138,7 @@ struct Measure: ManifestVerb {
             endProgress()
         }
         guard !trials.isEmpty else {
+            if let firstFailure { throw firstFailure }
             throw WindowProgram.refusal("no window was seen of \(program.command[0])")
         }
         return WindowReport(

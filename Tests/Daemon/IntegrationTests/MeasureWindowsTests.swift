@@ -143,6 +143,36 @@ import Varlink
         #expect(text.contains("Tested=greenroomctl measure --windows: x11\n"), "\(text)")
     }
 
+    @Test func `a screen that cannot be started is left out`() throws {
+        try requireScreen()
+        try requireScreen("wayland")
+        let program = findProgram("xcalc", "galculator", "kcalc")
+        try requireOrSkip(program != nil, "no xcalc, galculator or kcalc")
+        let tools = try TemporaryDirectory()
+        chmod(tools.path, 0o755)
+        _ = try tools.write("#!/bin/sh\nexit 1\n", to: "sway", mode: 0o755)
+        let (exit, text, _) = try measure(program!, path: "\(tools.path):/usr/bin:/bin")
+        try #require(exit == .status(0), "\(text)")
+        #expect(
+            text.contains("Not measured on Wayland, which could not be started: starting "),
+            "\(text)")
+        #expect(text.contains("Tested=greenroomctl measure --windows: x11\n"), "\(text)")
+    }
+
+    @Test func `a program whose window is seen only once is refused`() throws {
+        try requireScreen()
+        let program = findProgram("xcalc", "galculator", "kcalc")
+        try requireOrSkip(program != nil, "no xcalc, galculator or kcalc")
+        let tools = try tools("x11")
+        let once = try tools.write(
+            "#!/bin/sh\nmkdir $HOME/started || exit 0\nexec \(program!)\n", to: "once",
+            mode: 0o755)
+        let (exit, text, _) = try measure(once, path: tools.path, ["--apply"])
+        #expect(exit == .status(0))
+        #expect(text.contains("its window was not seen at a second launch"), "\(text)")
+        #expect(text.contains("nothing is written"), "\(text)")
+    }
+
     @Test func `a program that starts others is refused with the daemon's reason`() throws {
         try requireScreen()
         let program = findProgram("xterm", "lxterminal", "xfce4-terminal")

@@ -38,8 +38,10 @@ final class WaylandScreen: HeadlessScreen {
         self.clock = clock
         grim = prefix + [paths[2], "-t", "ppm", "-"]
         let socket = runtime + "/sway"
+        // Without the option, sway does not start where the proprietary driver of Nvidia is loaded,
+        // though it uses no graphics card here.
         server = try MeasuredServer(
-            prefix + [paths[0], "--config", Self.configuration(in: folder)],
+            prefix + [paths[0], "--unsupported-gpu", "--config", Self.configuration(in: folder)],
             [
                 "HOME=\(folder)/home", "XDG_RUNTIME_DIR=\(runtime)", "SWAYSOCK=\(socket)",
                 "WLR_BACKENDS=headless", "WLR_RENDERER=pixman", "WLR_LIBINPUT_NO_DEVICES=1",

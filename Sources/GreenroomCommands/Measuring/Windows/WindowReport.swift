@@ -12,7 +12,7 @@ struct WindowTrial {
         /// From the request to the window, in nanoseconds.
         var times: [UInt64] = []
         var byteCount: UInt64?
-        /// Why the daemon does not prewarm the program in this way.
+        /// Why the program is not launched in this way.
         var objection: String?
     }
 
