@@ -9,7 +9,8 @@ final class XConnection {
         static let string: UInt32 = 31
         static let window: UInt32 = 33
     }
-    /// Kinds of events.
+    /// Kinds of events. What another client has made up (SendEvent) has the highest bit, and so is of
+    /// none of these kinds.
     enum Event {
         static let buttonPress: UInt8 = 4
         static let expose: UInt8 = 12
@@ -17,10 +18,9 @@ final class XConnection {
         static let propertyNotify: UInt8 = 28
         static let generic: UInt8 = 35
 
-        static func kind(_ packet: [UInt8]) -> UInt8 { packet[0] & 127 }
+        static func kind(_ packet: [UInt8]) -> UInt8 { packet[0] }
 
-        /// Not an error or a reply. What another client has made up (SendEvent) has the highest bit,
-        /// and does not count.
+        /// Not an error, a reply or what another client has made up.
         static func isOfServer(_ packet: [UInt8]) -> Bool { 2..<128 ~= packet[0] }
     }
     enum EventMask {
@@ -123,13 +123,14 @@ final class XConnection {
 
     // MARK: Packets
 
-    /// The next event that has already come; nil if there is none.
+    /// The next event that has already come; nil if there is none. One that another client has made
+    /// up is returned too, so that each call ends however many of them there are.
     func nextEvent() throws(DisplayFailure) -> [UInt8]? {
         if !events.isEmpty { return events.removeFirst() }
         while try stream.peek(1) != nil {
             let packet = try packet()
             // An error is of a request that nobody has waited for: its window was gone.
-            if Event.isOfServer(packet) { return packet }
+            if packet[0] > 1 { return packet }
         }
         return nil
     }
@@ -137,7 +138,7 @@ final class XConnection {
     /// A reply, an error or an event.
     private func packet() throws(DisplayFailure) -> [UInt8] {
         var packet = try stream.take(32)
-        if packet[0] == 1 || Event.kind(packet) == Event.generic {
+        if packet[0] == 1 || packet[0] & 127 == Event.generic {
             packet += try stream.take(Int(packet.word(at: 4)) * 4)
         }
         return packet
