@@ -112,9 +112,13 @@ extension Lifecycle {
         admit(pending)
     }
 
-    /// Serves launches whose prewarm has ended in this event.
+    /// Serves launches whose prewarm has ended in this event: those of clients first, because they
+    /// also do what the daemon's own launch was to do.
     mutating func serveLostClaims() {
-        while !lostClaims.isEmpty { serveFormerClaim(lostClaims.removeFirst()) }
+        while !lostClaims.isEmpty {
+            let next = lostClaims.firstIndex { !$0.waiters.isEmpty } ?? 0
+            serveFormerClaim(lostClaims.remove(at: next))
+        }
     }
 
     /// Refuses the launches that have claimed a prewarm of the app, because a client ended the app
