@@ -317,6 +317,13 @@ struct Simulation: Sendable {
             {
                 continue
             }
+            // A refill takes the place of a paused instance. The next supervisor refills the pools
+            // only after it has inspected the machine.
+            if old.endReason == .poolTrimmed,
+                former.instance(old.instance)?.state == .prewarmed
+            {
+                continue
+            }
             guard let new = core.instance(old.instance) else { continue }
             // Its name has not been watched in the meantime.
             if old.state.isPrewarm, old.wantsName {
