@@ -103,6 +103,32 @@ import Testing
         }
     }
 
+    @Test func `does what the daemon's own start was to do when both lose their prewarms`() throws {
+        var app = AppDescription.prewarmed(count: 2) {
+            $0.supervision = .some(
+                Supervision(restart: .always, restartDelay: .milliseconds(10)))
+        }
+        var stage = Stage(app)
+        stage.send(.restored)
+        let first = stage.core.instances(of: Stage.app).map(\.instance)
+        try #require(first.count == 2)
+        for id in first { stage.send(.spawned(id)) }
+        stage.wait(.milliseconds(100))
+        for id in first { stage.send(.paused(id, byteCount: 1)) }
+        for id in first {
+            stage.launch()
+            stage.send(.started(id))
+        }
+        for id in first { stage.die(id) }
+        let next = stage.core.instances(of: Stage.app).filter { $0.state == .prewarming }
+        try #require(next.count == 2)
+        for each in next { stage.send(.spawned(each.instance)) }
+        stage.wait(.milliseconds(50))
+        #expect(spawned(stage.launch()).isEmpty)
+        app.generation = 2
+        #expect(spawned(stage.send(.appInstalled(app))).count == 1)
+    }
+
     @Test func `is dropped with its client, and the instance stays paused`() throws {
         var (stage, id) = try stage()
         stage.wait(.milliseconds(50))
