@@ -20,7 +20,10 @@ extension Checker {
         case .requested(let identifier, let request):
             owed[identifier] = request
             note(request, identifier)
-        case .requestAbandoned(let request): owed[request] = nil
+        case .requestAbandoned(let request):
+            if case .launch(let launch)? = owed.removeValue(forKey: request) {
+                abandoned.insert(launch.app)
+            }
         case .reconciled(let id, let finding): noteFinding(id, finding)
         case .exited(let id, let status):
             noteUnheardEnd(id)
