@@ -247,6 +247,29 @@ import Testing
         gate.closeWriteEnd()
     }
 
+    /// The process that each launch leaves behind holds a lock that the next one needs, and has so
+    /// much memory that its end takes a while.
+    @Test(arguments: RunClient.allCases)
+    func `a client goes on only after the rest has ended, if the manifest says that it ends`(
+        _ client: RunClient
+    ) throws {
+        var app = TestApp(Self.cold, exec: "/bin/bash")
+        app.lines = ["KillMode=control-group"]
+        let daemon = try TestDaemon(app)
+        let rest = "import time; kept = b'x' * (200 << 20); print(flush=True); time.sleep(1000)"
+        let script = """
+            exec 9>\(daemon.directory.path)/lock; flock -n 9 || exit 9
+            read < <(exec python3 -c "\(rest)"); exit 3
+            """
+        let request = ChildRequest(
+            try client.program,
+            arguments: try client.words + [
+                Self.cold, "--socket", daemon.socketPath, "--", "-c", script,
+            ],
+            environment: try Self.environment(daemon))
+        for _ in 0..<6 { #expect(try run(request).exit == .status(3)) }
+    }
+
     @Test(arguments: [cold, warm], RunClient.allCases)
     func `an app without a terminal gets the signal of a changed window`(
         _ app: String, _ client: RunClient
