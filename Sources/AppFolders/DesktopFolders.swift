@@ -64,17 +64,17 @@ public struct DesktopFolders: Sendable {
         }
     }
 
-    /// The folder, below a folder of data files, for entries that start apps through the daemon
-    /// (``Redirection``). The folder of entries has links to them. The daemon ignores these links,
+    /// The folder, below a user's data directory, for entries that start apps through the daemon
+    /// (``Redirection``). `applications` has links to these entries. The daemon ignores the links,
     /// and reads the entries that they replace.
     public static let redirections = "greenroom/desktop"
 
-    /// Whether the path is a link to such an entry.
+    /// Whether the path is a link to an entry in ``redirections``.
     public static func isRedirection(_ path: String) -> Bool {
         AppFolderChange.target(of: path)?.contains("/\(redirections)/") == true
     }
 
-    /// The identifiers that have such a link in a folder of entries, sorted.
+    /// The identifiers of those entries in `folder` that are links to ``redirections``, sorted.
     public static func redirected(in folder: String) -> [String] {
         ((try? Folder.names(in: folder)) ?? []).filter { isRedirection("\(folder)/\($0)") }
             .compactMap { DesktopEntry.identifier(ofFile: $0) }

@@ -29,7 +29,7 @@ static char **make_vector(const char *strings, size_t size, size_t count) {
 }
 
 int cak_set_environment(const char *strings, size_t size, size_t count) {
-    static char **vector; /* keeps it reachable: setenv(3) makes another vector */
+    static char **vector; /* for leak checkers: setenv(3) replaces `environ` */
     vector = make_vector(strings, size, count);
     if (!vector) return ENOMEM;
     environ = vector;

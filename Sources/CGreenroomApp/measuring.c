@@ -1,4 +1,4 @@
-/* Measured launches: work for which the user waits after the first draw. */
+/* The measurement of launches: the first draw, and tasks by which the app extends its launch. */
 #define _GNU_SOURCE 1
 #include "app.h"
 

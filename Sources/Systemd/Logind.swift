@@ -1,7 +1,7 @@
 import Glibc
 
-/// Events that only systemd-logind's bus interface reports (org.freedesktop.login1(5)): locked
-/// sessions, and that the machine is about to sleep or to shut down.
+/// Events that only systemd-logind's bus interface reports (org.freedesktop.login1(5)): sessions
+/// are locked or unlocked, and the machine is about to sleep or to shut down.
 ///
 /// Only signals from logind itself are used, because every client of the bus can send signals that
 /// look the same.
@@ -181,7 +181,7 @@ public final class Logind {
             // The connection must not be released in its own callback.
             askingEnds = try? LoopActor.deferred { [unowned self] in asking = nil }
             if let failure = reply.failure {
-                return onNews(.failed("asking logind to wait with a shutdown: \(failure)"))
+                return onNews(.failed("asking logind to delay a shutdown: \(failure)"))
             }
             goAhead()
             inhibitor = reply.takeDescriptor() ?? -1

@@ -40,7 +40,7 @@ extension Check {
             try Self.expire(client)
             let count = client.begun.count
             try Self.open("begin", client)
-            try require(client.begun.count == count, "it begins a task when its time is over")
+            try require(client.begun.count == count, "it begins a task although its time is over")
             try client.tell(.willEnterForeground)
             try client.send(.background(.time(until: nil)))
             try Self.open("begin", client)
@@ -160,7 +160,7 @@ extension Check {
             "it must complete runs 11 and 12, once each, not \(completions.map(\.run))")
         try require(
             completions.allSatisfy { $0.completion != .noHandler },
-            "it has no handler for \(request.identifier), which it asked for")
+            "it has no handler for \(request.identifier), which it requested")
     }
 
     private static func checkAskingAgain(_ bench: Bench) throws(Fault) {
@@ -172,12 +172,13 @@ extension Check {
         try require(
             again.count == 1 && again.first?.request == request
                 && again.first?.cookie == cookie | AppReport.againBit,
-            "it asks again with \(again.map(\.cookie)), not with \(cookie) and the highest bit")
+            "it repeats the request with \(again.map(\.cookie)), not with \(cookie) and the highest bit"
+        )
         try client.send(.answer(request: cookie, .done))
         try client.settle()
         try client.send(.askAgain)
         try client.settle()
-        try require(client.requests.count == 2, "it asks again for what was answered")
+        try require(client.requests.count == 2, "it repeats a request that was answered")
     }
 }
 

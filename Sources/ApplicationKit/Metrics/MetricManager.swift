@@ -61,7 +61,7 @@ extension MetricManagerSubscriber {
         if before > 0, subscribers.isEmpty { application?.report(.subscribesToMetrics(false)) }
     }
 
-    /// The application object has been created, and with it the channel.
+    /// Called when the application object, and with it the channel, has been created.
     func begin(_ application: Application) {
         self.application = application
         if !subscribers.isEmpty { application.report(.subscribesToMetrics(true)) }

@@ -56,7 +56,7 @@ extension Application {
         save(AppArchive(activity.activity), of: session.persistentIdentifier)
     }
 
-    /// Saves state before the app ends in the foreground: it will not pass through the background.
+    /// Saves state when the app ends in the foreground, without passing through the background.
     func saveBeforeEnd() {
         if !usesScenes, ownState != .background { saveState() }
         for scene in sessions.compactMap(\.scene) where scene.isInForeground {
@@ -155,8 +155,8 @@ extension Application {
     // MARK: Long restorations
 
     /// Says that the app goes on restoring its state after the callbacks have returned; UIKit's
-    /// `UIApplication.extendStateRestoration()`. Each call needs a call of
-    /// ``completeStateRestoration()``. Until then no state is saved over the one that is being
+    /// `UIApplication.extendStateRestoration()`. Follow each call with a call
+    /// of ``completeStateRestoration()``. Until then no state is saved over the one that is being
     /// restored. If the app fails before then, that state is assumed to be the cause and is
     /// deleted. Call this while state is being restored or the launch finishes.
     public func extendStateRestoration() { extend(nil) }

@@ -6,7 +6,7 @@
     func encodeRestorableState(with coder: StateCoder)
     /// Restores the object's state from `coder`.
     func decodeRestorableState(with coder: StateCoder)
-    /// All objects have been decoded.
+    /// Called when all objects have been decoded.
     func applicationFinishedRestoringState()
 }
 

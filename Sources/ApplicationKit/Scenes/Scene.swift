@@ -6,8 +6,8 @@ internal import GreenroomAppChannel
     public let session: SceneSession
     /// The app to which the scene belongs.
     public private(set) weak var application: Application?
-    /// The object that responds to what happens to the scene, which keeps it alive;
-    /// `UIScene.delegate`.
+    /// The object that responds to what happens to the scene; `UIScene.delegate`. The scene keeps
+    /// it alive.
     public internal(set) var delegate: (any SceneDelegate)?
     /// The scene's state; `UIScene.activationState`.
     public internal(set) var activationState = ActivationState.unattached

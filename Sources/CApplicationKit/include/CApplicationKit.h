@@ -10,8 +10,8 @@
 #pragma clang assume_nonnull begin
 
 /// The app channel's descriptor, close-on-exec; -1 if Greenroom did not start this process. A
-/// constructor in C removes the variable from the environment before other code can pass it on to a
-/// child: no Swift code runs early enough.
+/// constructor in C removes GREENROOM_CHANNEL from the environment before other code can pass it on
+/// to a child: no Swift code runs early enough.
 int cak_channel(void);
 
 /// Whether this process was started to be prewarmed, that is, with `ActivePrewarm=1` in its

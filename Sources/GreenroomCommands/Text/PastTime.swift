@@ -59,7 +59,7 @@ struct PastTime: ExpressibleByArgument, Equatable {
         return now - seconds * 1_000_000 - attoseconds / 1_000_000_000_000
     }
 
-    /// The numbers in a text of this form, in which `0` stands for a number; nil if it has another.
+    /// The numbers in `text`; nil unless it has the form `pattern`, where `0` stands for a number.
     private static func numbers(_ text: String, _ pattern: String) -> [Int32]? {
         var rest = text.utf8[...]
         var numbers: [Int32] = []

@@ -21,14 +21,14 @@ enum Report {
     ) -> String {
         let apps =
             own.filter { app in
-                // The system's daemon shows more of the app than the own daemon, which only refuses
+                // The system's daemon shows more of the app than the user's own, which only refuses
                 // it.
                 app.refusal?.code != Control.Note.ofSystem
                     || !ofSystem.contains { $0.identifier == app.identifier }
             } + ofSystem
         if apps.isEmpty {
             return ofOthers
-                ? "No app is installed that runs as you. Only root and members of the ObserveGroups= "
+                ? "No installed app runs as you. Only root and members of the ObserveGroups= "
                     + "of greenroom.conf see those of other users.\n"
                 : (desktopCount > 0
                     ? "No app has a manifest; \"greenroomctl list --desktop\" shows those of desktop "
@@ -112,11 +112,11 @@ enum Report {
         return table.text(appearance) + instances.map { scenes($0) + threads($0) }.joined()
     }
 
-    /// A line for a paused instance that has more threads than the paused one.
+    /// A line for a paused instance that has more threads than the one that paused.
     private static func threads(_ instance: Control.InstanceStatus) -> String {
         guard let areFrozen = instance.areThreadsFrozen else { return "" }
         return "instance \(instance.instance): its other threads "
-            + (areFrozen ? "are frozen until its launch\n" : "run on\n")
+            + (areFrozen ? "are frozen until its launch\n" : "keep running\n")
     }
 
     /// The scenes below the table, for instances that have any.
@@ -165,7 +165,7 @@ enum Report {
         if let depth = explanation.depth { text += ", paused \(depth.place)" }
         text += "\n"
         if let retry = explanation.retryAfterUSec {
-            text += "  tried again in: \(Phrase.duration(uSec: retry))\n"
+            text += "  next try in: \(Phrase.duration(uSec: retry))\n"
         }
         if let launch = explanation.lastLaunch {
             text += "  last launch: instance \(launch.instance), "
@@ -213,16 +213,16 @@ extension Control.Event {
             "reclaimed" + (byteCount.map { " " + Phrase.bytes($0) } ?? "")
                 + (from.map { ", was \($0.words)" } ?? "")
                 + (pressure.map { ": memory pressure is \($0.rawValue)" } ?? "")
-        case .launchScreenShown: "show launch screen \(launchScreen?.file ?? "?")"
+        case .launchScreenShown: "launch screen shown: \(launchScreen?.file ?? "?")"
         case .launchScreenDropped:
-            "drop launch screen after \(Phrase.duration(uSec: elapsedUSec ?? 0)) (\(step ?? "?"))"
+            "launch screen dropped after \(Phrase.duration(uSec: elapsedUSec ?? 0)) (\(step ?? "?"))"
         case .pressureChanged: "memory pressure is \(pressure?.rawValue ?? "?")"
         case .eventsLost: "events were lost"
-        case .pagedOut: (byteCount.map { Phrase.bytes($0) + " " } ?? "") + "left memory"
+        case .pagedOut: "paged out" + (byteCount.map { " " + Phrase.bytes($0) } ?? "")
         case .prewarmFailed: "prewarm failed" + again
         case .crashLooped: "keeps crashing" + again
         case .appsChanged: "apps changed"
-        case .restartScheduled: "will be started" + again
+        case .restartScheduled: "restart scheduled" + again
         case .failed: "failed"
         case .sceneChanged:
             "scene \(session ?? "?"): \(activation?.words ?? "?")"
@@ -258,7 +258,7 @@ extension Control.Event {
     }
 
     private var again: String {
-        retryAfterUSec.map { ", tried again in " + Phrase.duration(uSec: $0) } ?? ""
+        retryAfterUSec.map { ", next try in " + Phrase.duration(uSec: $0) } ?? ""
     }
 }
 

@@ -10,14 +10,14 @@ struct ReportForeground: Verb {
         discussion: """
             Reads lines from standard input, and reports each: the number of a process, the \
             identifier of an app, or an empty line if no app has the foreground. Prints what the \
-            daemon knows of it. The last report holds until the end of the input. Ends with exit \
-            code 69 when the daemon does.
+            daemon knows of it. The last report counts until the end of the input. If the daemon \
+            ends, the exit code is 69.
             """)
 
     @OptionGroup var output: OutputOptions
     @OptionGroup var daemon: DaemonOptions
 
-    /// An identifier has at most 255 bytes. A longer line is no name of an app.
+    /// Far more than the longest identifier, which has 255 bytes.
     private static let lineByteLimit = 4096
 
     func perform(_ client: ControlClient, _ console: any Console) throws(Failure) -> Int32 {

@@ -17,10 +17,10 @@ struct Top: Verb {
 
     @Option(
         name: [.customShort("d"), .long],
-        help: ArgumentHelp("Seconds between two looks. Default: 2.", valueName: "seconds"))
+        help: ArgumentHelp("Seconds between two updates. Default: 2.", valueName: "seconds"))
     var delay: UInt32 = 2
 
-    @Flag(help: "Print JSON: a line for each look.") var json = false
+    @Flag(help: "Print JSON: a line for each update.") var json = false
 
     @OptionGroup var display: DisplayOptions
     @OptionGroup var daemon: DaemonOptions

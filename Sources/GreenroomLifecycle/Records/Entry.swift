@@ -1,4 +1,4 @@
-/// An entry of a table, kept in a heap object (its place), so that a lookup costs one reference
+/// An entry of a table, kept in a heap object (its place), so that a lookup changes one reference
 /// count instead of one for each member. Copies share the place until one of them is changed.
 /// `@unchecked Sendable` is safe, because a place is written only while nobody shares it.
 @dynamicMemberLookup

@@ -29,7 +29,7 @@ public struct PressureTrigger: Sendable {
         }
     }
 
-    /// - Parameter file: such as `memory.pressure`.
+    /// - Parameter file: a file of the cgroup, such as `memory.pressure`.
     public init(
         _ stall: Stall, of file: String, in cgroup: Cgroup, threshold: Duration
     ) throws(SystemError) {

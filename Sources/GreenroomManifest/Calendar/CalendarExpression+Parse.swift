@@ -75,7 +75,7 @@ private struct CalendarReader {
             var last = day
             if take("..") || take("-") {
                 guard let end = takeWeekday(), end >= day else {
-                    throw fault("a range of weekdays ends with a later one, as in Mon..Fri")
+                    throw fault("a range of weekdays must end with a later one, as in Mon..Fri")
                 }
                 last = end
             }
@@ -85,7 +85,7 @@ private struct CalendarReader {
             day = next
         }
         guard position == whole.count || whole[position] == UInt8(ascii: " ") else {
-            throw fault("a space separates weekdays from the date")
+            throw fault("weekdays and date must be separated by a space")
         }
         skipSpaces()
     }
@@ -121,7 +121,7 @@ private struct CalendarReader {
             parts.append(try components())
         }
         guard parts.count > 1, position == whole.count || peek(" ") else {
-            throw fault("a date is YEAR-MONTH-DAY or MONTH-DAY, with ~ for - to count from the end")
+            throw fault("a date is YEAR-MONTH-DAY or MONTH-DAY; MONTH~DAY counts days from the end")
         }
         skipSpaces()
         result.days = try check(parts[parts.count - 1], 1...31, result.countsFromEndOfMonth)
@@ -179,7 +179,7 @@ private struct CalendarReader {
         var result: [Component] = []
         repeat {
             guard result.count < CalendarExpression.componentLimit else {
-                throw fault("more than \(CalendarExpression.componentLimit) values")
+                throw fault("there are more than \(CalendarExpression.componentLimit) values")
             }
             var component = Component(start: try number(isSeconds))
             if take("..") {
@@ -188,7 +188,7 @@ private struct CalendarReader {
             }
             if take("/") {
                 component.step = try number(isSeconds)
-                guard component.step > 0 else { throw fault("a step is greater than 0") }
+                guard component.step > 0 else { throw fault("a step must be greater than 0") }
             }
             if let stop = component.stop, component.start <= stop,
                 component.start + component.step > stop
@@ -231,13 +231,13 @@ private struct CalendarReader {
             else { throw fault("a value is out of its range") }
             if let stop = component.stop {
                 guard component.start <= stop else {
-                    throw fault("a range ends after its beginning")
+                    throw fault("a range must end after its beginning")
                 }
             } else if component.step > 0 {
                 let next =
                     isFromEnd
                     ? component.start - component.step : component.start + component.step
-                guard bounds.contains(next) else { throw fault("a step leads out of its range") }
+                guard bounds.contains(next) else { throw fault("the step leads out of the range") }
             }
         }
         return components

@@ -86,8 +86,8 @@ struct Specifiers {
     private func worldly(_ letter: Unicode.Scalar) throws(ValueError) -> String {
         guard let specifier = Specifier(rawValue: letter) else {
             throw ValueError(
-                message: "%\(letter) is not a specifier; a percent sign is %%, and "
-                    + "greenroom.app(5) lists what there is")
+                message: "%\(letter) is not a specifier; write %% for a percent sign; "
+                    + "greenroom.app(5) lists the specifiers")
         }
         guard isUserKnown || !specifier.isOfUser else {
             throw ValueError(message: "%\(letter) depends on the user, so User= cannot contain it")
@@ -95,7 +95,7 @@ struct Specifiers {
         // A caller that only checks a manifest need not provide values.
         guard let world else { return specifier.sample }
         guard let text = world(specifier, user) else {
-            throw ValueError(message: "%\(letter) is not known here")
+            throw ValueError(message: "%\(letter) has no value on this machine")
         }
         return text
     }

@@ -1,10 +1,10 @@
 internal import Glibc
 public import GreenroomLinux
 
-/// Cgroups that are made in advance, one for each app that was recently launched cold. To make one
-/// takes a tenth of the time of such a launch.
+/// Cgroups that are made in advance, one for each app that was recently launched cold. Making
+/// one takes a tenth of the time of such a launch.
 ///
-/// They are named after the app like the others, but without an instance's number. When one is
+/// They are named after the app like other cgroups, but without an instance's number. When one is
 /// taken, the number is written on it as a label. To find an instance's cgroup, use
 /// ``InstanceCgroup``.
 struct CgroupReserve {
@@ -75,8 +75,8 @@ struct CgroupReserve {
         "\(start(app))\(getpid()).\(serial)"
     }
 
-    /// The beginning of names in reserve. No instance's own name begins like this, because there a
-    /// number follows the dash.
+    /// The beginning of the names in reserve. No instance's own name begins like this, because it
+    /// has a number after the dash.
     static func start(_ app: String) -> String { Subtree.name(app: app) + "-r" }
 }
 

@@ -103,7 +103,7 @@ struct TaskCalls {
         case .failing(let until):
             .init(
                 code: "back_off",
-                text: "the app could not be launched, or was launched too often; tried again in "
+                text: "the app could not be launched, or was launched too often; next try in "
                     + "\(seconds(until: until)) s")
         case .failed:
             .init(

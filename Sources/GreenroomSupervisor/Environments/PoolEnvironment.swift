@@ -53,8 +53,7 @@ struct PoolEnvironment: Equatable, Sendable {
         "INVOCATION_ID", "JOURNAL_STREAM", "MANAGERPID", "SYSTEMD_EXEC_PID",
     ])
 
-    /// Takes one look-up for each variable, and one more if the name has an underscore: this is
-    /// asked at each launch.
+    /// Makes few look-ups, because every launch asks this about each variable.
     private static func isReadEarly(_ name: Substring, _ runtime: Runtime?) -> Bool {
         if runtime?.readsEarly(name) == true { return true }
         // Names of libGL and OpenAL begin with two underscores.

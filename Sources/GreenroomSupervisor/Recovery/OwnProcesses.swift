@@ -17,7 +17,7 @@ struct OwnProcesses {
         }
     }
 
-    /// There is another spawner, which runs none of them.
+    /// Called when there is a new spawner, which runs none of these processes.
     func forget() {
         temporaryFolders.forget()
         learning.forgetSpawner()

@@ -33,7 +33,7 @@ bool launch_wait(void);
 /// start, and must start anew.
 bool launch_has_streams(void);
 
-/// Reports that the process goes on as the launch. No code of the user's may have run before.
+/// Reports that the process goes on as the launch. No code of the program may have run before.
 void launch_resume(void);
 
 /// Executes the launch's words in this process, as a direct call would have: the interpreter that

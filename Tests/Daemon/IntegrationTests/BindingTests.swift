@@ -199,7 +199,8 @@ import Testing
         } throws: { "\($0)".contains("standardErrorDescriptor") }
     }
 
-    @Test func `arguments, limits and environment of the manifest come first`() throws {
+    @Test func `the manifest's arguments come first, and its limits and environment apply`() throws
+    {
         let program = try compileProbe("probe.c")
         let lines = ["Environment=A=manifest", "LimitNOFILE=77", "UMask=027", "WorkingDirectory=/"]
         var cold = TestApp(Self.cold, exec: "\(program) first")

@@ -23,7 +23,7 @@ import Testing
         return daemon
     }
 
-    /// Entries are not prewarmed.
+    /// Options with which the apps of entries are not prewarmed.
     private static var boot: TestDaemon.Options {
         var options = TestDaemon.Options()
         options.configuration = ["DefaultWhen=boot"]
@@ -73,7 +73,7 @@ import Testing
         #expect(try client.explain(Self.app).isEligible == false)
     }
 
-    @Test func `a manifest that says nothing is planned, and one with a count is not`() throws {
+    @Test func `an app without prewarm keys is planned, and one with a count is not`() throws {
         let program = try compileProbe("behave.c")
         let daemon = try daemon([:])
         try daemon.directory.write("[App]\nExec=\(program)\n", to: "apps/a.silent.app")

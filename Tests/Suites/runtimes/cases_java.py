@@ -47,7 +47,7 @@ def build(java, compiler):
     subprocess.run([archiver, "cfm", "app.jar", "MANIFEST", *entries], cwd=folder, check=True)
     os.makedirs(folder + "/work")
     java.write("work/x", "")
-    # What changes while the JVM starts is not used, so a process ends between writing and the pause.
+    # A file that changed at or after the start of a paused process counts as changed. Running Java lets that time pass.
     subprocess.run([java.interpreter, "-version"], check=True, capture_output=True)
     return ["-jar", folder + "/app.jar"]
 

@@ -132,8 +132,8 @@ def programs(node):
             ("a link", ["sub/link.cjs"], {}),
             ("a name that is not ASCII", ["ünï code.js"], {}),
             ("a script for env", ["./exe", "q"], {}),
-            ("a module of ECMAScript", ["esm.mjs", "q"], {}),
-            ("a package of ECMAScript", ["sub/esm.js", "q"], {}),
+            ("an ECMAScript module", ["esm.mjs", "q"], {}),
+            ("an ECMAScript package", ["sub/esm.js", "q"], {}),
             ("data", ["data.json"], {}),
             ("a folder", ["sub"], {}),
             ("a package", ["node_modules/dep"], {}),
@@ -165,7 +165,7 @@ def options(node):
 def variables(node):
     zone, tokyo = [file_of("time zone")], dict(node.base, TZ="Asia/Tokyo")
     node.same("a time zone", zone, environment=tokyo, prewarm=node.base)
-    node.same("a time zone that is gone", zone, environment=node.base, prewarm=tokyo)
+    node.same("a time zone that the launch does not set", zone, environment=node.base, prewarm=tokyo)
     node.same("NODE_PATH and HOME", [file_of("paths of modules")], prewarm=node.base,
               environment=dict(node.base, NODE_PATH=node.folder + "/sub", HOME="/nowhere"))
     node.same("NODE_OPTIONS", [file_of("arguments")], environment=dict(node.base, NODE_OPTIONS="--no-warnings"), hides=HIDES)
@@ -190,7 +190,7 @@ def pipes(node):
 
 
 def flags_afterwards(node, script):
-    """Whether the flags of pipes that outlive a launch are the same afterwards as after a direct run."""
+    """Whether a launch leaves the flags of the caller's pipes as a direct run does."""
     import fcntl
     import instance
     found = []
@@ -218,7 +218,7 @@ def files(node):
     module = node.write("library/node_modules/fresh/index.js", "module.exports = 1\n")
     node.write("library/node_modules/fresh/package.json", '{"main": "index.js"}\n')
     script = node.write("library/fresh.js", "console.log(require('fresh'))\n")
-    # What changes while it is imported is not used, so a process ends between writing and the pause.
+    # A file that changed at or after the start of a paused process counts as changed. Running Node lets that time pass.
     subprocess.run([node.interpreter, "-e", ""], env=node.base, check=True)
 
     def replace(paused):
@@ -252,14 +252,14 @@ def recording(node):
     node.same("a launch that is recorded", [script, "x"], environment=node.base, prewarm=dict(node.base, GREENROOM_RECORD=path))
     with open(path) as file:
         names = file.read().splitlines()
-    results.report(f"{node.name}: the list has what is not the program's own", "node:zlib" in names
+    results.report(f"{node.name}: the list has no module of the program itself", "node:zlib" in names
                    and [os.path.relpath(name, node.folder) for name in names if name.startswith("/")]
                    == ["node_modules/dep/index.js", "app/node_modules/sibling/index.js"], str(names))
     node.same("a recorded list", [script, "x"], environment=node.base, imports=names)
 
 
 def tools(node):
-    """Tools as they are."""
+    """Unmodified tools."""
     node.write("sum.js", "var a = 1\nif (a == 2) { debugger }\nfunction f( x ){return x}\n")
     node.write("types.ts", "const a: number = 'x';\nlet b: string = 1;\n")
     node.write(".eslintrc.json", '{"root": true, "extends": "eslint:recommended", "env": {"node": true}}\n')
@@ -276,7 +276,7 @@ def tools(node):
 
 
 def interpreters():
-    """The machine's Node, and those that NODES= names, each a path: "/opt/node18/bin/node ..."."""
+    """The machine's Node, and those at the paths in NODES=: "/opt/node18/bin/node ..."."""
     found = [path for path in ("/usr/bin/node", "/usr/bin/nodejs") if os.path.exists(path)][:1]
     found += [path for path in os.environ.get("NODES", "").split() if path not in found]
     for path in found:

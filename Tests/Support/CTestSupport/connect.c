@@ -88,7 +88,7 @@ int cts_enlarge_sockets(pid_t process, int byte_count) {
             if (errno != EBADF) error = -errno;
             continue;
         }
-        // A file that is not a socket refuses the connection, in one way or another.
+        // Other errors only say that this descriptor is not a socket.
         if (setsockopt(copy, SOL_SOCKET, SO_SNDBUFFORCE, &byte_count, sizeof byte_count) != 0 &&
             errno == EPERM)
             error = -EPERM;

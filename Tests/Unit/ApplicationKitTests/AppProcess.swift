@@ -3,7 +3,7 @@ import Glibc
 import GreenroomAppChannel
 import TestSupport
 
-/// A real app, and the daemon's end of its channel in the test's hand.
+/// A real app, and the daemon's end of its channel, which the test holds.
 final class AppProcess {
     let child: ChildProcess
     let channel: Int32
@@ -14,8 +14,8 @@ final class AppProcess {
     enum Start: CaseIterable, Sendable { case cold, prewarmed }
 
     /// - Parameters:
-    ///   - delegate: of the probe; nothing for another program.
-    ///   - environment: of the process's start; a launch of a prewarmed one brings its own.
+    ///   - delegate: the name of the probe's delegate; empty for another program.
+    ///   - environment: what the process starts with; the launch of a prewarmed one brings its own.
     init(
         _ delegate: String, _ start: Start, program name: String = "application-kit-probe",
         environment: [String] = [], arguments: [String] = [], input: Int32? = nil,
@@ -97,7 +97,7 @@ final class AppProcess {
         }
     }
 
-    /// Reads messages until an event's acknowledgement; whether it was handled.
+    /// Reads messages until an event is acknowledged. Returns whether it was handled.
     @discardableResult
     func awaitAcknowledgement(_ cookie: UInt64) throws -> Bool {
         while true {
@@ -136,10 +136,12 @@ final class AppProcess {
                     cookie: nextCookie())))
     }
 
-    /// Asks it to end, and returns everything it said.
+    /// Asks the app to end, and returns everything it said.
     func end() throws -> [String] {
         try tell(.willTerminate)
-        guard try child.waitForExit() == .status(0) else { throw TestError("it ended badly") }
+        guard try child.waitForExit() == .status(0) else {
+            throw TestError("the exit status is not 0")
+        }
         return lines()
     }
 
@@ -158,7 +160,7 @@ final class AppProcess {
     }
 }
 
-/// A program of the same build: it lies beside the test bundle.
+/// The path of a program of the same build, which is beside the test bundle.
 func builtProgram(_ name: String) throws -> String {
     for argument in CommandLine.arguments {
         var directory = argument[...]
@@ -172,7 +174,7 @@ func builtProgram(_ name: String) throws -> String {
     return "\(packageRoot)/.build/debug/\(name)"
 }
 
-/// The next line of a pipe without its end; nil at the end of the file.
+/// The next line of a pipe, without the newline; nil at the end of the file.
 func readLine(from descriptor: Int32) -> String? {
     var line: [UInt8] = []
     var byte: UInt8 = 0
@@ -184,7 +186,7 @@ func readLine(from descriptor: Int32) -> String? {
 }
 
 extension AppProcess {
-    /// Reads the app's output until a line; false if it never comes.
+    /// Reads the app's output until that line. Returns false if the output ends before.
     func awaitLine(_ expected: String) throws -> Bool {
         while let line = readLine(from: output.readEnd) {
             if line == expected { return true }

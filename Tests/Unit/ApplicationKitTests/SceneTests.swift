@@ -2,7 +2,7 @@ import GreenroomAppChannel
 import TestSupport
 import Testing
 
-/// Several scenes, and the requests of apps about them.
+/// Apps with several scenes, and what they ask the daemon to do with them.
 @Suite struct SceneTests {
     private func launched() throws -> AppProcess {
         let app = try AppProcess("scenes", .cold)

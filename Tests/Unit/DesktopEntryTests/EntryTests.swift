@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    /// `;reboot` is a file's name like any other.
+    /// `;reboot` is a valid file name.
     @Test func `a file's name never becomes part of a command's text`() throws {
         for exec in [#"sh -c "less %f""#, "sh -c 'less \"%u\"'", #"sh -c less\ %f"#] {
             #expect(throws: DesktopEntry.Command.Refusal.insideText) {
@@ -171,7 +171,7 @@ import Testing
             try arguments(#"a "%f" "--open=%i" x"#, "/b c") == ["a", "/b c", "--open=pic", "x"])
     }
 
-    @Test func `an escape in a URL is two digits`() {
+    @Test func `an escape in a URL has two hexadecimal digits`() {
         #expect(FileURL.path(of: "file:///a%2Bb") == "/a+b")
         #expect(FileURL.path(of: "file:///a%+bb") == nil)
     }

@@ -19,7 +19,7 @@ import VarlinkTestSupport
             ])
     }
 
-    @Test func `logs of several apps are one text`() throws {
+    @Test func `logs of several apps come from one call of journalctl`() throws {
         #expect(
             try words("a", "b") == [
                 "journalctl", "SYSLOG_IDENTIFIER=org.example.a", "SYSLOG_IDENTIFIER=org.example.b",
@@ -27,7 +27,7 @@ import VarlinkTestSupport
             ])
     }
 
-    @Test func `logs without an app are those of all`() throws {
+    @Test func `logs without an app are those of all apps`() throws {
         #expect(
             try words() == [
                 "journalctl", "_SYSTEMD_UNIT=greenroomd.service",
@@ -69,7 +69,7 @@ import VarlinkTestSupport
             ])
     }
 
-    @Test func `logs of a pattern are those of the apps that it means`() throws {
+    @Test func `logs of a pattern are those of the apps that match it`() throws {
         let daemon = try FakeDaemon()
         let path = daemon.server.path
         let logs = try Logs.parse([])
@@ -83,7 +83,7 @@ import VarlinkTestSupport
         try directory.write("[App]\nExec=/bin/true\n", to: "org.example.odd.app")
         let manifests = InstalledManifests(in: [directory.path])
         #expect(try Logs.identifier(of: "odd", among: manifests) == "org.example.odd")
-        // It was removed, and has logs.
+        // A removed app still has logs.
         #expect(try Logs.identifier(of: "even", among: manifests) == "even")
     }
 }

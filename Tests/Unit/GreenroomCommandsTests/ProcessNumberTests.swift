@@ -17,7 +17,7 @@ import Testing
     /// A test with a whole daemon covers a daemon outside of our namespace.
     @Test func `a daemon in a namespace of its own has other process numbers`() throws {
         try requireOrSkip(
-            getuid() == 0, "only root makes a namespace of process numbers everywhere")
+            getuid() == 0, "only root can make a PID namespace on every system")
         let directory = try TemporaryDirectory()
         let path = directory.path + "/control"
         let said = try Pipe()

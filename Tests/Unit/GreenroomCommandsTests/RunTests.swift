@@ -8,7 +8,7 @@ import VarlinkTestSupport
 
 @testable import GreenroomCommands
 
-/// The programs themselves, in processes of their own, against a fake daemon that plays the app.
+/// greenroomctl and greenroom-run in processes of their own, with a fake daemon that plays the app.
 @Suite struct `greenroomctl run` {
     enum Client: CaseIterable {
         case greenroomctl, greenroomRun
@@ -76,7 +76,7 @@ import VarlinkTestSupport
         }
         let second = try FakeDaemon()
         let call = Control.LaunchCall(app: "org.ffmpeg.ffmpeg")
-        // The first was away when this process began.
+        // The first daemon was away when this process began.
         let (_, launched) = try FollowedLaunch.begin(
             nil, first.server.path, second: second.server.path, call, descriptors: [])
         #expect(launched == FakeDaemon.launched)
@@ -291,7 +291,7 @@ import VarlinkTestSupport
     @Test(arguments: Client.allCases)
     func `run does not lose the app when the daemon is restarted`(_ client: Client) throws {
         let daemon = try FakeDaemon { received, count in
-            // The connection breaks before the launch is answered, and while it waits.
+            // The connection breaks before the launch is answered, and while the client waits.
             count == 1 || count == 3 ? .hangUp : nil
         }
         let result = PythonClient.shell(
@@ -311,7 +311,7 @@ import VarlinkTestSupport
     }
 }
 
-/// The output that the app was lent. It takes one text: after that, its reader may be gone.
+/// The output descriptor of a launch. One text is written, because its reader may then be gone.
 private final class Output: Sendable {
     private let state: Mutex<(descriptor: FileDescriptor?, isUsed: Bool)> = Mutex((nil, false))
     func keep(_ descriptor: FileDescriptor) { state.withLock { $0.descriptor = descriptor } }

@@ -117,11 +117,11 @@ import UnitFile
     @Test(arguments: [
         (
             "Name=ä %y",
-            "3:8: Name=: %y is not a specifier; a percent sign is %%, and greenroom.app(5) lists what there is"
+            "3:8: Name=: %y is not a specifier; write %% for a percent sign; greenroom.app(5) lists the specifiers"
         ),
         ("Environment=A=1 B=%", "3:19: Environment=: nothing follows this %; a percent sign is %%"),
         ("User=%u", "3:6: User=: %u depends on the user, so User= cannot contain it"),
-        ("Name=%b", "3:6: Name=: %b is not known here"),
+        ("Name=%b", "3:6: Name=: %b has no value on this machine"),
         (
             "WorkingDirectory=%h/%H/a\nUMask=%H",
             "4:7: UMask=: 'host' is not an octal mode such as 0022"

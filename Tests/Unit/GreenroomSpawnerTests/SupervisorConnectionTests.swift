@@ -20,10 +20,10 @@ import Testing
     }
 
     @Test func `tells nothing before the supervisor has said hello`() throws {
-        connection.accept { Issue.record("nobody has gone") }
+        connection.accept { Issue.record("no supervisor has ended") }
         #expect(!connection.isOpen && connection.number == nil)
         let supervisor = try connect()
-        connection.accept { Issue.record("nobody has gone") }
+        connection.accept { Issue.record("no supervisor has ended") }
         #expect(connection.isOpen)
         connection.tell(.ending)
         #expect(try supervisor.receive().isEmpty)
@@ -35,7 +35,9 @@ import Testing
         #expect(try connection.receive() == nil)
     }
 
-    @Test func `is not taken from a live supervisor, and is heard out when it has gone`() throws {
+    @Test func `stays with a live supervisor, whose last messages are read after its end`()
+        throws
+    {
         var heard: [Bool] = []
         func accept() {
             connection.accept {
@@ -45,7 +47,7 @@ import Testing
         }
         let first = try connect()
         accept()
-        // One that never said hello is replaced.
+        // A supervisor that never said hello is replaced.
         let second = try connect()
         accept()
         #expect(throws: ConnectionError.self) { try first.receive() }

@@ -1,5 +1,5 @@
-/// A caller's environment, and another's that it is laid over: what is read before main is of the
-/// caller alone, whatever is in the other.
+/// Lays a caller's environment over another one. Every variable that is read before main must come
+/// from the caller, whatever the other environment contains.
 func fuzzEnvironment(_ input: Input) {
     var input = input
     let (isNamed, cut) = (input.choice() & 1 == 1, input.choice())
@@ -9,7 +9,7 @@ func fuzzEnvironment(_ input: Input) {
 
     let pool = PoolEnvironment(of: caller, extraNames: extra)
     let names = pool.variables.map { $0.utf8.prefix { $0 != UInt8(ascii: "=") }.map(\.self) }
-    expect(Set(names).count, names.count, "names that are there once")
+    expect(Set(names).count, names.count, "the number of distinct names")
     for variable in pool.variables {
         let isCallers = caller.contains { $0.utf8.elementsEqual(variable.utf8) }
         if !isCallers { fatalError("\(variable) is not the caller's") }
