@@ -241,7 +241,9 @@ import Testing
         kill(pid, SIGKILL)
         try Processes.awaitEnd(of: pid)
         child.kill(SIGINT)
-        #expect(try child.waitForExit() == .signal(SIGINT))
+        let exit = try child.waitForExit()
+        // Since Linux 6.15 greenroom-run sees the end by itself, and may have ended alike.
+        #expect(exit == .signal(SIGINT) || client == .greenroomRun && exit == .signal(SIGKILL))
         #expect(try !complaints.text().contains("has not answered"))
     }
 

@@ -126,7 +126,7 @@ import Testing
         let bench = try Self.bench(prewarmLines: ["ImportsExclude=g_inner"])
         try bench.launch()
         let note = try bench.awaitList()
-        #expect(note.text.contains("g_inner (ImportsExclude=), as 1 that import it"), "\(note)")
+        #expect(note.text.contains("g_inner (ImportsExclude=), like 1 that import it"), "\(note)")
         #expect(try bench.launch().text == "[] unset []\n")
     }
 
