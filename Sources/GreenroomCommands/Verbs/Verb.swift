@@ -74,7 +74,7 @@ struct DaemonOptions: ParsableArguments {
 
     mutating func validate() throws {
         guard socket == nil || whose == nil else {
-            throw ValidationError("Name a socket, or whose daemon you mean, not both.")
+            throw ValidationError("Give either --socket or one of --user and --system.")
         }
     }
 
