@@ -22,7 +22,8 @@ struct AppProcess {
         let opened = gr_pidfd_open(number)
         guard opened >= 0 else { return nil }
         var status = stat()
-        // If the process has ended, its number may be another one's.
+        // If the process has ended, its number may be another one's. The descriptor then stays
+        // open, as every other one does until this program ends.
         guard unsafe fstat(opened, &status) == 0, status.st_ino == inode else { return nil }
         return opened
     }
