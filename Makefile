@@ -79,11 +79,13 @@ setup-demo:
 
 # --- Building. All programs are in one folder: the daemon looks for the spawner and the shim beside itself,
 # in .build/debug as in /usr/lib/greenroom.
-build: setup $(SHIM) $(WITHHOLD) $(RUN) $(APP_LIBRARY) $(APP_FOLDER)/probe $(RUNTIMES_PRODUCTS)
+# What SwiftPM does not build, and its installation beside the programs in FOLDER.
+COMPANIONS := $(SHIM) $(WITHHOLD) $(RUN) $(APP_LIBRARY) $(APP_FOLDER)/probe $(RUNTIMES_PRODUCTS)
+companions = install -m 644 $(SHIM) $(WITHHOLD) $(1)/ && install -m 755 $(RUN) $(1)/ && \
+    $(call runtimes_install,$(1))
+build: setup $(COMPANIONS)
 	@$(SWIFT) build --build-tests
-	@install -m 644 $(SHIM) $(WITHHOLD) $(DEBUG)/
-	@install -m 755 $(RUN) $(DEBUG)/
-	@$(call runtimes_install,$(DEBUG))
+	@$(call companions,$(DEBUG))
 
 # The daemon needs libsystemd, which has no static form; the other two are linked statically and start three
 # times faster. There are two scratch folders, because a change of flags builds everything again. (glibc's
@@ -138,10 +140,12 @@ samples: release $(APP_LIBRARY)
 # --- Testing.
 test: build
 	@Tests/Tools/test
-test-asan: setup $(SHIM) $(RUN)
-	@Tests/Tools/sanitize address
-test-tsan: setup $(SHIM) $(RUN)
-	@Tests/Tools/sanitize thread
+test-asan: SANITIZER := address
+test-tsan: SANITIZER := thread
+test-asan test-tsan: setup $(COMPANIONS)
+	@Tests/Tools/sanitize build $(SANITIZER)
+	@$(call companions,.build/sanitize-$(SANITIZER)/debug)
+	@Tests/Tools/sanitize test $(SANITIZER)
 check: setup
 	@Tests/Checks/check
 # Snapshots have the texts that the user sees: look at the difference before committing it.
