@@ -55,7 +55,7 @@ internal import GreenroomAppChannel
     /// The cookie of the last step that the app has taken.
     var lastStep: UInt64 = 0
     /// The callers that wait for the list of pending task requests, by cookie.
-    var listRequests: [UInt64: @MainActor ([GreenroomAppChannel.TaskRequest]) -> Void] = [:]
+    var listRequests: [UInt64: @MainActor ([TaskSubmission]) -> Void] = [:]
     var background = BackgroundTasks()
     /// Events that the library makes for itself when no daemon sends any.
     var ownEvents: [AppEvent] = []

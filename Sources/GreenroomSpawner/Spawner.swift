@@ -19,7 +19,7 @@ public final class Spawner {
     var cgroups: CgroupTree
     var openFiles: OpenFiles
 
-    var instances: [UInt64: Instance] = [:]
+    var instances: [UInt64: SpawnedInstance] = [:]
     var numbersByPid: [pid_t: UInt64] = [:]
     var numbersByWatch: [CInt: UInt64] = [:]
     let waiters: SpawnWaiters

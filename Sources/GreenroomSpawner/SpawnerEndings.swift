@@ -160,7 +160,7 @@ extension Spawner {
         return watch != nil
     }
 
-    func forget(_ instance: Instance) {
+    func forget(_ instance: SpawnedInstance) {
         removeCgroup(of: instance)
         ledger?.remove(instance.number)
         instances[instance.number] = nil
@@ -169,7 +169,7 @@ extension Spawner {
     }
 
     /// Marks the instance's empty cgroup for removal when nobody waits for anything else.
-    func removeCgroup(of instance: Instance) {
+    func removeCgroup(of instance: SpawnedInstance) {
         guard let name = instance.group.cgroupName else { return }
         cgroups.discard(name)
     }

@@ -142,7 +142,7 @@ extension Spawner {
     private func succeed(_ spawn: PendingSpawn, _ spawned: Spawned, _ traceError: CInt) {
         // There is no watch yet, because the end of the last process matters only after that of the
         // first.
-        var instance = Instance(
+        var instance = SpawnedInstance(
             number: spawn.specification.instance, app: spawn.specification.app, pid: spawned.pid,
             process: spawned.process, channel: spawn.start.channel,
             group: spawn.cgroup.map { .cgroup($0.cgroup, name: $0.name) }

@@ -71,7 +71,7 @@ extension Check {
     private static var soon: UInt64 { MonotonicClock.nanoseconds + 5_000_000_000 }
 
     private static func run(
-        _ number: UInt64, _ identifier: String, _ kind: TaskRequest.Kind
+        _ number: UInt64, _ identifier: String, _ kind: TaskSubmission.Kind
     ) -> TaskRun {
         TaskRun(number: number, identifier: identifier, kind: kind, deadline: soon)
     }
@@ -127,7 +127,7 @@ extension Check {
     /// Launches the app and asks it to submit a request, which is not answered yet.
     private static func submitted(
         _ bench: Bench
-    ) throws(Fault) -> (TestedApp, TaskRequest, cookie: UInt64) {
+    ) throws(Fault) -> (TestedApp, TaskSubmission, cookie: UInt64) {
         let client = try bench.launched(.cold)
         try client.tell(.didBecomeActive)
         try open("submit", client)
@@ -199,7 +199,7 @@ extension TestedApp {
             if case .completed(let run, let completion) = $0 { (run, completion) } else { nil }
         }
     }
-    var requests: [(request: TaskRequest, cookie: UInt64)] {
+    var requests: [(request: TaskSubmission, cookie: UInt64)] {
         background.compactMap {
             if case .submit(let request, let cookie) = $0 { (request, cookie) } else { nil }
         }

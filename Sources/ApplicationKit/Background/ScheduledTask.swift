@@ -97,7 +97,7 @@ public struct ProcessingTaskRequest: TaskRequest, Hashable {
     public init(identifier: String) { self.identifier = identifier }
 }
 
-extension GreenroomAppChannel.TaskRequest {
+extension TaskSubmission {
     /// The request in the form in which the app channel carries it.
     init(_ request: any TaskRequest) {
         let processing = request as? ProcessingTaskRequest

@@ -57,7 +57,7 @@ internal import GreenroomAppChannel
         guard let application = Application.current else {
             return completionHandler(Error(.unavailable, "the app has not been launched"))
         }
-        let request = GreenroomAppChannel.TaskRequest(request)
+        let request = TaskSubmission(request)
         application.ask({ .background(.submit(request, cookie: $0)) }) {
             completionHandler(Error($0))
         }
@@ -109,7 +109,7 @@ internal import GreenroomAppChannel
 
         init?(_ answer: AppEvent.Answer) {
             guard case .refused(let code, let reason) = answer else { return nil }
-            switch GreenroomAppChannel.TaskRequest.Refusal(rawValue: code) {
+            switch TaskSubmission.Refusal(rawValue: code) {
             case .tooManyPendingTaskRequests: self.init(.tooManyPendingTaskRequests, reason)
             case .notPermitted: self.init(.notPermitted, reason)
             case .unavailable, nil: self.init(.unavailable, reason)

@@ -97,7 +97,7 @@ extension Application {
     }
 
     func listTaskRequests(
-        _ answered: @escaping @MainActor ([GreenroomAppChannel.TaskRequest]) -> Void
+        _ answered: @escaping @MainActor ([TaskSubmission]) -> Void
     ) {
         requestCount += 1
         listRequests[requestCount] = answered

@@ -25,12 +25,12 @@
 /// | 81, 82 | to the daemon | the same: ``StateReport/extend``, ``StateReport/complete`` | as for 80 | | session, or none | |
 /// | 51 | to the app | ``AppEvent/Background/time(until:)`` | time, all ones: no limit | | | |
 /// | 52 | to the app | ``AppEvent/Background/timeExpires(at:)`` | time | | | |
-/// | 53 | to the app | ``AppEvent/Background/run(_:)`` | of the run | ``TaskRequest/Kind`` | identifier | `deadline` (a time) |
+/// | 53 | to the app | ``AppEvent/Background/run(_:)`` | of the run | ``TaskSubmission/Kind`` | identifier | `deadline` (a time) |
 /// | 54 | to the app | ``AppEvent/Background/pendingRequests(_:request:)`` | of the app's request | | | for each `task`, `task.kind`, `task.earliest`, `task.power`, `task.network` |
-/// | 55 | to the app | ``AppEvent/Background/expire(_:)`` | of the run | ``TaskRequest/Kind`` | identifier | `deadline` |
+/// | 55 | to the app | ``AppEvent/Background/expire(_:)`` | of the run | ``TaskSubmission/Kind`` | identifier | `deadline` |
 /// | 83 | to the daemon | ``AppReport/Background/begin(identifier:name:)`` | of the task | | name, or none | |
 /// | 84 | to the daemon | ``AppReport/Background/end(identifier:)`` | of the task | | | |
-/// | 85 | to the daemon | ``AppReport/Background/submit(_:cookie:)`` | of the request | ``TaskRequest/Kind`` | identifier | `earliest`; flag 1: external power, 2: network |
+/// | 85 | to the daemon | ``AppReport/Background/submit(_:cookie:)`` | of the request | ``TaskSubmission/Kind`` | identifier | `earliest`; flag 1: external power, 2: network |
 /// | 86 | to the daemon | ``AppReport/Background/query(_:cookie:)`` | of the request | 0 list, 1 cancel, 2 cancel all | identifiers to cancel | |
 /// | 87 | to the daemon | ``AppReport/Background/completed(run:_:)`` | of the run | ``AppReport/Completion`` | | |
 /// | 88 | to the daemon | ``AppReport/launchTask(_:isFinished:at:)`` | time | 0, or 1: finished | name of the task | |

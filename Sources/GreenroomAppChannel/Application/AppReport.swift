@@ -137,7 +137,7 @@ extension AppReport {
             self = .background(.begin(identifier: frame.cookie, name: frame.word(0)))
         case .endBackgroundTask: self = .background(.end(identifier: frame.cookie))
         case .submitTask:
-            self = .background(.submit(try TaskRequest(frame), cookie: frame.cookie))
+            self = .background(.submit(try TaskSubmission(frame), cookie: frame.cookie))
         case .taskRequests:
             self = .background(.query(try TaskQuery(frame), cookie: frame.cookie))
         case .completedTask: self = .background(try Background(completion: frame))

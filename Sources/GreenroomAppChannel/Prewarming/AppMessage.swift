@@ -7,7 +7,7 @@ public enum AppMessage: Equatable, Sendable {
     case started(cookie: UInt64)
     /// The process has applied the launch with that cookie, and executes the launch's words in its
     /// place, because it could not go on as a direct call would have. This is its last message.
-    case startedAnew(cookie: UInt64, AnewReason)
+    case startedAnew(cookie: UInt64, AnewStatus)
     /// Answers a ping.
     case pong(cookie: UInt64)
     /// The message with that cookie was refused (`EPROTO`, `ENOMEM`: the process goes on waiting),
@@ -65,9 +65,9 @@ public enum WithholdingFailure: Int32, Sendable, CaseIterable {
     case showsNotice = 114
 }
 
-/// Why an interpreter that was paused after its start does not go on as the launch, but is executed
-/// anew, in the same process.
-public enum AnewReason: Int32, Sendable, CaseIterable {
+/// The status of STARTED if an interpreter that was paused after its start does not go on as the
+/// launch, but is executed anew, in the same process: why.
+public enum AnewStatus: Int32, Sendable, CaseIterable {
     /// The words before the program are not those of the prewarm.
     case options = 1
     /// The interpreter's hook does not know this way to name a program.
@@ -157,8 +157,8 @@ extension AppMessage {
     /// started all the same, so the launch must not be started a second time.
     private static func started(_ header: Header) -> AppMessage {
         guard header.status != 0 else { return .started(cookie: header.cookie) }
-        let reason = AnewReason(rawValue: header.status) ?? .failed
-        return .startedAnew(cookie: header.cookie, reason)
+        let status = AnewStatus(rawValue: header.status) ?? .failed
+        return .startedAnew(cookie: header.cookie, status)
     }
 
     public init(decoding datagram: [UInt8], descriptorCount: Int = 0) throws(WireError) {
@@ -179,10 +179,10 @@ extension AppMessage {
         case .started(let cookie):
             header.type = WireFormat.MessageType.started.rawValue
             header.cookie = cookie
-        case .startedAnew(let cookie, let reason):
+        case .startedAnew(let cookie, let status):
             header.type = WireFormat.MessageType.started.rawValue
             header.cookie = cookie
-            header.status = reason.rawValue
+            header.status = status.rawValue
         case .pong(let cookie):
             header.type = WireFormat.MessageType.pong.rawValue
             header.cookie = cookie

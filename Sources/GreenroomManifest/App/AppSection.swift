@@ -17,7 +17,7 @@ public struct AppSection: Hashable, Sendable {
     /// `SupplementaryGroups=`, in addition to those of the user.
     public var supplementaryGroups: [String]
     /// `LimitNOFILE=` and so on, in the order of their numbers.
-    public var limits: [ResourceLimit]
+    public var limits: [LimitSetting]
     /// `Instances=`
     public var isSingleInstance: Bool
     /// `ForegroundGroup=`; nil means the group of the user's session, or none for an app that comes
@@ -87,10 +87,10 @@ public struct AppSection: Hashable, Sendable {
         return mode
     }
 
-    private static func limits(_ reader: inout SectionReader) -> [ResourceLimit] {
-        ResourceLimit.Resource.allCases.sorted { $0.number < $1.number }.compactMap { resource in
+    private static func limits(_ reader: inout SectionReader) -> [LimitSetting] {
+        LimitSetting.Resource.allCases.sorted { $0.number < $1.number }.compactMap { resource in
             reader.last(name, "Limit" + resource.rawValue) { value throws(ValueError) in
-                try value.resourceLimit(resource)
+                try value.limitSetting(resource)
             }
         }
     }

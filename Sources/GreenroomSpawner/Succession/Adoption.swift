@@ -7,7 +7,7 @@ internal import GreenroomLinux
 
 extension Spawner {
     /// Adds an instance to the table, and to the ledger for the next spawner.
-    func enter(_ instance: Instance) {
+    func enter(_ instance: SpawnedInstance) {
         instances[instance.number] = instance
         if instance.status != nil, !instance.isEmptied { awaited.dying.insert(instance.number) }
         if instance.status == nil {
@@ -29,7 +29,7 @@ extension Spawner {
     }
 
     /// Adds an instance that another spawner, or another execution of this one, has started.
-    func takeOver(_ instance: Instance) {
+    func takeOver(_ instance: SpawnedInstance) {
         instance.moveAside(to: openFiles.firstAside)
         enter(instance)
     }
@@ -69,7 +69,7 @@ extension Spawner {
 
     /// An instance that a dead spawner had cloned into its cgroup, but not written into the ledger.
     /// The instance's number is part of the cgroup's name, and its first process leads a session.
-    private func unreported(_ cgroup: Cgroup, _ name: String) -> Instance? {
+    private func unreported(_ cgroup: Cgroup, _ name: String) -> SpawnedInstance? {
         let name = InstanceCgroup.fullName(of: cgroup, name)
         guard let dash = name.lastIndex(of: "-"),
             let number = UInt64(name[name.index(after: dash)...]),
@@ -115,12 +115,12 @@ extension Spawner {
                 .union(spawns.pending.values.compactMap(\.cgroup?.name)))
     }
 
-    private func living(_ entry: Ledger.Entry) -> Instance? {
+    private func living(_ entry: Ledger.Entry) -> SpawnedInstance? {
         // The descriptor is opened before the check, so that the number cannot come to mean another
         // process in between.
         guard let process = try? ProcessDescriptor(pid: entry.pid), let group = group(of: entry)
         else { return nil }
-        var instance = Instance(
+        var instance = SpawnedInstance(
             number: entry.number, app: entry.app, pid: entry.pid, process: process, channel: nil,
             group: group)
         instance.watch = watchEmptiness(of: group)

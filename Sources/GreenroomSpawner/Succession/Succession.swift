@@ -12,7 +12,7 @@ struct Succession {
     var openFiles: ResourceLimit
     var graceMilliseconds: UInt32
     var state: SharedMemory?
-    var instances: [Instance]
+    var instances: [SpawnedInstance]
     /// Descriptors kept for the supervisor; version 1 has none.
     var kept: [String: FileDescriptor] = [:]
 
@@ -84,7 +84,7 @@ struct Succession {
 
     init(
         listener: FileDescriptor, subtree: Subtree, openFiles: ResourceLimit,
-        graceMilliseconds: UInt32, state: SharedMemory?, instances: [Instance],
+        graceMilliseconds: UInt32, state: SharedMemory?, instances: [SpawnedInstance],
         kept: [String: FileDescriptor] = [:]
     ) {
         self.listener = listener
@@ -119,7 +119,7 @@ extension WireWriter {
         }
     }
 
-    fileprivate mutating func put(_ instance: Instance) {
+    fileprivate mutating func put(_ instance: SpawnedInstance) {
         put(instance.number)
         put(instance.app)
         put(instance.pid)
@@ -162,7 +162,7 @@ extension WireReader {
 
     fileprivate mutating func takeInstance(
         _ version: UInt16
-    ) throws(SpawnerWireError) -> Instance {
+    ) throws(SpawnerWireError) -> SpawnedInstance {
         let number: UInt64 = try take()
         let app = try takeString()
         let pid: pid_t = try take()
@@ -174,7 +174,7 @@ extension WireReader {
         } else {
             group = .session(leader: try take())
         }
-        var instance = Instance(
+        var instance = SpawnedInstance(
             number: number, app: app, pid: pid, process: process, channel: channel, group: group,
             watch: nil)
         instance.status = try takeBool() ? try takeStatus() : nil

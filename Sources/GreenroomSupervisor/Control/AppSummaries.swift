@@ -9,7 +9,7 @@ struct AppSummaries {
     let catalog: AppCatalog
     let authorization: Authorization
     let objections: PrewarmObjections
-    let depths: Depths
+    let depths: ReportedDepths
 
     /// The apps that the client may observe, by identifier.
     func summaries(for peer: Peer) -> [Control.AppSummary] {

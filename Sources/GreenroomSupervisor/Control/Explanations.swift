@@ -11,7 +11,7 @@ struct Explanations {
     let catalog: AppCatalog
     let reclaimer: Reclaimer
     let objections: PrewarmObjections
-    let depths: Depths
+    let depths: ReportedDepths
     let importLists: ImportLists
 
     /// Why the app is or is not prewarmed, and how its latest launch was served.

@@ -9,7 +9,7 @@ struct InstanceStatuses {
     let catalog: AppCatalog
     let instances: InstanceTable
     let authorization: Authorization
-    let depths: Depths
+    let depths: ReportedDepths
     let traces: LaunchTraces
     let screens: ShownScreens
     let work: BackgroundWork

@@ -43,7 +43,7 @@ final class AppRequests {
     }
 
     func submitted(
-        _ submission: TaskRequest, _ cookie: UInt64, by instance: Instance
+        _ submission: TaskSubmission, _ cookie: UInt64, by instance: Instance
     ) {
         guard let cookie = toDo(cookie, instance, canRepeat: true) else { return }
         ask(.submitTask(instance.app, ScheduledTask(submission)), cookie, by: instance)

@@ -113,8 +113,7 @@ final class ChannelEvents {
         case .wantsName(let name):
             guard prewarms.watch(name, for: instance) else { return lost(instance) }
         case .started: started(instance, anew: nil)
-        case .startedAnew(_, let reason):
-            started(instance, anew: GreenroomLifecycle.AnewReason(reason))
+        case .startedAnew(_, let status): started(instance, anew: AnewReason(status))
         case .report(let report):
             guard isApplication(instance) else { return lost(instance) }
             reports.received(report, from: instance)
@@ -156,7 +155,7 @@ final class ChannelEvents {
         }
     }
 
-    private func started(_ instance: Instance, anew reason: GreenroomLifecycle.AnewReason?) {
+    private func started(_ instance: Instance, anew reason: AnewReason?) {
         // This comes first, because the client waits for its answer.
         core.handle(.started(instance.identifier, anew: reason))
         ready.look(at: instance)

@@ -31,7 +31,7 @@ struct ControlRooms {
         let authorization = Authorization(
             core: core, catalog: catalog, templates: installer, settings: settings)
         let objections = PrewarmObjections(core: core)
-        let depths = Depths(core: core, catalog: catalog, objections: objections)
+        let depths = ReportedDepths(core: core, catalog: catalog, objections: objections)
         let daemon = DaemonDescription(
             authorization: authorization, loader: machine.loader, spawner: shared.spawner,
             degradations: shared.degradations, surroundings: Control.Surroundings(options))

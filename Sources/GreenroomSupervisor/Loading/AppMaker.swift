@@ -223,10 +223,10 @@ struct AppMaker {
             ? account.home : "/"
     }
 
-    private func limits(of manifest: AppManifest) -> [GreenroomLinux.ResourceLimit] {
+    private func limits(of manifest: AppManifest) -> [ResourceLimit] {
         manifest.limits.compactMap { limit in
-            GreenroomLinux.ResourceLimit.Resource(rawValue: limit.resource.number).map {
-                GreenroomLinux.ResourceLimit($0, soft: limit.soft, hard: limit.hard)
+            ResourceLimit.Resource(rawValue: limit.resource.number).map {
+                ResourceLimit($0, soft: limit.soft, hard: limit.hard)
             }
         }
     }

@@ -76,15 +76,15 @@ final class Reclaimer {
         let report = { [unowned self] (holdsLock: Bool) in
             core.handle(.fileLocksInspected(identifier, holdsLock: holdsLock))
         }
-        if let answer = try? FileLocks.areHeld(by: processes) { return report(answer) }
-        let names = FileLocks.descriptors(of: processes)
-        let job = DetachedJob(names.map { .read($0, limit: FileLocks.descriptorByteLimit) })
+        if let answer = try? ProcLocks.areHeld(by: processes) { return report(answer) }
+        let names = ProcLocks.descriptors(of: processes)
+        let job = DetachedJob(names.map { .read($0, limit: ProcLocks.descriptorByteLimit) })
         let user = core.lifecycle.description(of: instance.app)?.user ?? .max
         calls.make(job, for: instance.app, of: user) { job in
             // An app that keeps the look waiting is treated like one that holds a lock.
             guard let job else { return report(true) }
             let texts = names.indices.lazy.compactMap { job.bytes($0) }
-            report(texts.contains { FileLocks.isHeld(by: processes, $0) })
+            report(texts.contains { ProcLocks.isHeld(by: processes, $0) })
         }
     }
 

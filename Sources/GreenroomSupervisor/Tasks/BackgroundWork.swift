@@ -143,7 +143,7 @@ final class BackgroundWork {
         case .submit: break
         case .query(.list, let cookie):
             let pending = core.lifecycle.tasks(of: instance.app).requests
-            tell(.pendingRequests(pending.map(TaskRequest.init), request: cookie), identifier)
+            tell(.pendingRequests(pending.map(TaskSubmission.init), request: cookie), identifier)
         case .query(.cancel(let identifiers), _):
             core.handle(.tasksCancelled(instance.app, identifiers))
         case .query(.cancelAll, _): core.handle(.tasksCancelled(instance.app, nil))
@@ -181,7 +181,7 @@ extension TaskRun {
     }
 }
 
-extension TaskRequest {
+extension TaskSubmission {
     fileprivate init(_ task: ScheduledTask) {
         self.init(task.identifier, kind: .init(task.kind))
         earliestBegin = task.earliestBegin.map { UInt64(max(0, $0)) }
@@ -191,7 +191,7 @@ extension TaskRequest {
 }
 
 extension ScheduledTask {
-    init(_ request: TaskRequest) {
+    init(_ request: TaskSubmission) {
         self.init(
             identifier: request.identifier, kind: .init(request.kind),
             earliestBegin: request.earliestBegin.map { Int64(clamping: $0) },
@@ -200,7 +200,7 @@ extension ScheduledTask {
     }
 }
 
-extension TaskRequest.Kind {
+extension TaskSubmission.Kind {
     fileprivate init(_ kind: ScheduledTask.Kind) {
         switch kind {
         case .appRefresh: self = .appRefresh
@@ -210,7 +210,7 @@ extension TaskRequest.Kind {
 }
 
 extension ScheduledTask.Kind {
-    fileprivate init(_ kind: TaskRequest.Kind) {
+    fileprivate init(_ kind: TaskSubmission.Kind) {
         switch kind {
         case .appRefresh: self = .appRefresh
         case .processing: self = .processing
@@ -233,13 +233,13 @@ extension Refusal {
     var answerToApp: AppEvent.Answer {
         if case .tooManyTasks(_, let limit) = self {
             return .refused(
-                code: TaskRequest.Refusal.tooManyPendingTaskRequests.rawValue,
+                code: TaskSubmission.Refusal.tooManyPendingTaskRequests.rawValue,
                 reason: "\(limit) of its kind may be pending; cancel one, or wait until one ends")
         }
         if case .scheduledWorkIsOff = self {
-            return .refused(code: TaskRequest.Refusal.unavailable.rawValue, reason: words)
+            return .refused(code: TaskSubmission.Refusal.unavailable.rawValue, reason: words)
         }
-        // EPERM, which is also `TaskRequest.Refusal.notPermitted`.
+        // EPERM, which is also `TaskSubmission.Refusal.notPermitted`.
         return .refused(code: 1, reason: words)
     }
 }

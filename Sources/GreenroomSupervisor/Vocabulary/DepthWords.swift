@@ -2,9 +2,9 @@ internal import GreenroomAppChannel
 internal import GreenroomControl
 internal import GreenroomLifecycle
 
-extension GreenroomLifecycle.AnewReason {
-    init(_ reason: GreenroomAppChannel.AnewReason) {
-        switch reason {
+extension AnewReason {
+    init(_ status: AnewStatus) {
+        switch status {
         case .options: self = .options
         case .program: self = .program
         case .hidden: self = .hiddenModule
@@ -17,7 +17,7 @@ extension GreenroomLifecycle.AnewReason {
 }
 
 extension Control.AnewReason {
-    init(_ reason: GreenroomLifecycle.AnewReason) {
+    init(_ reason: AnewReason) {
         switch reason {
         case .options: self = .options
         case .program: self = .program
@@ -139,7 +139,7 @@ extension DepthFault {
     }
 }
 
-extension GreenroomLifecycle.AnewReason {
+extension AnewReason {
     var words: String {
         switch self {
         case .options: "its options were not those of the prewarm"

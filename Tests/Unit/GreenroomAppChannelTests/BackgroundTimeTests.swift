@@ -3,14 +3,14 @@ import Testing
 @testable import GreenroomAppChannel
 
 extension AppMessageTests {
-    static let taskRequests: [TaskRequest] = {
-        var processing = TaskRequest("org.example.clean", kind: .processing)
+    static let taskRequests: [TaskSubmission] = {
+        var processing = TaskSubmission("org.example.clean", kind: .processing)
         processing.earliestBegin = 1_700_000_000_000_000
         processing.requiresExternalPower = true
         processing.requiresNetworkConnectivity = true
-        var refresh = TaskRequest("org.example.refresh=1", kind: .appRefresh)
+        var refresh = TaskSubmission("org.example.refresh=1", kind: .appRefresh)
         refresh.earliestBegin = 0
-        return [processing, refresh, TaskRequest("x", kind: .processing)]
+        return [processing, refresh, TaskSubmission("x", kind: .processing)]
     }()
     static let taskRun = TaskRun(number: 3, identifier: "x", kind: .processing, deadline: 9)
 

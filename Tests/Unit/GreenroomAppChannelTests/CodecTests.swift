@@ -142,7 +142,7 @@ import Testing
                 // A reason that is not known counts as `failed`, because the process has started.
                 let status = bytes[40..<44].reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
                 if case .startedAnew(_, .failed) = message,
-                    AnewReason(rawValue: Int32(bitPattern: status)) == nil
+                    AnewStatus(rawValue: Int32(bitPattern: status)) == nil
                 {
                     continue
                 }

@@ -13,9 +13,9 @@ import Testing
         var lock = flock(
             l_type: Int16(F_WRLCK), l_whence: Int16(SEEK_SET), l_start: 0, l_len: 1, l_pid: 0)
         #expect(fcntl(file.rawValue, F_SETLK, &lock) == 0)
-        #expect(try FileLocks.areHeld(by: [getpid()]) == true)
-        let descriptors = FileLocks.descriptors(of: [getpid()]).compactMap { try? readFile($0) }
-        #expect(descriptors.contains { FileLocks.isHeld(by: [getpid()], $0) })
+        #expect(try ProcLocks.areHeld(by: [getpid()]) == true)
+        let descriptors = ProcLocks.descriptors(of: [getpid()]).compactMap { try? readFile($0) }
+        #expect(descriptors.contains { ProcLocks.isHeld(by: [getpid()], $0) })
     }
 
     @Test func `are read from the complete lines of a list that is cut off`() {
@@ -25,7 +25,7 @@ import Testing
             2: POSIX  ADVISORY  READ  77 08:02:568 0 10
             3: OFDLCK ADVISORY  READ  -1 08:02:568 0 10
             """
-        #expect(FileLocks.holders(in: text) == [1234, 77])
+        #expect(ProcLocks.holders(in: text) == [1234, 77])
     }
 }
 

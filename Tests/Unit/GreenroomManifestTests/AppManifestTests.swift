@@ -98,8 +98,8 @@ import UnitFile
         #expect(manifest.sandbox.noNewPrivileges)
         #expect(
             manifest.limits == [
-                ResourceLimit(resource: .core, soft: 0, hard: 0),
-                ResourceLimit(resource: .openFiles, soft: 1024, hard: 4096),
+                LimitSetting(resource: .core, soft: 0, hard: 0),
+                LimitSetting(resource: .openFiles, soft: 1024, hard: 4096),
             ])
         #expect(!manifest.isSingleInstance)
         #expect(manifest.foregroundGroup == .named("seat0"))

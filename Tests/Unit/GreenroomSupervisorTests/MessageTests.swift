@@ -165,11 +165,11 @@ private struct Conversing {
                 let last = UInt64(Requests.limitPerInstance)
                 for cookie in 1...last {
                     room.submitted(
-                        TaskRequest("refresh", kind: .appRefresh), cookie, by: app.instance)
+                        TaskSubmission("refresh", kind: .appRefresh), cookie, by: app.instance)
                 }
                 #expect(try refusals() == [:])
                 room.submitted(
-                    TaskRequest("refresh", kind: .appRefresh), last + 1, by: app.instance)
+                    TaskSubmission("refresh", kind: .appRefresh), last + 1, by: app.instance)
                 room.requested(.destroy(session: "1"), last + 2, by: app.instance)
                 #expect(try refusals() == [last + 1: EAGAIN, last + 2: EAGAIN])
                 // One is answered, so there is room for another.

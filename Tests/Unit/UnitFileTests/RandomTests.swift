@@ -59,7 +59,7 @@ struct Seeded: RandomNumberGenerator {
         _ = try? value.integer(Int.min...Int.max)
         _ = try? value.octalMode()
         _ = try? value.signal()
-        for resource in ResourceLimit.Resource.allCases { _ = try? value.resourceLimit(resource) }
+        for resource in LimitSetting.Resource.allCases { _ = try? value.limitSetting(resource) }
         _ = suggestion(for: value.text, among: ["Exec", "Name"])
     }
 

@@ -158,18 +158,18 @@ private func message(_ read: () throws -> some Any) -> String {
 
 @Suite struct ResourceLimitTests {
     @Test(arguments: [
-        (ResourceLimit.Resource.openFiles, "1024:4096", 1024 as UInt64, 4096 as UInt64),
+        (LimitSetting.Resource.openFiles, "1024:4096", 1024 as UInt64, 4096 as UInt64),
         (.openFiles, "infinity", .max, .max), (.stack, "8M:infinity", 8 << 20, .max),
         (.core, "0", 0, 0), (.cpu, "1.5", 2, 2), (.cpu, "2min", 120, 120),
         (.realtimeTime, "500", 500, 500), (.realtimeTime, "2ms", 2000, 2000),
         (.nice, "-10", 30, 30), (.nice, "+5", 15, 15), (.nice, "1", 1, 1),
     ])
     func `limits are in the resource's unit`(
-        resource: ResourceLimit.Resource, text: String, soft: UInt64, hard: UInt64
+        resource: LimitSetting.Resource, text: String, soft: UInt64, hard: UInt64
     ) throws {
         #expect(
-            try value(text).resourceLimit(resource)
-                == ResourceLimit(resource: resource, soft: soft, hard: hard))
+            try value(text).limitSetting(resource)
+                == LimitSetting(resource: resource, soft: soft, hard: hard))
     }
 
     @Test(arguments: [
@@ -179,10 +179,10 @@ private func message(_ read: () throws -> some Any) -> String {
         ("", "0: '' is not a whole number from 0 to 9223372036854775807"),
     ])
     func `an invalid limit is reported`(text: String, expected: String) {
-        #expect(message { try value(text).resourceLimit(.openFiles) } == expected)
+        #expect(message { try value(text).limitSetting(.openFiles) } == expected)
     }
 
     @Test func `each resource has a number of its own`() {
-        #expect(Set(ResourceLimit.Resource.allCases.map(\.number)) == Set(0...15))
+        #expect(Set(LimitSetting.Resource.allCases.map(\.number)) == Set(0...15))
     }
 }

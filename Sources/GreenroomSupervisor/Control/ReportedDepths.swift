@@ -4,7 +4,7 @@ internal import Systemd
 
 /// How far apps and instances are prewarmed, as clients see it.
 @LoopActor
-struct Depths {
+struct ReportedDepths {
     let core: Core
     let catalog: AppCatalog
     let objections: PrewarmObjections

@@ -13,7 +13,7 @@ extension AppEvent {
         /// Run the expiration handler of that run and complete it before its deadline.
         case expire(TaskRun)
         /// Answers ``TaskQuery/list``.
-        case pendingRequests([TaskRequest], request: UInt64)
+        case pendingRequests([TaskSubmission], request: UInt64)
     }
 }
 
@@ -24,8 +24,8 @@ extension AppReport {
         case begin(identifier: UInt64, name: String?)
         case end(identifier: UInt64)
         /// Answered (``AppEvent/answer(request:_:)``) with success or one of
-        /// ``TaskRequest/Refusal``. Replaces a pending request with the same identifier.
-        case submit(TaskRequest, cookie: UInt64)
+        /// ``TaskSubmission/Refusal``. Replaces a pending request with the same identifier.
+        case submit(TaskSubmission, cookie: UInt64)
         case query(TaskQuery, cookie: UInt64)
         /// ``TaskRun/number`` of the run.
         case completed(run: UInt64, Completion)
@@ -50,7 +50,7 @@ public enum TaskQuery: Equatable, Sendable {
 }
 
 /// Work that an app wants to be run later, in the background (`BGTaskRequest`).
-public struct TaskRequest: Hashable, Sendable {
+public struct TaskSubmission: Hashable, Sendable {
     /// One of `ScheduledTasks=` in the manifest.
     public var identifier: String
     public var kind: Kind
@@ -88,12 +88,12 @@ public struct TaskRun: Hashable, Sendable {
     /// The run's number, which is never 0 and never used again.
     public var number: UInt64
     public var identifier: String
-    public var kind: TaskRequest.Kind
+    public var kind: TaskSubmission.Kind
     /// When the run must be completed: `CLOCK_MONOTONIC`, nanoseconds. Its expiration comes
     /// earlier.
     public var deadline: UInt64
 
-    public init(number: UInt64, identifier: String, kind: TaskRequest.Kind, deadline: UInt64) {
+    public init(number: UInt64, identifier: String, kind: TaskSubmission.Kind, deadline: UInt64) {
         self.number = number
         self.identifier = identifier
         self.kind = kind
@@ -114,7 +114,7 @@ extension AppEvent.Background {
         }
     }
 
-    private static func list(_ requests: [TaskRequest], _ cookie: UInt64) -> AppFrame {
+    private static func list(_ requests: [TaskSubmission], _ cookie: UInt64) -> AppFrame {
         var frame = AppFrame(.pendingTasks, cookie: cookie)
         for request in requests {
             frame.fields.add("task", request.identifier)
@@ -131,10 +131,10 @@ extension AppEvent.Background {
     }
 
     init(list frame: AppFrame) {
-        var requests: [TaskRequest] = []
+        var requests: [TaskSubmission] = []
         for (name, value) in frame.fields.pairs {
             if name == "task" {
-                requests.append(TaskRequest(value, kind: .appRefresh))
+                requests.append(TaskSubmission(value, kind: .appRefresh))
             } else if let detail = name.without(prefix: "task."), !requests.isEmpty {
                 requests[requests.count - 1].take(detail, value)
             }
@@ -186,7 +186,7 @@ extension TaskQuery {
     }
 }
 
-extension TaskRequest {
+extension TaskSubmission {
     private static let externalPowerFlag: UInt32 = 1
     private static let networkFlag: UInt32 = 2
 
@@ -228,7 +228,7 @@ extension TaskRun {
     }
 
     init(_ frame: AppFrame) throws(WireError) {
-        guard let kind = TaskRequest.Kind(rawValue: frame.status) else {
+        guard let kind = TaskSubmission.Kind(rawValue: frame.status) else {
             throw .unknownValue(frame.status, type: frame.type.rawValue)
         }
         guard let identifier = frame.word(0) else { throw .malformedStrings }

@@ -1,7 +1,7 @@
 public import Glibc
 
 /// The file locks of the machine (proc_locks(5)).
-public enum FileLocks {
+public enum ProcLocks {
     /// Whether one of these processes holds a lock of flock(2) or fcntl(2). Locks of open file
     /// descriptions, which name no process, and of processes in another pid namespace are ignored.
     ///

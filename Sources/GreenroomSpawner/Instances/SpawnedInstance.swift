@@ -1,11 +1,11 @@
 internal import Glibc
 internal import GreenroomLinux
 
-/// One line of the table.
+/// An instance as the spawner knows it: one line of its table.
 ///
 /// running → ended (`status`: its first process has ended; others may still run) → emptied (no
 /// process left). An instance leaves the table when it is emptied *and* released.
-struct Instance {
+struct SpawnedInstance {
     let number: UInt64
     let app: String
     let pid: pid_t

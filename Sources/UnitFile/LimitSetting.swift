@@ -1,5 +1,5 @@
-/// A resource limit of a process (setrlimit(2)), as systemd.exec(5) spells it: `LimitNOFILE=`.
-public struct ResourceLimit: Hashable, Sendable {
+/// The value of a setting like `LimitNOFILE=` (systemd.exec(5)): a resource limit of a process.
+public struct LimitSetting: Hashable, Sendable {
     /// The resources (RLIMIT_* of setrlimit(2)), with the names that systemd.exec(5) uses.
     public enum Resource: String, CaseIterable, Sendable {
         case cpu = "CPU"
@@ -62,9 +62,9 @@ extension Value {
     ///
     /// Sizes take K, M, G…; CPU takes a time span in seconds, RTTIME one in microseconds; NICE
     /// takes a nice level with its sign (`+5`, `-10`) or the kernel's number from 1 to 40.
-    public func resourceLimit(
-        _ resource: ResourceLimit.Resource
-    ) throws(ValueError) -> ResourceLimit {
+    public func limitSetting(
+        _ resource: LimitSetting.Resource
+    ) throws(ValueError) -> LimitSetting {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count <= 2 else {
             throw ValueError(message: "'\(shown)' is not a limit; write limit or soft:hard")
@@ -80,7 +80,7 @@ extension Value {
         guard soft <= hard else {
             throw ValueError(message: "the soft limit of '\(shown)' is above the hard one")
         }
-        return ResourceLimit(resource: resource, soft: soft, hard: hard)
+        return LimitSetting(resource: resource, soft: soft, hard: hard)
     }
 
     private func part(_ text: Substring) -> Value {
@@ -88,9 +88,9 @@ extension Value {
     }
 
     private func limit(
-        _ resource: ResourceLimit.Resource, _ value: Value
+        _ resource: LimitSetting.Resource, _ value: Value
     ) throws(ValueError) -> UInt64 {
-        if value.text == "infinity" { return ResourceLimit.infinity }
+        if value.text == "infinity" { return LimitSetting.infinity }
         switch resource {
         case .fileSize, .data, .stack, .core, .residentSet, .addressSpace, .lockedMemory,
             .messageQueues:
