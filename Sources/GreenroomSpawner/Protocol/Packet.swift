@@ -1,5 +1,4 @@
-internal import Glibc
-public import GreenroomLinux
+internal import GreenroomLinux
 
 /// One message on the wire: a header of 12 bytes, then the body.
 ///
@@ -38,124 +37,127 @@ struct Packet: Sendable {
     }
 }
 
-/// Why a connection between supervisor and spawner ended.
-public enum ConnectionError: Error, Sendable, CustomStringConvertible {
-    /// The other end is gone. The table survives, so connect again.
-    case closed
-    case malformed(SpawnerWireError)
-    case system(SystemError)
+/// Why a packet is not valid. Its connection cannot be used any more.
+public enum SpawnerWireError: Error, Hashable, Sendable {
+    case truncated
+    case trailingBytes
+    case badMagic
+    /// The other end speaks another version: restart it.
+    case badVersion(UInt16)
+    case unknownType(UInt16)
+    case badValue
+    case limitExceeded
+    case badDescriptors
+}
 
-    public var description: String {
-        switch self {
-        case .closed: "the other end of the spawner's socket is gone; connect again"
-        case .malformed(.badVersion(let version)):
-            "the other end speaks version \(version) of the spawner's protocol, and we speak "
-                + "\(Packet.version): restart it"
-        case .malformed(let error): "not a packet of the spawner's protocol: \(error)"
-        case .system(let error): "\(error)"
-        }
+/// Appends values, little-endian; strings and lists follow their count.
+struct WireWriter {
+    private(set) var bytes: [UInt8] = []
+
+    mutating func put(_ value: some FixedWidthInteger) {
+        var rest = value.littleEndian
+        unsafe withUnsafeBytes(of: &rest) { unsafe bytes.append(contentsOf: $0) }
+    }
+
+    mutating func put(_ value: Bool) { put(value ? 1 as UInt8 : 0) }
+
+    mutating func put(bytes value: [UInt8]) {
+        put(UInt32(value.count))
+        bytes.append(contentsOf: value)
+    }
+
+    mutating func put(_ value: String) {
+        put(UInt32(value.utf8.count))
+        bytes.append(contentsOf: value.utf8)
+    }
+
+    mutating func put(_ value: String?) {
+        put(value != nil)
+        if let value { put(value) }
+    }
+
+    mutating func put(_ block: StringBlock) {
+        put(UInt32(block.count))
+        put(UInt32(block.bytes.count))
+        bytes.append(contentsOf: block.bytes)
     }
 }
 
-/// Packets over a nonblocking socket. Packets that cannot be sent at once are queued.
-@safe final class PacketStream {
-    let socket: UnixSocket
-    private var unsent: [Packet] = []
-    private var firstUnsent = 0
-    private let buffer: UnsafeMutableBufferPointer<UInt8>
+/// Reads what ``WireWriter`` wrote, and refuses anything else.
+struct WireReader {
+    private var rest: ArraySlice<UInt8>
 
-    init(_ socket: UnixSocket) {
-        self.socket = socket
-        unsafe buffer = .allocate(capacity: SpawnerLimits.packetByteCount)
+    init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
+
+    mutating func take<Value: FixedWidthInteger>(
+        _: Value.Type = Value.self
+    ) throws(SpawnerWireError) -> Value {
+        let count = Value.bitWidth / 8
+        guard rest.count >= count else { throw .truncated }
+        var value: Value = 0
+        for index in (rest.startIndex..<rest.startIndex + count).reversed() {
+            value = value << 8 | Value(truncatingIfNeeded: rest[index])
+        }
+        rest = rest.dropFirst(count)
+        return value
     }
 
-    deinit { unsafe buffer.deallocate() }
-
-    var hasUnsent: Bool { firstUnsent < unsent.count }
-
-    func send(_ packet: Packet) throws(ConnectionError) {
-        if !hasUnsent, try sendNow(packet) { return }
-        guard unsent.count - firstUnsent < SpawnerLimits.queuedPacketCount else { throw .closed }
-        unsent.append(packet)
-    }
-
-    func flush() throws(ConnectionError) {
-        while hasUnsent, try sendNow(unsent[firstUnsent]) { firstUnsent += 1 }
-        if !hasUnsent {
-            unsent.removeAll()
-            firstUnsent = 0
+    mutating func takeBool() throws(SpawnerWireError) -> Bool {
+        switch try take(UInt8.self) {
+        case 0: false
+        case 1: true
+        default: throw .badValue
         }
     }
 
-    /// Stops sending. What the other end has sent can still be received; after that, `receive`
-    /// throws `closed`.
-    func end() {
-        unsent.removeAll()
-        firstUnsent = 0
-        shutdown(socket.descriptor.rawValue, CInt(SHUT_RDWR))
+    mutating func takeString() throws(SpawnerWireError) -> String {
+        let count = Int(try take(UInt32.self))
+        guard rest.count >= count else { throw .truncated }
+        // Each launch may send a whole environment here, so the bytes are validated in words, not
+        // one by one.
+        let bytes = rest.prefix(count)
+        guard let text = try? UTF8Span(validating: bytes.span) else { throw .badValue }
+        rest = rest.dropFirst(count)
+        return String(copying: text)
     }
 
-    /// - Returns: false if it would block.
-    private func sendNow(_ packet: Packet) throws(ConnectionError) -> Bool {
-        do {
-            var bytes = packet.encoded()
-            var descriptors = packet.descriptors
-            if bytes.count > SpawnerLimits.packetByteCount {
-                bytes = Packet.header(packet.type, flags: Packet.bodyInDescriptor)
-                let file = unsafe try packet.body.span.bytes.withUnsafeBytes {
-                    body throws(SystemError) in
-                    unsafe try SealedFile.create(body, name: "greenroom-packet")
-                }
-                descriptors.insert(file, at: 0)
-            }
-            defer { withExtendedLifetime(descriptors) {} }
-            return try socket.send(bytes, descriptors: descriptors.map(\.rawValue)) != nil
-        } catch {
-            throw error.isDisconnection ? .closed : .system(error)
-        }
+    mutating func takeBytes(atMost limit: Int) throws(SpawnerWireError) -> [UInt8] {
+        let count = Int(try take(UInt32.self))
+        guard count <= limit else { throw .limitExceeded }
+        guard rest.count >= count else { throw .truncated }
+        defer { rest = rest.dropFirst(count) }
+        return Array(rest.prefix(count))
     }
 
-    /// The next packet; nil if none waits.
-    func receive() throws(ConnectionError) -> Packet? {
-        let message = try receiveMessage()
-        guard let message else { return nil }
-        if message.byteCount == 0 { throw .closed }
-        if message.isTruncated || message.lostDescriptors { throw .malformed(.truncated) }
-        do {
-            return try decode(message)
-        } catch {
-            throw .malformed(error)
-        }
+    mutating func takeOptionalString() throws(SpawnerWireError) -> String? {
+        try takeBool() ? try takeString() : nil
     }
 
-    private func receiveMessage() throws(ConnectionError) -> ReceivedMessage? {
-        while true {
-            do {
-                return unsafe try socket.receive(into: UnsafeMutableRawBufferPointer(buffer))
-            } catch {
-                // The kernel reports this error once, before the data that the other end had still
-                // sent. Packets follow, and then the end.
-                if error.code == ECONNRESET { continue }
-                throw error.isDisconnection ? .closed : .system(error)
-            }
-        }
+    mutating func takeStrings() throws(SpawnerWireError) -> StringBlock {
+        let count = Int(try take(UInt32.self))
+        let byteCount = Int(try take(UInt32.self))
+        guard count <= SpawnerLimits.stringCount else { throw .limitExceeded }
+        guard rest.count >= byteCount else { throw .truncated }
+        let bytes = Array(rest.prefix(byteCount))
+        guard let block = StringBlock(terminated: bytes, count: count) else { throw .badValue }
+        rest = rest.dropFirst(byteCount)
+        return block
     }
 
-    private func decode(_ message: ReceivedMessage) throws(SpawnerWireError) -> Packet {
-        let header = unsafe Array(buffer[..<min(message.byteCount, Packet.headerByteCount)])
-        let (type, flags) = try Packet.decodeHeader(header[...])
-        if flags & ~Packet.bodyInDescriptor != 0 { throw .badValue }
-        var packet = Packet(
-            type: type,
-            body: unsafe Array(buffer[Packet.headerByteCount..<message.byteCount]),
-            descriptors: message.descriptors)
-        if flags & Packet.bodyInDescriptor != 0 {
-            guard packet.body.isEmpty, !packet.descriptors.isEmpty else { throw .badDescriptors }
-            let file = packet.descriptors.removeFirst()
-            do {
-                packet.body = try file.readBytes(atMost: SpawnerLimits.bodyByteCount)
-            } catch { throw .limitExceeded }
-        }
-        return packet
+    mutating func takeList<Element>(
+        atMost limit: Int, _ element: (inout WireReader) throws(SpawnerWireError) -> Element
+    ) throws(SpawnerWireError) -> [Element] {
+        let count = Int(try take(UInt32.self))
+        guard count <= limit else { throw .limitExceeded }
+        // Each element has at least one byte, so this check keeps a false count from reserving
+        // memory.
+        guard count <= rest.count else { throw .truncated }
+        var elements: [Element] = []
+        for _ in 0..<count { elements.append(try element(&self)) }
+        return elements
+    }
+
+    func finish() throws(SpawnerWireError) {
+        if !rest.isEmpty { throw .trailingBytes }
     }
 }

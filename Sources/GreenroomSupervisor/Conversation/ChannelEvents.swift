@@ -87,12 +87,24 @@ final class ChannelEvents {
             if !Self.isTakenOnceRecorded(message) { try channel.discard() }
         } catch {
             // A newer SDK may send messages that we do not know.
-            guard isApplication(instance), ForeignMessage.caused(error),
+            guard isApplication(instance), Self.isOfNewerVersion(error),
                 (try? channel.discard()) != nil
             else { return lost(instance) }
             return true
         }
         return heard(message, from: instance)
+    }
+
+    /// Whether the error comes from a well-formed message of a newer version of the protocol.
+    private static func isOfNewerVersion(_ error: any Error) -> Bool {
+        switch error as? WireError {
+        case .unknownType, .unknownValue: true
+        case .truncated, .wrongMagic, .unsupportedVersion, .unknownFlags, .unusedFieldSet,
+            .wrongLength, .wrongDescriptorCount, .tooManyDescriptors, .unknownRole,
+            .duplicateRole, .malformedStrings, .tooManyStringBytes, .noArguments, .invalidUmask,
+            .unknownPauseReason, .stringContainsNUL, nil:
+            false
+        }
     }
 
     /// Whether the message is taken from the channel only after it was recorded. If we were killed

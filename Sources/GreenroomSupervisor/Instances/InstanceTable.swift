@@ -4,6 +4,21 @@ internal import GreenroomLinux
 internal import GreenroomSpawner
 internal import Systemd
 
+/// What one room of the shell keeps of one instance: made when the room first asks for it, dropped
+/// with the instance. So no room keeps anything of an instance that was released.
+@LoopActor
+protocol InstancePart: AnyObject {
+    init()
+}
+
+/// What one room keeps of instances in files, where another supervisor finds it. Each such room
+/// adds itself to the table of instances, in its own initializer.
+@LoopActor
+protocol InstanceFiles: AnyObject {
+    /// The instance is released. A former supervisor may have made its files.
+    func remove(_ instance: InstanceIdentifier)
+}
+
 /// Every instance, from its order to its release: its process, once there is one, and what the
 /// rooms of the shell keep of it. With cgroups, each act on an instance is one write; without them,
 /// the spawner does it process by process.

@@ -124,7 +124,8 @@ final class LaunchContexts {
             let pool = PoolEnvironment(
                 of: texts, extraNames: app.environment.extraKeyNames,
                 runtime: app.environment.runtime, isWhole: app.environment.isWhole)
-            if let known = environments.key(for: pool, of: app) {
+            let own = (app.environment.pool, app.description.environmentKey)
+            if let known = environments.key(for: pool, app.poolOwner, own: own) {
                 key = known
             } else {
                 context.coldReason = .environmentMismatch

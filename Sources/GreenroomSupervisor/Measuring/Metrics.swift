@@ -9,11 +9,11 @@ internal import Systemd
 /// the counts are written when there is nothing else to do.
 @LoopActor
 final class Metrics {
-    let core: Core
+    private let core: Core
     private let catalog: AppCatalog
-    let instances: InstanceTable
+    private let instances: InstanceTable
     private let books: MetricBooks
-    let presences: Presences
+    private let presences: Presences
     private let deliveries: MetricDeliveries
 
     init(
@@ -48,13 +48,13 @@ final class Metrics {
 
     // MARK: Books
 
-    func count(
+    private func count(
         _ instance: InstanceIdentifier, _ count: @escaping (inout MetricReport) -> Void
     ) {
         if let key = presences[instance]?.key { presences.count(key, count) }
     }
 
-    func diagnose(_ instance: InstanceIdentifier, _ diagnostic: DiagnosticReport) {
+    private func diagnose(_ instance: InstanceIdentifier, _ diagnostic: DiagnosticReport) {
         guard let key = presences[instance]?.key else { return }
         books.change(key) { $0.add(diagnostic) }
         deliveries.review(key)
@@ -116,7 +116,7 @@ final class Metrics {
         }
     }
 
-    func isInFront(_ instance: InstanceIdentifier) -> Bool {
+    private func isInFront(_ instance: InstanceIdentifier) -> Bool {
         presences[instance]?.isInFront ?? false
     }
 
@@ -181,4 +181,90 @@ extension InstanceRecord {
 extension DaemonConfiguration {
     /// The time between two payloads of one app.
     var metricsIntervalMicroseconds: Int64 { max(1, metricsInterval.microseconds) }
+}
+
+/// How long launches, returns to the foreground and callbacks take.
+extension Metrics {
+    /// A client's launch was answered.
+    func launched(_ outcome: LaunchOutcome, inBackground: Bool, requestedAt: Instant) {
+        let instance = outcome.instance
+        guard !outcome.isRepeated, !inBackground else { return }
+        switch outcome.kind {
+        case .cold, .startedAnew: begin(instance, .firstDraw, requestedAt)
+        case .prewarmed: begin(instance, .optimizedFirstDraw, requestedAt)
+        case .resume: begin(instance, .resume, requestedAt)
+        case .foreground:
+            guard let state = presences[instance]?.state, state == .background else { return }
+            begin(instance, .resume, requestedAt)
+        }
+    }
+
+    private func begin(
+        _ instance: InstanceIdentifier, _ metric: LaunchMetric, _ requestedAt: Instant
+    ) {
+        instances.part(Measured.self, of: instance)?.meter = LaunchMeter(
+            metric, requestedAt: requestedAt)
+    }
+
+    /// The app was asked to come to the foreground, perhaps by its shell.
+    func answered(_ answer: Answer, foregroundRequestedAt: Instant?) {
+        guard let requestedAt = foregroundRequestedAt, case .done(let instance, .active) = answer,
+            // The app came to the front because of this request and was not there before.
+            let presence = presences[instance], presence.state == .active,
+            presence.since >= requestedAt
+        else { return }
+        begin(instance, .resume, requestedAt)
+        drew(instance, at: presence.since, isSaid: false)
+    }
+
+    func drew(_ instance: InstanceIdentifier, at instant: Instant, isSaid: Bool) {
+        guard let measured = instances.known(Measured.self, of: instance),
+            var meter = measured.meter
+        else { return }
+        let length = meter.drew(at: instant, isSaid: isSaid) { count(instance, $0) }
+        measured.meter = meter
+        guard let length, length >= meter.metric.slowLimit else { return }
+        diagnose(
+            instance,
+            DiagnosticReport(
+                .launch, time: WallClock.nowMicroseconds, wasInForeground: true,
+                reason: meter.metric.rawValue, duration: length.microseconds))
+    }
+
+    func task(
+        _ name: String, isFinished: Bool, at instant: Instant, of instance: InstanceIdentifier
+    ) {
+        guard let measured = instances.known(Measured.self, of: instance),
+            var meter = measured.meter
+        else { return }
+        if isFinished {
+            meter.finish(name, at: instant) { count(instance, $0) }
+        } else {
+            meter.begin(name)
+        }
+        measured.meter = meter
+    }
+
+    // MARK: Hangs
+
+    /// Whether the instance was awake all the time: a callback that was frozen in the meantime has
+    /// not hung.
+    func wasAwake(_ instance: InstanceIdentifier, for duration: Duration) -> Bool {
+        guard let presence = presences[instance] else { return false }
+        return presence.awakeSince.advanced(by: duration) <= core.now
+    }
+
+    /// - Parameter isNews: whether the hang is worth a diagnostic; an app that hangs all the time
+    ///   gets no more of them.
+    func hung(
+        _ instance: InstanceIdentifier, in callback: String, for duration: Duration, isNews: Bool
+    ) {
+        count(instance) { $0.hangs.add(microseconds: duration.microseconds) }
+        guard isNews else { return }
+        diagnose(
+            instance,
+            DiagnosticReport(
+                .hang, time: WallClock.nowMicroseconds, wasInForeground: isInFront(instance),
+                reason: callback, duration: duration.microseconds))
+    }
 }

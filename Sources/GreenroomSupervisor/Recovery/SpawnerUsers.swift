@@ -1,4 +1,5 @@
 internal import GreenroomControl
+internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import GreenroomSpawner
 internal import Systemd
@@ -36,5 +37,18 @@ struct SpawnerUsers {
             Control.Note(code: "no_spawner", text: "reaching the spawner: \(error)"))
         spawner.useNone()
         sockets.spawnerIsAnother()
+    }
+}
+
+/// What the supervisor keeps in memory that its spawner holds, so that the next supervisor has it.
+@LoopActor
+struct SpawnerMemory {
+    let records: Records
+    let events: EventStream
+
+    /// Uses the memory of another spawner from now on.
+    func move(to inheritance: Inheritance, _ lifecycle: Lifecycle) {
+        records.move(to: inheritance.state, in: inheritance.memory, lifecycle)
+        events.move(to: inheritance.memory, at: RuntimeState.byteCount)
     }
 }

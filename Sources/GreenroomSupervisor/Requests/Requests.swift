@@ -1,3 +1,4 @@
+internal import Glibc
 internal import GreenroomAppChannel
 internal import GreenroomControl
 internal import GreenroomLifecycle
@@ -162,4 +163,15 @@ enum WaitingCall {
 
     /// The bytes that a launch for a reason may bring, which its user is charged with.
     static let contentByteCount = WireFormat.inlineStringLimit
+}
+
+extension AppEvent.Answer {
+    /// The answer to a request of an instance that has too many requests under way.
+    static var tooManyRequests: AppEvent.Answer {
+        .refused(
+            code: EAGAIN,
+            reason:
+                "\(Requests.limitPerInstance) requests of this app are under way; ask again when one "
+                + "of them is answered")
+    }
 }
