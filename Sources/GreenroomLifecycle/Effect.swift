@@ -176,7 +176,6 @@ extension Lifecycle {
         result.reserveCapacity(dirtyInstances.count + dirtyApps.count + effects.count)
         for id in dirtyInstances where table[id] != nil {
             self[id].isDirty = false
-            checkSaved(self[id].record)
             result.append(.save(self[id].record))
         }
         for app in dirtyApps where directory[app]?.isDirty == true {

@@ -105,7 +105,7 @@ extension Lifecycle {
         forgetUndecided(id)
         self[id].launch = nil
         update(id) {
-            $0.progress = .none
+            $0.course = .ordered
             $0.launchIdentifier = nil
             $0.launchKind = nil
         }

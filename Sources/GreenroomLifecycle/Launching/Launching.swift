@@ -75,8 +75,8 @@ extension Lifecycle {
     mutating func admit(_ pending: PendingLaunch) {
         let app = pending.launch.app
         if blocked[app] != nil { return block(pending) }
-        if directory[app]?.description?.dependencies.value == nil, conflicting[app] == nil,
-            !awaitsFormerEnd(pending.launch)
+        if directory[app]?.description?.dependencies.value == nil,
+            conflicting[app] == nil, !awaitsFormerEnd(pending.launch)
         {
             return serve(pending)
         }
@@ -157,10 +157,7 @@ extension Lifecycle {
     mutating func tellToGo(_ id: InstanceIdentifier, _ pending: PendingLaunch) {
         var pending = pending
         pending.goAttempts += 1
-        update(id) {
-            $0.progress = .toldToGo
-            $0.launchKind = .prewarmed
-        }
+        update(id) { $0.launchKind = .prewarmed }
         assign(pending, to: id)
         // The launch waits for these effects, so they come before effects that only inform others.
         if self[id].record.otherThreads == .frozen { effects.append(.thaw(id)) }
@@ -233,7 +230,7 @@ extension Lifecycle {
     /// The launch is decided: its answer comes first, then readiness and the refill.
     private mutating func beganRunning(_ id: InstanceIdentifier) {
         launchIsDecided()
-        update(id) { [now] in $0.progress = .running(since: now) }
+        update(id) { [now] in $0.course = .running(.launching, since: now) }
         let record = self[id].record
         let takesOutput = self[id].launch?.launch.takesOutput == true
         let work = self[id].launch?.launch.work ?? 0

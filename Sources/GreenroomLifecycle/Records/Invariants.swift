@@ -2,41 +2,7 @@
 // supervisor that finds a fault in itself ends, and the next one starts from the records. Debug
 // builds check the rest.
 
-extension InstanceRecord {
-    /// What is wrong with the record; nil if nothing is.
-    var fault: String? {
-        if progress == .toldToGo, state != .launching { return "was told to go and is \(state)" }
-        if state == .terminating, endReason == nil { return "is being ended without a reason" }
-        if state == .notRunning, !isEmpty || endedAt == nil { return "has ended incompletely" }
-        if state != .notRunning, isEmpty, exitStatus != nil {
-            return "is \(state) without a process"
-        }
-        return nil
-    }
-
-    /// The record without its fault, because saved records are not trusted.
-    func mended() -> InstanceRecord {
-        var record = self
-        let isLaunching = state == .launching && exitStatus == nil
-        if !isLaunching, progress == .toldToGo { record.progress = .none }
-        if state == .terminating { record.endReason = endReason ?? .unknown }
-        if state == .notRunning {
-            record.isEmpty = true
-            record.endedAt = endedAt ?? since
-        } else if exitStatus != nil {
-            record.endedAt = endedAt ?? since
-            // The shell reports again whether processes are left.
-            record.isEmpty = false
-        }
-        return record
-    }
-}
-
 extension Lifecycle {
-    func checkSaved(_ record: InstanceRecord) {
-        if let fault = record.fault { preconditionFailure("\(record.instance) \(fault)") }
-    }
-
     func checkEvent(_ event: Event) {
         precondition(
             isRestoring || prewarmedBytes <= policy.prewarmByteBudget,

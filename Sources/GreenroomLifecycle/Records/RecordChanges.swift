@@ -13,7 +13,7 @@ extension Lifecycle {
         let description = self[app].description!
         var record = InstanceRecord(
             instance: id, app: app, generation: description.generation, environmentKey: key,
-            state: state, since: now)
+            saved: RecordedState(state), since: now)
         record.confinedUser = description.isKeptFromControl ? description.user : nil
         configure(&record)
         table[id] = Entry(Instance(record: record))

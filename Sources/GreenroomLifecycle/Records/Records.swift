@@ -6,7 +6,11 @@ public struct InstanceRecord: Hashable, Sendable {
     /// The generation of the `AppDescription` that the instance was made from.
     public var generation: UInt64
     public var environmentKey: EnvironmentKey
-    public var state: ExecutionState
+    /// How far the instance has got, and how far its end has: its state follows from both.
+    public internal(set) var course: Course
+    public internal(set) var end: InstanceEnd
+    /// No process was left before anybody said how the main process ended.
+    var isDeserted: Bool
     /// When the instance entered its state.
     public var since: Instant
     /// The one deadline of the state (pause, start, ready, background grace, terminate grace, TTL).
@@ -15,7 +19,6 @@ public struct InstanceRecord: Hashable, Sendable {
     public var launchIdentifier: LaunchIdentifier?
     public var launchKind: LaunchKind?
     public var coldReason: ColdReason?
-    public var progress: LaunchProgress
     public var inBackground: Bool
     public var isAttached: Bool
     /// When a launch or a request last used the instance.
@@ -23,14 +26,6 @@ public struct InstanceRecord: Hashable, Sendable {
     /// The instance's memory in bytes as last measured. While the instance is prewarming, this is
     /// the memory that is set aside for it.
     public var byteCount: UInt64
-    /// Why the instance is being ended. Decided when the end is ordered.
-    public var endReason: ExitReason?
-    /// Set once the main process has ended.
-    public var exitStatus: ExitStatus?
-    public var lastState: ExecutionState?
-    public var endedAt: Instant?
-    /// False while processes of the instance may exist.
-    public var isEmpty: Bool
     /// The daemon launched the instance by itself; no client asked for it.
     public var isAutomatic: Bool
     /// A client wants the instance to end, so the app is not restarted, whatever ends the instance.
@@ -63,20 +58,20 @@ public struct InstanceRecord: Hashable, Sendable {
 
     public init(
         instance: InstanceIdentifier, app: AppIdentifier, generation: UInt64,
-        environmentKey: EnvironmentKey, state: ExecutionState, since: Instant
+        environmentKey: EnvironmentKey, saved: RecordedState, since: Instant
     ) {
         self.instance = instance
         self.app = app
         self.generation = generation
         self.environmentKey = environmentKey
-        self.state = state
+        self.course = saved.course(since)
+        self.end = saved.end(since)
+        self.isDeserted = saved.isDeserted
         self.since = since
-        self.progress = .none
         self.inBackground = false
         self.isAttached = false
         self.lastUsed = since
         self.byteCount = 0
-        self.isEmpty = false
         self.isAutomatic = false
         self.isEndOrdered = false
         self.background = .none

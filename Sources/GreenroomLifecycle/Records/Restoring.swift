@@ -3,6 +3,62 @@
 // What the former supervisor saved but perhaps did not perform is performed again on `restored`:
 // all of it is idempotent.
 
+/// The course and the end of an instance as they are saved, one field for each fact. A saved record
+/// is not trusted: of facts that contradict each other, the one that comes first here counts.
+public struct RecordedState: Hashable, Sendable {
+    public var state: ExecutionState
+    public var exitStatus: ExitStatus?
+    /// Nil while nothing ends the instance.
+    public var endReason: ExitReason?
+    public var lastState: ExecutionState?
+    public var launchedAt: Instant?
+    /// The instance was told to go, and is not known to have started.
+    public var isToldToGo = false
+    public var endedAt: Instant?
+    /// No process is left.
+    public var isEmpty = false
+
+    public init(_ state: ExecutionState) { self.state = state }
+
+    /// - Parameter since: when the instance entered its state.
+    func course(_ since: Instant) -> Course {
+        switch isEnding ? lastState : state {
+        case .prewarming: .prewarming
+        case .prewarmed: .paused
+        case .launching:
+            if let launchedAt {
+                .running(.launching, since: launchedAt)
+            } else {
+                isToldToGo && !isEnding && exitStatus == nil ? .toldToGo : .ordered
+            }
+        case .inactive: .running(.inactive, since: launchedAt ?? since)
+        case .active: .running(.active, since: launchedAt ?? since)
+        case .background: .running(.background, since: launchedAt ?? since)
+        case .suspended: .running(.suspended, since: launchedAt ?? since)
+        // Nobody knows what ended.
+        case .terminating, .notRunning, nil:
+            launchedAt.map { .running(.background, since: $0) } ?? .prewarming
+        }
+    }
+
+    func end(_ since: Instant) -> InstanceEnd {
+        let exit = InstanceEnd.Exit(
+            status: exitStatus, reason: endReason ?? .unknown, at: endedAt ?? since,
+            from: lastState ?? course(since).state)
+        switch state {
+        case .notRunning: return .over(exit)
+        case .terminating: return exitStatus == nil ? .ordered(exit.reason) : .rest(exit)
+        case .prewarming, .prewarmed, .launching, .inactive, .active, .background, .suspended:
+            return exitStatus == nil ? .none : .left(exit)
+        }
+    }
+
+    /// After the main process has ended, the shell reports again whether processes are left.
+    var isDeserted: Bool { isEmpty && exitStatus == nil && state != .notRunning }
+
+    private var isEnding: Bool { state == .terminating || state == .notRunning }
+}
+
 extension Lifecycle {
     /// The state that the saved records describe, at `now`. After this the shell must send, in this
     /// order: `appInstalled` for every manifest, `loggedIn` and `pressureChanged` where they apply,
@@ -30,8 +86,7 @@ extension Lifecycle {
         }
     }
 
-    private mutating func restore(_ saved: InstanceRecord) {
-        let record = saved.mended()
+    private mutating func restore(_ record: InstanceRecord) {
         let (id, app) = (record.instance, record.app)
         if directory[app] == nil {
             directory[app] = Entry(App(record: AppRecord(app: app)))

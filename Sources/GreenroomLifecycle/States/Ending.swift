@@ -22,19 +22,19 @@ extension Lifecycle {
         failLaunch(id, refusal)
         answerFreeze(of: id, .refused(.ended(id, reason)))
         if order == .thawAndTerminate { effects.append(.thaw(id)) }
-        update(id) {
-            $0.lastState = instance.record.state
-            // If the main process has ended already, the reason for its end stays.
-            if $0.exitStatus == nil { $0.endReason = reason }
-            if $0.progress == .toldToGo { $0.progress = .none }
-        }
         switch order {
         case .kill: effects.append(.kill(id))
         case .terminate, .thawAndTerminate: effects.append(.terminate(id))
         case .tell: tellOfItsEnd(id)
         }
         let patience = order == .kill ? policy.killRetry : grace(of: instance.record.app)
-        move(id, to: .terminating, deadline: now.advanced(by: patience))
+        var end = InstanceEnd.ordered(reason)
+        // If the main process has ended already, the reason for its end stays.
+        if var exit = instance.record.end.exit {
+            exit.from = instance.record.state
+            end = .rest(exit)
+        }
+        move(id, to: end, deadline: now.advanced(by: patience))
     }
 
     private func grace(of app: AppIdentifier) -> Duration {
@@ -46,7 +46,7 @@ extension Lifecycle {
         guard reason == .forceQuit else { return }
         effects.append(.kill(id))
         update(id) { [now, policy] in
-            if $0.exitStatus == nil { $0.endReason = .forceQuit }
+            if case .ordered = $0.end { $0.end = .ordered(.forceQuit) }
             $0.deadline = now.advanced(by: policy.killRetry)
         }
     }
@@ -58,9 +58,7 @@ extension Lifecycle {
         let isOver = elapsed > grace(of: record.app) + policy.killPersistence
         let next = now.advanced(by: max(policy.killRetry, .milliseconds(1)))
         update(id) {
-            if $0.exitStatus == nil && isAsked && $0.endReason == .terminated {
-                $0.endReason = .terminateTimeout
-            }
+            if isAsked, $0.end == .ordered(.terminated) { $0.end = .ordered(.terminateTimeout) }
             $0.deadline = isOver ? nil : next
         }
         deadlines.remove(.step(id))
@@ -84,23 +82,20 @@ extension Lifecycle {
         let reason = record.endReason ?? exitReason(instance, status)
         if isFallingBack { relaunch(insteadOf: id) } else { failLaunch(id, .ended(id, reason)) }
         answerFreeze(of: id, .refused(.ended(id, reason)))
-        update(id) { [now] in
-            $0.exitStatus = status
-            $0.endedAt = now
-            $0.endReason = reason
-            $0.lastState = record.lastState ?? record.state
-        }
+        let exit = InstanceEnd.Exit(
+            status: status, reason: reason, at: now, from: record.lastState ?? record.state)
+        update(id) { $0.end = $0.state == .terminating ? .rest(exit) : .left(exit) }
         if record.endReason == nil { countExit(record, reason, status) }
         noteEndTime(of: instance, status)
         judgeState(self[id].record)
-        if record.isEmpty { return finish(id) }
+        if record.isEmpty { return finish(id, exit) }
         if leavesRest(record) { return answerExit(of: id) }
         effects.append(.kill(id))
         let deadline = now.advanced(by: policy.killRetry)
         if record.state == .terminating {
             update(id) { $0.deadline = deadline }
         } else {
-            move(id, to: .terminating, deadline: deadline)
+            move(id, to: .rest(exit), deadline: deadline)
         }
     }
 
@@ -174,8 +169,8 @@ extension Lifecycle {
             return effects.append(.release(id, table[id]?.record.app))
         }
         guard !record.isEmpty else { return }
-        update(id) { $0.isEmpty = true }
-        if record.exitStatus != nil { finish(id) }
+        if let exit = record.end.exit { return finish(id, exit) }
+        update(id) { $0.isDeserted = true }
     }
 
     mutating func spawnFailed(_ id: InstanceIdentifier, _ failure: SpawnFailure) {
@@ -185,22 +180,19 @@ extension Lifecycle {
         let record = instance.record
         let refusal = Refusal.spawnFailed(record.app, failure)
         failLaunch(id, refusal)
-        update(id) { [now] in
-            $0.endReason = $0.endReason ?? .spawnFailed
-            $0.lastState = $0.lastState ?? record.state
-            $0.endedAt = now
-            if $0.progress == .toldToGo { $0.progress = .none }
-        }
         if record.state.isPrewarm { prewarmFailed(record.app, .spawnFailed, refusal) }
         if record.state == .launching { launchFailed(record.app) }
-        finish(id)
+        finish(
+            id,
+            InstanceEnd.Exit(
+                status: nil, reason: record.endReason ?? .spawnFailed, at: now,
+                from: record.lastState ?? record.state))
     }
 
     /// Makes the end final: answers the requests that wait, releases the instance, and keeps its
     /// record for a while.
-    private mutating func finish(_ id: InstanceIdentifier) {
-        update(id) { $0.isEmpty = true }
-        move(id, to: .notRunning)
+    private mutating func finish(_ id: InstanceIdentifier, _ exit: InstanceEnd.Exit) {
+        move(id, to: .over(exit))
         let record = self[id].record
         // These requests were to suspend the processes that a program left behind, but the last of
         // those ended first.

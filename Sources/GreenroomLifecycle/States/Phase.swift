@@ -1,12 +1,116 @@
-/// How far the launch of an instance has got.
-public enum LaunchProgress: Hashable, Sendable {
-    /// The instance was told nothing: it is prewarmed, or its process was ordered for a launch.
-    case none
+// How far an instance has got is two values: its course, and its end. Its state, which clients see,
+// and its phase, by which the core decides, follow from them:
+//
+//   end \ course  prewarming  paused     ordered, told to go  running
+//   none, left    prewarming  prewarmed  launching            launching, inactive, active, background,
+//                                                             suspended
+//   ordered, rest terminating
+//   over          notRunning
+
+/// How far an instance has got, whatever ends it.
+public enum Course: Hashable, Sendable {
+    /// The instance is on its way to the pause point.
+    case prewarming
+    case paused
+    /// A process was ordered for a launch, and is not known to run yet.
+    case ordered
     /// GO was sent or is about to be sent. STARTED has not arrived yet.
     case toldToGo
     /// The instance has run for its launch since this time: it was spawned for the launch, or left
     /// its pause.
-    case running(since: Instant)
+    case running(Situation, since: Instant)
+
+    /// Where an instance is that runs.
+    public enum Situation: Hashable, Sendable {
+        case launching
+        case inactive
+        case active
+        case background
+        case suspended
+    }
+
+    var state: ExecutionState {
+        switch self {
+        case .prewarming: .prewarming
+        case .paused: .prewarmed
+        case .ordered, .toldToGo, .running(.launching, _): .launching
+        case .running(.inactive, _): .inactive
+        case .running(.active, _): .active
+        case .running(.background, _): .background
+        case .running(.suspended, _): .suspended
+        }
+    }
+
+    /// When the instance began to run for its launch.
+    var launchedAt: Instant? {
+        if case .running(_, let since) = self { since } else { nil }
+    }
+
+    /// The course that leads to a state which is not an end. Nothing but a launch that has begun to
+    /// run leads beyond `launching`.
+    func entering(_ state: ExecutionState) -> Course {
+        let situation: Situation
+        switch state {
+        case .prewarmed: return .paused
+        case .launching: return .toldToGo
+        case .inactive: situation = .inactive
+        case .active: situation = .active
+        case .background: situation = .background
+        case .suspended: situation = .suspended
+        case .prewarming, .terminating, .notRunning:
+            preconditionFailure("no course leads to \(state)")
+        }
+        guard let launchedAt else { preconditionFailure("\(state) without having run") }
+        return .running(situation, since: launchedAt)
+    }
+}
+
+/// How far the end of an instance has got.
+public enum InstanceEnd: Hashable, Sendable {
+    /// The instance is neither ended nor being ended.
+    case none
+    /// The end is ordered, and the main process has not ended.
+    case ordered(ExitReason)
+    /// The main process has ended by itself. The other processes keep running.
+    case left(Exit)
+    /// The main process has ended, and the other processes are being ended.
+    case rest(Exit)
+    /// No process is left.
+    case over(Exit)
+
+    /// How and when the main process ended.
+    public struct Exit: Hashable, Sendable {
+        /// Nil if the program was never executed.
+        public var status: ExitStatus?
+        public var reason: ExitReason
+        public var at: Instant
+        /// The state that the end found.
+        public var from: ExecutionState
+
+        public init(
+            status: ExitStatus?, reason: ExitReason, at: Instant, from: ExecutionState
+        ) {
+            self.status = status
+            self.reason = reason
+            self.at = at
+            self.from = from
+        }
+    }
+
+    var exit: Exit? {
+        switch self {
+        case .none, .ordered: nil
+        case .left(let exit), .rest(let exit), .over(let exit): exit
+        }
+    }
+
+    func state(on course: Course) -> ExecutionState {
+        switch self {
+        case .none, .left: course.state
+        case .ordered, .rest: .terminating
+        case .over: .notRunning
+        }
+    }
 }
 
 /// A finer state of an instance. What an event means for an instance depends on its phase;
@@ -40,27 +144,59 @@ public enum Phase: CaseIterable, Hashable, Sendable {
 
 extension InstanceRecord {
     public var phase: Phase {
-        switch state {
-        case .notRunning: .ended
-        case .prewarming: .prewarming
-        case .prewarmed: .paused
-        case .launching:
-            switch progress {
-            case .none: .ordered
-            case .toldToGo: .toldToGo
-            case .running: conversation == nil ? .starting : .arriving
-            }
-        case .inactive: .inactive
-        case .active: .active
-        case .background: .background
-        case .suspended: deadline == nil ? .frozen : .freezing
-        case .terminating: exitStatus == nil ? .ending : .emptying
+        switch end {
+        case .ordered: return .ending
+        case .rest: return .emptying
+        case .over: return .ended
+        case .none, .left: break
+        }
+        switch course {
+        case .prewarming: return .prewarming
+        case .paused: return .paused
+        case .ordered: return .ordered
+        case .toldToGo: return .toldToGo
+        case .running(.launching, _): return conversation == nil ? .starting : .arriving
+        case .running(.inactive, _): return .inactive
+        case .running(.active, _): return .active
+        case .running(.background, _): return .background
+        case .running(.suspended, _): return deadline == nil ? .frozen : .freezing
         }
     }
 
+    public var state: ExecutionState { end.state(on: course) }
+
     /// When the instance began to run for its launch.
-    public var launchedAt: Instant? {
-        if case .running(let since) = progress { since } else { nil }
+    public var launchedAt: Instant? { course.launchedAt }
+
+    /// Why the instance is being ended, or has ended.
+    public var endReason: ExitReason? {
+        switch end {
+        case .none: nil
+        case .ordered(let reason): reason
+        case .left(let exit), .rest(let exit), .over(let exit): exit.reason
+        }
+    }
+
+    /// Set once the main process has ended.
+    public var exitStatus: ExitStatus? { end.exit?.status }
+    public var endedAt: Instant? { end.exit?.at }
+
+    /// The state that the end found; nil as long as there is no end.
+    public var lastState: ExecutionState? {
+        switch end {
+        case .none: nil
+        case .ordered: course.state
+        case .left(let exit), .rest(let exit), .over(let exit): exit.from
+        }
+    }
+
+    /// False while processes of the instance may exist.
+    public var isEmpty: Bool {
+        switch end {
+        case .none, .ordered: isDeserted
+        case .left, .rest: false
+        case .over: true
+        }
     }
 
     /// The instance was asked to launch and is not known to run yet.

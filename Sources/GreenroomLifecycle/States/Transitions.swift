@@ -128,7 +128,22 @@ extension Lifecycle {
     mutating func move(
         _ id: InstanceIdentifier, to state: ExecutionState, deadline: Instant? = nil
     ) {
+        let record = self[id].record
+        change(id, record.course.entering(state), record.end, deadline)
+    }
+
+    /// The same for a state that is a step of the end.
+    mutating func move(
+        _ id: InstanceIdentifier, to end: InstanceEnd, deadline: Instant? = nil
+    ) {
+        change(id, self[id].record.course, end, deadline)
+    }
+
+    private mutating func change(
+        _ id: InstanceIdentifier, _ course: Course, _ end: InstanceEnd, _ deadline: Instant?
+    ) {
         let old = self[id].record
+        let state = end.state(on: course)
         precondition(
             old.state.successors.contains(state), "illegal: \(old.state) to \(state) of \(id)")
         if old.state == .prewarming, state != .prewarmed, let claim = removeClaim(of: id) {
@@ -139,7 +154,9 @@ extension Lifecycle {
         self[id].isAwaitingConnections = false
         if old.state == .prewarmed { endAiring(id) }
         update(id) { [now] in
-            $0.state = state
+            $0.course = course
+            $0.end = end
+            if state == .notRunning { $0.isDeserted = false }
             $0.since = now
             $0.deadline = deadline
         }
@@ -163,7 +180,9 @@ extension Lifecycle {
         if !state.isRunning { leaveConversation(id) }
         if !state.isRunning { launchHasSettled(id) }
         if !state.isRunning && old.background.value != nil { leaveBackgroundTime(id) }
-        if old.state == .launching { availabilityChanged(of: old.app, because: old.endReason) }
+        if old.state == .launching {
+            availabilityChanged(of: old.app, because: self[id].record.endReason)
+        }
     }
 
     /// Ends the conversation, if there is one, and refuses the requests that wait for a state,

@@ -37,7 +37,7 @@ extension InstanceRecord {
         writer.put(optional: coldReason?.rawValue)
         writer.put(optional: launchedAt?.nanoseconds)
         writer.put(
-            (progress == .toldToGo ? 1 : 0) | (inBackground ? 2 : 0) | (isAttached ? 4 : 0)
+            (phase == .toldToGo ? 1 : 0) | (inBackground ? 2 : 0) | (isAttached ? 4 : 0)
                 | (isEmpty ? 8 : 0) | (isAutomatic ? 16 : 0) | (isEndOrdered ? 32 : 0)
                 | (wasOverOwnLimit ? 64 : 0) | (showsLaunchScreen ? 128 : 0) as UInt8)
         writer.put(lastUsed.nanoseconds)
@@ -64,32 +64,36 @@ extension InstanceRecord {
             let state = reader.byte().flatMap(ExecutionState.init(rawValue:)),
             let since = reader.word()
         else { return nil }
-        self.init(
-            instance: InstanceIdentifier(instance), app: AppIdentifier(app),
-            generation: generation, environmentKey: EnvironmentKey(key), state: state,
-            since: Instant(nanoseconds: since))
-        deadline = reader.optional { $0.word().map(Instant.init(nanoseconds:)) }
-        launchIdentifier = reader.optional { $0.string().map(LaunchIdentifier.init) }
-        launchKind = reader.optional { $0.byte().flatMap(LaunchKind.init(rawValue:)) }
-        coldReason = reader.optional { $0.byte().flatMap(ColdReason.init(rawValue:)) }
-        let launchedAt = reader.optional { $0.word().map(Instant.init(nanoseconds:)) }
+        let deadline = reader.optional { $0.word().map(Instant.init(nanoseconds:)) }
+        let launchIdentifier = reader.optional { $0.string().map(LaunchIdentifier.init) }
+        let launchKind = reader.optional { $0.byte().flatMap(LaunchKind.init(rawValue:)) }
+        let coldReason = reader.optional { $0.byte().flatMap(ColdReason.init(rawValue:)) }
+        var saved = RecordedState(state)
+        saved.launchedAt = reader.optional { $0.word().map(Instant.init(nanoseconds:)) }
         guard let flags = reader.byte(), let used = reader.word(), let bytes = reader.word()
         else { return nil }
-        if let launchedAt { progress = .running(since: launchedAt) }
-        if launchedAt == nil, flags & 1 != 0 { progress = .toldToGo }
+        saved.isToldToGo = flags & 1 != 0
+        saved.isEmpty = flags & 8 != 0
+        saved.endReason = reader.optional { $0.byte().flatMap(ExitReason.init(rawValue:)) }
+        saved.exitStatus = reader.optional { $0.word().flatMap(ExitStatus.init(encoded:)) }
+        saved.lastState = reader.optional { $0.byte().flatMap(ExecutionState.init(rawValue:)) }
+        saved.endedAt = reader.optional { $0.word().map(Instant.init(nanoseconds:)) }
+        self.init(
+            instance: InstanceIdentifier(instance), app: AppIdentifier(app),
+            generation: generation, environmentKey: EnvironmentKey(key), saved: saved,
+            since: Instant(nanoseconds: since))
+        self.deadline = deadline
+        self.launchIdentifier = launchIdentifier
+        self.launchKind = launchKind
+        self.coldReason = coldReason
         inBackground = flags & 2 != 0
         isAttached = flags & 4 != 0
-        isEmpty = flags & 8 != 0
         isAutomatic = flags & 16 != 0
         isEndOrdered = flags & 32 != 0
         wasOverOwnLimit = flags & 64 != 0
         showsLaunchScreen = flags & 128 != 0
         lastUsed = Instant(nanoseconds: used)
         byteCount = bytes
-        endReason = reader.optional { $0.byte().flatMap(ExitReason.init(rawValue:)) }
-        exitStatus = reader.optional { $0.word().flatMap(ExitStatus.init(encoded:)) }
-        lastState = reader.optional { $0.byte().flatMap(ExecutionState.init(rawValue:)) }
-        endedAt = reader.optional { $0.word().map(Instant.init(nanoseconds:)) }
         conversation = reader.optional { Conversation(from: &$0) }
         if version > 2 { background = Boxed(reader.optional { BackgroundTime(from: &$0) }) }
         if version > 3 {
@@ -105,7 +109,7 @@ extension InstanceRecord {
             let known = reader.byte().flatMap(PrewarmDepth.init(rawValue:))
             // A newer daemon prepares programs in ways that this one does not know, so nobody here
             // knows what a launch may bring them. An instance that runs already is not concerned.
-            if known == nil, self.state.isPrewarm || progress == .toldToGo { return nil }
+            if known == nil, self.state.isPrewarm || phase == .toldToGo { return nil }
             depth = known ?? .main
             anewReason = reader.optional { $0.byte().flatMap(AnewReason.init(rawValue:)) }
         }

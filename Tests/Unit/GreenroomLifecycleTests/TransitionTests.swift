@@ -25,7 +25,13 @@ import Testing
     func `that is legal keeps the indices correct`(from: ExecutionState, to: ExecutionState) {
         guard Self.legal.contains([from, to]) else { return }
         var core = core(in: from)
-        core.move(InstanceIdentifier(1), to: to)
+        let exit = InstanceEnd.Exit(
+            status: nil, reason: .unknown, at: Instant(nanoseconds: 0), from: from)
+        switch to {
+        case .terminating: core.move(InstanceIdentifier(1), to: .ordered(.terminated))
+        case .notRunning: core.move(InstanceIdentifier(1), to: .over(exit))
+        case _: core.move(InstanceIdentifier(1), to: to)
+        }
         let app = core.directory[Stage.app]!
         #expect(core.instance(InstanceIdentifier(1))?.state == to)
         #expect(app.filling.count == (to == .prewarming ? 1 : 0))
@@ -57,27 +63,37 @@ import Testing
     }
 
     @Test(arguments: ExecutionState.allCases)
-    func `from a contradictory record works after the record is mended`(state: ExecutionState) {
-        var record = core(in: state).instances[0]
-        record.progress = .toldToGo
-        record.endReason = nil
-        record.endedAt = nil
-        record.isEmpty = state != .notRunning
-        record.exitStatus = .unknown
-        #expect(record.mended().fault == nil)
+    func `from a saved record that contradicts itself keeps what comes first`(
+        state: ExecutionState
+    ) {
+        var saved = RecordedState(state)
+        saved.isToldToGo = true
+        saved.isEmpty = state != .notRunning
+        saved.exitStatus = .unknown
+        let record = record(saved)
+        #expect(record.state == state)
+        #expect(record.exitStatus == .unknown && record.endReason == .unknown)
+        #expect(record.isEmpty == (state == .notRunning))
+        #expect(record.phase != .toldToGo)
         var core = Lifecycle(
             restoring: [record], apps: [], nextInstance: InstanceIdentifier(2), policy: Policy(),
             seed: 1, at: Instant(nanoseconds: 0))
         for event in [Event.restored, .emptied(record.instance)] {
             _ = core.handle(event, at: Instant(nanoseconds: 0))
         }
-        #expect(core.instances.allSatisfy { $0.fault == nil })
+        #expect(core.instances.allSatisfy { $0.state == .notRunning })
+    }
+
+    private func record(_ saved: RecordedState) -> InstanceRecord {
+        InstanceRecord(
+            instance: InstanceIdentifier(1), app: Stage.app, generation: 1,
+            environmentKey: Stage.key, saved: saved, since: Instant(nanoseconds: 0))
     }
 
     func core(in state: ExecutionState) -> Lifecycle {
-        var record = InstanceRecord(
-            instance: InstanceIdentifier(1), app: Stage.app, generation: 1,
-            environmentKey: Stage.key, state: state, since: Instant(nanoseconds: 0))
+        var saved = RecordedState(state)
+        if state.isRunning { saved.launchedAt = Instant(nanoseconds: 0) }
+        var record = record(saved)
         record.byteCount = 7
         var core = Lifecycle(
             restoring: [record], apps: [AppRecord(app: Stage.app)],

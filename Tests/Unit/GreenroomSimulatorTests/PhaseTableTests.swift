@@ -163,60 +163,49 @@ enum Player: Sendable {
     }
 
     private func record(in phase: Phase) -> InstanceRecord {
+        var saved = RecordedState(state(in: phase))
+        if saved.state.isRunning || saved.state == .terminating { saved.launchedAt = Self.start }
+        if phase == .ordered || phase == .toldToGo { saved.launchedAt = nil }
+        saved.isToldToGo = phase == .toldToGo
+        if saved.state == .terminating {
+            saved.endReason = .terminated
+            saved.lastState = .active
+        }
+        if phase == .emptying || phase == .ended {
+            saved.endReason = phase == .ended ? .exitedSelf : .terminated
+            saved.exitStatus = .exited(0)
+            saved.endedAt = Self.start
+            saved.isEmpty = phase == .ended
+        }
         var record = InstanceRecord(
             instance: Self.id, app: Self.app,
             generation: AppDescription(identifier: Self.app).generation,
-            environmentKey: AppDescription(identifier: Self.app).environmentKey, state: .active,
+            environmentKey: AppDescription(identifier: Self.app).environmentKey, saved: saved,
             since: Self.start)
-        record.progress = .running(since: Self.start)
         record.launchKind = .cold
-        record.deadline = Self.due
-        switch phase {
-        case .prewarming:
-            record.state = .prewarming
-            record.progress = .none
-        case .paused:
-            record.state = .prewarmed
-            record.progress = .none
-        case .ordered:
-            record.state = .launching
-            record.progress = .none
-        case .toldToGo:
-            record.state = .launching
-            record.progress = .toldToGo
-        case .starting, .arriving: record.state = .launching
-        case .inactive:
-            record.state = .inactive
-            // Otherwise a program is inactive only for the length of an event.
-            record.isInterrupted = self == .program
-        case .active: record.state = .active
-        case .background:
-            record.state = .background
-            record.inBackground = true
-        case .freezing, .frozen:
-            record.state = .suspended
-            record.inBackground = true
-            if phase == .frozen { record.deadline = nil }
-        case .ending, .emptying:
-            record.state = .terminating
-            record.endReason = .terminated
-            record.lastState = .active
-            if phase == .emptying {
-                record.exitStatus = .exited(0)
-                record.endedAt = Self.start
-            }
-        case .ended:
-            record.state = .notRunning
-            record.endReason = .exitedSelf
-            record.exitStatus = .exited(0)
-            record.isEmpty = true
-            record.endedAt = Self.start
-        }
+        record.deadline = phase == .frozen ? nil : Self.due
+        record.inBackground = phase == .background || saved.state == .suspended
+        // Otherwise a program is inactive only for the length of an event.
+        record.isInterrupted = phase == .inactive && self == .program
         if self == .acknowledging { record.conversation = conversation(in: phase) }
         if record.conversation != nil, phase == .arriving || phase == .inactive {
             record.deadline = nil
         }
         return record
+    }
+
+    private func state(in phase: Phase) -> ExecutionState {
+        switch phase {
+        case .prewarming: .prewarming
+        case .paused: .prewarmed
+        case .ordered, .toldToGo, .starting, .arriving: .launching
+        case .inactive: .inactive
+        case .active: .active
+        case .background: .background
+        case .freezing, .frozen: .suspended
+        case .ending, .emptying: .terminating
+        case .ended: .notRunning
+        }
     }
 
     /// The conversation of an app that has finished launching. On the way to the front, its last

@@ -11,18 +11,25 @@ import Testing
 
 private let manifest = "[App]\nExec=/bin/sleep 9\n[Prewarm]\nWhen=never\n"
 
-private func record(
-    _ number: UInt64, _ state: ExecutionState, _ progress: LaunchProgress = .none
-) -> InstanceRecord {
+private func record(_ number: UInt64, _ saved: RecordedState) -> InstanceRecord {
     var record = InstanceRecord(
         instance: InstanceIdentifier(number), app: AppIdentifier("a.b"), generation: 1,
-        environmentKey: EnvironmentKey(0), state: state, since: Instant(nanoseconds: 1))
-    record.progress = progress
-    if progress != .none { record.launchKind = .prewarmed }
+        environmentKey: EnvironmentKey(0), saved: saved, since: Instant(nanoseconds: 1))
+    record.launchKind = .prewarmed
     return record
 }
 
-private let running = LaunchProgress.running(since: Instant(nanoseconds: 2))
+private let running = {
+    var saved = RecordedState(.background)
+    saved.launchedAt = Instant(nanoseconds: 2)
+    return saved
+}()
+
+private let toldToGo = {
+    var saved = RecordedState(.launching)
+    saved.isToldToGo = true
+    return saved
+}()
 
 /// What an app says on its channel.
 private func say(_ message: AppMessage, on channel: UnixSocket) throws {
@@ -51,7 +58,7 @@ extension [SpawnerRequest] {
                 let known = try Tenant(1, of: "a.b")
                 let unknown = try Tenant(2, of: "a.b")
                 let house = try House(
-                    ["a.b": manifest], records: [record(1, .background, running)],
+                    ["a.b": manifest], records: [record(1, running)],
                     table: [known.entry, unknown.entry])
                 let requests = try house.spawner.requests()
                 #expect(requests.killed == [2] && requests.released == [2])
@@ -70,7 +77,7 @@ extension [SpawnerRequest] {
             try onLoop {
                 let house = try House(
                     ["a.b": manifest],
-                    records: [record(7, .background, running)])
+                    records: [record(7, running)])
                 #expect(house.phase(7) == nil || house.phase(7) == .ended)
                 #expect(try house.spawner.requests().spawned.isEmpty)
                 house.launch("a.b")
@@ -84,7 +91,7 @@ extension [SpawnerRequest] {
             try onLoop {
                 let tenant = try Tenant(1, of: "a.b", status: .exited(3))
                 let house = try House(
-                    ["a.b": manifest], records: [record(1, .background, running)],
+                    ["a.b": manifest], records: [record(1, running)],
                     table: [tenant.entry])
                 #expect(house.record(1)?.exitStatus == .exited(3))
                 #expect(house.phase(1) == .emptying)
@@ -102,7 +109,7 @@ extension [SpawnerRequest] {
                 let tenant = try Tenant(1, of: "a.b")
                 try say(.started(cookie: 0), on: tenant.channel)
                 let house = try House(
-                    ["a.b": manifest], records: [record(1, .launching, .toldToGo)],
+                    ["a.b": manifest], records: [record(1, toldToGo)],
                     table: [tenant.entry])
                 // It ends before the loop has seen the message.
                 house.hear(.exited(instance: 1, .exited(0)))
@@ -178,7 +185,7 @@ extension [SpawnerRequest] {
             tenant = try Tenant(1, of: "a.b")
             house = try House(
                 ["a.b": "[App]\nType=application-kit\nExec=/bin/sleep 9\n" + sections],
-                records: [record(1, .launching, .toldToGo)], table: [tenant.entry])
+                records: [record(1, toldToGo)], table: [tenant.entry])
             // It was asked whether it is still paused.
             _ = try messages(on: tenant.channel)
         }

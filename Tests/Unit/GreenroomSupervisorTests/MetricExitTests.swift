@@ -10,12 +10,13 @@ import Testing
         _ reason: ExitReason, launched: Bool = true,
         _ change: (inout InstanceRecord) -> Void = { _ in }
     ) -> MetricExit? {
+        var saved = RecordedState(.notRunning)
+        if launched { saved.launchedAt = Instant(nanoseconds: 2) }
+        saved.endReason = reason
+        saved.exitStatus = .signaled(9, coreDumped: false)
         var record = InstanceRecord(
             instance: InstanceIdentifier(1), app: AppIdentifier("org.example.app"), generation: 1,
-            environmentKey: EnvironmentKey(0), state: .notRunning, since: Instant(nanoseconds: 1))
-        if launched { record.progress = .running(since: Instant(nanoseconds: 2)) }
-        record.endReason = reason
-        record.exitStatus = .signaled(9, coreDumped: false)
+            environmentKey: EnvironmentKey(0), saved: saved, since: Instant(nanoseconds: 1))
         change(&record)
         return MetricExit(record)
     }

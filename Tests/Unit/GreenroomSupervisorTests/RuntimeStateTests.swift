@@ -34,26 +34,30 @@ struct RuntimeStateTests {
     }
 
     private func record(_ number: UInt64, state: ExecutionState = .prewarmed) -> InstanceRecord {
+        record(number, RecordedState(state))
+    }
+
+    private func record(_ number: UInt64, _ saved: RecordedState) -> InstanceRecord {
         InstanceRecord(
             instance: InstanceIdentifier(number), app: AppIdentifier("org.example.app\(number)"),
-            generation: 7, environmentKey: EnvironmentKey(9), state: state,
+            generation: 7, environmentKey: EnvironmentKey(9), saved: saved,
             since: Instant(nanoseconds: 11))
     }
 
     private func fullRecord() -> InstanceRecord {
-        var full = record(3, state: .terminating)
+        var saved = RecordedState(.terminating)
+        saved.launchedAt = Instant(nanoseconds: 13)
+        saved.endReason = .reclaimed
+        saved.exitStatus = .signaled(11, coreDumped: true)
+        saved.lastState = .suspended
+        saved.endedAt = Instant(nanoseconds: 14)
+        var full = record(3, saved)
         full.deadline = Instant(nanoseconds: 12)
         full.launchIdentifier = LaunchIdentifier(String(repeating: "x", count: 64))
         full.launchKind = .prewarmed
         full.coldReason = .stale
-        full.progress = .running(since: Instant(nanoseconds: 13))
         full.isAttached = true
         full.byteCount = 1 << 40
-        full.endReason = .reclaimed
-        full.exitStatus = .signaled(11, coreDumped: true)
-        full.lastState = .suspended
-        full.endedAt = Instant(nanoseconds: 14)
-        full.isEmpty = true
         full.isAutomatic = true
         full.isEndOrdered = true
         full.wasOverOwnLimit = true
@@ -118,15 +122,49 @@ struct RuntimeStateTests {
         app.sessions = [SceneIdentifier(4), SceneIdentifier(2)]
         app.discarded = [SceneIdentifier(3)]
         app.lastSession = .max
-        var toldToGo = record(2, state: .launching)
-        toldToGo.progress = .toldToGo
-        let records = [record(1), toldToGo, fullRecord()]
+        let records = [record(1), record(2, toldToGo), fullRecord()] + endings
         for record in records { #expect(state.save(record)) }
         #expect(state.save(app))
         let (_, contents) = open()
         #expect(contents.instances == records)
         #expect(contents.apps == [app])
-        #expect(contents.nextInstance == InstanceIdentifier(4))
+        #expect(contents.nextInstance == InstanceIdentifier(10))
+    }
+
+    private var toldToGo: RecordedState {
+        var saved = RecordedState(.launching)
+        saved.isToldToGo = true
+        return saved
+    }
+
+    /// Every way to end: asked; with its rest left running, which was suspended later; with its rest
+    /// being ended; ended; never executed; and with no process left before the end was reported.
+    private var endings: [InstanceRecord] {
+        func saved(
+            _ state: ExecutionState, _ status: ExitStatus? = nil, _ last: ExecutionState? = nil,
+            launchedAt: UInt64? = 13
+        ) -> RecordedState {
+            var saved = RecordedState(state)
+            saved.launchedAt = launchedAt.map(Instant.init(nanoseconds:))
+            saved.exitStatus = status
+            saved.lastState = last
+            if last != nil { saved.endReason = status == nil ? .terminated : .exitedSelf }
+            if status != nil { saved.endedAt = Instant(nanoseconds: 14) }
+            return saved
+        }
+        var unexecuted = saved(.notRunning, nil, .launching, launchedAt: nil)
+        unexecuted.endedAt = Instant(nanoseconds: 14)
+        unexecuted.isEmpty = true
+        var ended = saved(.notRunning, .exited(3), .background)
+        ended.isEmpty = true
+        var deserted = saved(.active)
+        deserted.isEmpty = true
+        let all = [
+            saved(.terminating, nil, .launching, launchedAt: nil),
+            saved(.suspended, .exited(0), .active), saved(.terminating, .unknown, .inactive),
+            ended, unexecuted, deserted,
+        ]
+        return zip(4..., all).map { record($0, $1) }
     }
 
     @Test func `the largest record of an app fits`() {
@@ -197,9 +235,8 @@ struct RuntimeStateTests {
     @Test(arguments: [ExecutionState.prewarming, .prewarmed, .launching, .active])
     func `a depth of a newer daemon is not believed, except of what runs`(state: ExecutionState) {
         defer { memory.deallocate() }
-        var record = record(1, state: state)
+        var record = record(1, state == .launching ? toldToGo : RecordedState(state))
         record.depth = .window
-        if state == .launching { record.progress = .toldToGo }
         let bytes = UnsafeMutableRawBufferPointer.allocate(
             byteCount: RecordCoding.capacity, alignment: 8)
         defer { bytes.deallocate() }

@@ -116,15 +116,9 @@ struct Checker: Sendable {
         count(record, 1)
         touched.insert(record.instance)
         try require(
-            record.progress != .toldToGo || record.state == .launching,
-            "told to go but not launching")
-        try require(
             (record.state == .notRunning) == (record.isEmpty && record.endedAt != nil)
                 || record.state == .terminating || record.endedAt == nil,
             "\(record.instance) is \(record.state), which contradicts its end")
-        try require(
-            record.state != .terminating || record.endReason != nil,
-            "\(record.instance) ends without a reason")
     }
 
     mutating func erase(_ id: InstanceIdentifier) throws(Violation) {

@@ -35,7 +35,7 @@ extension Checker {
             // The instance may be ended later in the same event.
             let isIntended =
                 saved[id].map {
-                    $0.progress == .toldToGo || $0.state == .terminating
+                    $0.phase == .toldToGo || $0.state == .terminating
                 } ?? false
             try require(isIntended, "told \(id) to go before that was saved")
             let process = world.processes[id]
@@ -47,7 +47,7 @@ extension Checker {
             noteSeen(id, .application, world, isGiven: false)
         case .awaitStart(let id):
             try require(
-                saved[id]?.progress == .toldToGo, "awaits \(id), which was not told to go")
+                saved[id]?.phase == .toldToGo, "awaits \(id), which was not told to go")
         case .freeze(let id):
             // The instance's end, or its return, may have been ordered in the same event. If the
             // record says that it runs, the next supervisor thaws it.

@@ -101,12 +101,12 @@ extension Checker {
             return
         }
         switch finding {
-        case .nothing: if record.progress == .toldToGo { mayHaveRun = id }
+        case .nothing: if record.phase == .toldToGo { mayHaveRun = id }
         case .remains: mayHaveRun = id
-        case .noChannel: if record.progress == .toldToGo { unheard.insert(id) }
+        case .noChannel: if record.phase == .toldToGo { unheard.insert(id) }
         case .unfit, .unheard: return
         }
-        if mayHaveRun == id, record.progress == .toldToGo { retryAt[record.app] = nil }
+        if mayHaveRun == id, record.phase == .toldToGo { retryAt[record.app] = nil }
     }
 
     /// A running program may have reported that it is ready while nobody listened.
@@ -159,7 +159,7 @@ extension Checker {
             sentSignals[id]?.contains(signal) != true, let record = saved[id],
             record.endReason == nil, record.exitStatus == nil, record.state != .prewarming,
             record.state != .prewarmed,
-            record.state != .notRunning, record.progress != .toldToGo
+            record.state != .notRunning, record.phase != .toldToGo
         else { return }
         guard installed[record.app] != nil, !wasChosenForOthers(record, status) else { return }
         crashes[record.app, default: []].append(now)

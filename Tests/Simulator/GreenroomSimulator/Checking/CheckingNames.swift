@@ -9,11 +9,11 @@ extension Checker {
         case .called(let id, isLaunch: true):
             guard let record = saved[id], record.wantsName else { return }
             try require(record.state != .prewarmed, "\(id) was called but shows nothing")
-            if record.progress == .toldToGo { tally.calledLaunches += 1 }
+            if record.phase == .toldToGo { tally.calledLaunches += 1 }
         case .paused(let id, _, _, _):
             guard called.contains(id), let record = saved[id] else { return }
             try require(record.state != .prewarmed, "\(id) was called early but shows nothing")
-            if record.progress == .toldToGo { tally.calledLaunches += 1 }
+            if record.phase == .toldToGo { tally.calledLaunches += 1 }
         case .restored:
             let unwatched = saved.values.first { $0.state.isPrewarm && $0.wantsName }
             try require(unwatched == nil, "nobody watches the names of \(unwatched!.instance)")
