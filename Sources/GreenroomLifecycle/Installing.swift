@@ -8,7 +8,7 @@ extension Lifecycle {
         for id in self[app].running { leaveFront(self[id].record) }
         self[app].description = Entry(description)
         reviewForceQuit(of: app)
-        indexDependencies(of: app, old?.dependencies.value, description.dependencies.value)
+        dependents.replace(app, old?.dependencies.value, description.dependencies.value)
         contestFront(of: app)
         if let old, old.generation != description.generation { giveNewChance(app) }
         triggers[app] = nil
@@ -98,7 +98,7 @@ extension Lifecycle {
         for id in entry.running { leaveFront(self[id].record) }
         self[app].description = nil
         self[app].isRemoved = true
-        indexDependencies(of: app, entry.description?.dependencies.value, nil)
+        dependents.replace(app, entry.description?.dependencies.value, nil)
         deadlines.remove(.app(app))
         triggers[app] = nil
         clearStart(app)

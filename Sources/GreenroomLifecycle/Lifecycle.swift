@@ -65,10 +65,7 @@ public struct Lifecycle: Hashable, Sendable {
     var filling: Set<InstanceIdentifier> = []
     /// Apps that may have instances paused with former environments.
     var withSpares: Set<AppIdentifier> = []
-    /// The number of launches that are not known to run yet, and the time since which there has
-    /// been at least one.
-    var underwayCount = 0
-    var underwaySince: Instant?
+    var underway = LaunchesUnderWay()
     /// The time after launches in which no pool is filled (`Lulls`).
     var lull: Lull?
     /// Foreground groups whose user has a login session.
@@ -80,9 +77,7 @@ public struct Lifecycle: Hashable, Sendable {
     var jitter: Jitter
     /// Launches that other apps block, by app (`BlockedLaunches`).
     var blocked: [AppIdentifier: BlockedLaunches] = [:]
-    /// For each app, the apps that name it in Conflicts=, and the apps that name it in Requires=.
-    var conflicting: [AppIdentifier: Set<AppIdentifier>] = [:]
-    var requiring: [AppIdentifier: Set<AppIdentifier>] = [:]
+    var dependents = Dependents()
     /// `Event.restored` has come, so autostart and restarts may begin.
     var isRestored = false
     /// True from `init(restoring:…)` to `Event.restored`: until then, what the records say may be

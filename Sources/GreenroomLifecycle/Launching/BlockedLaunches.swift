@@ -19,6 +19,30 @@ struct BlockedLaunches: Hashable, Sendable {
     var instances: Set<InstanceIdentifier> = []
 }
 
+/// For each app, the apps whose Conflicts= or Requires= name it, so that a launch need not look at
+/// all apps.
+struct Dependents: Hashable, Sendable {
+    private(set) var conflicting: [AppIdentifier: Set<AppIdentifier>] = [:]
+    private(set) var requiring: [AppIdentifier: Set<AppIdentifier>] = [:]
+
+    /// The app named the old apps until now, and names the new ones.
+    mutating func replace(_ app: AppIdentifier, _ old: Dependencies?, _ new: Dependencies?) {
+        guard old != new else { return }
+        for other in old?.conflicts ?? [] { Self.remove(app, from: &conflicting, other) }
+        for other in old?.requires ?? [] { Self.remove(app, from: &requiring, other) }
+        for other in new?.conflicts ?? [] { conflicting[other, default: []].insert(app) }
+        for other in new?.requires ?? [] { requiring[other, default: []].insert(app) }
+    }
+
+    private static func remove(
+        _ app: AppIdentifier, from index: inout [AppIdentifier: Set<AppIdentifier>],
+        _ other: AppIdentifier
+    ) {
+        index[other]?.remove(app)
+        if index[other]?.isEmpty == true { index[other] = nil }
+    }
+}
+
 /// Whether an app is ready, as other apps that depend on it see it.
 enum Availability: Hashable, Sendable {
     case ready
@@ -83,7 +107,8 @@ extension Lifecycle {
 
     private mutating func endConflicting(_ app: AppIdentifier) {
         let own = directory[app]?.description?.dependencies.value?.conflicts ?? []
-        for other in Set(own).union(conflicting[app] ?? []).sorted() where other != app {
+        let all = Set(own).union(dependents.conflicting[app] ?? [])
+        for other in all.sorted() where other != app {
             clearStart(other)
             refuseBlocked(other, .conflict(other, with: app))
             refuseClaims(of: other, .conflict(other, with: app))
@@ -224,36 +249,14 @@ extension Lifecycle {
     /// A client ended an app: ends the apps that require it too, and the apps that require those.
     mutating func endRequiring(_ app: AppIdentifier) {
         var seen: Set<AppIdentifier> = [app]
-        var next = (requiring[app] ?? []).sorted()
+        var next = (dependents.requiring[app] ?? []).sorted()
         while let other = next.popLast() {
             guard seen.insert(other).inserted else { continue }
             cancelStart(other, isAll: true)
             for id in (directory[other]?.running ?? []).sorted() {
                 end(id, .dependencyEnded, gently: true)
             }
-            next += (requiring[other] ?? []).sorted()
+            next += (dependents.requiring[other] ?? []).sorted()
         }
-    }
-
-    // MARK: The index
-
-    /// Indexes the apps by the names in their Requires= and Conflicts=, so that a launch need not
-    /// look at all apps.
-    mutating func indexDependencies(
-        of app: AppIdentifier, _ old: Dependencies?, _ new: Dependencies?
-    ) {
-        guard old != new else { return }
-        for other in old?.conflicts ?? [] { Self.remove(app, from: &conflicting, other) }
-        for other in old?.requires ?? [] { Self.remove(app, from: &requiring, other) }
-        for other in new?.conflicts ?? [] { conflicting[other, default: []].insert(app) }
-        for other in new?.requires ?? [] { requiring[other, default: []].insert(app) }
-    }
-
-    private static func remove(
-        _ app: AppIdentifier, from index: inout [AppIdentifier: Set<AppIdentifier>],
-        _ other: AppIdentifier
-    ) {
-        index[other]?.remove(app)
-        if index[other]?.isEmpty == true { index[other] = nil }
     }
 }

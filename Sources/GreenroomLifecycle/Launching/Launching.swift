@@ -65,7 +65,7 @@ extension Lifecycle {
 
     /// Whether a new instance could serve the launch at once.
     func isFree(_ launch: LaunchRequest) -> Bool {
-        blocked[launch.app] == nil && conflicting[launch.app] == nil
+        blocked[launch.app] == nil && dependents.conflicting[launch.app] == nil
             && directory[launch.app]?.description?.dependencies.value == nil
             && !awaitsFormerEnd(launch) && instanceToJoin(launch) == nil
             && directory[launch.app].map { launchRefusal($0.record) == nil } == true
@@ -76,7 +76,7 @@ extension Lifecycle {
         let app = pending.launch.app
         if blocked[app] != nil { return block(pending) }
         if directory[app]?.description?.dependencies.value == nil,
-            conflicting[app] == nil, !awaitsFormerEnd(pending.launch)
+            dependents.conflicting[app] == nil, !awaitsFormerEnd(pending.launch)
         {
             return serve(pending)
         }

@@ -85,7 +85,7 @@ extension Lifecycle {
     /// Whether a prewarm that nobody waits for must wait until no other is under way.
     var takesTurns: Bool {
         guard policy.processorCount <= 2, !filling.isEmpty else { return false }
-        return underwayCount > 0 || lull.map { $0.isOverAt > now } ?? false
+        return underway.count > 0 || lull.map { $0.isOverAt > now } ?? false
     }
 
     mutating func awaitLull(_ app: AppIdentifier) {

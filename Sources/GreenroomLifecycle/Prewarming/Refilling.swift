@@ -8,6 +8,23 @@
 //   back-off or crash loop       → the app waits for its deadline
 //   otherwise                    → one instance is made; if the app lacks more, it queues again
 
+/// The launches that are not known to run yet.
+struct LaunchesUnderWay: Hashable, Sendable {
+    private(set) var count = 0
+    /// Since when there has been at least one; nil if there is none.
+    private(set) var since: Instant?
+
+    mutating func add(at now: Instant) {
+        if count == 0 { since = now }
+        count += 1
+    }
+
+    mutating func removeOne() {
+        count -= 1
+        if count == 0 { since = nil }
+    }
+}
+
 extension Lifecycle {
     /// Launches under way keep the pools from being filled for at most this long. Most bursts of
     /// launches are over by then. If launches never stop, later ones use the instances that are
@@ -73,27 +90,22 @@ extension Lifecycle {
     /// Launches have priority until this time; nil if none is under way, or if some have been under
     /// way for longer than `underwayLimit`.
     private var launchesFirst: Instant? {
-        let end = underwaySince?.advanced(by: Self.underwayLimit)
+        let end = underway.since?.advanced(by: Self.underwayLimit)
         return end.flatMap { $0 > now ? $0 : nil }
     }
 
     /// Whether a launch or a prewarm is under way, with which other work would compete.
-    public var isStarting: Bool { underwayCount > 0 || !filling.isEmpty }
+    public var isStarting: Bool { underway.count > 0 || !filling.isEmpty }
 
     private var hasSomethingToRefill: Bool {
         !refills.isEmpty || room > refills.barrenRoom || refills.mayShareAgain
     }
 
-    mutating func launchGotUnderway() {
-        if underwayCount == 0 { underwaySince = now }
-        underwayCount += 1
-    }
+    mutating func launchGotUnderway() { underway.add(at: now) }
 
     mutating func launchIsDecided() {
-        underwayCount -= 1
-        guard underwayCount == 0 else { return }
-        underwaySince = nil
-        deadlines.remove(.refill)
+        underway.removeOne()
+        if underway.count == 0 { deadlines.remove(.refill) }
     }
 
     /// Checks the apps that did not fit, once there is more room.

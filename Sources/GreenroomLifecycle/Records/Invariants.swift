@@ -8,8 +8,8 @@ extension Lifecycle {
             isRestoring || prewarmedBytes <= policy.prewarmByteBudget,
             "\(prewarmedBytes) bytes are prewarmed, at most \(policy.prewarmByteBudget) may be")
         precondition(
-            liveCount >= 0 && underwayCount >= 0,
-            "counted \(liveCount) instances, \(underwayCount) launches")
+            liveCount >= 0 && underway.count >= 0,
+            "counted \(liveCount) instances, \(underway.count) launches")
         if event == .deadlineReached, let next = deadlines.soonest {
             precondition(next > now, "a deadline that has come was left over")
         }
@@ -25,7 +25,7 @@ extension Lifecycle {
         if Set(records.filter { $0.state == .prewarming }.map(\.instance)) != filling {
             return "filling"
         }
-        if records.count(where: \.isUndecided) != underwayCount { return "underwayCount" }
+        if records.count(where: \.isUndecided) != underway.count { return "underway" }
         let bytes = records.filter(\.state.isPrewarm).reduce(0) { $0 + $1.byteCount }
         if bytes != prewarmedBytes { return "prewarmedBytes" }
         for (group, ids) in fronts {
