@@ -164,7 +164,7 @@ struct RuntimeStateTests {
             saved(.suspended, .exited(0), .active), saved(.terminating, .unknown, .inactive),
             ended, unexecuted, deserted,
         ]
-        return zip(4..., all).map { record($0, $1) }
+        return zip(UInt64(4)..., all).map { record($0, $1) }
     }
 
     @Test func `the largest record of an app fits`() {
