@@ -14,10 +14,14 @@ tell = ->(plain, text) { plain.call("greenroom #{text}") }.curry[tell]
 # take the terminal.
 known = %r{/(?:bundler|bundler/setup|bootsnap|bootsnap/setup|readline|debug|pry|byebug|tracer|profile|dotenv/load|irb|spring/boot)\.rb\z}
 
+# RubyGems, which may be disabled, loads RbConfig.
+standard = if defined?(RbConfig) then RbConfig::CONFIG["rubylibdir"]
+           else $LOAD_PATH.map(&:to_s).reverse.find { |folder| File.file?("#{folder}/timeout.rb") }
+           end
 # What these keep is not used (a time where there is a steady clock, a seed of libxml2), waits for work without a wake-up,
 # is compared at the launch (the year), or tells only whether the file is called by itself.
 harmless = {
-  "#{RbConfig::CONFIG['rubylibdir']}/timeout.rb" => "caller",
+  "#{standard}/timeout.rb" => "caller",
   "/concurrent/utility/monotonic_time.rb" => "time", "/concurrent/atomic/ruby_thread_local_var.rb" => "thread",
   "/nokogiri/extension.rb" => "time", "/tzinfo/data_sources/zoneinfo_reader.rb" => "time"
 }

@@ -323,6 +323,9 @@ def ruby():
     results.report("ruby: recording: a library", names == [socket, library + "g_plain.rb"], str(names))
     found = learning.trace([language.interpreter, RUNTIMES + "/ruby/inspect.rb"], language.folder + "/recorded", environment)
     results.report("ruby: trace: a library", not found.does and found.stamps.get(socket) == stamp_of(socket), str(found.does))
+    found = learning.trace([language.interpreter, "--disable=gems", RUNTIMES + "/ruby/inspect.rb"], language.folder + "/recorded",
+                           environment)
+    results.report("ruby: trace: without RubyGems", found.stamps.get(socket) == stamp_of(socket), str(found.stamps))
     language.same("a list with a library", ["bin/library.rb"], environment=environment, imports=[f"{socket}\t{stamp_of(socket)}", plain])
     language.same("a program that looks elsewhere", ["bin/wanders.rb"], environment=environment, imports=[plain], anew=HIDDEN)
     for name, text in SETS["ruby"].items():
