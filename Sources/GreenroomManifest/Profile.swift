@@ -1,8 +1,8 @@
 public import UnitFile
 
-/// What is known about desktop programs: whether they may be held at their first window without a
-/// manifest that asks for it. Each program that may be was tried, because only a trial shows what a
-/// program does before it has a window.
+/// What is known about programs: whether a desktop program may be held at its first window without
+/// a manifest that asks for it, and which modules of a tool may be imported before a pause. Each
+/// program was tried, because only a trial shows what it does before that.
 public struct Profile: Hashable, Sendable {
     /// The suffix of a profile's file name.
     public static let fileSuffix = ".conf"
@@ -10,10 +10,12 @@ public struct Profile: Hashable, Sendable {
     public var file: String
     /// The file's name without suffix: if the program may be held, the identifier of its app.
     public var identifier: String
-    /// `Program=`: absolute paths; for programs that are never held, also bare names.
+    /// `Program=`: absolute paths; for programs that are never held, and for tools, also bare names.
     public var programs: [String]
-    /// `Window=`
-    public var window: Window
+    /// `Window=`; nil if the profile is about a tool.
+    public var window: Window?
+    /// `Version=`, `Vouch=`, `AtPause=`, `AtLaunch=`
+    public var vouching: Vouching?
     /// `Reason=`: why the programs are not held, for people.
     public var reason: String?
     /// `Tested=`: the versions with which the program was tried.
@@ -43,9 +45,10 @@ public struct Profile: Hashable, Sendable {
         let window = reader.last(section, "Window") { value throws(ValueError) in
             try value.choice(Window.self)
         }
+        let vouching = Vouching(&reader, section)
         let programs = reader.list(section, "Program", atMost: Limit.programs) {
             word throws(ValueError) in
-            guard window == .never || word.text.hasPrefix("/") else {
+            guard window == .never || window == nil || word.text.hasPrefix("/") else {
                 throw ValueError(
                     message: "“\(word.text)” is not an absolute path; a program that may be held "
                         + "is named by its path")
@@ -55,8 +58,12 @@ public struct Profile: Hashable, Sendable {
         let reason = reader.last(section, "Reason") { $0.text }
         let tested = reader.last(section, "Tested") { $0.text }
         reader.reportUnknown()
-        if window == nil {
-            reader.error(reader.position(of: section), "there is no Window= in [\(section)]")
+        if window == nil, vouching == nil {
+            reader.error(
+                reader.position(of: section), "there is no Window= or Vouch= in [\(section)]")
+        } else if window != nil, vouching != nil {
+            reader.error(
+                reader.position(of: section), "Window= and Vouch= are not for the same program")
         }
         if programs.isEmpty, window != .no {
             reader.error(reader.position(of: section), "there is no Program= in [\(section)]")
@@ -64,12 +71,13 @@ public struct Profile: Hashable, Sendable {
         if window == .never, reason == nil {
             reader.error(reader.position(of: section), "Window=never needs a Reason=")
         }
-        guard !reader.hasErrors, let window else { return (nil, reader.sortedDiagnostics()) }
+        guard !reader.hasErrors else { return (nil, reader.sortedDiagnostics()) }
         let name = file.split(separator: "/").last ?? ""
         return (
             Profile(
                 file: file, identifier: String(name.dropLast(fileSuffix.count)),
-                programs: programs, window: window, reason: reason, tested: tested),
+                programs: programs, window: window, vouching: vouching, reason: reason,
+                tested: tested),
             reader.sortedDiagnostics()
         )
     }
@@ -88,7 +96,15 @@ public struct Profile: Hashable, Sendable {
             command.count == 1 && programs.contains(where: paths.contains)
         case .never:
             programs.contains { isNamed($0, paths, app) }
+        case nil: false
         }
+    }
+
+    /// Whether the profile is about the tool with that path, or that module of `python3 -m`. Which
+    /// version it is, only the inspection of its imports sees.
+    func vouches(for program: String) -> Bool {
+        vouching != nil
+            && programs.contains { $0 == program || $0[...] == program.split(separator: "/").last }
     }
 
     /// Whether a word of `Program=` means the program or its app. A match only causes a warning, and
@@ -115,6 +131,11 @@ public struct Profiles: Hashable, Sendable {
         // A profile with the app's own name is more specific than one that only names its program.
         let best = about.first { $0.identifier == app } ?? about.first
         return best.flatMap { $0.window == .yes ? $0 : nil }
+    }
+
+    /// The profile that vouches for modules of the program.
+    public func vouching(for program: String) -> Profile? {
+        all.first { $0.vouches(for: program) }
     }
 
     /// The profile that forbids holding the command, unless its manifest insists; nil if there is

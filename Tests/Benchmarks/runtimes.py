@@ -45,11 +45,20 @@ LEARNED = [
     ("django-admin", ["django-admin", "--version"], None, None),
     ("yt-dlp", ["yt-dlp", "--version"], None, 0.25),
     ("ansible", ["ansible", "--version"], None, 0.65),
+    ("pip", ["pip3", "--version"], None, None),
     ("meson", ["meson", "--version"], None, None),
     ("hg", ["hg", "--version"], None, None),
 ]
+PROFILES = Path(__file__).resolve().parents[2] / "config/profiles"
 # What the programs need that may be missing, and a program that finds out.
 NEEDED = {"numpy": "import numpy", "Moose": "use Moose", "nokogiri": "require 'active_support/all'; require 'nokogiri'"}
+
+
+class ProfiledDaemon(Daemon):
+    """With the profiles of tools that are shipped."""
+
+    def command(self):
+        return [*super().command(), "--profiles", str(PROFILES)]
 
 
 def words_of(name, words, text, folder):
@@ -140,7 +149,7 @@ def main():
     product = arguments.product.resolve()
     describe(product, arguments)
     with tempfile.TemporaryDirectory(prefix="greenroom-bench-") as folder:
-        daemon = Daemon(product, folder)
+        daemon = ProfiledDaemon(product, folder)
         found = {}
         for name, words, text, bar in PROGRAMS + LEARNED:
             program, reason = words_of(name, words, text, folder)

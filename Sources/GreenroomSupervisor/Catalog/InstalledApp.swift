@@ -67,7 +67,7 @@ final class InstalledApp {
     }
 
     /// What the app's launches may teach about its imports.
-    struct Learning: Hashable {
+    struct Learning: Equatable {
         /// A digest of what a list of imports depends on: the user, the command line, the program's
         /// files and the settings of the manifest.
         let basis: UInt64
@@ -75,6 +75,12 @@ final class InstalledApp {
         let learned: LearnedImports?
         /// Neither these modules nor modules that import them may be imported before the pause.
         let excluded: [String]
+        /// The script that the manifest names after the interpreter. The first lines of a script
+        /// decide what may be imported, so after an edit everything is learned anew.
+        var script: InspectedFile?
+        /// What a profile says of modules that would be refused, and the profile's file.
+        var vouching: Vouching?
+        var profile: String?
     }
 
     /// How the program is executed, as far as the manifest says.

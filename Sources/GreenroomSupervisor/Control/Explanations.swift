@@ -100,6 +100,9 @@ struct Explanations {
             let abandonment = importLists.abandonment(of: app.identifier, learning.basis)
             let notes = [learning.learned?.note, abandonment?.note].compactMap(\.self)
             reasons += learning.learned == nil && notes.isEmpty ? [.unlearned] : notes
+            if let profile = learning.profile {
+                reasons.append(.profile(profile, learning.learned?.version, learning.vouching))
+            }
         }
         if let demotion = core.lifecycle.demotion(of: app.identifier) {
             let name = app.identifier.rawValue

@@ -1,5 +1,6 @@
 internal import GreenroomControl
 internal import GreenroomLifecycle
+internal import GreenroomManifest
 
 // What was learned about an app's imports, in words for people.
 
@@ -55,6 +56,7 @@ extension LearnedImports {
         case "state": "(changes the interpreter)"
         case "fails": "(cannot be imported alone)"
         case "archive": "(is not a file)"
+        case "limit": "(comes after as many as one list can have)"
         case "order": "(comes after one that is left)"
         case "caller": "(asks what loads it)"
         case "versions": "(is one of several versions)"
@@ -69,6 +71,32 @@ extension Control.Note {
         code: "imports_unlearned",
         text: "its instances import nothing before their pause, until a launch from the pool has "
             + "shown what it imports")
+}
+
+extension Control.Note {
+    /// - Parameters:
+    ///   - version: what an inspection has found; nil if there was none.
+    static func profile(
+        _ file: String, _ version: LearnedImports.Version?, _ vouching: Vouching?
+    ) -> Self {
+        guard let version else {
+            return .init(
+                code: "profile",
+                text: "the profile \(file) is about it, and is asked once a launch has shown what "
+                    + "it imports")
+        }
+        let name = "\(version.distribution) \(version.number)"
+        if version.isKnown {
+            return .init(
+                code: "profile", text: "the profile \(file) vouches for some of them (\(name))")
+        }
+        let versions = vouching?.versions.joined(separator: ", ") ?? ""
+        return .init(
+            code: "profile_version",
+            text: "the profile \(file) is not used: it knows \(version.distribution) \(versions), "
+                + "and "
+                + (version.number == "-" ? "none was found" : "\(version.number) is installed"))
+    }
 }
 
 extension ImportLists.Abandonment {

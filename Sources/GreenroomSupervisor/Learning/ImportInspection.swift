@@ -1,6 +1,7 @@
 internal import Glibc
 internal import GreenroomLifecycle
 internal import GreenroomLinux
+internal import GreenroomManifest
 internal import GreenroomSpawner
 internal import Systemd
 
@@ -37,7 +38,8 @@ final class ImportInspection {
         basis = learning.basis
         excluded = learning.excluded
         self.number = number
-        let text = names + excluded.map { "!" + $0 }
+        let text =
+            names + excluded.map { "!" + $0 } + (learning.vouching?.linesForInspection ?? [])
         list = unsafe try Array(text.joined(separator: "\n").utf8).withUnsafeBytes { bytes in
             unsafe try SealedFile.create(bytes, name: "greenroom-imports")
         }

@@ -50,8 +50,10 @@ final class AppLoader {
 
     /// The files that the programs of all apps consist of.
     var programFiles: Set<String> {
-        Set(programs.values.flatMap { $0.files.map(\.path) }).union(hookFiles)
+        Set(programs.values.flatMap { $0.files.map(\.path) }).union(hookFiles).union(scripts)
     }
+    /// The scripts of apps whose manifests name an interpreter.
+    private var scripts: Set<String> = []
     /// The daemon's files that run in the interpreters of apps.
     private var hookFiles: Set<String> = []
 
@@ -105,6 +107,7 @@ final class AppLoader {
         worldDigest = lookups.digestOfWorld(apps)
         formerOccasion = lookups.defaultOccasion
         hookFiles = Set(apps.flatMap { $0.program.depth.files.map(\.path) })
+        scripts = Set(apps.compactMap { $0.program.depth.learning?.script?.path })
     }
 
     /// Keeps what was found out about the program of an installed app.

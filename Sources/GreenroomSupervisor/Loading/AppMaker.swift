@@ -32,7 +32,8 @@ struct AppMaker {
                 desktop: desktop, isDesktopOnly: isDesktopOnly)
         else { return nil }
         program.depth.learn(
-            from: lookups.lists, manifest, identity.account, program.facts, digest)
+            from: lookups.lists, lookups.profiles, manifest, identity.account, program.facts, digest
+        )
         if let runtime = program.depth.start?.runtime {
             environment = self.environment(
                 of: manifest, identity.account, runtime: runtime,

@@ -6,21 +6,41 @@ extension InstalledApp.Depth {
     /// Adds what launches have taught about imports, if the app's interpreter can learn and its
     /// manifest has no list.
     mutating func learn(
-        from lists: ImportLists, _ manifest: AppManifest, _ account: Account,
-        _ facts: ExecutableFacts?, _ digest: KeyedDigest
+        from lists: ImportLists, _ profiles: Profiles, _ manifest: AppManifest, _ account: Account,
+        _ facts: ExecutableFacts?, _ digest: KeyedDigest, version: String = productVersion
     ) {
         guard let start, let facts, manifest.prewarm.learnsImports, start.runtime.learnsImports
         else { return }
         let excluded = manifest.prewarm.importsExclude
+        let name = start.command.program.first { $0 != "-m" } ?? ""
+        let profile = profiles.vouching(for: name)
+        let vouching = profile?.vouching
+        let script = Self.script(name, facts)
         // Another version of Greenroom may inspect better.
-        let basis = digest.digest(
-            of: [productVersion, "\(account.user)", "\(account.group)"] + start.command.boot + ["-"]
-                + start.command.program + ["-"] + excluded + ["-"]
-                + manifest.environment.map(\.description) + facts.files.map(\.words))
+        var words = [version, "\(account.user)", "\(account.group)"]
+        words += start.command.boot + ["-"] + start.command.program + ["-"] + excluded + ["-"]
+        if let vouching { words += vouching.linesForInspection + vouching.linesForHook + ["-"] }
+        words += manifest.environment.map(\.description) + facts.files.map(\.words)
+        if let script { words.append(script.words) }
+        let basis = digest.digest(of: words)
         let app = AppIdentifier(manifest.identifier)
         lists.recall(app, of: account.user)
         let learned = lists.learned(for: app, basis)
-        learning = InstalledApp.Learning(basis: basis, learned: learned, excluded: excluded)
-        if let learned { self.start?.imports = learned.lines }
+        learning = InstalledApp.Learning(
+            basis: basis, learned: learned, excluded: excluded, script: script,
+            vouching: vouching, profile: profile?.file)
+        if let learned {
+            self.start?.imports =
+                learned.lines + (learned.vouched == nil ? [] : vouching?.linesForHook ?? [])
+        }
+    }
+
+    /// The script that the manifest names after its interpreter. A script that is itself the program
+    /// is among the program's files.
+    private static func script(_ name: String, _ facts: ExecutableFacts) -> InspectedFile? {
+        guard name.hasPrefix("/"), facts.argumentPrefix == nil else { return nil }
+        return FileIdentity(path: name).map {
+            InspectedFile(role: .script, path: name, identity: $0)
+        }
     }
 }

@@ -119,6 +119,11 @@ final class Lookups {
         if let learning = app.program.depth.learning {
             let learned = lists.learned(for: app.identifier, learning.basis)
             guard learning.learned == learned else { return false }
+            if let script = learning.script, FileIdentity(path: script.path) != script.identity {
+                return false
+            }
+            let name = app.program.depth.start?.command.program.first { $0 != "-m" } ?? ""
+            guard profiles.vouching(for: name)?.vouching == learning.vouching else { return false }
         }
         guard let facts = programs[app.programName] else { return false }
         return facts.path == app.program.path && facts.files == app.program.fingerprint

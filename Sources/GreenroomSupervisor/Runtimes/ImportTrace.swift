@@ -162,29 +162,52 @@ struct ImportTrace {
         }
         for root in rootsWithTooMuchData { reasons[root] = reasons[root] ?? "opens" }
         let causes = causes(of: reasons)
-        let kept = names.prefix {
+        let possible = names.prefix {
             causes[$0] == nil && !failed.contains($0) && stamps[$0] != nil
         }
+        let kept = possible.prefix(fittingCount(possible))
+        let isCut = kept.count < possible.count
         var refused: [LearnedImports.Refusal] = []
         if let first = names.dropFirst(kept.count).first {
             let cause = causes[first] ?? first
-            refused = [.init(name: first, reason: reasons[cause] ?? "fails", cause: cause)]
+            let reason = isCut ? "limit" : reasons[cause] ?? "fails"
+            refused = [.init(name: first, reason: reason, cause: cause)]
             refused += names.dropFirst(kept.count + 1).map { name in
                 causes[name].map { .init(name: name, reason: reasons[$0]!, cause: $0) }
                     ?? .init(name: name, reason: "order", cause: first)
             }
         }
         let roots = Set(kept)
-        var listed: Set<String> = []
-        let imports = begun.filter { name, root in
-            roots.contains(root) && !failed.contains(name) && stamps[name] != nil
-                && listed.insert(name).inserted
-        }.map { ($0.name, stamps[$0.name]!) }
         let keptModules = Set(begun.filter { roots.contains($0.root) }.map(\.name))
         let variables = readers.filter { !$0.value.isDisjoint(with: keptModules) }
         return LearnedImports(
-            imports: imports + files(of: roots).map { ("=" + $0.path, $0.stamp) },
-            refused: refused, variables: variables.keys.sorted())
+            imports: imports(of: roots), refused: refused, variables: variables.keys.sorted())
+    }
+
+    /// What a list has that loads these names: all modules that they load, and the files that are
+    /// read meanwhile.
+    private func imports(of roots: Set<String>) -> [(name: String, stamp: String)] {
+        var listed: Set<String> = []
+        return begun.filter { name, root in
+            roots.contains(root) && !failed.contains(name) && stamps[name] != nil
+                && listed.insert(name).inserted
+        }.map { (name: $0.name, stamp: stamps[$0.name]!) }
+            + files(of: roots).map { (name: "=" + $0.path, stamp: $0.stamp) }
+    }
+
+    /// How many of the names, from the first on, one list can load: with a name, it has all that the
+    /// name loads.
+    private func fittingCount(_ names: ArraySlice<String>) -> Int {
+        var (fitting, tooMany) = (0, names.count + 1)
+        while tooMany - fitting > 1 {
+            let count = (fitting + tooMany) / 2
+            if LearnedImports.fits(imports(of: Set(names.prefix(count)))) {
+                fitting = count
+            } else {
+                tooMany = count
+            }
+        }
+        return fitting
     }
 
     /// The module that each refused one is refused for: itself, or one that it loads.

@@ -21,6 +21,19 @@ struct LearnedImports: Hashable, Sendable {
     let refused: [Refusal]
     /// The variables that the imports read. They must be the same at a launch.
     let variables: [String]
+    /// The version of a profile's distribution that was found, and whether the profile knows it;
+    /// nil if no profile was asked.
+    let version: Version?
+
+    struct Version: Hashable, Sendable {
+        let distribution: String
+        /// - if the distribution was not found.
+        let number: String
+        let isKnown: Bool
+    }
+
+    /// The version for which a profile has vouched for some modules; nil if none has.
+    var vouched: Version? { version.flatMap { $0.isKnown ? $0 : nil } }
 
     enum Limit {
         /// As many names as `Imports=` may have.
@@ -30,7 +43,8 @@ struct LearnedImports: Hashable, Sendable {
         /// In bytes, of all lines for the hook: they are one variable of the prewarm, which may
         /// have 128 KiB (execve(2)).
         static let lines = 96 << 10
-        static let variables = 256
+        /// Ansible reads 190.
+        static let variables = 512
         /// In bytes, of what an inspection reports. The longest known report has 100 kB.
         static let report = 512 << 10
     }
@@ -41,6 +55,7 @@ struct LearnedImports: Hashable, Sendable {
     init?(report: some Sequence<UInt8>) {
         var imports: [(name: String, stamp: String)] = []
         var (refused, variables): ([Refusal], [String]) = ([], [])
+        var version: Version?
         for line in String(decoding: Array(report), as: UTF8.self).split(separator: "\n") {
             let fields = line.split(separator: "\t", omittingEmptySubsequences: false)
                 .map(String.init)
@@ -49,17 +64,22 @@ struct LearnedImports: Hashable, Sendable {
             case "refused" where fields.count == 4:
                 refused.append(Refusal(name: fields[1], reason: fields[2], cause: fields[3]))
             case "reads" where fields.count == 2: variables.append(fields[1])
+            case "vouched" where fields.count == 3, "unknown" where fields.count == 3:
+                version = Version(
+                    distribution: fields[1], number: fields[2], isKnown: fields[0] == "vouched")
             case _: continue
             }
         }
-        self.init(imports: imports, refused: refused, variables: variables)
+        self.init(
+            imports: imports, refused: refused, variables: variables, version: version)
     }
 
     /// Leaves out what no inspection can have found.
     ///
     /// - Returns: nil if there is more than any inspection finds.
     init?(
-        imports: [(name: String, stamp: String)], refused: [Refusal], variables: [String]
+        imports: [(name: String, stamp: String)], refused: [Refusal], variables: [String],
+        version: Version? = nil
     ) {
         lines = imports.filter { Self.isModule($0.name[...]) && Self.isStamp($0.stamp[...]) }
             .map { "\($0.name)\t\($0.stamp)" }
@@ -68,10 +88,20 @@ struct LearnedImports: Hashable, Sendable {
                 && Self.isModule($0.cause[...])
         }
         self.variables = variables.filter { Self.isVariable($0[...]) }
-        guard lines.count + self.refused.count <= Limit.names,
+        self.version = version.flatMap {
+            Self.isModule($0.distribution[...]) && Self.isModule($0.number[...]) ? $0 : nil
+        }
+        guard lines.count <= Limit.names, self.refused.count <= Limit.names,
             lines.reduce(0, { $0 + $1.utf8.count + 1 }) <= Limit.lines,
             self.variables.count <= Limit.variables
         else { return nil }
+    }
+
+    /// Whether one list can have all of these.
+    static func fits(_ imports: [(name: String, stamp: String)]) -> Bool {
+        imports.count <= Limit.names
+            && imports.reduce(0) { $0 + $1.name.utf8.count + $1.stamp.utf8.count + 2 }
+                <= Limit.lines
     }
 
     /// The names of the modules alone.
@@ -81,9 +111,15 @@ struct LearnedImports: Hashable, Sendable {
 
     /// A report from which ``init(report:)`` makes the same list.
     var report: [String] {
-        lines.map { "import\t\($0)" }
+        var report =
+            lines.map { "import\t\($0)" }
             + refused.map { "refused\t\($0.name)\t\($0.reason)\t\($0.cause)" }
             + variables.map { "reads\t\($0)" }
+        if let version {
+            let word = version.isKnown ? "vouched" : "unknown"
+            report.append("\(word)\t\(version.distribution)\t\(version.number)")
+        }
+        return report
     }
 
     /// The names in a record of a launch: only what may be a name, and no more than can be
@@ -97,7 +133,7 @@ struct LearnedImports: Hashable, Sendable {
 
     /// A module's name has no space and none of the characters that begin other lines of a list.
     private static func isModule(_ name: Substring) -> Bool {
-        isName(name) { (0x21...0x7e).contains($0) } && name.first != "!" && name.first != "#"
+        isName(name) { (0x21...0x7e).contains($0) } && !"!#@+<>".contains(name.first!)
     }
 
     private static func isVariable(_ name: Substring) -> Bool {

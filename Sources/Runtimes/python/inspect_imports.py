@@ -2,13 +2,22 @@
 
     INTERPRETER [OPTIONS] -S inspect_imports.py LIST [LIBRARY]
 
-LIST has a name of a module on each line, as the hook records it, or ! and the name of one that must be
-refused; - is standard input. LIBRARY is libgreenroom-inspect.so, which also sees what extension modules read.
+LIST has a name of a module on each line, as the hook records it; - is standard input. Other lines are
+
+    !NAME                    the module must be refused
+    @DISTRIBUTION VERSION…   the lines below are of a profile, which counts for these versions of the distribution alone
+    +NAME REASON             the module is not refused for the reason
+    <NAME STATEMENT          is executed in the module before the pause, and here after the imports
+
+LIBRARY is libgreenroom-inspect.so, which also sees what extension modules read.
 The output has a line for each finding, with tabs:
 
     import   NAME  STAMP             may be imported before the pause; in the order of the list
     refused  NAME  REASON  MODULE    may not: MODULE, which NAME is or imports, keeps or does what only a launch may
+    import   =PATH  STAMP            a module that the profile vouches for reads this file, or looks for it
     reads    VARIABLE                a kept module, or the start of the interpreter, reads this variable
+    vouched  DISTRIBUTION  VERSION   the profile was used, or not because of the version that was found, or - for none
+    unknown  DISTRIBUTION  VERSION
 
 Reasons: arguments, directory, terminal, variables (all are read), environment (changed), locale, signals, time, opens,
 writes, prints, runs, network, thread, descriptor, state (of the interpreter, which all modules share), fails, known, excluded.
@@ -56,7 +65,30 @@ class Findings:
         self.variables = {}  # name: the modules that read it
         self.importers = {}  # module: the modules that import it
         self.pending = {}  # reason: modules
+        self.vouched = set()  # (module, reason)
+        self.data = {}  # path: None, of files that vouched modules read or look for
         self.is_quiet = False
+
+    def refuse(self, name, reason):
+        if not self.is_vouched(name, reason):
+            self.refused.setdefault(name, reason)
+
+    def is_vouched(self, name, reason=None):
+        """Whether the profile has the module, or a package that it is in as PACKAGE.*, for that reason or for any."""
+        return any((name == one or one.endswith(".*") and name.startswith(one[:-1])) and reason in (None, other)
+                   for one, other in self.vouched)
+
+    def look(self, path):
+        """Notes a file whose content, or absence, a vouched module may have seen."""
+        if self.is_quiet or not isinstance(path, (str, bytes)):
+            return
+        path, names = os.fsdecode(path), self.modules_in_progress()
+        if names and self.is_vouched(names[0]) and path.startswith("/") and not path.startswith(MACHINE):
+            # A warning about this file shows the line.
+            if path != __file__ and not path.startswith(tuple(set(installed_places))):
+                if not path.isascii() or not path.isprintable() or " " in path:
+                    self.refused.setdefault(names[0], "opens")  # no list could have it
+                self.data[path] = None
 
     def modules_in_progress(self):
         """The modules that are being imported, the innermost first."""
@@ -74,7 +106,7 @@ class Findings:
         self.is_quiet = True
         names = self.modules_in_progress()
         if names and names[0] not in MENDED:
-            self.refused.setdefault(names[0], reason)
+            self.refuse(names[0], reason)
         for importer, name in zip(names[1:], names):
             self.importers.setdefault(name, set()).add(importer)
         self.is_quiet = False
@@ -86,7 +118,7 @@ class Findings:
         while frame and not (frame.f_code.co_name == "<module>" and frame.f_globals.get("__name__") in sys.modules):
             name, path = frame.f_globals.get("__name__") or "", frame.f_code.co_filename
             if name != "__main__" and "-packages/" in path:
-                self.refused.setdefault(name, reason)
+                self.refuse(name, reason)
             frame = frame.f_back
 
     def note_if_it_lasts(self, reason):
@@ -98,7 +130,7 @@ class Findings:
     def settle(self, reason, has_changed):
         for name in self.pending.pop(reason, ()):
             if has_changed:
-                self.refused.setdefault(name, reason)
+                self.refuse(name, reason)
 
     def read(self, variable):
         if variable in PER_LAUNCH:
@@ -159,6 +191,16 @@ def on_open(path, mode, flags):
         findings.note("writes")
     elif not path.startswith(MACHINE) and not path.startswith(tuple(set(installed_places))):
         findings.note("opens")
+        findings.look(path)
+
+
+def watch_looks():
+    for name in ("stat", "lstat", "access", "listdir", "scandir"):
+        def look(path=".", *arguments, _plain=getattr(os, name), **named):
+            findings.look(path)
+            return _plain(path, *arguments, **named)
+
+        setattr(os, name, look)
 
 
 def hands_on():
@@ -268,6 +310,7 @@ def watch_all():
     for name in ("isatty", "get_blocking", "ttyname", "get_terminal_size", "tcgetpgrp", "ctermid"):
         watch(os, name, "terminal")
     watch(os, "umask", "state")
+    watch_looks()
     watch(threading, "_start_new_thread", "thread")
     watch(threading, "_start_joinable_thread", "thread")  # from 3.13 on
     watch(_thread, "start_new_thread", "thread")
@@ -340,7 +383,7 @@ def changes(before, now):
 
 def refuse_for_state(name, changed):
     one = {"descriptors": "descriptor", "printed": "prints"}
-    findings.refused.setdefault(name, one.get(*changed, "state") if len(changed) == 1 else "state")
+    findings.refuse(name, one.get(*changed, "state") if len(changed) == 1 else "state")
 
 
 def watch_execution():
@@ -417,7 +460,59 @@ def stamp(module):
     return str(os.stat(path).st_ctime_ns) if isinstance(path, str) else "-"
 
 
-def inspect(names, excluded, log):
+def stamp_of_file(path):
+    """The same as `_stamp_of_file` in sitecustomize.py."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return "-"
+    return "0" if status.st_mode & 0o170000 == 0o040000 else str(status.st_ctime_ns)
+
+
+class Profile:
+    """What vouches for modules of one distribution."""
+
+    def __init__(self, lines):
+        first = next((line[1:].split() for line in lines if line.startswith("@")), [""])
+        self.distribution, self.versions = first[0], first[1:]
+        self.vouched = {tuple(line[1:].split()) for line in lines if line.startswith("+")}
+        self.at_pause = [line[1:].split(" ", 1) for line in lines if line.startswith("<")]
+        self.is_used = False
+
+    def choose(self):
+        """Whether the installed version is known. Its name is read in a folder, so that nothing is imported."""
+        if not self.distribution:
+            return
+        version = next(filter(None, map(self._version, sys.path)), "-")
+        self.is_used = version in self.versions
+        say("vouched" if self.is_used else "unknown", self.distribution, version)
+        if self.is_used:
+            findings.vouched.update(self.vouched)
+
+    def _version(self, folder):
+        """The version in the name of NAME-VERSION.dist-info or NAME-VERSION.egg-info, perhaps with -py3."""
+        try:
+            entries = os.listdir(folder)
+        except OSError:
+            return None
+        for entry in entries:
+            name, _, rest = entry.partition("-")
+            if normalized(name) == normalized(self.distribution) and rest.endswith((".dist-info", ".egg-info")):
+                return rest.rsplit(".", 1)[0].partition("-")[0]
+        return None
+
+    def pause(self):
+        if self.is_used:
+            for name, statement in self.at_pause:
+                if name in sys.modules:
+                    exec(statement, sys.modules[name].__dict__)
+
+
+def normalized(name):
+    return name.lower().replace("_", "-").replace(".", "-")
+
+
+def inspect(names, excluded, profile, log):
     """Imports the names, in a process that has imported nothing yet, and reports."""
     findings.is_quiet = True
     if log:
@@ -428,10 +523,15 @@ def inspect(names, excluded, log):
 
     site.main()  # -S has kept it from running; it also reads variables
     at_start = set(findings.variables)
+    findings.refused.clear()  # a prewarm's start does the same before the hook
     installed_places.extend(site.getsitepackages() + [site.getusersitepackages(), os.path.dirname(os.__file__)])
+    findings.is_quiet = True
+    profile.choose()
+    findings.is_quiet = False
     findings.refused.update({name: "known" for name in KNOWN if name in names})
     import_all([name for name in names if name not in KNOWN])
     findings.is_quiet = True
+    profile.pause()
     for name in KNOWN & set(sys.modules):
         findings.refused.setdefault(name, "known")
     findings.refused.update({name: "excluded" for name in excluded})
@@ -450,6 +550,8 @@ def inspect(names, excluded, log):
             say("refused", name, findings.refused[cause[name]], cause[name])
         else:
             say("import", name, stamps[name])
+    for path in findings.data:
+        say("import", "=" + path, stamp_of_file(path))
     read = {name for name, modules in findings.variables.items() if name in at_start or not modules <= set(cause)}
     read |= read_by_extensions - {"TZ"}  # which the hook applies
     for name in sorted(read):
@@ -466,14 +568,14 @@ def write_all(descriptor, text):
         data = data[os.write(descriptor, data):]
 
 
-def inspect_in_child(names, excluded, log):
+def inspect_in_child(names, excluded, profile, log):
     """The lines of the report."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
         status = 1
         try:
-            inspect(names, excluded, log)
+            inspect(names, excluded, profile, log)
             write_all(writer, "".join(report))
             status = 0
         except BaseException:
@@ -492,7 +594,7 @@ def inspect_in_child(names, excluded, log):
 def main():
     with open(0 if words[1] == "-" else words[1], closefd=words[1] != "-") as file:
         lines = [line for line in file.read().split("\n") if line and not line.startswith("#")]
-    names = [line for line in lines if not line.startswith("!")]
+    names, profile = [line for line in lines if line[0] not in "!@+<>"], Profile(lines)
     excluded = {line[1:] for line in lines if line.startswith("!")}
     leave_streams()
     log = os.environ.pop("GREENROOM_INSPECT", None)
@@ -500,12 +602,12 @@ def main():
         os.set_inheritable(int(os.path.basename(log)), False)
     refused = []
     for _ in range(ROUND_LIMIT):
-        lines = inspect_in_child(names, excluded, log)
+        lines = inspect_in_child(names, excluded, profile, log)
         newly = [line for line in lines if line.startswith("refused\t")]
         refused += newly
         if not newly:
             break
-        names = [line.split("\t")[1] for line in lines if line.startswith("import\t")]
+        names = [line.split("\t")[1] for line in lines if line.startswith("import\t") and line[7] != "="]
     else:
         lines = []
     write_all(result, "".join(line + "\n" for line in refused + lines))

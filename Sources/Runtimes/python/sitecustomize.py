@@ -37,8 +37,14 @@ class Prewarm:
         self.words = _own_words()
         self.options = self.words[:-1]  # the interpreter's name is the first
         self.record = os.environ.pop("GREENROOM_RECORD", None)
-        # A line has a name, and the `_stamp` of the module when it was inspected.
-        self.imports = [line.split("\t") for line in os.environ.pop("GREENROOM_IMPORTS", "").splitlines()]
+        lines = [line.split("\t") for line in os.environ.pop("GREENROOM_IMPORTS", "").split("\n") if line]
+        # A name, and the `_stamp` of the module when it was inspected.
+        self.imports = [line for line in lines if line[0][0] not in "=<>"]
+        # After =, a file that the modules read, or looked for, and its `_stamp_of_file`.
+        self.data = [(line[0][1:], line[1]) for line in lines if line[0][0] == "="]
+        # Of a profile: a module, and a statement that is executed in it before the pause (<) or at the launch (>).
+        self.at_pause = [(line[0][1:], line[1]) for line in lines if line[0][0] == "<"]
+        self.at_launch = [(line[0][1:], line[1]) for line in lines if line[0][0] == ">"]
         self._leave_no_folder()
         self.variables = dict(os.environ._data)
         self.key = _read_variables(self.words[0])
@@ -86,6 +92,10 @@ class Prewarm:
                 raise Refusal("importing {}: {!r}".format(name, error))
             if stamp and stamp[0] != _stamp(sys.modules.get(name)):
                 raise Refusal("{} is another file than was inspected".format(name))
+
+        if any(_stamp_of_file(path) != stamp for path, stamp in self.data):
+            raise Refusal("another file was read than when the imports were inspected")
+        _execute(self.at_pause)
 
     def _refuse_changes(self):
         if os.environ._data != self.variables:
@@ -233,6 +243,23 @@ def _stamp(module):
     return str(_changed_at(path)) if isinstance(path, str) else "-"
 
 
+def _stamp_of_file(path):
+    """Tells apart what a look at a file finds; inspect_imports.py has the same function. A folder is only looked for."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return "-"
+    return "0" if status.st_mode & 0o170000 == 0o040000 else str(status.st_ctime_ns)
+
+
+def _execute(statements):
+    """Executes the statements of a profile in their modules."""
+    for name, statement in statements:
+        module = sys.modules.get(name)
+        if module is not None:
+            exec(statement, module.__dict__)
+
+
 def _changed_at(path):
     try:
         return os.stat(path).st_ctime_ns
@@ -276,6 +303,8 @@ class Launch:
         for path, modified in self.prewarm.files.items():
             if _modified_at(path) != modified:
                 self.anew(CHANGED)
+        if any(_stamp_of_file(path) != stamp for path, stamp in self.prewarm.data):
+            self.anew(CHANGED)
 
     def program(self):
         """(kind, value, arguments) of the program that the words name; see `become` in python.c."""
@@ -370,6 +399,7 @@ class Launch:
             sys.orig_argv[:] = self.words
         self.exchange_streams()
         self.mend_modules()
+        _execute(self.prewarm.at_launch)
         if self.prewarm.record:
             _record_at_exit(self.prewarm)
         self.native.become(kind, value, arguments[0])
@@ -452,7 +482,8 @@ def _record_at_exit(prewarm):
 def _log_imports():
     """A list to which the name of each module is appended when its import begins. `sys.modules` has the order
     in which imports end, in which a circular import may fail, because it begins in another module."""
-    importer = sys.meta_path[0]  # of builtin modules, which is asked first
+    # It is asked first, unless an imported module has put its own before it.
+    importer = next(one for one in sys.meta_path if getattr(one, "__name__", None) == "BuiltinImporter")
     find, order = importer.find_spec, []
 
     def find_spec(name, path=None, target=None):

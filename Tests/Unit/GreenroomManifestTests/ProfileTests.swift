@@ -12,7 +12,10 @@ import UnitFile
     }
 
     @Test func `a profile without Window=, a program or a path is refused with what is missing`() {
-        #expect(complaints("[Profile]\nProgram=/bin/a\n").contains { $0.contains("no Window=") })
+        #expect(
+            complaints("[Profile]\nProgram=/bin/a\n").contains {
+                $0.contains("no Window= or Vouch=")
+            })
         #expect(complaints("[Profile]\nWindow=yes\n").contains { $0.contains("no Program=") })
         #expect(
             complaints("[Profile]\nWindow=yes\nProgram=editor\n").contains {
@@ -23,6 +26,43 @@ import UnitFile
                 $0.contains("needs a Reason=")
             })
         #expect(complaints("[Profile]\nWindow=no\n") == [])
+    }
+
+    @Test func `a profile of a tool vouches for modules of known versions`() throws {
+        let text = """
+            Program=/usr/bin/pip3 pip
+            Version=pip 23.0.1 23.0.2
+            Vouch=pip.a directory (asked again)
+            Vouch=pip.* runs
+            AtPause=pip.a x = "a b"
+            AtLaunch=pip.a assert x
+            """
+        let tool = try #require(profile(text))
+        #expect(tool.window == nil)
+        let vouching = try #require(tool.vouching)
+        #expect(
+            vouching.linesForInspection == [
+                "@pip 23.0.1 23.0.2", "+pip.a directory", "+pip.* runs", "<pip.a x = \"a b\"",
+            ])
+        #expect(vouching.linesForHook == ["<pip.a\tx = \"a b\"", ">pip.a\tassert x"])
+        let profiles = Profiles([tool])
+        #expect(profiles.vouching(for: "/usr/bin/pip3") == tool)
+        #expect(profiles.vouching(for: "/home/a/bin/pip") == tool)
+        #expect(profiles.vouching(for: "pip") == tool)
+        #expect(profiles.vouching(for: "/home/a/bin/pip3") == nil)
+        #expect(profiles.allowing(["pip3"], paths: ["/usr/bin/pip3"], app: "pip") == nil)
+    }
+
+    @Test(arguments: [
+        ("Vouch=a runs", "need a Version="), ("Version=pip", "need a Version="),
+        ("Version=pip 1\nVouch=a", "is not a module and a reason"),
+        ("Version=pip 1\nAtLaunch=a", "is not a module and a statement"),
+        ("Version=pip 1\nVouch=a runs\nWindow=yes", "not for the same program"),
+        ("Version=pip 1\nAtLaunch=a " + String(repeating: "x", count: 17_000), "bytes"),
+    ])
+    func `a profile of a tool is refused with what is wrong`(_ lines: String, _ words: String) {
+        let text = "[Profile]\nProgram=/bin/a\n" + lines + "\n"
+        #expect(complaints(text).contains { $0.contains(words) }, "\(complaints(text))")
     }
 
     @Test func `a program may be held without arguments only`() {

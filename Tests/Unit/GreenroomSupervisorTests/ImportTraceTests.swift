@@ -145,6 +145,21 @@ import Testing
         #expect(runtime.isExcluded(name, by: [word]) == isExcluded)
     }
 
+    @Test func `of more than one list can have, the first names are kept with all that they load`()
+        throws
+    {
+        let names = (0..<600).map { "a\($0)" }
+        let loaded = names.map { "begin\t\($0)\nbegin\t\($0)x\nend\t\($0)x\t2\nend\t\($0)\t1\n" }
+        let found = try #require(Self.read(loaded.joined() + "done\n", names: names))
+        #expect(found.lines.count == 1024 && found.lines.last == "a511x\t2")
+        #expect(found.refused.first == .init(name: "a512", reason: "limit", cause: "a512"))
+        let long = String(repeating: "n", count: 400)
+        let longer = names.map { "begin\t\($0)\(long)\nend\t\($0)\(long)\t1\n" }
+        let fitting = try #require(
+            Self.read(longer.joined() + "done\n", names: names.map { $0 + long }))
+        #expect((200..<260).contains(fitting.lines.count))
+    }
+
     @Test func `a trace with more than any program loads tells nothing`() {
         let modules = (0...4096).map { "begin\ta\($0)\nend\ta\($0)\t1\n" }
         #expect(Self.read(modules.dropLast().joined() + "done\n") != nil)

@@ -32,6 +32,17 @@ import Testing
         #expect(found.lines.isEmpty && found.refused.isEmpty && found.variables.isEmpty)
     }
 
+    @Test func `a report says which version a profile was asked about, and so does its copy`()
+        throws
+    {
+        let found = try #require(Self.read("import\tjson\t1", "vouched\tpip\t23.0.1"))
+        #expect(found.vouched == .init(distribution: "pip", number: "23.0.1", isKnown: true))
+        #expect(LearnedImports(report: found.report.joined(separator: "\n").utf8) == found)
+        let other = try #require(Self.read("import\tjson\t1", "unknown\tpip\t-"))
+        #expect(other.version?.number == "-" && other.vouched == nil)
+        #expect(LearnedImports(report: other.report.joined(separator: "\n").utf8) == other)
+    }
+
     @Test func `more than any inspection finds is no report`() {
         let limit = LearnedImports.Limit.names
         let names = (0...limit).map { "import\ta\($0)\t1\n" }

@@ -1,0 +1,83 @@
+internal import UnitFile
+
+/// What a profile knows about a tool that an interpreter runs: that some of its modules may be
+/// imported before a pause although an inspection of imports would refuse them, and what makes that
+/// right.
+public struct Vouching: Hashable, Sendable {
+    /// `Version=`: the distribution that the modules belong to, and the versions of it with which
+    /// the tool was tried. With another version, the profile is not used.
+    public var distribution: String
+    public var versions: [String]
+    /// `Vouch=`: modules, each with a word of the inspection for what it does.
+    public var modules: [Module]
+    /// `AtPause=`: what is executed in modules after the imports, before the pause.
+    public var atPause: [Statement]
+    /// `AtLaunch=`: what is executed in modules when the process has the launch's arguments,
+    /// variables, directory and streams. If one fails, the launch is started anew.
+    public var atLaunch: [Statement]
+
+    public struct Module: Hashable, Sendable {
+        public var name: String
+        public var reason: String
+    }
+
+    public struct Statement: Hashable, Sendable {
+        public var module: String
+        /// In the language of the interpreter; one line.
+        public var text: String
+    }
+
+    /// Limits on what the daemon keeps, and hands to an interpreter in one variable.
+    public enum Limit {
+        public static let lines = 256
+        /// In bytes, of all lines.
+        public static let bytes = 16 << 10
+    }
+
+    /// The lines for an inspection (`python/inspect_imports.py`).
+    public var linesForInspection: [String] {
+        ["@" + ([distribution] + versions).joined(separator: " ")]
+            + modules.map { "+\($0.name) \($0.reason)" }
+            + atPause.map { "<\($0.module) \($0.text)" }
+    }
+
+    /// The lines for the hook of the interpreter.
+    public var linesForHook: [String] {
+        atPause.map { "<\($0.module)\t\($0.text)" } + atLaunch.map { ">\($0.module)\t\($0.text)" }
+    }
+
+    /// - Returns: nil if the profile does not vouch for anything.
+    init?(_ reader: inout SectionReader, _ section: String) {
+        let version = reader.list(section, "Version", atMost: Limit.lines) { $0.text }
+        func pairs(_ key: String, _ rest: String) -> [(first: String, rest: String)] {
+            reader.fold(section, key, []) { pairs, value throws(ValueError) in
+                let words = value.text.split(separator: " ", maxSplits: 1).map(String.init)
+                guard words.count == 2, !value.text.contains(where: { $0 == "\t" || $0.isNewline })
+                else { throw ValueError(message: "“\(value.text)” is not a module and \(rest)") }
+                guard pairs.count < Limit.lines else {
+                    throw ValueError(message: "more than \(Limit.lines) lines")
+                }
+                pairs.append((words[0], words[1]))
+            }
+        }
+        modules = pairs("Vouch", "a reason").map { name, rest in
+            // What follows the word is for people.
+            Module(name: name, reason: String(rest.prefix { $0 != " " }))
+        }
+        atPause = pairs("AtPause", "a statement").map { Statement(module: $0, text: $1) }
+        atLaunch = pairs("AtLaunch", "a statement").map { Statement(module: $0, text: $1) }
+        (distribution, versions) = (version.first ?? "", Array(version.dropFirst()))
+        if modules.isEmpty, atPause.isEmpty, atLaunch.isEmpty, version.isEmpty { return nil }
+        if versions.isEmpty {
+            reader.error(
+                reader.position(of: section),
+                "Vouch=, AtPause= and AtLaunch= need a Version=, the name of a distribution and "
+                    + "the versions that were tried")
+        }
+        let byteCount = (linesForInspection + linesForHook).reduce(0) { $0 + $1.utf8.count + 1 }
+        if byteCount > Limit.bytes {
+            reader.error(
+                reader.position(of: section), "the profile has more than \(Limit.bytes) bytes")
+        }
+    }
+}

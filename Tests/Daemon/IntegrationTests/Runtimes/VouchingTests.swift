@@ -1,0 +1,116 @@
+import DaemonTestSupport
+import Glibc
+import GreenroomControl
+import TestSupport
+import Testing
+
+/// Tools with a profile, which vouches for modules that an inspection must refuse.
+@Suite struct VouchingTests {
+    private static let app = RuntimeBench.app
+
+    /// `g_words` keeps the arguments, and `g_looks` whether there is a file.
+    private static func bench(
+        version: String = "1.2",
+        _ lines: [String] = [
+            "Vouch=g_words arguments (is executed again)", "Vouch=g_looks directory (is absolute)",
+            "AtLaunch=g_words value = sys.argv[1:]",
+        ]
+    ) throws -> RuntimeBench {
+        try requireOrSkip(access("/usr/bin/python3", X_OK) == 0, "no /usr/bin/python3")
+        var options = TestDaemon.Options()
+        options.profiles = [
+            "tool.conf": (["[Profile]", "Program=tool.py", "Version=G-Tool 1.1 1.2"] + lines)
+                .joined(separator: "\n") + "\n"
+        ]
+        return try RuntimeBench(
+            ["/usr/bin/python3", "FOLDER/tool.py"],
+            files: [
+                "tool.py": """
+                import sys
+                early = [name for name in ("g_words", "g_looks") if name in sys.modules]
+                import g_words
+                import g_looks
+                print(early, g_words.value, g_looks.found)
+
+                """,
+                "lib/site-packages/g_words.py": "import sys; value = sys.argv[1:]\n",
+                "lib/site-packages/g_looks.py":
+                    "import os; os.getcwd(); found = os.path.exists('FOLDER/sign')\n",
+                "lib/site-packages/g_tool-\(version).dist-info/METADATA": "",
+            ],
+            lines: ["Environment=PYTHONPATH=FOLDER/lib/site-packages"], prewarmLines: [], options)
+    }
+
+    private static func note(_ bench: RuntimeBench, _ code: String) throws -> String? {
+        try bench.daemon.client().explain(app).reasons.first { $0.code == code }?.text
+    }
+
+    @Test func `modules that the profile vouches for are imported before the pause`() throws {
+        let bench = try Self.bench()
+        #expect(try bench.launch(["a"]).text == "[] ['a'] False\n")
+        try bench.awaitList()
+        let second = try bench.launch(["b"])
+        #expect(second.kind == .prewarmed)
+        #expect(second.text == "['g_words', 'g_looks'] ['b'] False\n")
+        let note = try #require(try Self.note(bench, "profile"))
+        #expect(note.contains("/tool.conf vouches for some of them (G-Tool 1.2)"), "\(note)")
+    }
+
+    @Test func `a profile of other versions is not used`() throws {
+        let bench = try Self.bench(version: "1.3")
+        try bench.launch(["a"])
+        let list = try bench.awaitList()
+        #expect(list.text.contains("g_words (reads the arguments)"), "\(list)")
+        #expect(try bench.launch(["b"]).text == "[] ['b'] False\n")
+        let note = try #require(try Self.note(bench, "profile_version"))
+        #expect(note.contains("it knows G-Tool 1.1, 1.2, and 1.3 is installed"), "\(note)")
+    }
+
+    @Test func `a reason that the profile does not name keeps the module out`() throws {
+        let bench = try Self.bench(["Vouch=g_words time (no)", "Vouch=g_looks directory (yes)"])
+        try bench.launch(["a"])
+        try bench.awaitList()
+        #expect(try bench.launch(["b"]).text == "['g_looks'] ['b'] False\n")
+    }
+
+    @Test func `a file that a vouched module has looked for is compared at the launch`() throws {
+        let bench = try Self.bench()
+        try bench.launch()
+        try bench.awaitList()
+        _ = try bench.folder.write("", to: "sign")
+        let launched = try bench.launch(["b"])
+        #expect(launched.kind == .startedAnew)
+        #expect(launched.text == "[] ['b'] True\n")
+    }
+
+    @Test func `a launch for which a statement fails is started anew`() throws {
+        let bench = try Self.bench([
+            "Vouch=g_words arguments (is checked)", "AtLaunch=g_words assert not sys.argv[1:]",
+        ])
+        try bench.launch()
+        try bench.awaitList()
+        let without = try bench.launch()
+        #expect(without.kind == .prewarmed)
+        #expect(without.text == "['g_words'] [] False\n")
+        let with = try bench.launch(["b"])
+        #expect(with.kind == .startedAnew)
+        #expect(with.text == "[] ['b'] False\n")
+    }
+
+    @Test func `after an edit of a script that the manifest names, its list is learned anew`()
+        throws
+    {
+        let bench = try Self.bench()
+        try bench.launch()
+        try bench.awaitList()
+        _ = try bench.folder.write("import g_looks; print(g_looks.found)\n", to: ".new")
+        #expect(rename(bench.folder.path + "/.new", bench.folder.path + "/tool.py") == 0)
+        try bench.daemon.await("no list") { client in
+            try client.explain(Self.app).reasons.contains { $0.code == "imports_unlearned" }
+                ? true : nil
+        }
+        #expect(try bench.launch().text == "False\n")
+        let list = try bench.awaitList()
+        #expect(list.text.contains("1 module "), "\(list)")
+    }
+}

@@ -1,0 +1,268 @@
+"""Tools whose profile (config/profiles) vouches for modules that an inspection must refuse: recorded, inspected with the
+profile and prewarmed with what it allows. Beside what the other suites compare, the files that a run leaves.
+
+Those in the folder profiles beside this file are not shipped: they vouch for modules that start a program, and the daemon ends
+a prewarm that does.
+
+DETAILS=1 also prints how the times to the first byte of the first case compare.
+"""
+import os
+import shutil
+import statistics
+import subprocess
+
+import cases_python
+import comparing
+import instance
+import learning
+import results
+from comparing import ENVIRONMENT
+
+ROOT = os.path.dirname(os.path.abspath(__file__)) + "/../../.."
+PYTHON = "/usr/bin/python3"
+PLAYBOOK = """- hosts: localhost
+  gather_facts: no
+  tasks:
+  - debug: msg="{{ lookup('env', 'FOO') }} {{ 3 | pow(2) }}"
+  - copy: content="{{ 'x' * 3 }}" dest={{ playbook_dir }}/made mode=0640
+  - command: cat {{ playbook_dir }}/made
+"""
+# Of one run.
+HIDES = [(rb"ansible-local-\d+\w*|ansible-tmp-[\d.]+-\d+-\d+", b"LOCAL"), (rb"LOCAL/tmp\w+", b"LOCAL/FILE"),
+         (rb'("|\')?(start|end|delta)("|\')?: "[^"]*"', b"TIME"),
+         (rb"\d+\.\d+ ?s\b", b"N s"), (rb"/tmp/pip-[\w-]+", b"/tmp/pip")]
+
+
+class Case:
+    """`files` are written before, `home` into the home directory. `anew`: the reason for which it starts anew."""
+
+    def __init__(self, words, files=(), variables=(), program=None, mask=0o022, on_terminal=False, anew=0, home=(), given=b""):
+        self.words, self.files, self.variables, self.program = words, dict(files), dict(variables), program
+        self.mask, self.on_terminal, self.anew, self.home, self.given = mask, on_terminal, anew, dict(home), given
+
+
+CONFIGURED = {"ansible.cfg": "[defaults]\nnocows = 1\nstdout_callback = minimal\n"}
+BUILD = {"meson.build": "project('a', version : '1.2')\nmessage('hello')\nconfigure_file(output : 'made', configuration : {'a' : 1})\n"}
+DEBUG = ["localhost", "-m", "debug", "-a", "msg=hello"]
+TOOLS = {
+    "ansible": [
+        Case(["--version"]), Case(DEBUG), Case(DEBUG, on_terminal=True), Case([], on_terminal=True),
+        Case(["--no-such"]), Case(["nowhere", "-m", "ping"]), Case(DEBUG, {"ansible.cfg": CONFIGURED["ansible.cfg"]}, anew=instance.FAILED),
+        Case(DEBUG, variables={"ANSIBLE_STDOUT_CALLBACK": "minimal"}), Case(DEBUG, variables={"ANSIBLE_FORCE_COLOR": "1"}),
+        Case(DEBUG, variables={"ANSIBLE_NOCOLOR": "1"}, on_terminal=True),
+        Case(DEBUG, variables={"ANSIBLE_ROLES_PATH": "roles"}, anew=instance.FAILED),
+        Case(DEBUG, variables={"ANSIBLE_CONFIG": "own.cfg"}, files={"own.cfg": CONFIGURED["ansible.cfg"]}, anew=instance.FAILED),
+        Case(DEBUG, home={".ansible.cfg": CONFIGURED["ansible.cfg"]}),
+        Case(["play.yml"], {"play.yml": PLAYBOOK}, program="ansible-playbook", mask=0o077),
+        Case(["--diff", "play.yml"], {"play.yml": PLAYBOOK}, program="ansible-playbook", on_terminal=True),
+        Case(["--list"], program="ansible-inventory"), Case(["dump", "--only-changed"], program="ansible-config"),
+        Case(["view", "--vault-password-file", "key", "secret"], {"secret": "plain", "key": "x"}, program="ansible-vault"),
+    ],
+    "meson": [
+        Case(["--version"]), Case(["setup", "nowhere"]), Case(["setup", "build"], BUILD, mask=0o077),
+        Case(["setup", "build"], BUILD, on_terminal=True), Case(["introspect", "--projectinfo", "meson.build"], BUILD),
+        Case(["--no-such"]), Case(["--help"]), Case(["rewrite", "kwargs", "info", "project", "/"], BUILD),
+        Case(["setup", "build"], BUILD, variables={"CC": "false"}, anew=instance.FAILED), Case([], on_terminal=True),
+        Case(["setup", "build"], BUILD, variables={"DEB_HOST_MULTIARCH": "a"}, anew=instance.FAILED),
+        Case(["init", "--language", "c"], mask=0o027), Case(["setup", "-Doption=1", "build"], BUILD),
+    ],
+    "pip": [
+        Case(["--version"], program="pip3"), Case(["list"], program="pip3"), Case(["list", "--format", "json"], program="pip3"),
+        Case(["list"], program="pip3", on_terminal=True), Case(["show", "pip"], program="pip3"),
+        Case(["show", "nothing-such"], program="pip3"), Case(["install", "--help"], program="pip3"),
+        Case(["hash", "a"], {"a": "text"}, program="pip3"), Case(["--no-such"], program="pip3", on_terminal=True),
+        Case(["freeze"], program="pip3", variables={"PIP_FORMAT": "x"}), Case(["check"], program="pip3"),
+        Case(["config", "set", "global.timeout", "7"], program="pip3", mask=0o077),
+        Case(["config", "list"], program="pip3", home={".config/pip/pip.conf": "[global]\ntimeout = 3\n"}),
+        Case(["install", "--no-index", "nothing-such"], program="pip3", on_terminal=True),
+        Case(["install", "-e", "git+file:///nowhere#egg=a", "--no-index", "--break-system-packages"], program="pip3"),
+    ],
+    "yt-dlp": [
+        Case(["--version"]), Case(["--help"]), Case(["--help"], on_terminal=True), Case([]), Case(["--no-such"]),
+        Case(["--simulate", "nothing://x"]), Case(["--simulate", "nothing://x"], on_terminal=True),
+        Case(["--list-extractors"]), Case(["--load-info-json", "a.json", "--skip-download", "--write-info-json"], {"a.json": "{}"}),
+        Case(["--print", "title", "nothing://x"]), Case(["--verbose", "nothing://x"], variables={"NO_COLOR": "1"}),
+        Case(["--version"], home={".config/yt-dlp/config": "--no-such\n"}),
+    ],
+}
+
+
+def read(name):
+    """The values of the profile's keys."""
+    keys = {"Version": [], "Vouch": [], "AtPause": [], "AtLaunch": []}
+    path = f"{ROOT}/config/profiles/{name}.conf"
+    if not os.path.exists(path):
+        path = f"{os.path.dirname(os.path.abspath(__file__))}/profiles/{name}.conf"
+    with open(path) as file:
+        text = file.read().replace("\\\n", "")
+    for line in text.splitlines():
+        key, equals, value = line.partition("=")
+        if key in keys:
+            keys[key].append(value)
+    return keys
+
+
+def lines_for_inspection(keys):
+    return ["@" + keys["Version"][0], *("+" + " ".join(value.split()[:2]) for value in keys["Vouch"]),
+            *("<" + value for value in keys["AtPause"])]
+
+
+def lines_for_hook(keys):
+    return [sign + value.replace(" ", "\t", 1) for sign, key in (("<", "AtPause"), (">", "AtLaunch")) for value in keys[key]]
+
+
+def tree(folder):
+    """The paths in a folder with their modes and contents."""
+    found = {}
+    for place, folders, files in os.walk(folder):
+        for name in folders + files:
+            path = os.path.join(place, name)
+            content = None
+            if os.path.isfile(path) and not path.endswith((".pickle", ".pyc", ".dat", "log.txt", ".ninja")):
+                with open(path, "rb") as file:
+                    content = file.read()
+            if "ansible-local" in path or "__pycache__" in path:
+                path = "one of its own"
+            found[os.path.relpath(path, folder)] = (os.lstat(path).st_mode if os.path.lexists(path) else 0, content)
+    return found
+
+
+class Tool:
+    def __init__(self, name):
+        self.name, self.keys = name, read(name)
+        self.python = cases_python.language(PYTHON, "profile-" + name)
+        self.place, self.home = self.python.folder + "/place", self.python.folder + "/home"
+        self.recorded, self.lists = {}, {}
+
+    def begin(self, case):
+        """A home and a directory with the case's files. The home is that of somebody who has used the tool."""
+        for folder, files in ((self.place, case.files), (self.home, case.home)):
+            shutil.rmtree(folder, ignore_errors=True)
+            os.makedirs(folder)
+            for path, text in files.items():
+                os.makedirs(os.path.dirname(os.path.join(folder, path)), exist_ok=True)
+                with open(os.path.join(folder, path), "w") as file:
+                    file.write(text)
+        if self.name == "ansible":
+            os.makedirs(self.home + "/.ansible/tmp", 0o700)
+
+    def environment(self, case):
+        return dict(ENVIRONMENT, HOME=self.home, PATH="/usr/bin:/bin", TERM="xterm", **case.variables)
+
+    def learn(self, path, case):
+        """The lines for the hook, as the daemon learns them: inspected in the environment of the prewarm."""
+        recorded, environment = self.python.folder + "/recorded", self.environment(case)
+        if path not in self.recorded:
+            first = TOOLS[self.name][0]
+            words = first.words if path.endswith("/" + (first.program or self.name)) else ["--version"]
+            self.begin(first)
+            learning.record(self.python, [path, *words], environment, self.place, recorded)
+            with open(recorded) as file:
+                self.recorded[path] = file.read()
+        key = (path, *case.variables.items(), *case.home.items())
+        if key not in self.lists:
+            self.begin(case)
+            self.lists[key] = self.inspect(path, environment, self.keys)
+        return self.lists[key]
+
+    def inspect(self, path, environment, keys):
+        recorded = self.python.folder + "/recorded"
+        with open(recorded, "w") as file:
+            file.write(self.recorded[path] + "\n".join(lines_for_inspection(keys)) + "\n")
+        findings = learning.inspect(PYTHON, recorded, environment)
+        if not any(one[0] == "vouched" for one in findings):
+            raise instance.Refused(f"the profile was not used: {[one for one in findings if one[0] == 'unknown']}")
+        return ["\t".join(one[1:]) for one in findings if one[0] == "import"] + lines_for_hook(keys)
+
+    def run(self, case, words, paused=None):
+        environment = self.environment(case)
+        if case.on_terminal:
+            if paused:
+                return instance.talk_prewarmed(paused, words, environment, self.place, [], case.given)
+            return instance.talk_directly(words, environment, self.place, [], case.given)
+        if paused:
+            return instance.run_prewarmed(paused, words, environment, self.place, case.given, case.mask)
+        return instance.run_directly(words, environment, self.place, case.given, case.mask)
+
+    def same(self, case):
+        path = "/usr/bin/" + (case.program or self.name)
+        variables = "".join(f"{name}={value} " for name, value in case.variables.items())
+        title = f"profile: {variables}{os.path.basename(path)} {' '.join(case.words)}"
+        title += ", with " + " ".join({**case.files, **case.home}) if case.files or case.home else ""
+        title += ", terminal" if case.on_terminal else ""
+        if not comparing.is_wanted(title):
+            return
+        words = [PYTHON, path, *case.words]
+        try:
+            lines = self.learn(path, case)
+            self.begin(case)
+            expected = self.run(case, words)
+            left = tree(self.python.folder)
+            self.begin(case)
+            paused = self.python.pause(imports=lines, environment=self.environment(case))
+            try:
+                found = self.run(case, words, paused)
+            finally:
+                paused.end()
+        except instance.Refused as refusal:
+            results.report(title, False, str(refusal))
+            return
+        text = comparing.differences(expected, found, [*comparing.ALWAYS, *HIDES])
+        now = tree(self.python.folder)
+        text += "".join(f"{one}: {left.get(one)}, prewarmed {now.get(one)}\n" for one in sorted({*left, *now})
+                        if left.get(one) != now.get(one))
+        if paused.anew != case.anew:
+            text += f"started anew for reason {paused.anew}, not {case.anew}\n"
+        results.report(title, not text, text)
+
+    def unknown_version(self):
+        """Without a version that it knows, the profile counts for nothing."""
+        self.begin(Case([]))
+        try:
+            self.inspect(next(iter(self.recorded)), self.environment(Case([])), dict(self.keys, Version=[
+                self.keys["Version"][0].split()[0] + " 0.0"]))
+            found = "it was used"
+        except instance.Refused as refusal:
+            found = str(refusal)
+        results.report(f"profile: {self.name}: not used for another version", "'unknown'" in found, found)
+
+    def measure(self):
+        case = TOOLS[self.name][0]
+        path = "/usr/bin/" + (case.program or self.name)
+        words, times = [PYTHON, path, *case.words], ([], [])
+        self.begin(case)
+        lines = self.learn(path, case)
+        for _ in range(11):
+            times[0].append(self.run(case, words).first)
+            paused = self.python.pause(imports=lines, environment=self.environment(case))
+            times[1].append(self.run(case, words, paused).first)
+            paused.end()
+        direct, prewarmed = (statistics.median(each) / 1e6 for each in times)
+        print(f"# {self.name}: {prewarmed:.1f} ms, directly {direct:.1f}: {prewarmed / direct:.3f}")
+
+
+def run():
+    for name, cases in TOOLS.items():
+        path = "/usr/bin/" + (cases[0].program or name)
+        if not os.path.exists(path):
+            results.skip(f"profile: {name}", f"no {path}")
+            continue
+        if not is_known(name):
+            results.skip(f"profile: {name}", "another version is installed than the profile knows")
+            continue
+        tool = Tool(name)
+        for case in cases:
+            if os.path.exists("/usr/bin/" + (case.program or name)):
+                tool.same(case)
+        if comparing.is_wanted(f"profile: {name}: not used for another version") and tool.recorded:
+            tool.unknown_version()
+        if os.environ.get("DETAILS"):
+            tool.measure()
+        tool.python.end()
+
+
+def is_known(name):
+    distribution, *versions = read(name)["Version"][0].split()
+    text = f"from importlib.metadata import version; print(version({distribution!r}))"
+    found = subprocess.run([PYTHON, "-c", text], capture_output=True, text=True).stdout.strip()
+    return found in versions
