@@ -6,12 +6,15 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <linux/limits.h>
 #include <netinet/in.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 static const char *last_part(const char *path) {
     const char *slash = strrchr(path, '/');
@@ -84,10 +87,44 @@ static ino_t socket_number(int descriptor) {
     return fstat(descriptor, &facts) == 0 && S_ISSOCK(facts.st_mode) ? facts.st_ino : 0;
 }
 
+static bool executes(const char *process, char *program, size_t size) {
+    ssize_t length = readlink(process, program, size);
+    return length > 0 && (size_t)length < size;
+}
+
+/// Whether another process that executes the same file made the other end.
+static bool leads_to_same_program(int descriptor) {
+    struct ucred peer;
+    socklen_t size = sizeof peer;
+    char process[sizeof "/proc//exe" + 3 * sizeof peer.pid], own[PATH_MAX], other[PATH_MAX];
+    if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.pid <= 0
+        || peer.pid == getpid())
+        return false;
+    snprintf(process, sizeof process, "/proc/%d/exe", peer.pid);
+    memset(own, 0, sizeof own);
+    memset(other, 0, sizeof other);
+    return executes("/proc/self/exe", own, sizeof own) && executes(process, other, sizeof other)
+        && !strcmp(own, other);
+}
+
+void connections_refuse_listening(int descriptor) {
+    struct sockaddr_un address = {.sun_family = AF_UNSPEC};
+    socklen_t size = sizeof address;
+    if (getsockname(descriptor, (struct sockaddr *)&address, &size) != 0) return;
+    // Nobody finds a socket of this family that has no name.
+    if (address.sun_family == AF_UNIX && size <= offsetof(struct sockaddr_un, sun_path)) return;
+    withhold_fail(WITHHOLD_OWNS_NAME);
+}
+
 void connections_note(int descriptor, const struct sockaddr *address, socklen_t size,
                       const void *caller) {
     enum display display = display_at(address, size);
-    if (display == NO_DISPLAY) return;
+    if (display == NO_DISPLAY) {
+        if (address && size >= sizeof address->sa_family && address->sa_family == AF_UNIX
+            && leads_to_same_program(descriptor))
+            withhold_fail(WITHHOLD_NAME_TAKEN);
+        return;
+    }
     unsigned place = atomic_fetch_add(&connection_count, 1);
     if (place >= CONNECTION_LIMIT || !is_looked_at(display, caller))
         withhold_fail(WITHHOLD_OTHER_DISPLAY);

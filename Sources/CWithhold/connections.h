@@ -7,9 +7,14 @@
 
 /// The program has connected to that address, and has sent nothing yet. Ends the prewarm if the
 /// address is a display's and the requests of the library that called, at `caller`, are not
-/// inspected.
+/// inspected; or if another process of the same program listens there, which would show a window
+/// when it is told what this one was started for.
 void connections_note(int descriptor, const struct sockaddr *address, socklen_t size,
                       const void *caller);
+
+/// Ends the prewarm if others could connect to that socket: a second process of the program may pass
+/// its files there, and would wait for one that is frozen.
+void connections_refuse_listening(int descriptor);
 
 /// Ends the prewarm if the program has a connection to a display that was not noted: a program that
 /// makes its own system calls connects unnoticed. The user has already seen what it showed there,

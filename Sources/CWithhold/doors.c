@@ -37,6 +37,12 @@ EXPORT int connect(int descriptor, const struct sockaddr *address, socklen_t siz
     return result;
 }
 
+EXPORT int listen(int descriptor, int backlog) {
+    REAL(listen);
+    if (withhold_is_on()) connections_refuse_listening(descriptor);
+    return real(descriptor, backlog);
+}
+
 EXPORT ssize_t send(int descriptor, const void *bytes, size_t size, int flags) {
     REAL(send);
     if (withhold_is_on()) {

@@ -4,6 +4,7 @@
 #include "../CPrewarm/pause.h"
 #include "../CPrewarm/system.h"
 #include "connections.h"
+#include "files.h"
 #include "names.h"
 #include "withhold.h"
 
@@ -79,17 +80,20 @@ static void *wait_for_launch(void *nothing) {
         await_rest();
     } while (!windows_are_held() || (windows_need_server() && !has_server) || !names_close());
     connections_check();
+    files_settle();
     struct launch launch = pause_until_launch(GR_PAUSED_BY_CALL, withhold_argument_count());
     // A daemon of an earlier version does not know that the program has already read its arguments.
     bool is_right =
         !launch.brings_more && withhold_has_command(launch.memory.strings, launch.argc);
-    if (!is_right || !windows_release(show, &launch)) {
+    bool is_outdated = files_have_changed();
+    if (!is_right || is_outdated || !windows_release(show, &launch)) {
         // The daemon starts the program in another process.
-        channel_send_error(ENXIO, launch.cookie);
+        channel_send_error(is_outdated ? ESTALE : ENXIO, launch.cookie);
         sys_exit(0);
     }
     report_start(launch.cookie, 0);
     sys_unmap(launch.memory.strings, launch.memory.mapped);
+    files_forget();
     if (has_server) server_leave();
     return nothing;
 }

@@ -38,8 +38,8 @@ bool withhold_is_on(void);
 /// `WithholdingFailure` in GreenroomAppChannel.
 enum withhold_failure {
     WITHHOLD_OTHER_DISPLAY = 93, // EPROTONOSUPPORT: uses the display in a way that is not withheld
-    WITHHOLD_NAME_TAKEN = 17,    // EEXIST: another process of the program owns its name
-    WITHHOLD_OWNS_NAME = 98,     // EADDRINUSE: is about to own a name that nobody can watch
+    WITHHOLD_NAME_TAKEN = 17,    // EEXIST: another process of the program owns its name or socket
+    WITHHOLD_OWNS_NAME = 98,     // EADDRINUSE: is about to own a name or a socket that nobody can watch
     WITHHOLD_IS_NOTICED = 114,   // EALREADY: is about to show an icon in a panel, or a notification
 };
 __attribute__((noreturn)) void withhold_fail(enum withhold_failure reason);

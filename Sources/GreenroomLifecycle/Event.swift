@@ -64,14 +64,17 @@ public enum Event: Hashable, Sendable {
     case timesRecalled(AppIdentifier, DepthTimes)
     /// What the shell found of an instance, when nobody can tell what has happened to it.
     case reconciled(InstanceIdentifier, found: Finding)
-    case becameStale(InstanceIdentifier)
+    /// What a paused instance was made from is no longer what a launch would find.
+    case becameStale(InstanceIdentifier, because: Staleness = .program)
     /// Before its pause point, the instance was about to do this, and was stopped before it did.
     case misfired(InstanceIdentifier, Misfire)
     /// The instance, which is to be held at its first window, is about to own a name on a message
     /// bus. From now on, calls to that name are reported.
     case nameWatched(InstanceIdentifier)
     /// Somebody has called such a name of the instance. `isLaunch` says whether the call starts the
-    /// program or brings it to the front; the instance answers any other call by itself.
+    /// program or brings it to the front; the instance answers any other call by itself. A changed
+    /// setting of the desktop counts as such another call, and may come to an instance without a
+    /// name.
     case called(InstanceIdentifier, isLaunch: Bool)
     case memoryMeasured(InstanceIdentifier, byteCount: UInt64)
     case pressureChanged(MemoryPressure)
@@ -186,7 +189,7 @@ extension Lifecycle {
             librariesRecalled(lesson, count: count, isComplete: isComplete)
         case .timesRecalled(let app, let times): timesRecalled(app, times)
         case .reconciled(let id, let finding): reconciled(id, finding)
-        case .becameStale(let id): becameStale(id)
+        case .becameStale(let id, let staleness): becameStale(id, staleness)
         case .misfired(let id, let misfire): misfired(id, misfire)
         case .nameWatched(let id): nameWatched(id)
         case .called(let id, let isLaunch): called(id, isLaunch: isLaunch)

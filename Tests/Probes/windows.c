@@ -15,6 +15,11 @@
 ///                      what ends a prewarm
 ///   owns NAME          owns a name on the bus of the session, and answers each call with nothing
 ///   listens            asks a bus for notifications of others, which is no hindrance
+///   single PATH        listens on a socket there; if another process does, it tells that one and ends
+///   reads PATH         reads a file
+///   loads LIBRARY      opens a library
+/// `changes resources DPI` and `changes output` change a setting of the display. `manages` is a settings manager: for
+/// each line of its input, a name and a number, it changes its settings to that one, and prints "set".
 ///   later NAME         shows a window when the first of all has appeared
 #include <dlfcn.h>
 #include <pthread.h>
@@ -104,6 +109,7 @@ int XGrabButton(Display *, unsigned, unsigned, Window, int, unsigned, int, int, 
 int XSetSelectionOwner(Display *, unsigned long, Window, unsigned long);
 int XMapSubwindows(Display *, Window);
 int XIconifyWindow(Display *, Window, int);
+int XChangeProperty(Display *, Window, unsigned long, unsigned long, int, int, const unsigned char *, int);
 unsigned long XInternAtom(Display *, const char *, int);
 char *XGetAtomName(Display *, unsigned long);
 int XSendEvent(Display *, Window, int, long, Event *);
@@ -414,8 +420,28 @@ static void own(const char *name) {
     if (pthread_create(&thread, NULL, serve_bus, (void *)(intptr_t)bus) != 0) exit(10);
 }
 
+/* As PCManFM does. */
+static void be_single(const char *path) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+    int number = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (number < 0) exit(11);
+    if (connect(number, (struct sockaddr *)&address, sizeof address) == 0) {
+        if (write(number, "show\n", 5) != 5) exit(11);
+        exit(0);
+    }
+    unlink(path);
+    if (bind(number, (struct sockaddr *)&address, sizeof address) != 0 || listen(number, 5) != 0) exit(11);
+}
+
 static void act(const char *word, const char *name) {
     Window made;
+    if (!strcmp(word, "single")) be_single(name);
+    if (!strcmp(word, "reads")) {
+        FILE *file = fopen(name, "r");
+        if (file) fclose(file);
+    }
+    if (!strcmp(word, "loads") && !dlopen(name, RTLD_NOW)) exit(12);
     if (!strcmp(word, "owns")) own(name);
     if (!strcmp(word, "xlib")) XMapWindow(display, window(name));
     if (!strcmp(word, "raised")) XMapRaised(display, window(name));
@@ -464,6 +490,58 @@ static void act(const char *word, const char *name) {
         XMapWindow(display, made = window(name)), XDestroyWindow(display, made);
 }
 
+static int change_setting(const char *what, const char *value) {
+    if (!strcmp(what, "resources")) {
+        char text[64];
+        int size = snprintf(text, sizeof text, "Other.dpi:\t7\nXft.dpi:\t%s\n", value);
+        XChangeProperty(display, root, 23, 31, 8, 0, (unsigned char *)text, size);
+    } else {
+        /* The output shows nothing any more (Xrandr(3)). */
+        struct resources {
+            unsigned long time[2];
+            int crtc_count;
+            unsigned long *crtcs;
+        } *(*ask)(Display *, Window);
+        int (*set)(Display *, struct resources *, unsigned long, unsigned long, int, int, unsigned long, unsigned, void *, int);
+        void *library = dlopen("libXrandr.so.2", RTLD_NOW);
+        if (!library) return 13;
+        *(void **)&ask = dlsym(library, "XRRGetScreenResources");
+        *(void **)&set = dlsym(library, "XRRSetCrtcConfig");
+        struct resources *resources = ask(display, root);
+        if (!resources || resources->crtc_count < 1) return 14;
+        set(display, resources, resources->crtcs[0], 0, 0, 0, 0, 1, NULL, 0);
+    }
+    XSync(display, 0);
+    return 0;
+}
+
+/* The Cross-Desktop Settings Protocol, with one setting, which is a number. */
+static int manage_settings(void) {
+    Window own = window("settings");
+    unsigned long property = XInternAtom(display, "_XSETTINGS_SETTINGS", 0);
+    char name[64];
+    unsigned value, serial = 0;
+    XSetSelectionOwner(display, XInternAtom(display, "_XSETTINGS_S0", 0), own, 0);
+    XSync(display, 0);
+    while (scanf("%63s %u", name, &value) == 2) {
+        unsigned char bytes[256] = {0};
+        uint16_t length = (uint16_t)strlen(name);
+        size_t at = 16 + ((size_t)length + 3) / 4 * 4;
+        memcpy(bytes + 4, &serial, 4);
+        bytes[8] = 1;
+        memcpy(bytes + 14, &length, 2);
+        memcpy(bytes + 16, name, length);
+        memcpy(bytes + at, &serial, 4);
+        memcpy(bytes + at + 4, &value, 4);
+        serial++;
+        XChangeProperty(display, own, property, property, 8, 0, bytes, (int)at + 8);
+        XSync(display, 0);
+        printf("set\n");
+        fflush(stdout);
+    }
+    return 0;
+}
+
 int main(int argc, char **argv) {
     const char *later = NULL;
     if (argc > 1 && !strcmp(argv[1], "socket")) connect_to_server();
@@ -474,6 +552,8 @@ int main(int argc, char **argv) {
     if (argc > 1 && !strcmp(argv[1], "hears")) return watch(1, 1);
     if (argc > 1 && !strcmp(argv[1], "asks")) return watch(0, 0);
     if (argc > 2 && !strcmp(argv[1], "activates")) return await_and_activate(argv[2]);
+    if (argc > 2 && !strcmp(argv[1], "changes")) return change_setting(argv[2], argc > 3 ? argv[3] : "");
+    if (argc > 1 && !strcmp(argv[1], "manages")) return manage_settings();
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "names")) SEND_TO_BUS("..s\0RequestName\0..");
         else if (!strcmp(argv[i], "item")) SEND_TO_BUS("..s\0\x1a\0\0\0RegisterStatusNotifierItem\0..");

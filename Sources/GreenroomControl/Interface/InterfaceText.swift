@@ -114,7 +114,11 @@ extension Control {
           # personality, too many descriptors.
           caller_state,
           # The launch brings arguments, and the paused instance was started without any.
-          arguments
+          arguments,
+          # The scale of the display has changed, which the held program does not follow.
+          scale_changed,
+          # A file of settings has changed that the held program had read.
+          file_changed
         )
 
         # Why an instance ended.

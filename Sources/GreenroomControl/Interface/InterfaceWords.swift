@@ -56,6 +56,8 @@ extension Control {
         case reclaimed
         case callerState = "caller_state"
         case arguments
+        case scaleChanged = "scale_changed"
+        case fileChanged = "file_changed"
     }
 
     /// Why an instance ended.

@@ -96,9 +96,14 @@ extension Lifecycle {
     /// A paused instance was told to go and did not start: another paused instance serves the
     /// launch, or a cold one does. The caller ends this instance.
     ///
-    /// - Parameter isDepthToBlame: whether the depth caused the failure. The next prewarm is less
-    ///   deep, so it need not wait.
-    mutating func relaunch(insteadOf id: InstanceIdentifier, isDepthToBlame: Bool = false) {
+    /// - Parameters:
+    ///   - reason: why, if the launch is cold.
+    ///   - isDepthToBlame: whether the depth caused the failure. The next prewarm is less deep, so it
+    ///     need not wait.
+    mutating func relaunch(
+        insteadOf id: InstanceIdentifier, after reason: ColdReason = .goFailed,
+        isDepthToBlame: Bool = false
+    ) {
         var pending = self[id].launch
         let record = self[id].record
         pending?.joined = self[id].served.map(\.launchIdentifier)
@@ -109,13 +114,13 @@ extension Lifecycle {
             $0.launchIdentifier = nil
             $0.launchKind = nil
         }
-        if !isDepthToBlame { prewarmFailed(record.app, .goFailed) }
+        if reason == .goFailed, !isDepthToBlame { prewarmFailed(record.app, .goFailed) }
         guard var pending, !pending.waiters.isEmpty || pending.request == .automatic else {
             return wantRefill(of: record.app)
         }
         if isShuttingDown { return refuseAll(pending, .shuttingDown) }
         if pending.request != .automatic { pending.request = pending.waiters[0].request }
-        begin(pending, after: .goFailed)
+        begin(pending, after: reason)
     }
 
     mutating func goFailed(_ id: InstanceIdentifier, isDepthToBlame: Bool = false) {
@@ -157,7 +162,7 @@ extension Lifecycle {
             return .environmentMismatch
         }
         if app.record.isReclaimed { return .reclaimed }
-        if app.poolIsStale { return .stale }
+        if let staleness = app.poolStaleness { return staleness.coldReason }
         if let until = app.record.prewarmRetryAt, until > now { return .backOff }
         if let until = app.record.crashLoopUntil, until > now { return .backOff }
         return .noneReady

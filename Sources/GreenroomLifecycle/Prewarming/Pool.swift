@@ -67,11 +67,16 @@ extension Lifecycle {
         }
     }
 
-    mutating func becameStale(_ id: InstanceIdentifier) {
-        guard let record = table[id]?.record, record.state.isPrewarm else { return }
+    mutating func becameStale(_ id: InstanceIdentifier, _ staleness: Staleness) {
+        guard let record = table[id]?.record else { return }
+        if staleness == .readFile, record.phase == .toldToGo {
+            relaunch(insteadOf: id, after: .fileChanged)
+            return end(id, .stale, gently: false)
+        }
+        guard record.state.isPrewarm else { return }
         // Files that change once often change again, so the app backs off as after a failure.
         _ = countPrewarmFailure(record.app)
-        discardStale(id)
+        discardStale(id, staleness)
     }
 
     /// Records that the app must not be prewarmed. The instance's end may have been reported
@@ -110,8 +115,8 @@ extension Lifecycle {
         for id in entry.pool + entry.filling { end(id, .prewarmFailed, gently: false) }
     }
 
-    mutating func discardStale(_ id: InstanceIdentifier) {
-        directory[self[id].record.app]!.poolIsStale = true
+    mutating func discardStale(_ id: InstanceIdentifier, _ staleness: Staleness = .program) {
+        directory[self[id].record.app]!.poolStaleness = staleness
         end(id, .stale, gently: false)
     }
 

@@ -72,7 +72,7 @@ extension Lifecycle {
         // time.
         let kept = jitter.spread(max(.seconds(1), pausedLifetime(of: app, timeToLive)))
         move(id, to: .prewarmed, deadline: now.advanced(by: kept))
-        self[app].poolIsStale = false
+        self[app].poolStaleness = nil
         self[app].prewarmTime = instance.record.since.duration(to: now)
         let claim = removeClaim(of: id)
         if let claim { serveFormerClaim(claim) }

@@ -131,8 +131,8 @@ struct App: Hashable, Sendable {
     var prewarmTime: Duration?
     /// When the app was last launched. The value of its paused instances depends on this.
     var lastLaunched = Instant(nanoseconds: 0)
-    /// The pool was discarded as stale and has not been filled since.
-    var poolIsStale = false
+    /// Why the pool was discarded as stale; nil once it has been filled again.
+    var poolStaleness: Staleness?
     /// The app's sockets are being watched.
     var isListening = false
     /// Until when a hint that the app will be launched is valid.

@@ -123,6 +123,10 @@ final class PrewarmReports {
         {
             return core.handle(.misfired(instance.identifier, Misfire(failure)))
         }
+        // That library says so when a file of settings has changed that the program has read.
+        if code == ESTALE, depth(of: instance) == .window {
+            return core.handle(.becameStale(instance.identifier, because: .readFile))
+        }
         if core.lifecycle.misfire(of: instance.app) == nil {
             reporter.say(
                 .warning,

@@ -92,8 +92,8 @@ extension DepthFault {
         case .startsAnew, .changesProcess, .startsThreads, .savesNothing:
             "it could not be held at its first window"
         case .ownsName:
-            "it takes a name on a message bus before it has a window, by which others would reach it, "
-                + "and nobody can watch that name"
+            "it takes a name on a message bus or listens on a socket before it has a window, by which "
+                + "others would reach it, and nobody can watch that"
         case .otherDisplay:
             "it shows something without libX11, libxcb and libwayland or other than as a window, or "
                 + "takes the keyboard, the pointer or a selection, which cannot be withheld"
@@ -101,7 +101,8 @@ extension DepthFault {
         case .showsNotice: "it shows an icon in a panel or a notification before it is launched"
         case .endedHeld: "it ended while its window was held"
         case .noWindow: "its window did not appear in the time that a launch has to begin"
-        case .nameTaken: "it runs already, and owns its name on the message bus"
+        case .nameTaken:
+            "it runs already, and the process that runs owns its name on the message bus or its socket"
         }
     }
 

@@ -45,6 +45,8 @@ extension Control.ColdReason {
         case .reclaimed: self = .reclaimed
         case .callerState: self = .callerState
         case .arguments: self = .arguments
+        case .scaleChanged: self = .scaleChanged
+        case .fileChanged: self = .fileChanged
         }
     }
 }

@@ -160,7 +160,7 @@ import Testing
         ("notifies", "depth_shows_notice"), ("tray", "depth_shows_notice"),
         ("socket", "depth_other_display"), ("grabs", "depth_other_display"),
         ("button", "depth_other_display"), ("selects", "depth_other_display"),
-        ("root", "depth_other_display"),
+        ("root", "depth_other_display"), ("single /tmp/greenroom-single", "depth_owns_name"),
         ("forks", "depth_starts_programs"), ("ends", "depth_ended"), ("waits", "depth_timed_out"),
     ])
     func `a program that cannot be held pauses before main`(word: String, code: String) throws {
@@ -178,6 +178,68 @@ import Testing
         if word != "ends", word != "waits" { #expect(try watch.next() == "one") }
         let explanation = try client.explain(Self.app)
         #expect(explanation.reasons.contains { $0.text.contains("first window") })
+    }
+
+    /// As PCManFM does. The process that runs must not be told to show what nobody has asked for.
+    @Test func `a program that would pass its launch to another process pauses before main`()
+        throws
+    {
+        try requireFreezer()
+        let folder = try TemporaryDirectory()
+        chmod(folder.path, 0o777)
+        let first = try Bench("xlib one")
+        let path = folder.path + "/socket"
+        var request = ChildRequest(
+            try Screen.probe(), arguments: ["first", "single", path, "xlib", "first"],
+            environment: ["DISPLAY=\(first.screen.display)"])
+        request.user = windowUser
+        let running = try ChildProcess(request)
+        defer { running.kill(SIGKILL) }
+        var title = try first.watch.next()
+        while title != "first" { title = try first.watch.next() }
+        let second = try Bench("single \(path) xlib two")
+        #expect(try second.awaitDemotion() == "depth_name_taken")
+        #expect(try second.daemon.awaitPaused(Self.app).first?.depth == .known(.main))
+        #expect(try second.screen.windows() == [])
+    }
+
+    /// What the program shows would be of the time of the prewarm, and it might undo what another
+    /// instance has written.
+    @Test(arguments: [".config/probe/settings", ".proberc", ".config/absent/settings"])
+    func `a launch starts cold if a file of settings has changed`(name: String) throws {
+        try requireFreezer()
+        let home = try TemporaryDirectory()
+        for folder in ["", "/.config", "/.config/probe"] {
+            mkdir(home.path + folder, 0o777)
+            chmod(home.path + folder, 0o777)
+        }
+        let isAbsent = name.contains("absent")
+        if !isAbsent { _ = try home.write("old", to: name) }
+        chmod(home.path + "/" + name, 0o666)
+        let bench = try Bench(
+            "reads \(home.path)/\(name) reads \(home.path)/.config/dconf/user xlib one",
+            lines: ["Environment=HOME=\(home.path)"])
+        let client = try bench.client()
+        // Nothing has changed.
+        let held = try bench.awaitHeld()
+        let warm = try client.launch(Self.app)
+        #expect(warm.kind == .prewarmed && warm.instance == held.instance)
+        _ = try bench.daemon.await("another held window") { client in
+            try client.paused(Self.app).first {
+                $0.instance != held.instance && $0.areThreadsFrozen == true
+            }
+        }
+        mkdir(home.path + "/.config/absent", 0o777)
+        _ = try home.write("new", to: name)
+        let cold = try client.launch(Self.app)
+        #expect(cold.kind == .cold && cold.coldReason == .fileChanged)
+        let last = try #require(try client.explain(Self.app).lastLaunch)
+        #expect(last.coldReason == .known(.fileChanged))
+        // The next one has read the new file.
+        _ = try bench.daemon.await("a held window again") { client in
+            try client.paused(Self.app).first { $0.areThreadsFrozen == true }
+        }
+        #expect(try client.launch(Self.app).kind == .prewarmed)
     }
 
     @Test func `a program that grabs touches by XI2 pauses before main`() throws {

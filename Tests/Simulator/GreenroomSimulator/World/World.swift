@@ -87,6 +87,15 @@ struct World: Sendable {
         }
     }
 
+    /// A few desktops change a setting while a program is held, and a few their scale.
+    mutating func watchSettings(of id: InstanceIdentifier, at now: Instant) {
+        switch id.rawValue % 8 {
+        case 0: agenda.add(.called(id, isLaunch: false), at: now.advanced(by: .seconds(7)))
+        case 1: agenda.add(.becameStale(id, because: .scale), at: now.advanced(by: .seconds(31)))
+        case _: break
+        }
+    }
+
     mutating func thaw(_ id: InstanceIdentifier) {
         guard let process = processes[id] else { return }
         processes[id]!.isFrozen = false
@@ -189,7 +198,7 @@ struct World: Sendable {
             }
         case .frozen(let id): guard processes[id]?.isFrozen == true else { return nil }
         case .freezeFailed(let id), .channelLost(let id), .misfired(let id, _),
-            .nameWatched(let id), .called(let id, _), .becameStale(let id):
+            .nameWatched(let id), .called(let id, _), .becameStale(let id, _):
             guard processes[id]?.isAlive == true else { return nil }
         case .runCompleted(let id, _, _):
             guard processes[id]?.isAlive == true, processes[id]?.isFrozen == false else {

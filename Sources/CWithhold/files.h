@@ -1,0 +1,19 @@
+/// The files of settings that the program has read before its launch.
+#ifndef GREENROOM_FILES_H
+#define GREENROOM_FILES_H
+
+#include <stdbool.h>
+
+/// The program is about to read that file. If it is one of settings, it is watched.
+void files_note(const char *path);
+
+/// Forgets all changes so far: the program has come to rest, and what it has written itself is no
+/// change for it.
+void files_settle(void);
+
+/// Whether one of the files has changed since `files_settle`, or has appeared.
+bool files_have_changed(void);
+
+void files_forget(void);
+
+#endif
