@@ -59,7 +59,9 @@ let package = Package(
             ]),
         .target(
             name: "GreenroomBus",
-            dependencies: ["GreenroomControl", "GreenroomLinux", "Systemd", "Varlink"]),
+            dependencies: [
+                "GreenroomControl", "GreenroomLinux", "GreenroomSession", "Systemd", "Varlink",
+            ]),
         // The only one that speaks to displays.
         .target(
             name: "GreenroomSession",

@@ -110,6 +110,9 @@ public enum Effect: Hashable, Sendable {
     /// unnoticed.
     case freezePaused(InstanceIdentifier)
     case thaw(InstanceIdentifier)
+    /// Have somebody watch the settings of the held instance's desktop, and send `Event.called` when
+    /// one changes. Repeated each time the instance is frozen, in case nobody watches any more.
+    case watchSettings(InstanceIdentifier)
     /// SIGTERM to the main process.
     case terminate(InstanceIdentifier)
     /// SIGKILL to every process of the instance.
@@ -216,8 +219,8 @@ extension Lifecycle {
             .report(
                 .stateChanged(id, app, from: from, to: to, inBackground: isInBackground(id)))
         case .spawn(_, _, .prewarm), .answer, .report, .save, .erase, .saveApp, .eraseApp,
-            .saveTasks, .awaitStart, .learnLibraries, .freeze, .freezePaused, .thaw, .terminate,
-            .kill, .release,
+            .saveTasks, .awaitStart, .learnLibraries, .freeze, .freezePaused, .thaw, .watchSettings,
+            .terminate, .kill, .release,
             .applyPriority, .awaitConnection, .ignoreConnections, .notify, .inspectTracer,
             .inspectConditions, .inspectFileLocks, .inspectConnections, .keepState, .refuseState,
             .deleteState, .handOverState, .keepSessions, .noteVersion, .pageOut,

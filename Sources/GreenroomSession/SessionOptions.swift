@@ -6,9 +6,7 @@ public struct SessionOptions: Hashable, Sendable {
     public var sockets: [String] = []
     /// Whether shells report the foreground on the message bus.
     var isOnBus = false
-    var waylandPath: String?
-    var xDisplay: String?
-    var authorityPath: String?
+    var displays: DisplayNames
 
     public struct UsageError: Error {
         public let message: String
@@ -39,6 +37,7 @@ public struct SessionOptions: Hashable, Sendable {
         _ arguments: [String], of program: SessionProgram,
         environment: (String) -> String? = Self.variable
     ) throws(UsageError) {
+        displays = DisplayNames(environment)
         var rest = arguments[...]
         while let word = rest.popFirst() {
             if word == "--bus", program == .foreground {
@@ -50,17 +49,12 @@ public struct SessionOptions: Hashable, Sendable {
             }
             sockets.append(path)
         }
-        let directory = environment("XDG_RUNTIME_DIR")
         if sockets.isEmpty {
-            if let own = directory { sockets.append(own + "/greenroom/control") }
+            if let own = environment("XDG_RUNTIME_DIR") {
+                sockets.append(own + "/greenroom/control")
+            }
             sockets.append("/run/greenroom/control")
         }
-        waylandPath = environment("WAYLAND_DISPLAY").flatMap { name in
-            name.hasPrefix("/") ? name : directory.map { $0 + "/" + name }
-        }
-        xDisplay = environment("DISPLAY")
-        authorityPath =
-            environment("XAUTHORITY") ?? environment("HOME").map { $0 + "/.Xauthority" }
     }
 
     /// The variable's value; nil if it is not set or is empty.

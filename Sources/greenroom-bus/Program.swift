@@ -1,8 +1,8 @@
 import Glibc
 import GreenroomBus
 
-/// Serves one app's name on the message bus, which starts this program; or watches names for the
-/// daemon.
+/// Serves one app's name on the message bus, which starts this program; or watches names and settings
+/// for the daemon.
 @main struct Program {
     static func main() {
         do {
@@ -13,7 +13,7 @@ import GreenroomBus
                     exit(1)
                 }
             case .watch:
-                var watch = NameWatch(on: STDIN_FILENO)
+                var watch = HeldProgramWatch(on: STDIN_FILENO)
                 try watch.run()
             }
         } catch let error as BusOptions.UsageError {

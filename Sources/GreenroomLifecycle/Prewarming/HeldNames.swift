@@ -6,9 +6,7 @@
 //       on its way to the pause  → launched as soon as it pauses
 //       held                     → launched at once, on the daemon's own account, unless another app or
 //                                  another instance of it is in the way: then it ends
-//   another call, or a changed setting of the desktop
-//                                → thawed for `airTime`, in which it answers and takes it
-//                                  (changed settings are told at most once a second)
+//   another call                 → thawed for `airTime`, in which it answers
 //   the watch ends               → it ends (`becameStale`), because calls could be missed
 //   the supervisor has restarted → it ends: nobody has watched in the meantime
 //   the name has an owner        → it ends before it asks for the name (`nameTaken`), and the
@@ -17,7 +15,8 @@
 // Only one process can own a name, so such an app has one held instance.
 //
 // Airing: every held program is thawed for `airTime` after each `airInterval`, so that it reads
-// what its display and its bus have sent. None of its windows is shown.
+// what its display and its bus have sent, and when a setting of its desktop or display has changed
+// (`watchSettings`; changes are told at most once a second). None of its windows is shown.
 
 extension Lifecycle {
     /// A program in its main loop needs a few milliseconds to read what has arrived.
@@ -35,12 +34,13 @@ extension Lifecycle {
         update(id) { $0.wantsName = true }
     }
 
-    /// Somebody calls the instance by its name on the bus.
+    /// Somebody calls the instance by its name on the bus, or a setting of its desktop has changed.
     mutating func called(_ id: InstanceIdentifier, isLaunch: Bool) {
-        guard let record = table[id]?.record, record.wantsName else { return }
+        guard let record = table[id]?.record, record.wantsName || !isLaunch else { return }
         switch record.state {
         case .prewarming: if isLaunch { self[id].isCalled = true }
-        case .prewarmed: if isLaunch { launchCalled(id) } else { air(id) }
+        case .prewarmed:
+            if isLaunch { launchCalled(id) } else if record.depth == .window { air(id) }
         // An instance that runs answers its calls itself; one that ends answers none.
         case .launching, .inactive, .active, .background, .suspended, .terminating, .notRunning:
             break
@@ -119,6 +119,7 @@ extension Lifecycle {
     /// The held instance has been frozen, for the first time or after it was aired.
     mutating func wasFrozenHeld(_ id: InstanceIdentifier) {
         deadlines.set(.air(id), at: now.advanced(by: jitter.spread(Self.airInterval)))
+        effects.append(.watchSettings(id))
     }
 
     /// The instance is not held any more.

@@ -8,6 +8,12 @@ final class WaylandConnection {
         var arguments: [UInt8]
     }
 
+    struct Global {
+        let name: UInt32
+        let interface: String
+        let version: UInt32
+    }
+
     private static let display: UInt32 = 1
     private static let registry: UInt32 = 2
     /// Identifiers that the compositor assigns begin here.
@@ -19,8 +25,8 @@ final class WaylandConnection {
     /// Identifiers of deleted objects, to be used again: the compositor wants identifiers without
     /// gaps.
     private var freeIdentifiers: [UInt32] = []
-    /// The first global of each interface.
-    private var globals: [String: UInt32] = [:]
+    /// What the compositor offers, in the order in which it came.
+    private var globals: [Global] = []
     /// Messages that came before an awaited answer.
     private var messages: [Message] = []
     private var awaited: UInt32?
@@ -40,16 +46,25 @@ final class WaylandConnection {
         return lastIdentifier
     }
 
-    /// An object for a global of the compositor, in the first version of its interface.
-    func bind(_ interface: String) throws(DisplayFailure) -> UInt32 {
-        guard let name = globals[interface] else {
+    /// What the compositor has of that interface now.
+    func globals(of interface: String) -> [Global] { globals.filter { $0.interface == interface } }
+
+    /// An object for the first global of that interface.
+    ///
+    /// - Parameter version: the highest one that the caller knows.
+    func bind(_ interface: String, upTo version: UInt32 = 1) throws(DisplayFailure) -> UInt32 {
+        guard let global = globals(of: interface).first else {
             throw .unusable("the compositor at \(path) has no \(interface)")
         }
+        return try bind(global, version: min(version, global.version))
+    }
+
+    func bind(_ global: Global, version: UInt32) throws(DisplayFailure) -> UInt32 {
         let object = newIdentifier()
         try send(Self.registry, 0) {
-            $0.put(name)
-            $0.put(text: interface)
-            $0.put(UInt32(1))
+            $0.put(global.name)
+            $0.put(text: global.interface)
+            $0.put(version)
             $0.put(object)
         }
         return object
@@ -105,8 +120,14 @@ final class WaylandConnection {
         // wl_registry.global
         case (Self.registry, 0):
             let interface = arguments.text(at: 4)
-            if globals[interface] == nil { globals[interface] = arguments.word(at: 0) }
-        case (Self.registry, _): break
+            // The version comes after the text with its length, its NUL and its padding.
+            let size = (Int(arguments.word(at: 4)) + 3) / 4 * 4
+            globals.append(
+                Global(
+                    name: arguments.word(at: 0), interface: interface,
+                    version: arguments.word(at: 8 + size)))
+        // wl_registry.global_remove
+        case (Self.registry, _): globals.removeAll { $0.name == arguments.word(at: 0) }
         // wl_callback.done
         case (awaited, 0): awaited = nil
         case _: return message

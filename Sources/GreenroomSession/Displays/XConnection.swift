@@ -6,6 +6,7 @@ final class XConnection {
     enum Atom {
         static let atom: UInt32 = 4
         static let cardinal: UInt32 = 6
+        static let resourceManager: UInt32 = 23
         static let string: UInt32 = 31
         static let window: UInt32 = 33
     }
@@ -93,12 +94,18 @@ final class XConnection {
         try reply(to: Self.request(16, named: name))?.word(at: 8) ?? 0
     }
 
-    /// The extension's opcode; nil if the server does not have it.
-    func `extension`(_ name: String) throws(DisplayFailure) -> UInt8? {
+    struct Extension {
+        let opcode: UInt8
+        /// The kind of its first event.
+        let firstEvent: UInt8
+    }
+
+    /// Nil if the server does not have the extension.
+    func `extension`(_ name: String) throws(DisplayFailure) -> Extension? {
         guard let found = try reply(to: Self.request(98, named: name)), found[8] == 1 else {
             return nil
         }
-        return found[9]
+        return Extension(opcode: found[9], firstEvent: found[10])
     }
 
     private static func request(_ opcode: UInt8, named name: String) -> [UInt8] {
@@ -113,8 +120,12 @@ final class XConnection {
 
     /// Asks the server to send this client these kinds of events of the root window.
     func selectRootEvents(_ mask: UInt32) throws(DisplayFailure) {
+        try selectEvents(mask, of: screen.root)
+    }
+
+    func selectEvents(_ mask: UInt32, of window: UInt32) throws(DisplayFailure) {
         var request = Self.request(2, words: 4)
-        request.put(screen.root)
+        request.put(window)
         // The values that follow: only the event mask.
         request.put(UInt32(1 << 11))
         request.put(mask)

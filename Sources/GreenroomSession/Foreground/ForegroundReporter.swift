@@ -22,14 +22,14 @@ public struct ForegroundReporter {
         }
         var reasons: [String] = []
         do throws(DisplayFailure) {
-            if let path = options.waylandPath { return try WaylandDisplay(path: path) }
+            if let path = options.displays.waylandPath { return try WaylandDisplay(path: path) }
         } catch {
             reasons.append("\(error)")
         }
         do throws(DisplayFailure) {
-            if let text = options.xDisplay {
+            if let text = options.displays.xDisplay {
                 let (name, authority) = try XName.find(
-                    text, authorityPath: options.authorityPath)
+                    text, authorityPath: options.displays.authorityPath)
                 return try XDisplay(name, authority)
             }
         } catch {

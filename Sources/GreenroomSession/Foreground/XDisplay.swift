@@ -83,7 +83,7 @@ final class XDisplay: Display {
     private static func resourceExtension(
         of connection: XConnection
     ) throws(DisplayFailure) -> UInt8? {
-        guard let opcode = try connection.extension("X-Resource") else { return nil }
+        guard let opcode = try connection.extension("X-Resource")?.opcode else { return nil }
         // This client's version of the extension: 1.2.
         var version = XConnection.request(opcode, 0, words: 2)
         version += [1, 2, 0, 0]

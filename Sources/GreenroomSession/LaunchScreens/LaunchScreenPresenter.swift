@@ -12,10 +12,11 @@ public struct LaunchScreenPresenter {
     /// screens, the X server beside it is not used either, because that does not know all windows.
     public init(_ options: SessionOptions) throws(UnusableSession) {
         do throws(DisplayFailure) {
-            if let path = options.waylandPath {
+            if let path = options.displays.waylandPath {
                 display = try WaylandScreenDisplay(path: path)
-            } else if let text = options.xDisplay {
-                let (name, authority) = try XName.find(text, authorityPath: options.authorityPath)
+            } else if let text = options.displays.xDisplay {
+                let (name, authority) = try XName.find(
+                    text, authorityPath: options.displays.authorityPath)
                 display = try XScreenDisplay(name, authority)
             } else {
                 throw .unusable("neither WAYLAND_DISPLAY nor DISPLAY is set")

@@ -18,12 +18,13 @@ final class Effects: EffectPerformer {
     private let reclaimer: Reclaimer
     private let sockets: ListeningSockets
     private let conversation: ConversationRooms
+    private let watches: BusWatches
 
     init(
         events: EventStream, records: Records, reporter: Reporter, processes: Processes,
         instances: InstanceTable, launcher: Launcher, learner: LibraryLearner, freezer: Freezer,
         answers: Answers, occurrences: Occurrences, reclaimer: Reclaimer,
-        sockets: ListeningSockets, conversation: ConversationRooms
+        sockets: ListeningSockets, conversation: ConversationRooms, watches: BusWatches
     ) {
         self.events = events
         self.records = records
@@ -38,6 +39,7 @@ final class Effects: EffectPerformer {
         self.reclaimer = reclaimer
         self.sockets = sockets
         self.conversation = conversation
+        self.watches = watches
     }
 
     func beganTurn() { events.beganTurn() }
@@ -64,6 +66,7 @@ final class Effects: EffectPerformer {
         case .freeze(let instance): freezer.freeze(instance)
         case .freezePaused(let instance): freezer.freezePaused(instance)
         case .thaw(let instance): freezer.thaw(instance)
+        case .watchSettings(let instance): watches.watchSettings(of: instance)
         case .terminate(let instance): instances.terminate(instance)
         case .kill(let instance): instances.kill(instance)
         case .release(let instance, let app): processes.release(instance, of: app)

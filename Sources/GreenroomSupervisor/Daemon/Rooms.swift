@@ -48,7 +48,8 @@ final class Rooms {
                 screens: measuring.screens,
                 metrics: measuring.metrics, traces: measuring.traces, learning: machine.learning,
                 learner: launching.learner),
-            reclaimer: memory.reclaimer, sockets: launching.sockets, conversation: conversation)
+            reclaimer: memory.reclaimer, sockets: launching.sockets, conversation: conversation,
+            watches: launching.watches)
     }
 }
 

@@ -3,9 +3,9 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
 
-/// The process, `greenroom-bus --watch`, that watches the names of one instance on its session's
-/// message bus, as the app's user and with the instance's environment. It is told names, and sends
-/// each report as a packet of words.
+/// The process, `greenroom-bus --watch`, that watches the settings of one instance's desktop, and its
+/// names on its session's message bus, as the app's user and with the instance's environment. It is
+/// told names, and sends each report as a packet of words.
 @LoopActor
 final class BusWatch: InstancePart {
     /// What the process says about a name, or about a call of any of the names.
@@ -15,8 +15,26 @@ final class BusWatch: InstancePart {
         case unwatchable(String)
         case question
         case launch
+        /// A setting of the desktop or of the display has changed.
+        case changed
+        /// The same, and the scale of the display is among them.
+        case rescaled
+        /// The settings from there are not heard for now.
+        case unheard(Source)
         /// The process has ended, or says something else.
         case lost
+    }
+
+    /// From where settings are told.
+    enum Source: String {
+        case bus, display
+
+        var words: String {
+            switch self {
+            case .bus: "the session's message bus"
+            case .display: "the display"
+            }
+        }
     }
 
     /// More names than any program has; thunar has three.
@@ -34,8 +52,28 @@ final class BusWatch: InstancePart {
     /// The process's end of the socket, until the process has its own copy.
     private(set) var other: UnixSocket?
     private(set) var wanted: [String] = []
+    /// A process that ends again and again is not started more often than the instance is aired by
+    /// time.
+    private static let beginPause = Duration.seconds(50)
+    private var lastBegun: UInt64?
+    private var wasLost = false
+    /// The sources whose loss was logged.
+    var unheard: Set<Source> = []
 
     init() {}
+
+    var isRunning: Bool { socket != nil }
+    var mayBegin: Bool {
+        lastBegun.map {
+            MonotonicClock.nanoseconds - $0 > UInt64(Self.beginPause / .nanoseconds(1))
+        } ?? true
+    }
+
+    /// Notes that the process was lost. Returns whether this is the first time.
+    func noteLoss() -> Bool {
+        defer { wasLost = true }
+        return !wasLost
+    }
 
     isolated deinit { end() }
 
@@ -43,6 +81,7 @@ final class BusWatch: InstancePart {
     ///
     /// - Parameter disposer: closes the socket: the app's user may send descriptors with a report.
     func begin(_ disposer: Disposer, _ heard: @escaping (Report) -> Void) throws {
+        lastBegun = MonotonicClock.nanoseconds
         let (own, other) = try UnixSocket.pair(.seqpacket)
         let socket = UnixSocket(own.descriptor.given(to: disposer.stranger(.max), .queue))
         self.socket = socket
@@ -101,6 +140,9 @@ extension BusWatch.Report {
             case ("unwatchable", 2): .unwatchable(parts[1])
             case ("question", 1): .question
             case ("launch", 1): .launch
+            case ("changed", 1): .changed
+            case ("rescaled", 1): .rescaled
+            case ("unheard", 2): BusWatch.Source(rawValue: parts[1]).map { .unheard($0) } ?? .lost
             case _: .lost
             }
     }

@@ -4,9 +4,9 @@ internal import GreenroomLinux
 internal import GreenroomSpawner
 internal import Systemd
 
-/// Has the bus names watched of programs that are to be held at their first window. A program waits
-/// for its name until the name is watched, so no call of it is missed. The supervisor itself speaks
-/// to no bus: each such instance has a process for that (`BusWatch`).
+/// Has the bus names and the settings watched of programs that are held at their first window. A
+/// program waits for its name until the name is watched, so no call of it is missed. The supervisor
+/// itself speaks to no bus and no display: each such instance has a process for that (`BusWatch`).
 @LoopActor
 final class BusWatches {
     private let core: Core
@@ -38,15 +38,19 @@ final class BusWatches {
         else { return core.handle(.misfired(identifier, .ownsName)) }
     }
 
+    /// Without a watch, the instance takes changed settings when it is next aired.
+    func watchSettings(of identifier: InstanceIdentifier) { _ = begun(for: identifier) }
+
     /// The instance is not held any more.
     func end(_ identifier: InstanceIdentifier) {
         instances.known(BusWatch.self, of: identifier)?.end()
     }
 
     private func begun(for identifier: InstanceIdentifier) -> BusWatch? {
-        if let watch = instances.known(BusWatch.self, of: identifier) { return watch }
-        guard let watch = instances.part(BusWatch.self, of: identifier),
-            let record = core.lifecycle.instance(identifier), let app = catalog[record.app]
+        guard let watch = instances.part(BusWatch.self, of: identifier) else { return nil }
+        if watch.isRunning { return watch }
+        guard watch.mayBegin, let record = core.lifecycle.instance(identifier),
+            let app = catalog[record.app]
         else { return nil }
         do {
             try watch.begin(disposer) { [unowned self] in heard($0, of: identifier) }
@@ -54,12 +58,16 @@ final class BusWatches {
             let order = try orders.watch(
                 .watch(identifier), app, record.environmentKey, program: program,
                 socket: other.descriptor)
-            guard order.isWithinLimits, spawner.send(order) else { return nil }
+            guard order.isWithinLimits, spawner.send(order) else {
+                watch.end()
+                return nil
+            }
             return watch
         } catch {
             log.say(
-                .warning, "watching the names of \(record.app) on the message bus: \(error)",
+                .warning, "watching the names and settings of \(record.app): \(error)",
                 of: record.app.rawValue)
+            watch.end()
             return nil
         }
     }
@@ -69,7 +77,9 @@ final class BusWatches {
         case .watched(let name): allow(name, to: identifier)
         case .taken: core.handle(.misfired(identifier, .nameTaken))
         case .unwatchable: core.handle(.misfired(identifier, .ownsName))
-        case .question: core.handle(.called(identifier, isLaunch: false))
+        case .question, .changed: core.handle(.called(identifier, isLaunch: false))
+        case .rescaled: rescaled(identifier)
+        case .unheard(let source): unheard(source, of: identifier)
         case .launch: core.handle(.called(identifier, isLaunch: true))
         case .lost: lost(identifier)
         }
@@ -87,10 +97,37 @@ final class BusWatches {
         else { return core.handle(.channelLost(identifier)) }
     }
 
+    /// A toolkit that does not follow the scale would show the window in the wrong size.
+    private func rescaled(_ identifier: InstanceIdentifier) {
+        guard instances[identifier]?.hasFixedScale == true else {
+            return core.handle(.called(identifier, isLaunch: false))
+        }
+        core.handle(.becameStale(identifier, because: .scale))
+    }
+
+    private func unheard(_ source: BusWatch.Source, of identifier: InstanceIdentifier) {
+        guard let record = core.lifecycle.instance(identifier),
+            instances.known(BusWatch.self, of: identifier)?.unheard.insert(source).inserted == true
+        else { return }
+        log.say(
+            .warning,
+            "changed settings of \(source.words) are not heard for now, so \(record.app), which is "
+                + "held, may take them a minute later; the watch begins anew",
+            of: record.app.rawValue)
+    }
+
+    /// An instance without a name stays held, and gets another watch when it is next aired.
     private func lost(_ identifier: InstanceIdentifier) {
         end(identifier)
         guard let record = core.lifecycle.instance(identifier), record.state.isPrewarm else {
             return
+        }
+        guard record.wantsName || record.state == .prewarming else {
+            guard instances.known(BusWatch.self, of: identifier)?.noteLoss() == true else { return }
+            return log.say(
+                .warning,
+                "nobody watches the settings of \(record.app) for now, so it may take changed ones "
+                    + "a minute later", of: record.app.rawValue)
         }
         log.say(
             .warning, "nobody watches the names of \(record.app) any more, so it is not held",

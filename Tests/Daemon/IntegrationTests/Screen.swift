@@ -57,6 +57,23 @@ final class Screen {
         return text.split(separator: "\n").map(String.init)
     }
 
+    /// Changes a setting of the display, as the words say.
+    func change(_ words: String...) throws {
+        var request = try request("changes")
+        request.arguments += words
+        let ended = try run(request)
+        try requireOrSkip(ended.exit != .status(13), "no libXrandr: apt-get install libxrandr2")
+        guard ended.exit == .status(0) else { throw TestError("\(words) did not change") }
+    }
+
+    /// A settings manager: each line that it reads is a setting, which it answers with "set".
+    func settingsManager(input: Int32, output: Int32) throws -> ChildProcess {
+        var request = try request("manages")
+        request.descriptors[0] = input
+        request.descriptors[1] = output
+        return try ChildProcess(request)
+    }
+
     /// Asks the window manager to give a window the focus, once it manages the window.
     func activate(_ name: String) throws {
         var request = try request("activates")

@@ -154,6 +154,7 @@ struct Simulation: Sendable {
         case .freeze(let id): world.freeze(id, at: now)
         case .freezePaused(let id): world.freezePaused(id, at: now)
         case .thaw(let id): world.thaw(id)
+        case .watchSettings(let id): world.watchSettings(of: id, at: now)
         case .terminate(let id): world.terminate(id, at: now)
         case .kill(let id): world.kill(id, at: now)
         case .release(let id, _): world.processes[id]?.isReleased = true
@@ -357,7 +358,7 @@ extension Effect {
         switch self {
         case .save, .saveApp, .saveTasks: true
         case .erase, .eraseApp, .spawn, .go, .awaitStart, .learnLibraries, .freeze, .freezePaused,
-            .thaw,
+            .thaw, .watchSettings,
             .terminate, .kill, .release,
             .applyPriority, .answer, .report, .awaitConnection, .ignoreConnections, .tell,
             .notify, .deliver, .inspectTracer, .inspectConditions, .inspectFileLocks,

@@ -92,6 +92,41 @@ import Testing
         #expect(stage.core.instance(first)?.state == .prewarmed)
     }
 
+    @Test func `has its settings watched, and takes a changed one whether it has a name or not`() {
+        for var stage in [held(), named()] {
+            if stage.core.instance(first)?.wantsName == false { stage.send(.frozen(first)) }
+            #expect(stage.has(.watchSettings(first)))
+            stage.send(.called(first, isLaunch: false))
+            #expect(stage.has(.thaw(first)))
+            #expect(stage.wait(.milliseconds(200)).contains(.freezePaused(first)))
+            // In case nobody watches any more.
+            stage.send(.frozen(first))
+            #expect(stage.has(.watchSettings(first)))
+        }
+    }
+
+    @Test func `ends when the scale changes, and the next launch says so`() {
+        var stage = held()
+        stage.send(.frozen(first))
+        stage.send(.becameStale(first, because: .scale))
+        #expect(stage.core.instance(first)?.state == .terminating)
+        #expect(
+            stage.core.coldReason(
+                for: Stage.app, key: stage.core.description(of: Stage.app)!.environmentKey)
+                == .scaleChanged)
+    }
+
+    @Test func `that was told to go and has read a file that changed leaves the launch cold`() {
+        var stage = held()
+        stage.send(.frozen(first))
+        stage.launch()
+        stage.send(.becameStale(first, because: .readFile))
+        #expect(stage.core.instance(first)?.state == .terminating)
+        #expect(stage.core.instance(second)?.coldReason == .fileChanged)
+        #expect(stage.core.demotion(of: Stage.app) == nil)
+        #expect(stage.core.app(Stage.app)?.prewarmFailures == 0)
+    }
+
     @Test func `ends with the watch of its name, and waits before the next`() {
         var stage = named()
         stage.send(.becameStale(first))

@@ -60,6 +60,10 @@ extension Checker {
             try require(
                 state == .prewarmed || state == .terminating, "froze \(id), which is not paused")
             aired[id] = nil
+        case .watchSettings(let id):
+            try require(
+                saved[id]?.depth == .window && world.processes[id]?.isFrozen == true,
+                "has the settings of \(id) watched, which is not held")
         case .thaw(let id):
             try require(saved[id]?.state != .suspended, "thawed \(id), saved as suspended")
             noteThaw(id, now)

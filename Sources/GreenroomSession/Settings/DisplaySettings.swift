@@ -1,0 +1,83 @@
+/// What a display tells toolkits while they run, and they follow: themes, fonts, scales, outputs.
+public final class DisplaySettings {
+    public enum Change: Hashable, Sendable {
+        case none
+        case changed
+        /// The scale is among what has changed.
+        case rescaled
+    }
+
+    private let server: any SettingsServer
+    private var scale: [Double]
+
+    /// A display that the environment names.
+    public enum Server: Hashable, Sendable {
+        case wayland(path: String)
+        case x(display: String, authorityPath: String?)
+
+        public static func all(of names: DisplayNames = DisplayNames()) -> [Self] {
+            var all: [Self] = []
+            if let path = names.waylandPath { all.append(.wayland(path: path)) }
+            if let text = names.xDisplay {
+                all.append(.x(display: text, authorityPath: names.authorityPath))
+            }
+            return all
+        }
+
+        fileprivate func connect() throws(DisplayFailure) -> any SettingsServer {
+            switch self {
+            case .wayland(let path): return try WaylandSettings(path: path)
+            case .x(let text, let authorityPath):
+                let (name, authority) = try XName.find(text, authorityPath: authorityPath)
+                return try XSettings(name, authority)
+            }
+        }
+    }
+
+    public init(_ server: Server) throws(UnusableSession) {
+        do throws(DisplayFailure) {
+            self.server = try server.connect()
+            scale = try self.server.scale()
+        } catch {
+            throw UnusableSession(error)
+        }
+    }
+
+    /// Readable when something has happened.
+    public var descriptor: CInt { server.descriptor }
+    /// Whether `hear` has left something for its next call. The descriptor need not be readable
+    /// then.
+    public var hasMore: Bool { server.hasMore }
+
+    /// What has changed since the last call.
+    ///
+    /// - Throws: if the display has ended, or ends this connection.
+    public func hear() throws(UnusableSession) -> Change {
+        do throws(DisplayFailure) {
+            guard try server.hear() else { return .none }
+            let former = scale
+            scale = try server.scale()
+            return scale == former ? .changed : .rescaled
+        } catch {
+            throw UnusableSession(error)
+        }
+    }
+}
+
+/// A display server that tells its clients of settings.
+protocol SettingsServer: AnyObject {
+    var descriptor: CInt { get }
+    var hasMore: Bool { get }
+
+    /// Reads and handles the messages that have come, at most `messageLimit` of them. Returns whether
+    /// a setting has changed.
+    func hear() throws(DisplayFailure) -> Bool
+
+    /// Everything by which toolkits choose their scale now.
+    func scale() throws(DisplayFailure) -> [Double]
+}
+
+extension SettingsServer {
+    /// A client that floods the display does not keep `hear` from returning.
+    static var messageLimit: Int { 256 }
+}

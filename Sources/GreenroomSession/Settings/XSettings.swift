@@ -1,0 +1,191 @@
+/// The settings of an X display: those of its settings manager (XSETTINGS, "Cross-Desktop Settings
+/// Protocol"), the resource database (X(7), RESOURCES), and the outputs (the RandR extension).
+final class XSettings: SettingsServer {
+    /// In words. The resources of a desktop with all its toolkits have some kilobytes.
+    private static let propertyLimit: UInt32 = 64 << 10
+    /// What toolkits take for a missing value.
+    private static let usualDotsPerInch = 96.0
+    /// Of the RandR extension: the screen's size, and what each output shows.
+    private static let outputEvents: UInt16 = 7
+    /// Of the XFIXES extension: a new owner of a selection, and the end of the former one.
+    private static let ownerEvents: UInt32 = 7
+
+    private let connection: XConnection
+    /// The selection whose owner is the settings manager, and the property of the owner's window
+    /// that has the settings.
+    private let selection: UInt32
+    private let settings: UInt32
+    private let outputs: UInt8?
+    private let owners: UInt8?
+    private var manager: UInt32 = 0
+    private(set) var hasMore = false
+
+    var descriptor: CInt { connection.descriptor }
+
+    init(_ name: XName, _ authority: XAuthority) throws(DisplayFailure) {
+        connection = try XConnection(name, authority)
+        selection = try connection.atom("_XSETTINGS_S\(name.screen)")
+        settings = try connection.atom("_XSETTINGS_SETTINGS")
+        outputs = try Self.selectOutputs(connection)
+        owners = try Self.selectOwners(of: selection, connection)
+        try connection.selectRootEvents(XConnection.EventMask.propertyChange)
+        try findManager()
+    }
+
+    private static func selectOutputs(
+        _ connection: XConnection
+    ) throws(DisplayFailure) -> UInt8? {
+        guard let randr = try connection.extension("RANDR") else { return nil }
+        // RRQueryVersion: this client speaks 1.2. RRSelectInput.
+        var version = XConnection.request(randr.opcode, 0, words: 3)
+        for word: UInt32 in [1, 2] { version.put(word) }
+        guard try connection.reply(to: version) != nil else { return nil }
+        var selected = XConnection.request(randr.opcode, 4, words: 3)
+        selected.put(connection.screen.root)
+        selected.put(outputEvents)
+        selected.put(UInt16(0))
+        try connection.send(selected)
+        return randr.firstEvent
+    }
+
+    /// Another client could make up the message by which a settings manager announces itself, and
+    /// that would be lost while an answer is awaited.
+    private static func selectOwners(
+        of selection: UInt32, _ connection: XConnection
+    ) throws(DisplayFailure) -> UInt8? {
+        guard let fixes = try connection.extension("XFIXES") else { return nil }
+        // XFixesQueryVersion: this client speaks 1.0. XFixesSelectSelectionInput.
+        var version = XConnection.request(fixes.opcode, 0, words: 3)
+        for word: UInt32 in [1, 0] { version.put(word) }
+        guard try connection.reply(to: version) != nil else { return nil }
+        var selected = XConnection.request(fixes.opcode, 2, words: 4)
+        for word in [connection.screen.root, selection, ownerEvents] { selected.put(word) }
+        try connection.send(selected)
+        return fixes.firstEvent
+    }
+
+    /// The manager is asked for again once its events are selected: another may have come meanwhile.
+    private func findManager() throws(DisplayFailure) {
+        manager = 0
+        while true {
+            // GetSelectionOwner
+            var request = XConnection.request(23, words: 2)
+            request.put(selection)
+            let owner = try connection.reply(to: request)?.word(at: 8) ?? 0
+            if owner == manager { return }
+            manager = owner
+            try connection.selectEvents(XConnection.EventMask.propertyChange, of: owner)
+        }
+    }
+
+    func hear() throws(DisplayFailure) -> Bool {
+        var hasChanged = false
+        hasMore = true
+        for _ in 0..<Self.messageLimit {
+            guard let event = try connection.nextEvent() else {
+                hasMore = false
+                break
+            }
+            let kind = XConnection.Event.kind(event)
+            switch kind {
+            case XConnection.Event.propertyNotify: if isSetting(event) { hasChanged = true }
+            case _ where kind == owners:
+                try findManager()
+                hasChanged = true
+            // RRScreenChangeNotify, RRNotify
+            case _ where outputs.map { $0...$0 + 1 ~= kind } == true: hasChanged = true
+            case _: break
+            }
+        }
+        return hasChanged
+    }
+
+    private func isSetting(_ event: [UInt8]) -> Bool {
+        let (window, property) = (event.word(at: 4), event.word(at: 8))
+        return window == manager && property == settings
+            || window == connection.screen.root && property == XConnection.Atom.resourceManager
+    }
+
+    func scale() throws(DisplayFailure) -> [Double] {
+        let resources = try connection.property(
+            XConnection.Atom.resourceManager, of: connection.screen.root,
+            type: XConnection.Atom.string, wordLimit: Self.propertyLimit)
+        let ofResources = XResources.dotsPerInch(in: resources) ?? Self.usualDotsPerInch
+        let bytes =
+            manager == 0
+            ? []
+            : try connection.property(
+                settings, of: manager, type: settings, wordLimit: Self.propertyLimit)
+        return [ofResources] + XSettingsText.scales(in: bytes)
+    }
+}
+
+enum XResources {
+    /// The value of `Xft.dpi`, by which toolkits scale; nil if there is none.
+    static func dotsPerInch(in resources: [UInt8]) -> Double? {
+        for line in resources.split(separator: UInt8(ascii: "\n")) {
+            let parts = String(decoding: line, as: UTF8.self).split(separator: ":", maxSplits: 1)
+            guard parts.count == 2, parts[0] == "Xft.dpi" else { continue }
+            return Double(parts[1].drop { $0 == " " || $0 == "\t" })
+        }
+        return nil
+    }
+}
+
+/// The bytes of a settings manager's property.
+enum XSettingsText {
+    private static let scales = ["Xft/DPI", "Gdk/WindowScalingFactor", "Gdk/UnscaledDPI"]
+
+    /// The values of the settings by which toolkits scale. Damaged text has none after the damage.
+    static func scales(in bytes: [UInt8]) -> [Double] {
+        var reader = Reader(bytes: bytes)
+        var found = Array(repeating: 0.0, count: scales.count)
+        // The serial number of the text, and the number of settings.
+        guard reader.skip(8), let count = reader.word() else { return found }
+        for _ in 0..<count {
+            guard let (name, value) = reader.setting() else { break }
+            if let value, let at = scales.firstIndex(of: name) { found[at] = Double(value) }
+        }
+        return found
+    }
+
+    private struct Reader {
+        let bytes: [UInt8]
+        var at = 0
+
+        /// The first byte says how numbers are written: 1 for the most significant byte first.
+        private var isBigEndian: Bool { bytes.first == 1 }
+
+        mutating func skip(_ count: Int) -> Bool {
+            guard count <= bytes.count - at else { return false }
+            at += count
+            return true
+        }
+
+        mutating func word() -> UInt32? {
+            let start = at
+            guard skip(4) else { return nil }
+            let word = bytes.word(at: start)
+            return isBigEndian ? word.byteSwapped : word
+        }
+
+        /// The value is nil for one that is no number.
+        mutating func setting() -> (name: String, value: Int32?)? {
+            let start = at
+            guard skip(4) else { return nil }
+            let (low, high) = (Int(bytes[start + 2]), Int(bytes[start + 3]))
+            let length = isBigEndian ? low << 8 | high : high << 8 | low
+            let nameStart = at
+            // The name, and the serial number of its last change.
+            guard skip((length + 3) / 4 * 4), skip(4) else { return nil }
+            let name = String(decoding: bytes[nameStart..<nameStart + length], as: UTF8.self)
+            switch bytes[start] {
+            case 0: return word().map { (name, Int32(bitPattern: $0)) }
+            case 1:
+                guard let length = word(), skip((Int(length) + 3) / 4 * 4) else { return nil }
+            case _: guard skip(8) else { return nil }
+            }
+            return (name, nil)
+        }
+    }
+}
