@@ -122,7 +122,8 @@ import Testing
         stage.launch()
         stage.send(.becameStale(first, because: .readFile))
         #expect(stage.core.instance(first)?.state == .terminating)
-        #expect(stage.core.instance(second)?.coldReason == .fileChanged)
+        let reasons = stage.core.instances(of: Stage.app).compactMap(\.coldReason)
+        #expect(reasons == [.fileChanged])
         #expect(stage.core.demotion(of: Stage.app) == nil)
         #expect(stage.core.app(Stage.app)?.prewarmFailures == 0)
     }
