@@ -42,6 +42,7 @@ LEARNED = [
      "use Moose; has x => (is => 'ro'); print main->new(x => 'x')->x, \"\\n\";\n", 0.08),
     ("Ruby, two gems", ["ruby", "FILE"],
      "require 'active_support/all'\nrequire 'nokogiri'\nputs Nokogiri::XML('<a>x</a>').at('a').text\n", 0.02),
+    ("R, ggplot2", ["Rscript", "FILE"], "library(ggplot2)\ncat('x\\n')\n", 0.05),
     ("django-admin", ["django-admin", "--version"], None, None),
     ("yt-dlp", ["yt-dlp", "--version"], None, 0.25),
     ("ansible", ["ansible", "--version"], None, 0.65),
@@ -51,7 +52,8 @@ LEARNED = [
 ]
 PROFILES = Path(__file__).resolve().parents[2] / "config/profiles"
 # What the programs need that may be missing, and a program that finds out.
-NEEDED = {"numpy": "import numpy", "Moose": "use Moose", "nokogiri": "require 'active_support/all'; require 'nokogiri'"}
+NEEDED = {"numpy": "import numpy", "Moose": "use Moose", "nokogiri": "require 'active_support/all'; require 'nokogiri'",
+          "ggplot2": "library(ggplot2)"}
 
 
 class ProfiledDaemon(Daemon):

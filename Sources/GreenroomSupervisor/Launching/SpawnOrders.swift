@@ -102,6 +102,14 @@ final class SpawnOrders {
                 interpreter = (paused.namedPath, start.words)
                 // The interpreter itself, and nothing that it might run.
                 executions = 1
+                if let executable = start.executable {
+                    environment.removeAll {
+                        $0.hasPrefix("\(PrewarmEnvironment.executableName)=")
+                    }
+                    environment.append("\(PrewarmEnvironment.executableName)=\(executable)")
+                    // The system's own script and R, which start programs (`uname`) when they boot.
+                    executions = 0
+                }
             } else if depth == .libraries {
                 let paths = preparations.learner.libraries(
                     for: LibraryLesson(

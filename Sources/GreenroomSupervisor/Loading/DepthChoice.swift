@@ -45,7 +45,9 @@ extension InstalledApp.Depth {
         case .runtime, .auto: break
         }
         let isAsked = manifest.prewarm.depth == .runtime
-        guard let runtime = Runtime(manifest.prewarm.runtime, facts) else {
+        let script = manifest.prewarm.runtime == .none ? nil : RScript(facts)
+        guard let runtime = Runtime(manifest.prewarm.runtime, facts) ?? script.map({ _ in .r })
+        else {
             if let path = Self.frontEndOfR(facts) {
                 self = .refused(.frontEndOfR(path))
             } else if isAsked {
@@ -63,8 +65,8 @@ extension InstalledApp.Depth {
             self = .refused(.variable(name, runtime))
             return
         }
-        let script = facts.argumentPrefix
-        let words = script.map { $0 + command.dropFirst() } ?? command
+        let prefix = facts.argumentPrefix
+        let words = prefix.map { $0 + command.dropFirst() } ?? command
         let parts: RuntimeCommand
         do throws(RuntimeCommand.Objection) {
             parts = try RuntimeCommand(words, of: runtime)
@@ -82,12 +84,14 @@ extension InstalledApp.Depth {
         self.init(
             start: RuntimeStart(
                 runtime: runtime, command: parts, hooks: hooks.folder,
-                imports: manifest.prewarm.imports, processName: Self.processName(facts)),
-            files: files, scriptWords: script ?? [], objection: nil)
+                imports: manifest.prewarm.imports,
+                processName: script == nil ? Self.processName(facts) : nil,
+                executable: script?.executable),
+            files: files + (script?.files ?? []), scriptWords: prefix ?? [], objection: nil)
     }
 
     /// The path of Rscript(1) or R(1), if the program is one of them. Both execute other programs
-    /// before R.
+    /// before R, and it is not known which R.
     private static func frontEndOfR(_ facts: ExecutableFacts) -> String? {
         [facts.executable, facts.path].first {
             let parts = $0.split(separator: "/")
@@ -145,6 +149,28 @@ extension InstalledApp.Depth {
         guard facts.argumentPrefix != nil, !facts.files.contains(where: { $0.role == .wrapper })
         else { return nil }
         return facts.path.split(separator: "/").last.map(String.init)
+    }
+}
+
+/// Rscript(1) of the system. It executes a shell script, which executes R.
+private struct RScript {
+    /// The real path of R.
+    let executable: String
+    /// What is executed after Rscript itself, and what the shell script reads.
+    let files: [InspectedFile]
+
+    /// Nil if the program is another, or is not installed as a distribution does it.
+    init?(_ facts: ExecutableFacts) {
+        let folders = ["/usr/lib/R", "/usr/lib64/R"]
+        guard facts.executable == "/usr/bin/Rscript",
+            let folder = folders.first(where: { FileIdentity(path: $0 + "/bin/exec/R") != nil })
+        else { return nil }
+        executable = folder + "/bin/exec/R"
+        files = ["bin/R", "bin/exec/R", "etc/ldpaths", "etc/Renviron", "etc/Rprofile.site"]
+            .compactMap { name in
+                let path = "\(folder)/\(name)"
+                return FileIdentity(path: path).map { .init(role: .hook, path: path, identity: $0) }
+            }
     }
 }
 

@@ -12,7 +12,8 @@
 ///     spares REASON           it does that too, and it is known to be harmless
 ///     opens PATH              it reads a file, or looks for one, that may be the user's
 ///     data PATH STAMP         it reads an installed file, or looks for one in that folder ("-")
-///     reads VARIABLE          it reads a variable; * stands for all
+///     reads VARIABLE          it reads a variable; * stands for all, and ?terminal for the question
+///                             whether a standard stream is a terminal
 ///     place FOLDER            modules are installed here
 ///     done                    the last line
 struct ImportTrace {
@@ -39,7 +40,7 @@ struct ImportTrace {
 
     /// Why a module is not loaded before the pause, by the module's name.
     private var reasons: [String: String] = [:]
-    private var spared: [String: String] = [:]
+    private var spared: [String: Set<String>] = [:]
     private var importers: [String: Set<String>] = [:]
     private var readers: [String: Set<String>] = [:]
     private var stamps: [String: String] = [:]
@@ -105,7 +106,8 @@ struct ImportTrace {
             if word == "fails" { failed.insert(text) }
         case "needs": note(needed: text)
         case "does": refuse(for: text)
-        case "spares": if let module = inProgress.last { spared[module] = text }
+        case "spares":
+            if let module = inProgress.last { spared[module, default: []].insert(text) }
         case "opens":
             if !text.hasPrefix("/") {
                 return refuse(for: "directory")
@@ -137,7 +139,8 @@ struct ImportTrace {
     }
 
     private mutating func refuse(for reason: String) {
-        guard let module = inProgress.last, reasons[module] == nil, spared[module] != reason
+        guard let module = inProgress.last, reasons[module] == nil,
+            spared[module]?.contains(reason) != true
         else { return }
         reasons[module] = reason
     }
@@ -179,9 +182,14 @@ struct ImportTrace {
         }
         let roots = Set(kept)
         let keptModules = Set(begun.filter { roots.contains($0.root) }.map(\.name))
-        let variables = readers.filter { !$0.value.isDisjoint(with: keptModules) }
+        var variables = readers.filter { !$0.value.isDisjoint(with: keptModules) }
+        let question = LearnedImports.terminalQuestion
+        let questions = variables.removeValue(forKey: question).map { _ in
+            [(name: question, stamp: "-")]
+        } ?? []
         return LearnedImports(
-            imports: imports(of: roots), refused: refused, variables: variables.keys.sorted())
+            imports: imports(of: roots) + questions, refused: refused,
+            variables: variables.keys.sorted())
     }
 
     /// What a list has that loads these names: all modules that they load, and the files that are

@@ -16,7 +16,7 @@ struct LearnedImports: Hashable, Sendable {
 
     /// The lines for the hook, in the order of the imports: a name, a tab, and what tells the file
     /// of that module from another. After them, such lines of other files that the modules read,
-    /// with = before the path.
+    /// with = before the path, and ``terminalQuestion``.
     let lines: [String]
     let refused: [Refusal]
     /// The variables that the imports read. They must be the same at a launch.
@@ -34,6 +34,10 @@ struct LearnedImports: Hashable, Sendable {
 
     /// The version for which a profile has vouched for some modules; nil if none has.
     var vouched: Version? { version.flatMap { $0.isKnown ? $0 : nil } }
+
+    /// The line that says that the imports have asked whether a standard stream is a terminal, and
+    /// found none. The hook starts a launch with a terminal anew.
+    static let terminalQuestion = "?terminal"
 
     enum Limit {
         /// As many names as `Imports=` may have.
@@ -106,7 +110,7 @@ struct LearnedImports: Hashable, Sendable {
 
     /// The names of the modules alone.
     var names: [String] {
-        lines.filter { $0.first != "=" }.map { String($0.prefix { $0 != "\t" }) }
+        lines.filter { $0.first != "=" && $0.first != "?" }.map { String($0.prefix { $0 != "\t" }) }
     }
 
     /// A report from which ``init(report:)`` makes the same list.

@@ -31,7 +31,7 @@ extension Runtime {
         case .ruby: ["DEBIAN_RUBY_STANDALONE", "DEBIAN_DISABLE_RUBYGEMS_INTEGRATION"]
         case .perl: ["DPKG_RUNNING_VERSION"]
         case .java: ["CLASSPATH"]
-        case .r: ["EDITOR", "MAKE", "PAGER", "TAR", "SED", "LN_S", "COLUMNS", "DISPLAY"]
+        case .r: ["RHOME", "EDITOR", "MAKE", "PAGER", "TAR", "SED", "LN_S", "COLUMNS", "DISPLAY"]
         case .emacs:
             [
                 "USER", "LOGNAME", "NAME", "SHELL", "EMAIL", "ORGANIZATION", "TERM", "COLORTERM",
@@ -71,7 +71,7 @@ extension Runtime {
         case .ruby: ["RUBYOPT"]
         case .perl: ["PERL5OPT", "PERL5DB", "PERL_MEM_LOG"]
         case .java: ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"]
-        case .r: ["R_PROFILE_USER", "R_PROFILE", "R_ENVIRON", "R_ENVIRON_USER"]
+        case .r: ["R_PROFILE_USER", "R_PROFILE", "R_ENVIRON", "R_ENVIRON_USER", "RHOME"]
         case .emacs: []
         }
     }

@@ -8,6 +8,9 @@ struct RuntimeStart: Hashable, Sendable {
     var imports: [String]
     /// The name of the process (`comm` in proc_pid_comm(5)), if it is not the interpreter's.
     let processName: String?
+    /// The real path of the program that pauses, if the command executes others first: that of R,
+    /// for Rscript(1).
+    var executable: String?
 
     private var placeholder: String { "\(hooks)/\(runtime.rawValue)/placeholder" }
 
@@ -24,11 +27,17 @@ struct RuntimeStart: Hashable, Sendable {
         case .java:
             command.boot.prefix(1) + ["-agentpath:\(hooks)/libgreenroom-jvm.so"]
                 + command.boot.dropFirst() + javaProgram
-        case .r: command.boot + ["--no-echo", "--no-restore", "--file=\(placeholder)"]
+        case .r: wordsOfR(placeholder)
         case .emacs:
             command.boot.prefix(1) + ["-Q", "-batch", "-l", "\(hooks)/emacs/greenroom.el"]
                 + [placeholder]
         }
+    }
+
+    private func wordsOfR(_ program: String) -> [String] {
+        executable == nil
+            ? command.boot + ["--no-echo", "--no-restore", "--file=\(program)"]
+            : command.boot + [program]
     }
 
     /// `-jar FILE`, or the name of a class.
@@ -46,15 +55,20 @@ struct RuntimeStart: Hashable, Sendable {
             ]
         case .perl: command.boot + ["\(hooks)/perl/inspect.pl"]
         case .ruby: command.boot + ["\(hooks)/ruby/inspect.rb"]
-        case .node, .java, .r, .emacs: preconditionFailure("\(runtime.title) learns no imports")
+        case .r: wordsOfR("\(hooks)/r/inspect.R")
+        case .node, .java, .emacs: preconditionFailure("\(runtime.title) learns no imports")
         }
     }
 
     /// The environment of that process, which is to have `variables`.
     func environmentOfInspection(_ variables: [String]) -> [String] {
-        runtime.inspectionIsTraced
-            ? Self.prepending("\(hooks)/libgreenroom-trace.so", to: "LD_PRELOAD", in: variables)
-            : variables
+        guard runtime.inspectionIsTraced else { return variables }
+        var environment = Self.prepending(
+            "\(hooks)/libgreenroom-trace.so", to: "LD_PRELOAD", in: variables)
+        // Nothing is to run that a prewarm does not run.
+        if runtime == .r { environment.append("R_PROFILE_USER=\(placeholder)") }
+        if let executable { environment.append("GREENROOM_TRACED=\(executable)") }
+        return environment
     }
 
     /// The variable that names the socket to which the hook sends what the launch has imported.

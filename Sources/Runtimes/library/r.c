@@ -1,6 +1,8 @@
 /// The functions of r/Rprofile.R, which .Call calls.
 #define _GNU_SOURCE
+#include "files.h"
 #include "runtime.h"
+#include "stamp.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -40,6 +42,37 @@ static char **strings_of(value *vector) {
     if (!strings) return NULL;
     for (int i = 0; i < count; i++) strings[i] = strdup(R_CHAR(STRING_ELT(vector, i)));
     return strings;
+}
+
+static value *string(const char *text) {
+    return vector_of((char *[]){(char *)text, NULL});
+}
+
+/// Remembers the states of files.
+EXPORT value *greenroom_r_watch(value *paths);
+EXPORT value *greenroom_r_watch(value *paths) {
+    for (int i = 0; i < LENGTH(paths); i++) files_watch(R_CHAR(STRING_ELT(paths, i)));
+    return R_NilValue;
+}
+
+/// "1" if no remembered file has changed.
+EXPORT value *greenroom_r_compare_files(void);
+EXPORT value *greenroom_r_compare_files(void) {
+    return string(files_are_unchanged() ? "1" : "0");
+}
+
+EXPORT value *greenroom_r_stamp(value *path);
+EXPORT value *greenroom_r_stamp(value *path) {
+    char text[STAMP_SIZE];
+    stamp_of(R_CHAR(STRING_ELT(path, 0)), text);
+    return string(text);
+}
+
+/// Sends the text to the daemon's socket of that name.
+EXPORT value *greenroom_r_send(value *path, value *text);
+EXPORT value *greenroom_r_send(value *path, value *text) {
+    launch_send(R_CHAR(STRING_ELT(path, 0)), R_CHAR(STRING_ELT(text, 0)));
+    return R_NilValue;
 }
 
 /// Waits for a launch, and returns its words. `placeholder` is the program that R has opened.

@@ -10,9 +10,11 @@ local({
     # Why a launch is started anew: enum gr_anew_reason of wire.h.
     OPTIONS <- 1L
     PROGRAM <- 2L
+    HIDDEN <- 3L
     CHANGED <- 4L
     ENVIRONMENT <- 5L
     FAILED <- 7L
+    RECORD_LIMIT <- 65536L  # in bytes; the daemon reads no longer record
 
     hook <- Sys.getenv("R_PROFILE_USER")
     library <- dyn.load(file.path(dirname(dirname(hook)), "libgreenroom-runtime.so"))
@@ -38,17 +40,43 @@ local({
     key <- own[read(names(own))]
     front <- own[exported(names(own))]
 
+    path_of <- function(name) getNamespaceInfo(name, "path")
+    # A learned list has the stamp of what was inspected; the manifest's list has none.
+    is_learned <- any(grepl("\t", imports, fixed = TRUE))
+    # Whether something has asked for a terminal, and found none.
+    asks_for_terminal <- any(startsWith(imports, "?terminal"))
+    check <- function(stamp, path) {
+        if (!is.na(stamp) && stamp != "-" && stamp != native("stamp", path)) stop("another file than was inspected")
+    }
+    # The packages that no other one has loaded, and what was loaded after each of them.
+    roots <- character()
+    load <- function(line) {
+        if (startsWith(line, "?")) return()
+        fields <- strsplit(line, "\t", fixed = TRUE)[[1]]
+        name <- sub("^=", "", fields[1])
+        if (startsWith(line, "=")) {
+            check(fields[2], name)
+            return(native("watch", name))
+        }
+        if (!isNamespaceLoaded(name)) roots <<- c(roots, name)
+        suppressPackageStartupMessages(loadNamespace(name))
+        check(fields[2], file.path(path_of(name), "Meta", "package.rds"))
+        loaded[[length(roots) + 1]] <<- loadedNamespaces()
+    }
     tryCatch({
         if (length(placeholder) != 1 || any(startsWith(before, "--args"))) stop("no placeholder")
         .First.sys()
         initial <- loadedNamespaces()
-        for (name in imports) suppressPackageStartupMessages(loadNamespace(name))
+        loaded <- list(initial)
+        for (line in imports) load(line)
     }, error = function(condition) native("refuse"))
     if (!identical(unclass(Sys.getenv()), own)) native("refuse")
-    folders <- unique(c(.libPaths(), vapply(setdiff(loadedNamespaces(), "base"), function(name) getNamespaceInfo(name, "path"), "")))
-    folders <- folders[nzchar(folders)]
-    modified <- function() as.numeric(file.mtime(folders))
-    times <- modified()
+    # What is loaded is read on when it is used.
+    packages <- vapply(setdiff(loadedNamespaces(), "base"), path_of, "")
+    parts <- outer(packages, c("", "/Meta", "/Meta/package.rds", "/R", "/libs"), paste0)
+    libraries <- list.files(paste0(packages, "/libs"), full.names = TRUE)
+    databases <- list.files(paste0(packages, "/R"), full.names = TRUE)
+    native("watch", unique(c(.libPaths(), parts, libraries, databases)))
 
     # If this process is never launched, nobody would remove R's temporary folder.
     unlink(tempdir(), recursive = TRUE)
@@ -68,6 +96,49 @@ local({
         rest <- words[-(1:2)]
         c(before, paste0("--file=", words[2]), if (length(rest)) c("--args", rest))
     }
+    # The packages that a program loads first, before anything of its own can make a difference: those of its first
+    # expressions. Others than these wait for what the program has done.
+    first_loads <- function(file) {
+        wrappers <- c("suppressPackageStartupMessages", "suppressMessages", "suppressWarnings", "invisible", "(", "{")
+        options <- c("quietly", "warn.conflicts")
+        names <- character()
+        # Whether what follows the expression comes first, too.
+        read <- function(call) {
+            if (!is.call(call) || !is.name(call[[1]])) return(FALSE)
+            head <- as.character(call[[1]])
+            arguments <- as.list(call)[-1]
+            if (head %in% wrappers) {
+                if (!is.null(names(arguments)) || head != "{" && length(arguments) != 1) return(FALSE)
+                for (argument in arguments) if (!read(argument)) return(FALSE)
+                return(TRUE)
+            }
+            if (!head %in% c("library", "require", "requireNamespace", "loadNamespace") || !length(arguments)) return(FALSE)
+            package <- arguments[[1]]
+            if (!(is.character(package) || is.name(package) && head %in% c("library", "require"))) return(FALSE)
+            named <- names(arguments)
+            if (length(named) && !named[1] %in% c("", "package") || !all(named[-1] %in% options)) return(FALSE)
+            if (length(arguments) > 1 && is.null(named) || !all(vapply(arguments[-1], is.logical, TRUE))) return(FALSE)
+            names <<- c(names, as.character(package))
+            TRUE
+        }
+        tryCatch(for (call in parse(file, n = 256, keep.source = FALSE)) if (!read(call)) break, error = function(condition) NULL)
+        names
+    }
+    # Whether the program begins with what was learned, in its order.
+    begins_with_list <- function(file) {
+        count <- 0
+        for (name in first_loads(file)) {
+            if (count < length(roots) && name == roots[count + 1]) count <- count + 1
+            else if (!name %in% loaded[[count + 1]]) break
+        }
+        count == length(roots)
+    }
+    # What comes first is loaded whatever the program does then, so it is sent at once.
+    send_record <- function(file) {
+        names <- setdiff(first_loads(file), initial)
+        names <- names[cumsum(nchar(names, "bytes") + 1) < RECORD_LIMIT]
+        native("send", record, paste0(c(names, if (!length(names)) ""), "\n", collapse = ""))
+    }
     # R reads such files at its start: the user's profile, in place of which it has read this file, and variables.
     profiles <- c(".Rprofile", "~/.Rprofile", ".Renviron", "~/.Renviron")
     tryCatch({
@@ -76,7 +147,7 @@ local({
         differs <- !mapply(identical, now, unname(key[compared])) & !(is.na(now) & exported(compared))
         if (any(differs)) anew(ENVIRONMENT)
         if (any(file.exists(profiles))) anew(PROGRAM)
-        if (!identical(times, modified())) anew(CHANGED)
+        if (native("compare_files") != "1") anew(CHANGED)
         words <- unfold(words)
         files <- startsWith(words, "--file=") & cumsum(words == "--args") == 0
         head <- seq_along(before)
@@ -85,19 +156,16 @@ local({
         if (length(words) > length(before) + 1 && words[length(before) + 2] != "--args") anew(OPTIONS)
         file <- sub("^--file=", "", words[files])
         if (!file.exists(file) || dir.exists(file)) anew(PROGRAM)
+        if (asks_for_terminal && any(isatty(stdin()), isatty(stdout()), isatty(stderr()))) anew(ENVIRONMENT)
+        # The author of a list answers for it.
+        if (is_learned && !begins_with_list(file)) anew(HIDDEN)
         setwd(".")
         tempdir(check = TRUE)
         missing <- front[!names(front) %in% names(launch)]
         if (is.na(launch["SHLVL"])) missing <- c(missing, SHLVL = "0")  # set by the shell that executes R
         if (length(missing)) do.call(Sys.setenv, as.list(missing))
-        if (nzchar(record)) {
-            write <- function(...) {
-                names <- setdiff(loadedNamespaces(), initial)
-                writeLines(rev(names), paste0(record, ".new"))
-                file.rename(paste0(record, ".new"), record)
-            }
-            reg.finalizer(globalenv(), write, onexit = TRUE)
-        }
+        # What a program loads first does not change with its launches.
+        if (nzchar(record) && !is_learned) send_record(file)
         if (!is.null(native("become", placeholder, file, words))) anew(FAILED)
     }, error = function(condition) anew(FAILED))
     dyn.unload(library[["path"]])

@@ -78,7 +78,7 @@ WATCHED(char *, __getcwd_chk, "directory", (char *buffer, size_t size, size_t li
 // Terminals. An interpreter asks for every file that it opens.
 EXPORT int isatty(int number) {
     NEXT(isatty);
-    if (number <= 2) trace_line("does", "terminal");
+    if (number <= 2) trace_question_for_terminal();
     return next(number);
 }
 
@@ -348,6 +348,12 @@ EXPORT int gettimeofday(struct timeval *restrict value, void *restrict zone) {
     NEXT(gettimeofday);
     trace_line("does", "time");
     return next(value, zone);
+}
+
+EXPORT int timespec_get(struct timespec *value, int base) {
+    NEXT(timespec_get);
+    trace_line("does", "time");
+    return next(value, base);
 }
 
 EXPORT int clock_gettime(clockid_t clock, struct timespec *value) {

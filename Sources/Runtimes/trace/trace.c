@@ -53,6 +53,8 @@ static int depth;
 enum { PLACES = 64 };
 static char *places[PLACES];
 static int place_count;
+/// Whether the language's hook compares whether a launch has a terminal.
+static bool terminal_is_key;
 /// While this library works for itself.
 static bool is_at_work;
 /// Counts parts of the trace, so that a line is written once in each.
@@ -161,6 +163,13 @@ void trace_line(const char *word, const char *text) {
     if (is_new(part, word, text)) write_line(word, text, NULL);
 }
 
+void trace_question_for_terminal(void) {
+    if (terminal_is_key)
+        trace_line("reads", "?terminal");
+    else
+        trace_line("does", "terminal");
+}
+
 bool trace_installed_file(const char *path) {
     bool is_installed = is_below(path, "/usr") || !strncmp(path, "/lib", 4);
     for (int i = 0; i < place_count; i++) is_installed = is_installed || is_below(path, places[i]);
@@ -229,6 +238,8 @@ void trace_obey(const char *command) {
         end(copy, text);
     } else if (!strcmp(copy, "watch")) {
         trace_watch_program_name();
+    } else if (!strcmp(copy, "key")) {
+        terminal_is_key = !strcmp(text, "terminal");
     } else if (!strcmp(copy, "place")) {
         char *place = place_count < PLACES ? strdup(text) : NULL;
         if (place) places[place_count++] = place;
@@ -238,9 +249,21 @@ void trace_obey(const char *command) {
     }
 }
 
+/// Whether this process runs the interpreter: Rscript(1) executes other programs first.
+static bool is_interpreter(void) {
+    const char *wanted = getenv("GREENROOM_TRACED");
+    char path[4096];
+    ssize_t length = wanted ? readlink("/proc/self/exe", path, sizeof path - 1) : 0;
+    if (wanted && length <= 0) return false;
+    path[length] = 0;
+    return !wanted || !strcmp(path, wanted);
+}
+
 /// Hides the report from imported code, which must neither write into it nor find this library in
 /// the environment.
 __attribute__((constructor)) static void start(void) {
+    if (!is_interpreter()) return;
+    unsetenv("GREENROOM_TRACED");
     first_thread = pthread_self();
     owner = getpid();
     report = fcntl(1, F_DUPFD_CLOEXEC, DESCRIPTORS);

@@ -1,4 +1,4 @@
-/// Preloaded only into the process that inspects imports of Perl, Ruby or Node.js. It writes a
+/// Preloaded only into the process that inspects imports of Perl, Ruby or R. It writes a
 /// trace of the calls of the C library, in which the language's script marks where each module
 /// begins and ends; the daemon tells from it which modules change nothing for a launch
 /// (`ImportTrace.swift`, which has the form of the lines).
@@ -18,12 +18,17 @@ bool trace_is_above_place(const char *path);
 /// be the same at the launch. False for any other.
 bool trace_installed_file(const char *path);
 
+/// Writes that somebody asks whether a standard stream is a terminal. Here none is, so the answer is also
+/// right for a launch without a terminal, if the language's hook compares (`key terminal`).
+void trace_question_for_terminal(void);
+
 /// Obeys the language's script:
 ///
 ///     begin NAME            a module begins
 ///     end NAME<TAB>PATH     it has ended; PATH is its file, or empty
 ///     fails NAME            the same as "end", for a module that has failed
 ///     does REASON, spares REASON, reads VARIABLE, needs NAME, place FOLDER
+///     key terminal          the hook starts a launch on a terminal anew, where somebody has asked
 ///     done                  the last module has ended; ends the process
 void trace_obey(const char *command);
 

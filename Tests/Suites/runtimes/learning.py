@@ -80,8 +80,8 @@ def trace(words, path, environment):
             if word == "fails":
                 found.does.setdefault(fields[0], "fails")
         elif word == "spares":
-            spared[stack[-1]] = fields[0]
-        elif word == "does" and spared.get(stack[-1]) != fields[0]:
+            spared.setdefault(stack[-1], set()).add(fields[0])
+        elif word == "does" and fields[0] not in spared.get(stack[-1], ()):
             found.does.setdefault(stack[-1], fields[0])
         elif word == "opens" and not (fields[0] + "/").startswith(tuple(places)):
             found.does.setdefault(stack[-1], "opens")

@@ -39,6 +39,21 @@ import Testing
             ])
     }
 
+    @Test func `a question for a terminal is a line for the hook, and no variable`() throws {
+        let found = try #require(
+            Self.read(
+                "begin a", "reads X", "reads ?terminal", "end a 1", "begin b", "does time",
+                "end b 2", names: ["a", "b"]))
+        #expect(found.lines == ["a\t1", "?terminal\t-"])
+        #expect(found.names == ["a"])
+        #expect(found.variables == ["X"])
+        let other = try #require(
+            Self.read(
+                "begin a", "end a 1", "begin b", "reads ?terminal", "does time", "end b 2",
+                names: ["a", "b"]))
+        #expect(other.lines == ["a\t1"])
+    }
+
     @Test func `one that fails can only not be loaded by its name`() throws {
         let found = try #require(
             Self.read("begin a", "begin b", "fails b 2", "end a 1", names: ["a", "b", "c"]))
@@ -101,6 +116,10 @@ import Testing
     @Test func `what is known to be harmless is spared, and nothing else of the module`() throws {
         let spared = Self.read("begin a", "spares time", "does time", "end a 1", names: ["a"])
         #expect(try #require(spared).refused.isEmpty)
+        let two = Self.read(
+            "begin a", "spares time", "spares thread", "does time", "does thread", "end a 1",
+            names: ["a"])
+        #expect(two?.names == ["a"])
         let other = Self.read("begin a", "spares time", "does thread", "end a 1", names: ["a"])
         #expect(try #require(other).refused.map(\.reason) == ["thread"])
     }

@@ -93,6 +93,16 @@ import Testing
             runtime: .perl, command: try RuntimeCommand(["perl", "-w", "x.pl"], of: .perl),
             hooks: "/h", imports: [], processName: nil)
         #expect(perl.words == ["perl", "-w", "-I/h/perl", "-MGreenroom", "/h/perl/placeholder"])
+        let r = RuntimeStart(
+            runtime: .r, command: try RuntimeCommand(["Rscript", "x.R"], of: .r), hooks: "/h",
+            imports: [], processName: nil, executable: "/usr/lib/R/bin/exec/R")
+        #expect(r.words == ["Rscript", "/h/r/placeholder"])
+        #expect(r.inspection == ["Rscript", "/h/r/inspect.R"])
+        #expect(
+            r.environmentOfInspection(["A=b"]) == [
+                "A=b", "LD_PRELOAD=/h/libgreenroom-trace.so",
+                "R_PROFILE_USER=/h/r/placeholder", "GREENROOM_TRACED=/usr/lib/R/bin/exec/R",
+            ])
         #expect(
             java.words == [
                 "java", "-agentpath:/h/libgreenroom-jvm.so", "-Xmx9m", "-jar", "x.jar",

@@ -133,7 +133,6 @@ import Testing
     @Test(arguments: [
         (["/usr/bin/emacs", "-batch", "-l", "FOLDER/look.el"], "runtime_command", "-Q"),
         (["/usr/bin/emacs", "-q", "-batch", "-l", "FOLDER/look.el"], "runtime_command", "-q"),
-        (["/usr/bin/Rscript", "FOLDER/look.R"], "runtime_front_end", "Rscript"),
         (["/usr/bin/R", "--no-echo", "--file=FOLDER/look.R"], "runtime_front_end", "bin/R"),
         (["/usr/bin/perl", "-T", "FOLDER/look.pl"], "runtime_command", "-T"),
         (["/usr/bin/ruby", "-n", "FOLDER/look.rb"], "runtime_command", "-n"),
