@@ -49,7 +49,7 @@ PACKAGES = {
     "near": ("x <- sys.call(); y <- parent.frame(); z <- sys.function()", None),
     "mask": ("x <- Sys.umask()", "state"),
     "locale": ("Sys.setlocale('LC_COLLATE', if (Sys.getlocale('LC_COLLATE') == 'C') 'C.UTF-8' else 'C')", "locale"),
-    "connects": ("try(socketConnection('127.0.0.1', 1, timeout = 1), TRUE)", "network"),
+    "connects": ("try(socketConnection('127.0.0.1', 1, timeout = 1), TRUE)", "opens"),
     "loads": ("loadNamespace('gwords')", None),
     "data": ("x <- readLines(system.file('DESCRIPTION', package = pkgname))", None),
     "lazy": ("f <- function() Sys.time()", None),
