@@ -17,9 +17,18 @@ public enum MappedFiles {
         /// Whether some of the mapping is code.
         public var isExecutable = false
 
-        /// Whether this may be a file of a program. Devices and unnamed shared memory are not.
+        /// Whether this may be a file of a program. Devices and unnamed shared memory are not, nor is
+        /// what dconf shares with its clients.
         public var isProgramText: Bool {
             !["/dev/", "/memfd:", "/SYSV", "/anon_hugepage"].contains { path.hasPrefix($0) }
+                && !isSettings
+        }
+
+        /// Whether this is a database of dconf(7), or the file in which dconf marks a database as
+        /// changed. Both are written by other programs at any time, the second one even when another
+        /// program starts, and dconf's clients take the changes while they run.
+        private var isSettings: Bool {
+            !isExecutable && path.split(separator: "/").dropLast().last == "dconf"
         }
 
         /// Whether this is a temporary file that the process made and deleted at once, as

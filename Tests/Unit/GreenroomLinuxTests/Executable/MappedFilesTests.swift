@@ -63,4 +63,15 @@ import Testing
         #expect(mappings[0].device == 0xfe01)
         #expect(mappings[1].device == 0x0230_0045 | 0x10000)
     }
+
+    @Test func `settings that dconf shares are no program text, unless they are code`() {
+        func isProgramText(_ permissions: String, _ path: String) -> Bool? {
+            MappedFiles.parse(Array("1000-2000 \(permissions) 00000000 fe:01 3 \(path)\n".utf8))
+                .first?.isProgramText
+        }
+        #expect(isProgramText("r--s", "/run/user/1000/dconf/user") == false)
+        #expect(isProgramText("r--p", "/home/ada/.config/dconf/user") == false)
+        #expect(isProgramText("r-xp", "/home/ada/.config/dconf/user") == true)
+        #expect(isProgramText("r--p", "/usr/share/dconf/schemas/user") == true)
+    }
 }
