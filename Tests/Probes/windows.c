@@ -179,9 +179,19 @@ static void show_by_xcb(const char *way, const char *name) {
     xcb_flush(connection);
 }
 
-static void print(Window of) {
+/// A window manager puts a window into a frame, which has no name.
+static char *name_of(Window of) {
     char *name = NULL;
-    XFetchName(display, of, &name);
+    if (XFetchName(display, of, &name)) return name;
+    Window ignored, *children;
+    unsigned count = 0;
+    XQueryTree(display, of, &ignored, &ignored, &children, &count);
+    for (unsigned i = 0; i < count && !name; i++) XFetchName(display, children[i], &name);
+    return name;
+}
+
+static void print(Window of) {
+    char *name = name_of(of);
     if (name) printf("%s\n", name);
     fflush(stdout);
 }

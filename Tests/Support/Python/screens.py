@@ -6,6 +6,8 @@ import subprocess
 import time
 from pathlib import Path
 
+from desk import XDesk
+
 PATIENCE_SECONDS = 30
 PROBES = Path(__file__).resolve().parents[2] / "Probes"
 NOBODY = 65534  # the user of desktop programs if the test runs as root
@@ -44,10 +46,15 @@ class Screen:
         done = subprocess.run([self.probe, "asks"], env=self.variables, capture_output=True, check=True)
         return done.stdout.decode(errors="replace").splitlines()
 
+    def end(self):
+        """The server ends, as when it crashes."""
+        self.server.kill()
+        self.server.wait()
+
     def close(self):
-        for process in (self.watch, self.server):
-            process.kill()
-            process.wait()
+        self.watch.kill()
+        self.watch.wait()
+        self.end()
 
 
 class XServer(Screen):
@@ -68,6 +75,24 @@ class XServer(Screen):
     def picture(self):
         """The bytes of the screen, for comparisons."""
         return self.memory.read_bytes()
+
+
+class ManagedXServer(XServer):
+    """With a window manager, openbox(1)."""
+    kind, program = "x11 with openbox", "openbox"
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        self.manager = subprocess.Popen(as_user(["openbox", "--sm-disable"]), env={"PATH": "/usr/bin:/bin", "HOME": folder,
+                                        **self.variables}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.desk = XDesk(self.variables["DISPLAY"])
+        self.desk.await_owner("WM_S0")
+
+    def end(self):
+        self.desk.close()  # libX11 ends the whole process when it loses its server
+        self.manager.kill()
+        self.manager.wait()
+        super().end()
 
 
 class Compositor(Screen):

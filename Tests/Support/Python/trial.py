@@ -1,5 +1,5 @@
-"""One desktop program, on a screen and a message bus of its own: started directly, and held at its first window and
-released. Both must leave the same windows and the same picture."""
+"""Desktop programs on a screen and a message bus of a test's own: what they show, started directly and by the daemon.
+Held at its first window and released, a program must leave the same windows and the same picture."""
 import contextlib
 import os
 import signal
@@ -14,6 +14,7 @@ from screens import NOBODY, XServer, as_user
 
 LOOK_SECONDS = 0.05
 QUIET_LOOKS = 30  # longer than a cursor takes to blink
+KNOWN_LOOKS = 4
 BLOCK = 4096
 POINTER_BLOCKS = 64  # a pointer in another shape changes fewer than these; a window changes more
 BUS = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
@@ -32,11 +33,10 @@ class ProfiledDaemon(Daemon):
         return [*super().command(), "--profiles", ROOT + "/config/profiles"]
 
 
-class Trial:
-    """`kind`: of the screen. `lines`: of the manifest's [Prewarm]; without them, the profile decides."""
+class Ground:
+    """A screen, a message bus and a home. `kind`: of the screen."""
 
-    def __init__(self, app, words, kind=XServer, lines=""):
-        self.app, self.words, self.lines = app, words, lines
+    def __init__(self, kind=XServer):
         with contextlib.ExitStack() as stack:
             # Below the root, where a long name does not make a socket's path too long.
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="profile-"))
@@ -50,7 +50,7 @@ class Trial:
                 os.chown(self.home, NOBODY, NOBODY)
             self.screen = kind(folder)
             stack.callback(self.screen.close)
-            self.start_bus(stack)
+            self.bus = self.start_bus(stack, "bus")
             self.variables = {
                 "HOME": str(self.home), "XDG_RUNTIME_DIR": folder, "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "SHELL": "/bin/sh",
                 "DBUS_SESSION_BUS_ADDRESS": f"unix:path={self.bus}", "NO_AT_BRIDGE": "1", "GSETTINGS_BACKEND": "memory",
@@ -64,10 +64,10 @@ class Trial:
     def __exit__(self, *_):
         self.closing.close()
 
-    def start_bus(self, stack):
-        self.bus = self.folder / "bus"
-        configuration = self.folder / "bus.conf"
-        configuration.write_text(BUS.format(path=self.bus))
+    def start_bus(self, stack, name):
+        path = self.folder / name
+        configuration = self.folder / f"{name}.conf"
+        configuration.write_text(BUS.format(path=path))
         configuration.chmod(0o644)
         bus = subprocess.Popen(
             as_user(["dbus-daemon", f"--config-file={configuration}", "--nofork", "--nopidfile", "--print-address"]),
@@ -76,6 +76,7 @@ class Trial:
         stack.callback(bus.kill)
         if not bus.stdout.readline():
             raise Wrong("the message bus did not start")
+        return path
 
     # --- What is seen.
 
@@ -84,8 +85,9 @@ class Trial:
         different = sum(picture[at:at + BLOCK] != self.empty[at:at + BLOCK] for at in range(0, len(picture), BLOCK))
         return different < POINTER_BLOCKS
 
-    def pictures(self):
-        """The screen's pictures once it changes no more but for what blinks."""
+    def pictures(self, known=()):
+        """The screen's pictures once it changes no more but for what blinks, or once it stays for a moment as in one of the
+        pictures that are known."""
         end = time.monotonic() + DEADLINE
         seen, quiet = [], 0
         while quiet < QUIET_LOOKS:
@@ -97,29 +99,35 @@ class Trial:
                 seen, quiet = [], 0
             elif picture in seen[-2:]:
                 quiet += 1
+                if quiet >= KNOWN_LOOKS and picture in known:
+                    return [picture]
             else:
                 seen, quiet = [*seen[-1:], picture], 0
         return seen
 
-    def await_empty(self):
+    def await_fact(self, what, fact):
         end = time.monotonic() + DEADLINE
-        while self.screen.windows():
+        while not fact():
             if time.monotonic() > end:
-                raise Wrong("its windows stay when it has ended")
+                raise Wrong(f"never: {what}")
             time.sleep(LOOK_SECONDS)
 
-    def files(self):
-        """The files of the home, and when each was changed."""
-        return {path: path.lstat().st_mtime_ns for path in self.home.rglob("*") if path.is_file()}
+    def await_empty(self):
+        self.await_fact("no window is left", lambda: not self.screen.windows())
 
     # --- Started directly.
 
-    def direct(self):
-        process = subprocess.Popen(as_user(self.words), env=self.variables, stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True, cwd="/")
+    def begin(self, words, variables=None):
+        return subprocess.Popen(as_user(words), env=variables or self.variables, stdin=subprocess.DEVNULL,
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True, cwd="/")
+
+    @contextlib.contextmanager
+    def started(self, words, variables=None):
+        """The program, with its first window; ended afterwards, with all its windows."""
+        process = self.begin(words, variables)
         try:
             self.screen.line()
-            return self.pictures(), self.screen.windows()
+            yield process
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -128,31 +136,58 @@ class Trial:
 
     # --- By the daemon.
 
-    def manifest(self):
-        lines = [f"Environment={name}={value}" for name, value in self.variables.items()]
+    def manifest(self, words, lines=""):
+        """`lines`: of [Prewarm]."""
+        settings = [f"Environment={name}={value}" for name, value in self.variables.items()]
         if os.getuid() == 0:
-            lines.append(f"User={NOBODY}")
-        return "\n".join(["[App]", "Exec=" + " ".join(self.words), *lines, "[Prewarm]", "When=boot", self.lines, ""])
+            settings.append(f"User={NOBODY}")
+        return "\n".join(["[App]", "Exec=" + " ".join(words), *settings, "[Prewarm]", "When=boot", lines, ""])
+
+    def keep(self, name, seen, expected):
+        """Where KEEP= names a folder, pictures that differ go there."""
+        folder = os.environ.get("KEEP")
+        if folder:
+            for way, picture in (("released", seen[-1]), ("direct", expected[-1])):
+                (Path(folder) / f"{name}.{self.screen.kind}.{way}").write_bytes(picture)
+
+
+def reasons(daemon, app):
+    return daemon.call("Explain", {"app": app})["reasons"]
+
+
+def await_held(daemon, app):
+    """The app's instance, once it is held and frozen."""
+    def held():
+        for reason in reasons(daemon, app):
+            if reason["code"].startswith(("depth_", "window_", "no_withholding")):
+                raise Wrong(f"{reason['code']}: {reason['text']}")
+        return [one for one in daemon.call("Status", {"app": app})["instances"]
+                if one["state"] == "prewarmed" and one.get("depth") == "window" and one.get("threadsFrozen")]
+    return daemon.await_fact("a held window", held, LOOK_SECONDS)[0]
+
+
+class Trial(Ground):
+    """One program. `lines`: of the manifest's [Prewarm]; without them, the profile decides."""
+
+    def __init__(self, app, words, kind=XServer, lines=""):
+        super().__init__(kind)
+        self.app, self.words, self.lines = app, words, lines
+
+    def files(self):
+        """The files of the home, and when each was changed."""
+        return {path: path.lstat().st_mtime_ns for path in self.home.rglob("*") if path.is_file()}
+
+    def direct(self):
+        with self.started(self.words):
+            return self.pictures(), self.screen.windows()
 
     def start_daemon(self, **options):
         kind = Daemon if self.lines else ProfiledDaemon
         daemon = kind(environment={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}, **options)
         self.closing.callback(daemon.stop)
-        daemon.install(self.app, self.manifest())
+        daemon.install(self.app, self.manifest(self.words, self.lines))
         daemon.start()
         return daemon
-
-    def reasons(self, daemon):
-        return daemon.call("Explain", {"app": self.app})["reasons"]
-
-    def await_held(self, daemon):
-        def held():
-            for reason in self.reasons(daemon):
-                if reason["code"].startswith(("depth_", "window_", "no_withholding")):
-                    raise Wrong(f"{reason['code']}: {reason['text']}")
-            return [one for one in daemon.call("Status", {"app": self.app})["instances"]
-                    if one["state"] == "prewarmed" and one.get("depth") == "window" and one.get("threadsFrozen")]
-        return daemon.await_fact("a held window", held, LOOK_SECONDS)[0]
 
     def compare(self, **options):
         """Raises `Wrong` where held and released differs from started directly."""
@@ -160,7 +195,7 @@ class Trial:
         expected, windows = self.direct()
         before = self.files()
         daemon = self.start_daemon(**options)
-        held = self.await_held(daemon)
+        held = await_held(daemon, self.app)
         self.changed = sorted(str(path.relative_to(self.home)) for path, time in self.files().items() if before.get(path) != time)
         if self.screen.windows() or not self.is_empty(self.screen.picture()):
             raise Wrong(f"it shows {self.screen.windows()} while it is held")
@@ -174,7 +209,7 @@ class Trial:
         if self.screen.windows() != windows:
             raise Wrong(f"its windows are {self.screen.windows()}, not {windows}")
         if not set(seen) & set(expected):
-            self.keep(seen, expected)
+            self.keep(self.app, seen, expected)
             count = min(sum(a != b for a, b in zip(one, other)) for one in seen for other in expected)
             raise Wrong(f"it looks otherwise: {count} bytes differ")
         # The next one is prepared beside it, and must not make it show another window.
@@ -184,10 +219,3 @@ class Trial:
         if self.screen.windows() != windows:
             raise Wrong(f"with the next one prepared, its windows are {self.screen.windows()}, not {windows}")
         return took, windows
-
-    def keep(self, seen, expected):
-        """Where KEEP= names a folder, pictures that differ go there."""
-        folder = os.environ.get("KEEP")
-        if folder:
-            for name, picture in (("released", seen[-1]), ("direct", expected[-1])):
-                (Path(folder) / f"{self.app}.{self.screen.kind}.{name}").write_bytes(picture)
