@@ -8,7 +8,7 @@
 #   make bench                       figures beside their C references, from a release build
 #   make order                       after large changes: writes the order in which functions are linked
 #   make bench-peers                 the same beside AFL++, s6 and runit, which it installs
-#   make bench-windows               desktop programs, from the request to their first window
+#   make bench-windows               desktop programs, from the request to their first window; and a day of them, held
 #   make snapshots                   writes the snapshots with which tests compare help texts, errors and pages
 #   make fuzz [SECONDS=60 | RUNS=10000000] [JOBS=] [TARGETS=]   sends arbitrary input to each target
 #   make torture [KILLS=500] [SECONDS=3600] [SEED=]   clients at work while both daemons are killed
@@ -217,6 +217,7 @@ bench-peers: release $(BENCH_PROGRAMS)
 
 bench-windows: release
 	@Tests/Benchmarks/windows.py --product $(PRODUCT)
+	@DAY=whole PRODUCT=$(PRODUCT) Tests/Suites/day/suite
 
 # --- Installing. Builds what is missing; never overwrites a configuration that somebody edited.
 MANUAL := $(wildcard Sources/Documentation/man/*.[1578])
