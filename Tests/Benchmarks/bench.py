@@ -214,6 +214,13 @@ def take_priority():
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
 
 
+def drop_priority():
+    """From here on, what is started has the ordinary priority."""
+    if os.sched_getscheduler(0) == os.SCHED_FIFO:
+        print("# at ordinary priority:")
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+
+
 def describe(product, arguments):
     take_priority()
     commit = subprocess.run(

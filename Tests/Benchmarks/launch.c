@@ -147,6 +147,32 @@ static uint64_t read_answers(int fd, size_t count, unsigned long *instances) {
     return now;
 }
 
+// The daemon has ended a connection: complains of the last that it said there.
+static void complain_of_end(const struct pollfd *connections) {
+    while (!(connections->revents & POLLRDHUP)) connections++;
+    ssize_t size = recv(connections->fd, answer, sizeof answer - 1, 0);
+    answer[size > 0 ? size : 0] = 0;
+    for (char *at = answer; at + 1 < answer + size; at++)
+        if (!*at) *at = '\n';
+    complain("greenroomd ended a connection", answer);
+}
+
+// The stamp of the last to be in main. Ends the run if the daemon ends a connection: its launches never come.
+static uint64_t await_stamps(int stamps, size_t count, const int *fds, size_t connections) {
+    struct pollfd entries[CONNECTIONS + 1] = {{.fd = stamps, .events = POLLIN}};
+    for (size_t i = 0; i < connections; i++)
+        entries[i + 1] = (struct pollfd){.fd = fds[i], .events = POLLRDHUP};
+    uint64_t latest = 0;
+    for (size_t i = 0; i < count; i++) {
+        int ready = check(poll(entries, connections + 1, PATIENCE_MS), "poll");
+        if (ready == 0) complain("the burst", "timed out before all were in main");
+        if (!(entries[0].revents & POLLIN)) complain_of_end(entries + 1);
+        uint64_t stamp = read_stamp(stamps);
+        if (stamp > latest) latest = stamp;
+    }
+    return latest;
+}
+
 static void burst(const char *path, size_t connections) {
     static char requests[LARGEST_BURST][REQUEST_SIZE];
     static unsigned long instances[LARGEST_BURST];
@@ -160,7 +186,7 @@ static void burst(const char *path, size_t connections) {
     for (size_t i = 0; i < count; i++)
         send_with_descriptors(
             fds[i % connections], requests[i], strlen(requests[i]) + 1, theirs, 2);
-    uint64_t latest = latest_stamp(ends.stamps, count), answered = 0;
+    uint64_t latest = await_stamps(ends.stamps, count, fds, connections), answered = 0;
     size_t read = 0;
     for (size_t i = 0; i < connections; i++) {
         size_t share = count / connections + (i < count % connections);

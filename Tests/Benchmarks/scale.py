@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 
-from bench import (COLD, Daemon, cgroup_for_reference, describe, launch_request, launches,
+from bench import (COLD, Daemon, cgroup_for_reference, describe, drop_priority, launch_request, launches,
                    line, manifest, percentile, prewarm_request, run_rounds,
                    status_request)
 from control import request
@@ -190,6 +190,9 @@ def fill_pools(daemon):
 
 def at_once(product, programs, rounds):
     """Apps stay in main, as apps do; programs that end at once are tidied up in the meantime."""
+    # With a real-time priority, the process that closes what clients have sent would not run during a burst, and the
+    # daemon ends the connections of a user who has too much that is not closed.
+    drop_priority()
     for arguments, label in ((["wait"], "that stay"), ([], "that end at once")):
         burst_of(product, programs, rounds, arguments, label)
 
