@@ -25,6 +25,8 @@ public struct LaunchTerms: Hashable, Sendable {
     public var depth: PrewarmDepth
     /// The daemon launches the app to run a task that the app has scheduled.
     public var isForTask: Bool
+    /// The daemon launches the app because somebody has connected to its socket.
+    public var isForConnection: Bool
     /// The protected data of the app's user can be read.
     public var isProtectedDataAvailable: Bool
     /// Whether the app's archive follows the launch (`Effect.handOverState`).
@@ -35,13 +37,14 @@ public struct LaunchTerms: Hashable, Sendable {
 
     public init(
         inBackground: Bool = false, depth: PrewarmDepth = .main, isForTask: Bool = false,
-        isProtectedDataAvailable: Bool = true,
+        isForConnection: Bool = false, isProtectedDataAvailable: Bool = true,
         announcesState: Bool = false, isFirstLaunch: Bool = true,
         isFirstLaunchOfVersion: Bool = true
     ) {
         self.inBackground = inBackground
         self.depth = depth
         self.isForTask = isForTask
+        self.isForConnection = isForConnection
         self.isProtectedDataAvailable = isProtectedDataAvailable
         self.announcesState = announcesState
         self.isFirstLaunch = isFirstLaunch
@@ -238,6 +241,7 @@ extension Lifecycle {
         return LaunchTerms(
             inBackground: record.inBackground, depth: record.depth,
             isForTask: isLaunchedForTask(record.app),
+            isForConnection: table[id]?.launch?.isForConnection ?? false,
             isProtectedDataAvailable: user.map(isProtectedDataAvailable(toUser:)) ?? true,
             announcesState: announcesState(to: id), isFirstLaunch: first.ever,
             isFirstLaunchOfVersion: first.ofVersion)

@@ -58,7 +58,8 @@ extension Lifecycle {
         let supervision = self[app].description!.supervision.value ?? Supervision()
         guard mayStart(app, supervision.activationLimit) else { return fail(app, .startLimit) }
         _ = startAutomatically(
-            app, inBackground: startsInBackground(onConnectionTo: app), isTriedAgain: true)
+            app, inBackground: startsInBackground(onConnectionTo: app), isTriedAgain: true,
+            isForConnection: true)
         // If the app's dependencies contradict each other, its launch was refused, and the
         // connection still waits.
         let record = self[app].record

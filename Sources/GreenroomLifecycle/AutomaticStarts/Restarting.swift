@@ -86,7 +86,8 @@ extension Lifecycle {
     /// - Parameter isTriedAgain: see `PendingLaunch.isTriedAgain`.
     /// - Returns: the reason why the app cannot be launched; nil if it is launched.
     mutating func startAutomatically(
-        _ app: AppIdentifier, inBackground: Bool = false, isTriedAgain: Bool = false
+        _ app: AppIdentifier, inBackground: Bool = false, isTriedAgain: Bool = false,
+        isForConnection: Bool = false
     ) -> Refusal? {
         guard let description = directory[app]?.description else { return .noSuchApp(app) }
         guard !isShuttingDown else { return .shuttingDown }
@@ -102,6 +103,7 @@ extension Lifecycle {
         var pending = PendingLaunch(request: .automatic, launch: launch, waiters: [])
         // This launch replaces the start that was scheduled.
         pending.isTriedAgain = isTriedAgain || self[app].record.startAt != nil
+        pending.isForConnection = isForConnection
         admit(pending)
         return nil
     }

@@ -27,6 +27,8 @@ struct PendingLaunch: Hashable, Sendable {
     /// A launch for another app that requires it, or for a task, is not tried again: it is
     /// requested anew if it is still needed.
     var isTriedAgain = false
+    /// A connection to the app's sockets caused the launch.
+    var isForConnection = false
     /// Somebody has called the held instance by its name (`HeldNames`). No client waits, but the
     /// daemon has not started the app by itself either.
     var isCall = false

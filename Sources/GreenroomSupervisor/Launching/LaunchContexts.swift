@@ -66,17 +66,14 @@ final class LaunchContexts {
     // MARK: Serving
 
     /// What the process that serves the request begins with. For launches of the daemon's own, that
-    /// is what the manifest says. Asked only once for each launch: a connection that has arrived is
-    /// the reason for one launch.
+    /// is what the manifest says. Asked again if another process serves the launch in the end.
     func contextToServe(
         _ request: RequestIdentifier, of app: InstalledApp, _ terms: LaunchTerms
     ) -> LaunchContext? {
         guard request == .automatic else { return requests[request]?.context }
         var context = LaunchContext(
             arguments: app.command.arguments.map(ByteString.text), requestedAt: core.now)
-        if app.description.hasSockets, sockets.takeArrival(app.identifier) {
-            context.reason = .socket
-        }
+        if terms.isForConnection { context.reason = .socket }
         if terms.isForTask { context.reason = .scheduledTask }
         addNotifySocket(to: &context, of: app)
         return context

@@ -27,8 +27,6 @@ final class ListeningSockets {
     private var sources: [AppIdentifier: [EventSource]] = [:]
     /// Sockets of an earlier supervisor, until an app claims them.
     private var inherited: [String: FileDescriptor] = [:]
-    /// Apps for which a connection waits for the launch that it caused.
-    private var arrivals: Set<AppIdentifier> = []
 
     private final class Awaited: InstancePart {
         var readiness: RepeatedLook?
@@ -204,7 +202,6 @@ final class ListeningSockets {
 
     func forget(_ app: AppIdentifier) {
         ignore(app)
-        arrivals.remove(app)
         for held in table.removeValue(forKey: app) ?? [] { close(held) }
     }
 
@@ -252,8 +249,6 @@ final class ListeningSockets {
 
     /// Watches the app's sockets until somebody connects, once.
     func watch(_ app: AppIdentifier) {
-        // If the last connection caused no launch, the next launch has another cause.
-        arrivals.remove(app)
         do throws(SystemdError) {
             var watching: [EventSource] = []
             for held in table[app] ?? [] {
@@ -279,7 +274,6 @@ final class ListeningSockets {
         guard sources.removeValue(forKey: app) != nil else { return }
         // The connection waits in the socket. A launch would fail, and the next one as well.
         guard spawner.takesOrders else { return sources[app] = [] }
-        arrivals.insert(app)
         core.handle(.connectionArrived(app))
     }
 
@@ -295,9 +289,6 @@ final class ListeningSockets {
                 acceptedOn: held)
         core.handle(.connectionsInspected(identifier, isInUse: isInUse))
     }
-
-    /// Whether a connection causes the launch that begins now. It can be asked only once.
-    func takeArrival(_ app: AppIdentifier) -> Bool { arrivals.remove(app) != nil }
 
     // MARK: Ready
 

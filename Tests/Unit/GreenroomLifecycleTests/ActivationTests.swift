@@ -13,18 +13,41 @@ import Testing
         return stage
     }
 
+    private static let terms = LaunchTerms(isForConnection: true)
+
     @Test func `watches an app's sockets while none of its processes runs`() {
         var stage = stage()
         #expect(stage.has(.awaitConnection(Stage.app)))
         let id = InstanceIdentifier(1)
         stage.send(.connectionArrived(Stage.app))
-        #expect(stage.has(.spawn(id, Stage.app, .launch(.automatic, LaunchTerms()))))
+        #expect(stage.has(.spawn(id, Stage.app, .launch(.automatic, Self.terms))))
         stage.send(.spawned(id))
         #expect(!stage.has(.awaitConnection(Stage.app)))
         stage.send(.exited(id, .exited(0)))
         #expect(!stage.has(.awaitConnection(Stage.app)))
         stage.send(.emptied(id))
         #expect(stage.has(.awaitConnection(Stage.app)))
+    }
+
+    @Test func `remains the reason of a launch that a paused instance fails`() {
+        var stage = Stage(.prewarmed { $0.hasSockets = true })
+        stage.send(.restored)
+        let (paused, cold) = (InstanceIdentifier(1), InstanceIdentifier(2))
+        stage.send(.paused(paused, byteCount: 1))
+        stage.send(.connectionArrived(Stage.app))
+        #expect(stage.has(.go(paused, .automatic, Self.terms)))
+        stage.send(.channelLost(paused))
+        #expect(stage.has(.spawn(cold, Stage.app, .launch(.automatic, Self.terms))))
+    }
+
+    @Test func `is not the reason of a later restart`() {
+        var stage = stage { $0.supervision = .some(Supervision(restart: .always)) }
+        let (first, second) = (InstanceIdentifier(1), InstanceIdentifier(2))
+        stage.send(.connectionArrived(Stage.app))
+        stage.send(.spawned(first))
+        stage.die(first)
+        stage.wait(.seconds(1))
+        #expect(stage.has(.spawn(second, Stage.app, .launch(.automatic, LaunchTerms()))))
     }
 
     @Test func `stops watching the sockets when a client launches the app`() {
@@ -39,7 +62,7 @@ import Testing
         for number in 1...5 {
             let id = InstanceIdentifier(UInt64(number))
             stage.send(.connectionArrived(Stage.app))
-            #expect(stage.has(.spawn(id, Stage.app, .launch(.automatic, LaunchTerms()))))
+            #expect(stage.has(.spawn(id, Stage.app, .launch(.automatic, Self.terms))))
             stage.send(.spawned(id))
             stage.die(id)
         }

@@ -181,10 +181,10 @@ extension [SpawnerRequest] {
         let house: House
         let tenant: Tenant
 
-        init(_ sections: String = "") throws {
+        init() throws {
             tenant = try Tenant(1, of: "a.b")
             house = try House(
-                ["a.b": "[App]\nType=application-kit\nExec=/bin/sleep 9\n" + sections],
+                ["a.b": "[App]\nType=application-kit\nExec=/bin/sleep 9\n"],
                 records: [record(1, toldToGo)], table: [tenant.entry])
             // It was asked whether it is still paused.
             _ = try messages(on: tenant.channel)
@@ -192,8 +192,7 @@ extension [SpawnerRequest] {
 
         /// Tells the instance to go, and returns the launch message that precedes GO.
         func launch(_ terms: LaunchTerms) throws -> AppLaunch? {
-            // By then, connections that wait have been noticed.
-            let order = try LoopActor.deferred(priority: LoopPriority.idle) {
+            let order = try LoopActor.deferred {
                 house.rooms.launching.launcher.go(
                     InstanceIdentifier(1), for: .automatic, terms)
             }
@@ -223,13 +222,9 @@ extension [SpawnerRequest] {
     @Test func `is told that a connection was the reason`() async {
         await #expect(processExitsWith: .exitCode(0)) {
             try onLoop {
-                let folder = try TemporaryDirectory()
-                let path = "\(folder.path)/socket"
-                let instance = try Uninspected("[Socket]\nListenStream=\(path)\n")
-                instance.house.rooms.launching.sockets.watch(AppIdentifier("a.b"))
-                let client = try UnixSocket.connect(to: path, .stream)
-                defer { withExtendedLifetime(client) {} }
-                #expect(try instance.launch(LaunchTerms())?.reason == .socket)
+                let instance = try Uninspected()
+                let terms = LaunchTerms(isForConnection: true)
+                #expect(try instance.launch(terms)?.reason == .socket)
             }
         }
     }
