@@ -1,6 +1,6 @@
 internal import GreenroomLinux
 
-/// The spawner's limit of open files. It is raised, because three descriptors per instance exceed
+/// The spawner's limit of open files. It is raised, because the descriptors of instances exceed
 /// the customary 1024; apps get the original limit.
 struct OpenFiles {
     /// The limit before it was raised.
@@ -20,6 +20,11 @@ struct OpenFiles {
     var firstAside: CInt {
         known > 2 * SpawnerLimits.descriptorsForChildren
             ? CInt(SpawnerLimits.descriptorsForChildren) : 0
+    }
+
+    /// Whether every instance of a full table may hold one descriptor that it could do without.
+    var areAmple: Bool {
+        known > (SpawnerLimits.instanceDescriptorCount + 1) * SpawnerLimits.instanceCount
     }
 
     /// Whether there is room to receive the next packet and start its instance. If a message lost

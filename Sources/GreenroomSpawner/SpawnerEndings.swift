@@ -123,11 +123,20 @@ extension Spawner {
         conclude(number) {}
     }
 
+    /// Opens what only the end of the instance needs, if there are descriptors to spare. The end of
+    /// an adopted instance is learned in another way.
+    func prepareForEnd(of number: UInt64) {
+        guard openFiles.areAmple, instances[number]?.isAdopted == false else { return }
+        instances[number]?.prepareForEnd(asideFrom: openFiles.firstAside)
+    }
+
     /// Whether no process is left in the instance's cgroup. Without a cgroup, only a walk through
     /// /proc would tell, and `finish` makes one for all instances.
     private func isDeserted(_ number: UInt64) -> Bool {
-        guard case .cgroup(let cgroup, _)? = instances[number]?.group else { return false }
-        return (try? cgroup.isPopulated()) == false
+        guard let instance = instances[number], case .cgroup(let cgroup, _) = instance.group else {
+            return false
+        }
+        return (try? instance.events?.isPopulated() ?? cgroup.isPopulated()) == false
     }
 
     private func conclude(_ number: UInt64, then report: () -> Void) {

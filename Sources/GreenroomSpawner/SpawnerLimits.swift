@@ -26,8 +26,11 @@ public enum SpawnerLimits {
     static let descriptorReserve: UInt64 = 96
     /// Supplementary groups in one spawn; the kernel's own limit.
     public static let groupCount = 65_536
-    /// Instances in the table, including ended ones. Each holds at most three descriptors.
+    /// Instances in the table, including ended ones.
     public static let instanceCount = 4096
+    /// The descriptors that an instance holds: process, channel, cgroup. If the limit on open files
+    /// allows it, another one.
+    static let instanceDescriptorCount = 3
     /// Packets queued for a supervisor that does not read. Beyond that, the connection is dropped.
     /// The next connection begins with the whole table, so nothing is lost.
     public static let queuedPacketCount = 16_384

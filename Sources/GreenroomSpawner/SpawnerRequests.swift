@@ -69,7 +69,8 @@ extension Spawner {
 
     var hasDescriptorsToSpare: Bool {
         openFiles.haveRoom(
-            besides: 3 * instances.count + legacy.kept.count
+            besides: (SpawnerLimits.instanceDescriptorCount + 1) * instances.count
+                + legacy.kept.count
                 + (3 + SpawnerLimits.descriptorCount) * spawns.pending.count,
             tryingWith: signals.descriptor)
     }

@@ -159,6 +159,7 @@ extension Spawner {
         tell(.spawned(instance.entry))
         // This is done only now that the launch has been answered.
         instance.moveAside(to: openFiles.firstAside)
+        prepareForEnd(of: instance.number)
         beginGuard(of: instance.number)
         if let end = spawn.end {
             endedTraced(spawned.pid)

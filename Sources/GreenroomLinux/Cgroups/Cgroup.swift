@@ -168,14 +168,7 @@ public struct Cgroup: Sendable {
     }
 
     private func events() throws(SystemError) -> (populated: Bool, frozen: Bool) {
-        // This runs after every exit, and a string search would take ten times as long as
-        // everything else here.
-        var (populated, frozen) = (false, false)
-        for line in try read("cgroup.events").utf8.split(separator: UInt8(ascii: "\n")) {
-            if line.elementsEqual("populated 1".utf8) { populated = true }
-            if line.elementsEqual("frozen 1".utf8) { frozen = true }
-        }
-        return (populated, frozen)
+        try CgroupEvents(of: self).read()
     }
 
     // MARK: Labels

@@ -12,6 +12,9 @@ struct SpawnedInstance {
     let process: ProcessDescriptor
     let channel: UnixSocket?
     let group: ProcessGroup
+    /// Opened after the start, so that the end of the first process is told sooner. Nil if there is
+    /// no cgroup, or no descriptor to spare.
+    var events: CgroupEvents?
     /// The watch in ``Spawner/emptiness``; nil without a cgroup.
     var watch: CInt?
     var status: TerminationStatus?
@@ -28,6 +31,13 @@ struct SpawnedInstance {
         process.descriptor.moveAside(to: lowest)
         channel?.descriptor.moveAside(to: lowest)
         if case .cgroup(let cgroup, _) = group { cgroup.directory.moveAside(to: lowest) }
+    }
+
+    /// Opens what only an end needs.
+    mutating func prepareForEnd(asideFrom lowest: CInt) {
+        guard case .cgroup(let cgroup, _) = group else { return }
+        events = try? CgroupEvents(of: cgroup)
+        events?.file.moveAside(to: lowest)
     }
 
     var entry: TableEntry {

@@ -32,6 +32,7 @@ extension Spawner {
     func takeOver(_ instance: SpawnedInstance) {
         instance.moveAside(to: openFiles.firstAside)
         enter(instance)
+        prepareForEnd(of: instance.number)
     }
 
     /// The cgroup that contains a dead spawner's instances; nil if it does not exist or we may not

@@ -46,6 +46,19 @@ private final class OwnCgroup {
         #expect(throws: SystemError.self) { try own.cgroup.isPopulated() }
     }
 
+    @Test func `an open events file tells each time what is so then`() throws {
+        guard let own = OwnCgroup("events") else { return }
+        let events = try CgroupEvents(of: own.cgroup)
+        #expect(try !events.isPopulated())
+        let spawned = try sleeper(in: own.cgroup)
+        #expect(try events.isPopulated())
+        try own.cgroup.kill()
+        _ = try spawned.process.wait()
+        #expect(try !events.isPopulated())
+        #expect(try own.parent.removeChild(own.name))
+        #expect(throws: SystemError.self) { try events.isPopulated() }
+    }
+
     @Test func `the processes below a cgroup are found, too`() throws {
         guard let own = OwnCgroup("below") else { return }
         let child = try own.cgroup.createChild("child")
