@@ -292,6 +292,12 @@ import Testing
         let bench = try XBench(lines: ["Instances=multiple"])
         let client = try bench.daemon.client()
         let pid = bench.bench.presenter.pid
+        // The program says that it is ready through a socket, which it may not have closed yet when
+        // this is heard. A screen comes and goes after that.
+        let first = try client.launch(Self.slow).instance
+        try bench.awaitWindows([Self.screenName])
+        _ = try client.change(.terminate, first)
+        try bench.awaitWindows([])
         let fileCount = KernelObjects.openFiles(of: pid).count
         var instances: [UInt64] = []
         for _ in 0..<40 { instances.append(try client.launch(Self.slow).instance) }
