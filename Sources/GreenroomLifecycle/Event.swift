@@ -28,8 +28,9 @@ public enum Event: Hashable, Sendable {
 
     // Requests
     case requested(RequestIdentifier, Request)
-    /// The client of the request is gone, so nobody waits for an answer. A launch under way goes
-    /// on.
+    /// The client of the request is gone. A launch whose process is ordered goes on, and is still
+    /// answered. A launch that waits for something else is withdrawn and refused, unless somebody
+    /// else waits for it too (`BlockedLaunches`, `Claiming`). Any other request is forgotten.
     case requestAbandoned(RequestIdentifier)
 
     // The world

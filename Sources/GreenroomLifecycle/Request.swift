@@ -225,19 +225,17 @@ extension Lifecycle {
     }
 
     mutating func abandon(_ request: RequestIdentifier) {
-        switch requests.removeValue(forKey: request) {
-        case .launch(let id): table[id]?.launch?.waiters.removeAll { $0.request == request }
-        case .claim(let id): table[id]?.claim?.waiters.removeAll { $0.request == request }
+        switch requests[request] {
+        case .launch: return
+        case .claim(let id): return clientLeft(request, claimOf: id)
+        case .blocked(let app): return clientLeft(request, blocked: app)
         case .prewarm(let app): directory[app]?.prewarmWaiters.removeAll { $0 == request }
         case .end(let id): table[id]?.endWaiters.removeAll { $0.request == request }
         case .freeze(let id): table[id]?.freezeWaiters.removeAll { $0 == request }
-        case .blocked(let app):
-            for index in blocked[app]?.launches.indices ?? 0..<0 {
-                blocked[app]!.launches[index].waiters.removeAll { $0.request == request }
-            }
         case .goal(let id): table[id]?.goalWaiters.removeAll { $0 == request }
         case .task: abandonRun(request)
         case nil: break
         }
+        requests[request] = nil
     }
 }

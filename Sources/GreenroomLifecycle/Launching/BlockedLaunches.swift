@@ -3,6 +3,7 @@
 //   an app that it requires is not ready              (the daemon starts that app)
 //   an app that it is ordered after is being started
 //   a former instance of the same app has not ended   (if the app runs only once)
+//   a paused instance has not ended                   (whose place the launch takes: `Sharing`)
 // Once nothing blocks the launch any more, all of these are checked again and the launch is served
 // (`Launching`). It is refused if a required app ends before it is ready. A client's launch is not
 // kept across a restart of the supervisor; the daemon's own launch is (`AppRecord.startAt`).
@@ -93,9 +94,12 @@ extension Lifecycle {
         let app = pending.launch.app
         let name = pending.launch.launchIdentifier
         for waiter in pending.waiters { requests[waiter.request] = .blocked(app) }
+        var pending = pending
         if pending.request != .automatic, !pending.launch.isAttached {
             // The client's launch replaces the daemon's own launch.
+            let count = blocked[app]!.launches.count
             blocked[app]!.launches.removeAll { $0.request == .automatic && $0.waiters.isEmpty }
+            if blocked[app]!.launches.count < count { pending.replacesStart = true }
         }
         let same = blocked[app]!.launches.firstIndex { $0.launch.launchIdentifier == name }
         guard let same else { return blocked[app]!.launches.append(pending) }
@@ -103,6 +107,15 @@ extension Lifecycle {
             waiter.isRepeated = true
             blocked[app]!.launches[same].waiters.append(waiter)
         }
+    }
+
+    /// Blocks a launch until these instances have ended.
+    mutating func awaitEnd(of ids: [InstanceIdentifier], _ pending: PendingLaunch) {
+        let app = pending.launch.app
+        if blocked[app] == nil { blocked[app] = BlockedLaunches(launches: []) }
+        block(pending)
+        blocked[app]!.instances.formUnion(ids)
+        reviewSocket(of: app)
     }
 
     private mutating func endConflicting(_ app: AppIdentifier) {
@@ -236,6 +249,27 @@ extension Lifecycle {
         }
         reviewSocket(of: app)
         availabilityChanged(of: app)
+    }
+
+    /// A client has left whose launch is blocked. The launch is withdrawn, unless somebody else
+    /// waits for it: another client, the daemon, or another app that cannot start before this one.
+    mutating func clientLeft(_ request: RequestIdentifier, blocked app: AppIdentifier) {
+        guard
+            let index = blocked[app]?.launches.firstIndex(where: { $0.waits(for: request) })
+        else { return }
+        blocked[app]!.launches[index].noteLeft(request)
+        let pending = blocked[app]!.launches[index]
+        guard pending.isForsaken, !isNeeded(app) else { return }
+        blocked[app]!.launches.remove(at: index)
+        if blocked[app]!.launches.isEmpty { blocked[app] = nil }
+        refuseAll(pending, .cancelled(app))
+        reviewSocket(of: app)
+        availabilityChanged(of: app)
+    }
+
+    /// Whether a launch of another app waits for the app.
+    func isNeeded(_ app: AppIdentifier) -> Bool {
+        blocked.values.contains { $0.apps.contains(app) }
     }
 
     mutating func dropAutomaticBlocked(_ app: AppIdentifier) {

@@ -115,7 +115,9 @@ extension Lifecycle {
             $0.launchKind = nil
         }
         if reason == .goFailed, !isDepthToBlame { prewarmFailed(record.app, .goFailed) }
-        guard var pending, !pending.waiters.isEmpty || pending.request == .automatic else {
+        guard var pending else { return wantRefill(of: record.app) }
+        if pending.isForsaken {
+            refuseAll(pending, .cancelled(record.app))
             return wantRefill(of: record.app)
         }
         if isShuttingDown { return refuseAll(pending, .shuttingDown) }

@@ -21,7 +21,7 @@ extension Lifecycle {
         }
         if !launch.inBackground { schedule.lastUse = now }
         let waiter = LaunchWaiter(request: request, launchIdentifier: launch.launchIdentifier)
-        let pending = PendingLaunch(request: request, launch: launch, waiters: [waiter])
+        var pending = PendingLaunch(request: request, launch: launch, waiters: [waiter])
         if isBlocked(launch) { return block(pending) }
         if let running = instanceToJoin(launch) { return join(request, launch, running) }
         if let id = claimToJoin(launch) { return join(request, launch, claimOf: id) }
@@ -34,7 +34,10 @@ extension Lifecycle {
         self[launch.app].lastLaunched = now
         self[launch.app].hintedUntil = nil
         if launch.isByUser { forgetForceQuit(of: launch.app) }
-        if !launch.isAttached { beginAnew(launch.app) }
+        if !launch.isAttached {
+            pending.replacesStart = self[launch.app].record.startAt != nil
+            beginAnew(launch.app)
+        }
         admit(pending)
     }
 
@@ -100,7 +103,7 @@ extension Lifecycle {
             // Clients may have joined it while it waited for a prewarm.
             if isServed, pending.waiters.isEmpty { return }
             let supervision = description.supervision.value ?? Supervision()
-            if !pending.hasClaimed {
+            if !pending.hasClaimed, !pending.hasMadePlace {
                 guard mayStart(launch.app, supervision) else {
                     return fail(launch.app, .startLimit)
                 }
@@ -171,7 +174,10 @@ extension Lifecycle {
         guard let description = directory[launch.app]?.description else {
             return giveUp(pending, .noSuchApp(launch.app))
         }
-        if let refusal = shareRefusal(of: description.user) { return giveUp(pending, refusal) }
+        if let refusal = shareRefusal(of: description.user) {
+            if !makePlace(for: pending, of: description.user) { giveUp(pending, refusal) }
+            return
+        }
         if launch.coldReason == nil { noteMiss(of: launch.app) }
         let deadline = now.advanced(by: description.launchDeadline ?? policy.launchDeadline)
         let id = create(

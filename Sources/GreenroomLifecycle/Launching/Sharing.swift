@@ -6,6 +6,10 @@
 // So the first user gets at most half, the second at most half of the rest, and the last still
 // finds some free. This applies to cold launches and to refills of pools. A launch from a pool
 // counts when the pool is refilled.
+//
+// A cold launch that finds no place takes that of the user's own paused instances, the least
+// valuable first, if that is enough. It waits until their processes have ended (`BlockedLaunches`),
+// so no limit is exceeded, and no user loses a paused instance to another user.
 
 extension Policy {
     /// The part of `instanceLimit` that users other than the daemon's own may have.
@@ -14,7 +18,10 @@ extension Policy {
 
 extension Lifecycle {
     /// Why no further instance may be launched for the user; nil if one may be launched.
-    func shareRefusal(of user: UInt32) -> Refusal? {
+    ///
+    /// - Parameter endedCount: how many of the user's instances are taken to have ended.
+    func shareRefusal(of user: UInt32, without endedCount: Int = 0) -> Refusal? {
+        let liveCount = liveCount - endedCount
         guard liveCount < policy.instanceLimit else {
             return .tooManyInstances(limit: policy.instanceLimit)
         }
@@ -23,11 +30,31 @@ extension Lifecycle {
         guard free > 0 else { return .tooManyInstances(limit: policy.sharedInstanceLimit) }
         // No user has more than `liveCount` instances, so most launches need no counting.
         if liveCount < min(free, policy.instancesPerUser) { return nil }
-        let own = liveCount(of: user)
+        let own = self.liveCount(of: user) - endedCount
         guard own == 0 || own < min(free, policy.instancesPerUser) else {
             return .tooManyInstancesOfUser(limit: own)
         }
         return nil
+    }
+
+    /// Ends as few paused instances of the user as make a place for the launch, which waits for
+    /// their end.
+    ///
+    /// - Returns: false if all of them would not be enough.
+    mutating func makePlace(for pending: PendingLaunch, of user: UInt32) -> Bool {
+        guard !pending.hasMadePlace else { return false }
+        var chosen: [InstanceIdentifier] = []
+        for id in prewarmsByValue(including: [.prewarmed, .prewarming])
+        where self.user(of: self[id].record.app) == user && self[id].claim == nil {
+            chosen.append(id)
+            guard shareRefusal(of: user, without: chosen.count) == nil else { continue }
+            var pending = pending
+            pending.hasMadePlace = true
+            awaitEnd(of: chosen, pending)
+            for id in chosen { end(id, .poolTrimmed, gently: false) }
+            return true
+        }
+        return false
     }
 
     private func liveCount(of user: UInt32) -> Int {

@@ -93,6 +93,18 @@ extension Lifecycle {
         return claim
     }
 
+    /// A client has left whose launch waits for the prewarm. The launch is withdrawn, unless
+    /// somebody else waits for it. The prewarm goes on for the pool.
+    mutating func clientLeft(_ request: RequestIdentifier, claimOf id: InstanceIdentifier) {
+        let app = self[id].record.app
+        self[id].claim?.noteLeft(request)
+        guard self[id].claim?.isForsaken == true, !isNeeded(app), let claim = removeClaim(of: id)
+        else { return }
+        reapplyPriority(id)
+        refuseAll(claim, .cancelled(app))
+        availabilityChanged(of: app)
+    }
+
     /// The prewarm takes too long: its launch stops waiting. The prewarm goes on for the pool.
     mutating func claimTimedOut(_ id: InstanceIdentifier) {
         guard let claim = removeClaim(of: id) else { return }

@@ -8,6 +8,8 @@ struct LaunchWaiter: Hashable, Sendable {
     var isRepeated = false
     /// The client joined an instance that another launch had asked for before.
     var isJoining = false
+    /// The client is gone. Its request is answered all the same.
+    var hasLeft = false
 }
 
 /// A launch from its request to its answer. It is not kept across a restart of the supervisor,
@@ -23,6 +25,11 @@ struct PendingLaunch: Hashable, Sendable {
     var goAttempts = 0
     /// The launch has already waited for a prewarm that was under way, and does not do so again.
     var hasClaimed = false
+    /// A paused instance was ended to make a place for this launch (`Sharing`), which is done once.
+    var hasMadePlace = false
+    /// The launch has taken the place of a start that the daemon wanted, so it goes on without its
+    /// client.
+    var replacesStart = false
     /// The daemon wants this app to run for its own sake, and tries again if the launch is refused.
     /// A launch for another app that requires it, or for a task, is not tried again: it is
     /// requested anew if it is still needed.
@@ -32,6 +39,23 @@ struct PendingLaunch: Hashable, Sendable {
     /// Somebody has called the held instance by its name (`HeldNames`). No client waits, but the
     /// daemon has not started the app by itself either.
     var isCall = false
+}
+
+extension PendingLaunch {
+    /// Whether nobody waits for the launch any more, neither a client nor the daemon.
+    var isForsaken: Bool {
+        request != .automatic && !replacesStart && waiters.allSatisfy(\.hasLeft)
+    }
+
+    func waits(for request: RequestIdentifier) -> Bool {
+        waiters.contains { $0.request == request }
+    }
+
+    mutating func noteLeft(_ request: RequestIdentifier) {
+        for index in waiters.indices where waiters[index].request == request {
+            waiters[index].hasLeft = true
+        }
+    }
 }
 
 /// A further launch that an instance served after its first.

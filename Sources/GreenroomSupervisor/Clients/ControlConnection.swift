@@ -89,6 +89,8 @@ final class ControlConnection {
 
     /// Bytes of the message that the current call came in.
     var callByteCount: Int { codec.callByteCount }
+    /// Whether the client of the current call wants no reply.
+    var isCallOneway: Bool { codec.isCallOneway }
 
     // MARK: Replies
 

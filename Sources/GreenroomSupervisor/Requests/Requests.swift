@@ -108,14 +108,18 @@ final class Requests {
         return request
     }
 
-    /// The client is gone: its requests need no answer any more. Its launches are still answered;
-    /// until then its user is charged with what they brought.
+    /// The client is gone: its requests need no answer any more. The core still answers its
+    /// launches, at once if it withdraws them; until then their user is charged with what they
+    /// brought. A client that wants no reply may leave at once, so its launch goes on.
     func abandon(_ connection: ControlConnection) {
         let requests = requestsOfConnection.removeValue(forKey: connection.identifier) ?? []
         for identifier in requests {
             guard case .client(let call)? = table[identifier]?.origin else { continue }
-            if case .launch = call { continue }
-            table[identifier] = nil
+            if case .launch = call {
+                if connection.isCallOneway { continue }
+            } else {
+                table[identifier] = nil
+            }
             core.handle(.requestAbandoned(identifier))
         }
     }

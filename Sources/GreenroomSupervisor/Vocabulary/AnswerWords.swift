@@ -93,7 +93,8 @@ extension ControlError {
             case .cancelled(let app):
                 .refused(
                     code: "cancelled",
-                    reason: "\(app) was ended by a client while its launch waited for other apps")
+                    reason: "a client ended \(app) while its launch waited, or the launch's client "
+                        + "left")
             case .tooManyTasks(_, let limit): .limitExceeded(what: "pending tasks", limit: limit)
             case .noSuchTask(let app):
                 .refused(

@@ -110,6 +110,11 @@ public struct ServerConnection: Sendable {
         if case .calling = state { true } else { false }
     }
 
+    /// Whether the client of the current call wants no reply, and so need not stay for one.
+    public var isCallOneway: Bool {
+        if case .calling(isOneway: true, _, _) = state { true } else { false }
+    }
+
     // MARK: Replies
 
     /// Sends the final reply to the current call.

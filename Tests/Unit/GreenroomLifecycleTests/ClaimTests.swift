@@ -134,6 +134,8 @@ import Testing
         stage.wait(.milliseconds(50))
         stage.launch()
         stage.send(.requestAbandoned(stage.last))
+        #expect(stage.refusals == [.cancelled(Stage.app)])
+        #expect(stage.has(.applyPriority(id, .preparing)))
         #expect(went(stage.send(.paused(id, byteCount: 1))) == [])
         #expect(stage.state(id) == .prewarmed)
     }

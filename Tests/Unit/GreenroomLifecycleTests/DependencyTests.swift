@@ -176,6 +176,56 @@ import Testing
         #expect(stage.has(.answer(second, .launched(stage.outcomes[0]))))
     }
 
+    @Test func `a launch is withdrawn when its client leaves while it waits`() {
+        var stage = stage(Dependencies(requires: [other])) { $0.readyCondition = .notify }
+        stage.launch(main)
+        stage.send(.requestAbandoned(stage.last))
+        #expect(stage.refusals == [.cancelled(main)])
+        stage.send(.spawned(InstanceIdentifier(1)))
+        stage.send(.becameReady(InstanceIdentifier(1)))
+        #expect(stage.core.liveCount == 1)
+    }
+
+    @Test func `a launch whose client has left goes on if another app waits for it`() {
+        let last = AppIdentifier("org.example.last")
+        var stage = stage(Dependencies(requires: [other])) { $0.readyCondition = .notify }
+        stage.send(
+            .appInstalled(.plain(last) { $0.dependencies = .some(Dependencies(requires: [main])) }))
+        stage.launch(main)
+        let first = stage.last
+        stage.launch(last)
+        stage.send(.requestAbandoned(first))
+        #expect(stage.answers.isEmpty)
+        stage.send(.spawned(InstanceIdentifier(1)))
+        stage.send(.becameReady(InstanceIdentifier(1)))
+        stage.send(.spawned(InstanceIdentifier(2)))
+        stage.send(.spawned(InstanceIdentifier(3)))
+        #expect(stage.core.liveCount == 3)
+    }
+
+    @Test func `a launch that has replaced the daemon's own goes on without its client`() {
+        var stage = stage(Dependencies(requires: [other])) { $0.readyCondition = .notify }
+        stage.send(
+            .appInstalled(
+                .plain(main) {
+                    $0.supervision = .some(Supervision(restart: .always))
+                    $0.dependencies = .some(Dependencies(requires: [other]))
+                }))
+        let required = stage.run(other)
+        stage.send(.becameReady(required))
+        let first = stage.run(main)
+        stage.die(first, .exited(1))
+        #expect(stage.core.app(main)?.startAt != nil)
+        stage.die(required)
+        stage.launch(main)
+        stage.send(.requestAbandoned(stage.last))
+        #expect(stage.answers.isEmpty)
+        let again = InstanceIdentifier(stage.core.nextInstance.rawValue - 1)
+        stage.send(.spawned(again))
+        stage.send(.becameReady(again))
+        #expect(stage.core.liveCount == 2)
+    }
+
     @Test func `a background launch starts in the foreground if a foreground launch joins it`() {
         var stage = Stage(
             .plain(main) {

@@ -48,6 +48,19 @@ import Testing
         #expect(stage.refusals.count == 1)
     }
 
+    @Test func `is noted while a launch waits whose client has left`() {
+        var stage = Stage(.plain(Stage.app) { $0.isSingleInstance = true })
+        let id = stage.run()
+        stage.ask(.terminate, id)
+        stage.launch()
+        stage.send(.requestAbandoned(stage.last))
+        #expect(stage.refusals == [.cancelled(Stage.app)])
+        stage.send(.requested(stage.request(), .transition(.instance(id), .forceQuit)))
+        stage.die(id, .signaled(9, coreDumped: false))
+        #expect(stage.core.isForceQuit(Stage.app))
+        #expect(stage.core.liveCount == 0)
+    }
+
     @Test func `keeps paths from launching the app`() {
         var stage = stage()
         let isLaunched = begins(trigger(&stage))

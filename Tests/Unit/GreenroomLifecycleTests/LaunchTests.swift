@@ -190,12 +190,14 @@ import Testing
         #expect(stage.refusals == [.ended(InstanceIdentifier(1), .exitedSelf)])
     }
 
-    @Test func `goes on without an answer when its client is gone`() {
+    @Test func `goes on when its client is gone`() {
         var stage = Stage(.plain())
         stage.launch()
         stage.send(.requestAbandoned(stage.last))
-        stage.send(.spawned(InstanceIdentifier(1)))
         #expect(stage.answers.isEmpty)
+        stage.send(.spawned(InstanceIdentifier(1)))
+        // The shell keeps what the launch brought until the answer.
+        #expect(stage.outcomes.count == 1)
         #expect(stage.state(InstanceIdentifier(1)) == .active)
     }
 
@@ -233,6 +235,57 @@ import Testing
         _ = stage.run()
         stage.launch()
         #expect(stage.refusals == [.tooManyInstances(limit: 1)])
+    }
+
+    /// A policy with two places, and an app of which one instance is paused.
+    private static func crowded(
+        _ change: (inout AppDescription) -> Void = { _ in }
+    ) -> (Stage, InstanceIdentifier) {
+        var policy = Policy()
+        policy.instanceLimit = 2
+        var stage = Stage(policy: policy, .plain(), .prewarmed(AppIdentifier("a.pool"), change))
+        stage.send(.restored)
+        let paused = stage.core.instances(of: AppIdentifier("a.pool"))[0].instance
+        stage.send(.paused(paused, byteCount: 1))
+        _ = stage.run()
+        return (stage, paused)
+    }
+
+    @Test(arguments: [true, false])
+    func `at the instance limit takes the place of a paused instance`(isInTime: Bool) {
+        var (stage, paused) = Self.crowded()
+        stage.launch()
+        #expect(stage.refusals.isEmpty && stage.has(.kill(paused)))
+        #expect(stage.core.liveCount == 2)
+        let launch = stage.last
+        if !isInTime {
+            // Another launch does not take that place.
+            stage.launch(AppIdentifier("a.pool"))
+            #expect(stage.refusals == [.tooManyInstances(limit: 2)])
+        }
+        stage.die(paused, .signaled(9, coreDumped: false))
+        let id = stage.core.nextInstance.rawValue - 1
+        #expect(
+            stage.has(
+                .spawn(InstanceIdentifier(id), Stage.app, .launch(launch, LaunchTerms()))))
+        stage.send(.spawned(InstanceIdentifier(id)))
+        #expect(stage.outcomes.count == 1 && stage.core.liveCount == 2)
+    }
+
+    @Test func `does not take the place of another user's paused instance`() {
+        var (stage, paused) = Self.crowded { $0.user = 7 }
+        stage.launch()
+        #expect(stage.refusals == [.tooManyInstances(limit: 2)])
+        #expect(stage.state(paused) == .prewarmed)
+    }
+
+    @Test func `that took a place and was cancelled starts nothing`() {
+        var (stage, paused) = Self.crowded()
+        stage.launch()
+        stage.send(.requestAbandoned(stage.last))
+        #expect(stage.refusals == [.cancelled(Stage.app)])
+        stage.die(paused, .signaled(9, coreDumped: false))
+        #expect(stage.core.instances(of: Stage.app).count == 1)
     }
 
     @Test

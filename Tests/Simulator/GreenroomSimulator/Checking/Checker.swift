@@ -56,8 +56,6 @@ struct Checker: Sendable {
     var displaced: Set<InstanceIdentifier> = []
     /// Held programs that were called, in order to start them, on their way to the pause.
     var called: Set<InstanceIdentifier> = []
-    /// Apps with a launch whose client has left. It goes on, perhaps when nothing blocks it any more.
-    var abandoned: Set<AppIdentifier> = []
     /// The time since which each held program that is being aired runs.
     var aired: [InstanceIdentifier: Instant] = [:]
     /// When each instance acknowledged willTerminate.
@@ -147,7 +145,6 @@ struct Checker: Sendable {
         launchedBy = [:]
         reports = [:]
         called = []
-        abandoned = []
         aired = [:]
         isShuttingDown = false
         isAsleep = false

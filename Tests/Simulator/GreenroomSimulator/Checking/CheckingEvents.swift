@@ -21,9 +21,8 @@ extension Checker {
             owed[identifier] = request
             note(request, identifier)
         case .requestAbandoned(let request):
-            if case .launch(let launch)? = owed.removeValue(forKey: request) {
-                abandoned.insert(launch.app)
-            }
+            // A launch is answered all the same.
+            if case .launch? = owed[request] {} else { owed[request] = nil }
         case .reconciled(let id, let finding): noteFinding(id, finding)
         case .exited(let id, let status):
             noteUnheardEnd(id)

@@ -65,8 +65,7 @@ extension Checker {
             if case .launch(let launch) = $0 { launch.app == app } else { false }
         }
         let isUp = saved.values.contains { $0.app == app && $0.state.isRunning }
-        guard installed[app] != nil, forceQuitLasts(for: app), !isAwaited, !isUp,
-            !abandoned.contains(app)
+        guard installed[app] != nil, forceQuitLasts(for: app), !isAwaited, !isUp
         else { return }
         try require(isForceQuit(app), "the force quit of \(app) is forgotten")
     }

@@ -32,7 +32,6 @@ extension Checker {
             begun.insert(BegunLaunch(app: record.app, name: name)).inserted,
             let description = installed[record.app]
         else { return }
-        abandoned.remove(record.app)
         try require(
             !isForceQuit(record.app), "launched \(record.app), which its user force-quit")
         try checkSingle(record)
