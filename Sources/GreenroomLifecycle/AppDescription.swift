@@ -52,6 +52,16 @@ public struct AppDescription: Hashable, Sendable {
         get { rare.importsLearned }
         set { rare.importsLearned = newValue }
     }
+    /// If instances import a learned list: the generation that the app had without the list, and
+    /// the key of its environment then (`Booted`).
+    public var bootGeneration: UInt64? {
+        get { rare.bootGeneration }
+        set { rare.bootGeneration = newValue }
+    }
+    public var bootKey: EnvironmentKey? {
+        get { rare.bootKey }
+        set { rare.bootKey = newValue }
+    }
     public var suspendsInBackground = false
     public var readyCondition = ReadyCondition.exec
     /// Whether processes that the main process leaves behind keep running (`KillMode=`). If nil,
@@ -127,6 +137,8 @@ private struct RareSettings: Hashable, Sendable {
     var scheduledTasks: [String] = []
     var importBasis: UInt64?
     var importsLearned = false
+    var bootGeneration: UInt64?
+    var bootKey: EnvironmentKey?
 }
 
 private struct OwnDeadlines: Hashable, Sendable {

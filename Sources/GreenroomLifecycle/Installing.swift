@@ -60,12 +60,15 @@ extension Lifecycle {
         reviewSocket(of: app)
     }
 
-    /// Ends paused instances of another generation, and those beyond the count. If the count is 0,
+    /// Ends paused instances of another generation (except those of `Booted`), and those beyond the count. If the count is 0,
     /// one may stay, because a client may have asked for it.
     private mutating func discardUnwanted(_ description: AppDescription) {
         let app = description.identifier
         for id in self[app].pool + self[app].filling {
-            if self[id].record.generation != description.generation {
+            let record = self[id].record
+            if isBooted(record), record.state == .prewarmed, self[app].isEligible {
+                withSpares.insert(app)
+            } else if record.generation != description.generation {
                 discardStale(id)
             } else if !self[app].isEligible {
                 end(id, .poolTrimmed, gently: false)

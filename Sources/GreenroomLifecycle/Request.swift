@@ -46,6 +46,9 @@ public struct LaunchRequest: Hashable, Sendable {
     /// The same number for launches that do the same work, for example with the same arguments; 0
     /// if unknown.
     public var work: UInt64 = 0
+    /// The key of the launch's environment for an instance that was paused before imports were
+    /// learned, which has read fewer variables (`Booted`); nil if no such instance can serve it.
+    public var bootKey: EnvironmentKey?
 
     /// When an instance that is already running serves the launch.
     public enum Joining: Hashable, Sendable {

@@ -97,9 +97,10 @@ extension Lifecycle {
             return .failed(app, .startLimit)
         }
         let isDisplacing = description.foregroundGroup.map { fronts[$0] != nil } ?? false
-        let launch = LaunchRequest(
+        var launch = LaunchRequest(
             app: app, launchIdentifier: LaunchIdentifier("greenroom-\(nextInstance)"),
             environmentKey: description.environmentKey, inBackground: inBackground || isDisplacing)
+        launch.bootKey = description.bootKey
         var pending = PendingLaunch(request: .automatic, launch: launch, waiters: [])
         // This launch replaces the start that was scheduled.
         pending.isTriedAgain = isTriedAgain || self[app].record.startAt != nil

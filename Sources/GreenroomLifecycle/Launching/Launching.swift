@@ -138,7 +138,7 @@ extension Lifecycle {
             // Paused instances are kept for launches that they can serve.
             return launchCold(pending, reasonBeforeAnyLaunch(launch.app) ?? reason)
         }
-        if pending.goAttempts < 2, let id = usablePrewarm(launch.app, launch.environmentKey) {
+        if pending.goAttempts < 2, let id = usablePrewarm(for: launch) {
             tellToGo(id, pending)
         } else if failure == nil, !pending.hasClaimed, let id = prewarmToClaim(launch) {
             claim(id, for: pending)
@@ -147,6 +147,10 @@ extension Lifecycle {
             launchCold(pending, reason ?? .noneReady)
         }
         setPoolKey(launch.environmentKey, of: launch.app, isWanted: false)
+    }
+
+    private func usablePrewarm(for launch: LaunchRequest) -> InstanceIdentifier? {
+        usablePrewarm(launch.app, launch.environmentKey) ?? bootedPrewarm(for: launch)
     }
 
     func usablePrewarm(_ app: AppIdentifier, _ key: EnvironmentKey) -> InstanceIdentifier? {

@@ -23,7 +23,7 @@ extension Lifecycle {
         updateApp(app) { $0.poolKey = key }
         for id in members {
             let own = self[id].record.environmentKey
-            if own == key { continue }
+            if own == key || isBooted(self[id].record) { continue }
             if let index = former.firstIndex(of: own) {
                 // A second instance with this environment is not kept.
                 former.remove(at: index)
@@ -38,30 +38,26 @@ extension Lifecycle {
     static let formerKeyLimit = 2
 
     /// The app's instances with the latest environment that are paused or on their way to the
-    /// pause.
+    /// pause, without those that are about to be replaced (`Booted`).
     func latestMembers(of app: AppIdentifier) -> [InstanceIdentifier] {
         guard let entry = directory[app] else { return [] }
-        return (entry.pool + entry.filling).filter {
-            self[$0].record.environmentKey == entry.poolKey
-        }
+        return (entry.pool + entry.filling).filter { !isSpare(self[$0].record) }
     }
 
-    /// How many paused instances are kept for former environments of the app, in addition to the
-    /// manifest's number.
+    /// How many paused instances are kept in addition to the manifest's number: those for former
+    /// environments of the app, and those that are about to be replaced.
     public func spareCount(of app: AppIdentifier) -> Int {
-        guard let entry = directory[app] else { return 0 }
-        return entry.pool.count { self[$0].record.environmentKey != entry.poolKey }
+        directory[app]?.pool.count { isSpare(self[$0].record) } ?? 0
     }
 
-    /// Ends every app's instances that were prewarmed with former environments, to make room for
-    /// another prewarm.
+    /// Ends the instances that every app has in addition to its number, to make room for another
+    /// prewarm.
     mutating func endSpares() {
         let apps = withSpares.sorted()
         withSpares = []
         for app in apps {
             guard let entry = directory[app] else { continue }
-            for id in entry.pool + entry.filling
-            where self[id].record.environmentKey != entry.poolKey {
+            for id in entry.pool + entry.filling where isSpare(self[id].record) {
                 end(id, .poolTrimmed, gently: false)
             }
         }
@@ -129,8 +125,8 @@ extension Lifecycle {
         }
     }
 
-    /// Prewarmed instances, least valuable first: expired ones, those with former environments,
-    /// those held at a window (which need ten times as much memory), then those whose app was
+    /// Prewarmed instances, least valuable first: expired ones, those with former environments and
+    /// those that are about to be replaced, those held at a window (which need ten times as much memory), then those whose app was
     /// launched longest ago, then the largest.
     func prewarmsByValue(including states: Set<ExecutionState>) -> [InstanceIdentifier] {
         let records = table.values.map(\.record).filter { states.contains($0.state) }
@@ -151,7 +147,7 @@ extension Lifecycle {
     }
 
     private func isSpare(_ record: InstanceRecord) -> Bool {
-        record.environmentKey != directory[record.app]?.poolKey
+        record.environmentKey != directory[record.app]?.poolKey || isBooted(record)
     }
 
     private func isExpired(_ record: InstanceRecord) -> Bool {

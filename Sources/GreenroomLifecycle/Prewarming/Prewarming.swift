@@ -82,6 +82,7 @@ extension Lifecycle {
         if claim != nil, !stayed { return wantRefill(of: app) }
         if claim != nil { effects.append(.applyPriority(id, .prewarmed)) }
         if stayed, self[id].isCalled { return launchCalled(id) }
+        if stayed { replaceBooted(of: app) }
         if stayed, hasOtherThreads {
             update(id) { $0.otherThreads = .frozen }
             effects.append(.freezePaused(id))

@@ -163,7 +163,7 @@ extension Lifecycle {
     func lackingCount(_ identifier: AppIdentifier) -> Int {
         guard let app = directory[identifier] else { return 0 }
         return warmCount(of: identifier)
-            - (app.formerKeys.isEmpty
+            - (app.formerKeys.isEmpty && !withSpares.contains(identifier)
                 ? app.pool.count + app.filling.count : latestMembers(of: identifier).count)
     }
 
@@ -186,6 +186,7 @@ extension Lifecycle {
         // The share applies here too. Each launch from the pool is followed by a new prewarm, so
         // without the share a user who keeps launching would have no limit.
         if let user = self[app].description?.user, let refusal = shareRefusal(of: user) {
+            endBooted(of: app)
             refusePrewarms(of: app, refusal)
             return refills.refuseShare(app, of: user)
         }

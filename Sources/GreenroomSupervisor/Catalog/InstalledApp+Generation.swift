@@ -6,12 +6,20 @@ extension InstalledApp {
     /// A digest of everything that decides whether an instance that was paused for one version of
     /// the app can be launched as another version.
     func generation(_ digest: KeyedDigest) -> UInt64 {
+        generation(
+            digest, environment.extraKeyNames, imports: program.depth.start?.imports ?? [])
+    }
+
+    /// The generation that the app has with other imports, which read other variables.
+    func generation(
+        _ digest: KeyedDigest, _ extraKeyNames: Set<String>, imports: [String]
+    ) -> UInt64 {
         // The properties that every app has are formatted by hand: printing a structure takes fifty
         // times as long, and the daemon's start does this for every app.
         let lists = [
-            command.arguments, environment.strings, environment.extraKeyNames.sorted(),
+            command.arguments, environment.strings, extraKeyNames.sorted(),
             program.fingerprint.map(\.words), identity.groups.map(String.init), account.words,
-            program.depth.start?.words ?? [], program.depth.start?.imports ?? [],
+            program.depth.start?.words ?? [], imports,
             program.depth.files.map(\.words),
         ]
         let scalars = [
@@ -22,6 +30,15 @@ extension InstalledApp {
             "\(restrictions.cgroupSettings)", "\(sockets)",
         ]
         return digest.digest(of: scalars + lists.flatMap { ["\($0.count)"] + $0 })
+    }
+}
+
+extension InstalledApp.Learning {
+    /// The part of an environment that an instance has read which was paused before anything was
+    /// learned.
+    func bootPool(of environment: [String], _ app: InstalledApp) -> PoolEnvironment {
+        PoolEnvironment(
+            of: environment, extraNames: bootKeyNames, runtime: app.environment.runtime)
     }
 }
 

@@ -75,6 +75,8 @@ final class InstalledApp {
         let learned: LearnedImports?
         /// Neither these modules nor modules that import them may be imported before the pause.
         let excluded: [String]
+        /// Names of variables that counted for the pool before anything was learned.
+        let bootKeyNames: Set<String>
         /// The script that the manifest names after the interpreter. The first lines of a script
         /// decide what may be imported, so after an edit everything is learned anew.
         var script: InspectedFile?

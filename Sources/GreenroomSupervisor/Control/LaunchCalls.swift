@@ -69,6 +69,7 @@ struct LaunchCalls {
             takesOutput: context.takesOutput, coldReason: context.coldReason,
             joining: app.kind == .program && (!call.arguments.isEmpty || call.action != nil)
                 ? .none : .singleInstance)
+        launch.bootKey = context.bootKey
         launch.work = contexts.work(of: context, for: app)
         requests.ask(.launch(launch), for: .client(.launch(waiting)), context: context)
     }

@@ -51,6 +51,8 @@ final class Core {
         ask { $0.depth(of: app, key) }
     }
 
+    func hasBooted(_ app: AppIdentifier) -> Bool { ask { $0.hasBooted(app) } }
+
     func coldReason(for app: AppIdentifier, _ key: EnvironmentKey) -> ColdReason? {
         ask { $0.coldReason(for: app, key: key) }
     }

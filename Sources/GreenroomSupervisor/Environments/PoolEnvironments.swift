@@ -198,6 +198,11 @@ struct PoolEnvironments {
         return key
     }
 
+    /// The key that the environment has if a launch has asked for it before.
+    func knownKey(for environment: PoolEnvironment, _ owner: Owner) -> EnvironmentKey? {
+        known[owner.user]?.first { $0.owner == owner && $0.environment == environment }?.key
+    }
+
     subscript(key: EnvironmentKey, owner: Owner) -> PoolEnvironment? {
         known[owner.user]?.first { $0.key == key && $0.owner == owner }?.environment
     }

@@ -127,6 +127,7 @@ final class LaunchContexts {
             } else {
                 context.coldReason = .environmentMismatch
             }
+            if core.hasBooted(app.identifier) { context.bootKey = bootKey(of: texts, app) }
             app.differingVariables = differingVariables(pool, key, app)
             // With this variable, no interpreter that has booted elsewhere can serve the launch.
             if let name = app.environment.runtime?.hindrance(in: pool.variables) {
@@ -134,6 +135,7 @@ final class LaunchContexts {
                 app.differingVariables = [name]
             }
         } else {
+            context.bootKey = app.description.bootKey
             app.differingVariables = differingVariables(app.environment.pool, key, app)
         }
         addNotifySocket(to: &context, of: app)
@@ -156,6 +158,13 @@ final class LaunchContexts {
             context.coldReason = context.coldReason ?? context.reasonNotToHold(app)
         }
         return (context, key)
+    }
+
+    private func bootKey(of environment: [String], _ app: InstalledApp) -> EnvironmentKey? {
+        guard let learning = app.program.depth.learning else { return nil }
+        let pool = learning.bootPool(of: environment, app)
+        return pool == learning.bootPool(of: app.environment.strings, app)
+            ? app.description.bootKey : environments.knownKey(for: pool, app.poolOwner)
     }
 
     /// The variables that keep paused instances from serving the launch: those in which the launch

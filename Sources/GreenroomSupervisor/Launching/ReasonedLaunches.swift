@@ -46,9 +46,10 @@ final class ReasonedLaunches {
         from origin: Requests.Origin, as identifier: LaunchIdentifier, inBackground: Bool,
         limit: TriggerLimit? = nil, joining: LaunchRequest.Joining = .singleInstance
     ) {
-        let launch = LaunchRequest(
+        var launch = LaunchRequest(
             app: app.identifier, launchIdentifier: identifier, environmentKey: key,
             inBackground: inBackground, joining: joining)
+        launch.bootKey = context.bootKey
         requests.ask(
             limit.map { .trigger(launch, $0) } ?? .launch(launch), for: origin, context: context)
     }

@@ -31,6 +31,7 @@ struct AppMaker {
                 name, command: command, of: manifest, in: environment, identity,
                 desktop: desktop, isDesktopOnly: isDesktopOnly)
         else { return nil }
+        let bootImports = program.depth.start?.imports ?? []
         program.depth.learn(
             from: lookups.lists, lookups.profiles, manifest, identity.account, program.facts, digest
         )
@@ -60,7 +61,20 @@ struct AppMaker {
         // the app. The next supervisor must find that out too, and it knows no former app to count
         // from. So the generation is a digest.
         app.description.generation = app.generation(digest)
+        if app.description.importsLearned {
+            addBoot(to: app, imports: bootImports)
+        }
         return app
+    }
+
+    /// Adds what the app was before its imports were learned, when instances may have been paused
+    /// that can still serve launches.
+    private func addBoot(to app: InstalledApp, imports: [String]) {
+        guard let learning = app.program.depth.learning else { return }
+        app.description.bootGeneration = app.generation(
+            digest, learning.bootKeyNames, imports: imports)
+        let pool = learning.bootPool(of: app.environment.strings, app)
+        app.description.bootKey = digest.key(of: pool, app.poolOwner)
     }
 
     private func app(

@@ -27,7 +27,8 @@ extension InstalledApp.Depth {
         lists.recall(app, of: account.user)
         let learned = lists.learned(for: app, basis)
         learning = InstalledApp.Learning(
-            basis: basis, learned: learned, excluded: excluded, script: script,
+            basis: basis, learned: learned, excluded: excluded,
+            bootKeyNames: Set(manifest.prewarm.environmentKeys), script: script,
             vouching: vouching, profile: profile?.file)
         if let learned {
             self.start?.imports =

@@ -14,6 +14,9 @@ struct LaunchContext {
     var environment: [ByteString]?
     /// Why no paused instance can take what the launch brings; nil if one can.
     var coldReason: ColdReason?
+    /// The key that an instance must have which was paused before imports were learned; nil if none
+    /// can serve the launch.
+    var bootKey: EnvironmentKey?
     /// A directory to start in; nil means the manifest's.
     var workingDirectory: FileDescriptor?
     var umask: UInt32?

@@ -89,16 +89,23 @@ struct Simulation: Sendable {
             // An app whose list of imports is made, lost and made again.
             app.importBasis = app.depth == .runtime ? 1 : nil
             app.importsLearned = app.depth == .runtime && app.generation % 2 == 0
+            forgetBoot(&app)
             return
         }
         app.acknowledges = true
         app.depth = .main
         app.importBasis = nil
         app.importsLearned = false
+        forgetBoot(&app)
         app.readyCondition = .finishedLaunching
         app.version = UInt64(dice.below(2))
         app.stateVersion = app.version
         app.scenes = [.unsupported, .single, .multiple][dice.below(3)]
+    }
+
+    /// No instance that was paused before can serve the app, which has changed in other ways.
+    private static func forgetBoot(_ app: inout AppDescription) {
+        (app.bootGeneration, app.bootKey) = (nil, nil)
     }
 
     /// Runs a whole world, from installing the apps to the end of every process.

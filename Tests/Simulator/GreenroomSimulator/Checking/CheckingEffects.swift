@@ -42,6 +42,7 @@ extension Checker {
             try require(process?.isPrewarm == true, "told \(id) to go, which is not prewarmed")
             try require(process?.wasToldToGo == false, "told \(id) to go twice")
             try require(process?.isFrozen == false, "told \(id) to go, which is frozen")
+            try checkGeneration(id)
             try checkBeginning(id, now)
             try checkPriority(of: id)
             noteSeen(id, .application, world, isGiven: false)
@@ -121,6 +122,15 @@ extension Checker {
             .inspectTaskConditions, .setTaskAlarm:
             try checkTasks(effect, of: event, in: world, at: now)
         }
+    }
+
+    /// Only an instance of the installed generation is launched, or one of the generation that the
+    /// app had before its imports were learned.
+    private func checkGeneration(_ id: InstanceIdentifier) throws(Violation) {
+        guard let record = saved[id], let description = installed[record.app] else { return }
+        try require(
+            [description.generation, description.bootGeneration].contains(record.generation),
+            "told \(id) to go, which is stale")
     }
 
     /// Prewarms beyond the limit, up to twice the limit in all, are each their user's only one.

@@ -13,6 +13,7 @@ extension Simulation {
                 coldReason: isAttached && requestCount % 8 == 0
                     ? requestCount % 16 == 0 ? .callerState : .arguments : nil)
             launch.work = requestCount % 3
+            launch.bootKey = requestCount % 5 == 0 ? nil : launch.environmentKey
             try feed(.requested(request, .launch(launch)))
         case .prewarm(let app, let key):
             let key = EnvironmentKey(UInt64(key))
@@ -155,11 +156,21 @@ extension Simulation {
     private mutating func install(_ pick: Int, _ variation: Int) throws(Violation) {
         var dice = Dice(seed: UInt64(variation))
         let index = pick % catalogue.count
-        if dice.percent(70) {
+        if dice.percent(30), catalogue[index].importBasis != nil {
+            Self.learnImports(of: &catalogue[index])
+        } else if dice.percent(70) {
             Self.vary(&catalogue[index], index, among: catalogue.count, &dice)
             catalogue[index].generation += 1
         }
         try install(catalogue[index])
+    }
+
+    /// The app's imports are learned, or what was learned is given up.
+    private static func learnImports(of app: inout AppDescription) {
+        app.importsLearned.toggle()
+        app.bootGeneration = app.importsLearned ? app.generation : nil
+        app.bootKey = app.importsLearned ? app.environmentKey : nil
+        app.generation &+= app.importsLearned ? 1 << 32 : UInt64.max << 32
     }
 
     private mutating func changePolicy(_ variation: Int) throws(Violation) {
