@@ -1,6 +1,7 @@
 #include "libraries.h"
 
 #include "channel.h"
+#include "pause.h"
 #include "symbols.h"
 #include "system.h"
 #include "text.h"
@@ -21,24 +22,47 @@ void libraries_remember(const char *list) {
     if (paths) memcpy(paths, list, byte_count);
 }
 
-static void open_each(open_function open, error_function error) {
-    for (char *path = paths; *path;) {
-        char *end = path;
-        while (*end && *end != ':') end++;
-        bool is_last = *end == 0;
-        *end = 0;
-        // All symbols are bound now: this saves most of the time. After a failure, the loader keeps
-        // a message that the program could take for one of its own.
-        if (!open(path, RTLD_NOW | RTLD_LOCAL)) error();
-        path = is_last ? end : end + 1;
-    }
-}
-
 /// The number that the next descriptor gets.
 static int next_descriptor(void) {
     int number = sys_fcntl(channel_number(), F_DUPFD_CLOEXEC, 0);
     if (number >= 0) sys_close(number);
     return number;
+}
+
+/// Tells the daemon which library is opened next, so that it knows which one is at fault if this
+/// process does not reach its pause.
+static void announce(uint64_t index, enum gr_opening step) {
+    channel_send(GR_OPENING, (struct gr_header){.cookie = index, .status = (int32_t)step});
+}
+
+/// Opens one library. Returns false if that has changed what may not change before the pause.
+static bool open_one(const char *path, uint64_t index, open_function open, error_function error) {
+    const struct link_map *last = symbols_last_object();
+    int descriptor = next_descriptor();
+    uint32_t threads = thread_count();
+    announce(index, GR_OPENING_NEXT);
+    // All symbols are bound now: this saves most of the time. After a failure, the loader keeps a
+    // message that the program could take for one of its own.
+    if (!open(path, RTLD_NOW | RTLD_LOCAL)) {
+        error();
+        announce(index, GR_OPENING_FAILED);
+    }
+    are_harmful = next_descriptor() != descriptor || symbols_reach_executable(last);
+    // The pause reports threads.
+    return !are_harmful && thread_count() == threads;
+}
+
+static void open_each(open_function open, error_function error) {
+    uint64_t index = 0;
+    for (char *path = paths; *path; index++) {
+        char *end = path;
+        while (*end && *end != ':') end++;
+        bool is_last = *end == 0;
+        *end = 0;
+        if (!open_one(path, index, open, error)) return;
+        path = is_last ? end : end + 1;
+    }
+    announce(index, GR_OPENING_DONE);
 }
 
 loader_function libraries_open(loader_function at_exit) {
@@ -47,11 +71,8 @@ loader_function libraries_open(loader_function at_exit) {
     error_function error = (error_function)symbol_find("dlerror");
     register_function on_exit = (register_function)symbol_find("__cxa_atexit");
     if (open && error && on_exit && symbol_find("gnu_get_libc_version")) {
-        const struct link_map *last = symbols_last_object();
-        int descriptor = next_descriptor();
         if (at_exit && on_exit((void (*)(void *))at_exit, NULL, NULL) == 0) at_exit = NULL;
         open_each(open, error);
-        are_harmful = next_descriptor() != descriptor || symbols_reach_executable(last);
     }
     sys_unmap(paths, byte_count);
     paths = NULL;

@@ -17,8 +17,9 @@ typedef void (*loader_function)(void);
 /// Keeps a copy of the list, because the environment's strings are overwritten.
 void libraries_remember(const char *list);
 
-/// Opens the libraries, in the list's order, each in a scope of its own (RTLD_LOCAL). A library that
-/// cannot be opened is left out. With musl none is opened, because its libraries are not
+/// Opens the libraries, in the list's order, each in a scope of its own (RTLD_LOCAL), and announces
+/// each (GR_OPENING). A library that cannot be opened is left out. The first one that does harm, or
+/// that starts a thread, is the last one that is opened. With musl none is opened, because its libraries are not
 /// initialized before main.
 ///
 /// Returns the function that `__libc_start_main` must still register: `at_exit`, or null if it has

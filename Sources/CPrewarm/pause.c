@@ -6,9 +6,9 @@
 #include "system.h"
 #include "text.h"
 
-/// The number of threads; 0 if /proc is not mounted. A directory has one link from each
+/// A directory has one link from each
 /// subdirectory, and /proc/self/task has one subdirectory for each thread.
-static uint32_t thread_count(void) {
+uint32_t thread_count(void) {
     struct stat tasks = {0};
     if (sys_stat("/proc/self/task", &tasks) != 0 || tasks.st_nlink < 2) return 0;
     return (uint32_t)tasks.st_nlink - 2;

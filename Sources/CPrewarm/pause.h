@@ -5,6 +5,9 @@
 #include "arguments.h"
 #include "wire.h"
 
+/// The number of threads; 0 if /proc is not mounted.
+uint32_t thread_count(void);
+
 /// Reports PAUSED, and returns when a launch has come and its descriptors are in place. Exits
 /// without running main if the daemon says so or has closed the channel.
 struct launch pause_until_launch(enum gr_pause_reason reason, int argc);

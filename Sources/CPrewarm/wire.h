@@ -39,12 +39,20 @@ enum gr_message_type {
     GR_PONG = 3,    // cookie of the ping
     GR_ERROR = 4,   // status: errno; cookie of the message at fault
     GR_WANTS_NAME = 5, // one string: a name on the session's message bus that it is about to own
+    GR_OPENING = 6, // cookie: an index in GREENROOM_LIBRARIES. status: enum gr_opening
     // From the daemon to the process.
     GR_GO = 16,
     GR_PING = 17,
     GR_QUIT = 18,
     GR_INHERIT = 19, // before a GO: a struct gr_inherited in place of strings
     GR_NAME_IS_WATCHED = 20, // answers WANTS_NAME: the process may have the name
+};
+
+/// What a process says of a library that it opens before its pause.
+enum gr_opening {
+    GR_OPENING_NEXT = 0,
+    GR_OPENING_FAILED = 1, // the library cannot be opened, and is left out
+    GR_OPENING_DONE = 2,   // there are no more
 };
 
 enum gr_pause_reason {

@@ -61,6 +61,10 @@ public enum Event: Hashable, Sendable {
     case librariesLearned(LibraryLesson, count: Int, isComplete: Bool)
     /// The same, learned by a former supervisor.
     case librariesRecalled(LibraryLesson, count: Int, isComplete: Bool)
+    /// Before its pause, the instance opens the library with this index in its list next (nil: all
+    /// are open); or could not open it.
+    case opening(InstanceIdentifier, Int?)
+    case openingFailed(InstanceIdentifier, Int)
     /// How long the app's launches took, measured by a former supervisor.
     case timesRecalled(AppIdentifier, DepthTimes)
     /// What the shell found of an instance, when nobody can tell what has happened to it.
@@ -186,6 +190,8 @@ extension Lifecycle {
         case .emptied(let id): emptied(id)
         case .librariesLearned(let lesson, let count, let isComplete):
             librariesLearned(lesson, count: count, isComplete: isComplete)
+        case .opening(let id, let index): opening(id, index)
+        case .openingFailed(let id, let index): openingFailed(id, index)
         case .librariesRecalled(let lesson, let count, let isComplete):
             librariesRecalled(lesson, count: count, isComplete: isComplete)
         case .timesRecalled(let app, let times): timesRecalled(app, times)
@@ -252,6 +258,7 @@ extension Event {
     var refillEffort: RefillEffort {
         switch self {
         case .requested(_, .launch), .requested(_, .trigger), .called: .none
+        case .opening, .openingFailed: .none
         case .started, .spawned: .little
         case .requested, .policyChanged, .appInstalled, .appRemoved, .loggedIn,
             .requestAbandoned, .spawnFailed, .paused, .channelLost, .becameReady, .frozen,

@@ -22,6 +22,9 @@ public enum Occurrence: Hashable, Sendable {
         isEverywhere: Bool)
     /// The app was seen to open this many libraries after main, more than were known.
     case librariesLearned(AppIdentifier, count: Int)
+    /// A library is not opened before the pause any more: the one with this index in the list that
+    /// the instance was given.
+    case libraryDropped(InstanceIdentifier, LibraryLesson, index: Int, DepthFault)
     /// A measured launch has changed what is known about the time that the app's depth saves.
     case depthTimed(AppIdentifier)
     /// Before `until`, the app is not prewarmed, and no client can launch it in the background.

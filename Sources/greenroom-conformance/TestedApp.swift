@@ -244,6 +244,7 @@ final class TestedApp {
         case .pong(let cookie)?: "PONG of \(cookie)"
         case .error(let code, let cookie)?: "ERROR \(SystemError.name(of: code)) of \(cookie)"
         case .wantsName(let name)?: "the request for the name \(name)"
+        case .opening?: "the opening of a library"
         case .report(.acknowledged(let cookie, _))?: "the acknowledgement of \(cookie)"
         case .report(let report)?: "\(report)"
         }

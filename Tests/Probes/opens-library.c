@@ -1,7 +1,8 @@
 /// Opens a library after main, as programs open plug-ins. With -DLIBRARY, the library, whose
 /// constructor can also do what forbids to open it early: -DCALLS_BACK, -DOPENS_FILE, -DSTARTS_THREAD,
-/// -DSTARTS_PROGRAM, -DENDS. The constructor reads OPENED_AS, which is otherwise -DNUMBER. With
-/// PROBE_WAITS in its environment, the program then waits for the end of its input.
+/// -DSTARTS_PROGRAM, -DENDS, -DUNBOUND. The constructor reads OPENED_AS, which is otherwise -DNUMBER. With
+/// PROBE_WAITS in its environment, the program then waits for the end of its input. With PROBE_ALSO, it
+/// opens the library that this names after the other.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -16,6 +17,7 @@
 static int opened_by; // the process that ran the constructor, and how often it did
 static void say_end(void) { printf("the library ends\n"); }
 int probe_of_program(void);
+void probe_of_nobody(void); // nowhere defined, so the library can be opened only if bound lazily
 static void *wait_for_ever(void *nothing) {
     for (;;) pause();
     return nothing;
@@ -27,6 +29,9 @@ __attribute__((constructor)) static void open_library(void) {
     atexit(say_end);
 #ifdef CALLS_BACK
     opened_by += probe_of_program();
+#endif
+#ifdef UNBOUND
+    if (opened_by < 0) probe_of_nobody();
 #endif
 #ifdef OPENS_FILE
     open("/dev/null", O_RDONLY);
@@ -59,6 +64,7 @@ int main(int argc, char **argv) {
     const char *error = dlerror();
     printf("error: %s\n", argc > 2 || !error ? "none" : error);
     void *library = dlopen(path, RTLD_LAZY);
+    if (getenv("PROBE_ALSO")) dlopen(getenv("PROBE_ALSO"), RTLD_LAZY);
     atexit(say_program_end);
     int (*opened)(void) = library ? (int (*)(void))dlsym(library, "probe_opened") : NULL;
     printf("opened: %d, argument: %s, LIST=%s\n", opened ? opened() : -1, argv[1],

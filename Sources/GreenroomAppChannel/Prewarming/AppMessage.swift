@@ -16,6 +16,8 @@ public enum AppMessage: Equatable, Sendable {
     /// The process, which will be held at its first window, is about to own this name on its
     /// session's message bus, and waits for ``DaemonMessage/nameIsWatched``.
     case wantsName(String)
+    /// What the process says, before its pause, of the library with this index in its list.
+    case opening(UInt64, LibraryStep)
     /// A report of an app that is made with an SDK.
     case report(AppReport)
 
@@ -38,6 +40,15 @@ public enum AppMessage: Equatable, Sendable {
             self.argumentCount = argumentCount
             self.instant = instant
         }
+    }
+
+    public enum LibraryStep: Int32, Sendable, CaseIterable {
+        /// The library is opened next.
+        case next = 0
+        /// The library cannot be opened, and is left out.
+        case failed = 1
+        /// There are no more libraries.
+        case done = 2
     }
 
     public enum PauseReason: Int32, Sendable, CaseIterable {
@@ -122,6 +133,12 @@ extension AppMessage {
         case .error:
             message = .error(errno: header.status, cookie: header.cookie)
             unused.status = 0
+        case .opening:
+            guard let step = LibraryStep(rawValue: header.status) else {
+                throw .unusedFieldSet(type: header.type)
+            }
+            message = .opening(header.cookie, step)
+            unused.status = 0
         case .go, .ping, .quit, .inherit, .nameIsWatched, .wantsName:
             throw .unknownType(header.type)
         }
@@ -196,6 +213,10 @@ extension AppMessage {
             header.argumentCount = 1
             header.stringByteCount = UInt32(strings.bytes.count)
             return header.datagram(reserving: strings.bytes.count) + strings.bytes
+        case .opening(let index, let step):
+            header.type = WireFormat.MessageType.opening.rawValue
+            header.cookie = index
+            header.status = step.rawValue
         case .report(let report): return try report.encoded()
         }
         return header.datagram()

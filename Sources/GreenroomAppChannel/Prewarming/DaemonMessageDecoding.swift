@@ -26,7 +26,7 @@ extension DaemonMessage {
         case .ping: self = .ping(cookie: header.cookie)
         case .quit: self = .quit
         case .nameIsWatched: self = .nameIsWatched
-        case .paused, .started, .pong, .error, .inherit, .wantsName:
+        case .paused, .started, .pong, .error, .inherit, .wantsName, .opening:
             throw .unknownType(header.type)
         }
         var unused = header

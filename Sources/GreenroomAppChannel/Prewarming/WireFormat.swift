@@ -49,6 +49,7 @@ public enum WireFormat {
         case pong = 3
         case error = 4
         case wantsName = 5
+        case opening = 6
         case go = 16
         case ping = 17
         case quit = 18

@@ -4,6 +4,8 @@
 //   a prewarm ends before its pause, takes too long, pauses somewhere else, starts a program,
 //   changes its process, or starts threads that it would not start before main
 //                             → the app pauses before main in that environment
+//   the same while one of its libraries was opened
+//                             → that library is left out (`LearnedLibraries`), at most `dropLimit`
 //   the same in a second environment, or in the app's own
 //                             → the app pauses before main
 //   any of this on the way to the app's first window; or the program cannot be held there because
@@ -67,6 +69,8 @@ public enum DepthFault: UInt8, CaseIterable, Sendable {
     case noWindow = 13
     /// Another process of the program is running and owns its name on a message bus.
     case nameTaken = 14
+    /// A library could not be opened before main.
+    case cannotBeOpened = 15
 }
 
 /// Why a paused process executed the launch's words instead of going on. Raw values are kept in the
@@ -167,7 +171,7 @@ extension Lifecycle {
         guard record.generation == directory[record.app]?.description?.generation else {
             return false
         }
-        demote(record.app, record, fault)
+        if !dropLibrary(of: record, fault) { demote(record.app, record, fault) }
         // Clients that wait for a prewarm now wait for the next one.
         wantRefill(of: record.app)
         return true
@@ -196,7 +200,7 @@ extension Lifecycle {
         _ record: InstanceRecord, _ fault: DepthFault, _ program: String?
     ) {
         guard record.generation == directory[record.app]?.description?.generation else { return }
-        demote(record.app, record, fault, program)
+        if !dropLibrary(of: record, fault) { demote(record.app, record, fault, program) }
         wantRefill(of: record.app)
         if record.state == .prewarming { end(record.instance, .prewarmFailed, gently: false) }
     }

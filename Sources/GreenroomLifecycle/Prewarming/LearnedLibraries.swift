@@ -7,6 +7,8 @@
 //                             → the pool of that environment is made anew, to depth `libraries`
 //   the shell has looked for as long as a start takes, or `lessonLimit` times
 //                             → it observes no further launches
+//   a prewarm fails while it opens one of them, or that one cannot be opened
+//                             → that library is left out from now on
 //   launches at that depth are not faster than from a pause before main
 //                             → the app is demoted (`DepthTimes`)
 //   a new supervisor has read what the former one had learned
@@ -36,6 +38,8 @@ struct LearnedLibraries: Hashable, Sendable {
         var count = 0
         var lessonCount = 0
         var isComplete = false
+        /// How many libraries were left out.
+        var dropCount = 0
     }
 
     var generation: UInt64
@@ -127,6 +131,68 @@ extension Lifecycle {
         }
         self[app].libraries = .some(learned)
         return isNews
+    }
+
+    // MARK: Leaving out
+
+    /// More faults mean that it is not the libraries that are to blame. Each costs a prewarm.
+    public static let dropLimit = 8
+
+    /// The instance opens the library with this index in its list next; nil if all are open.
+    mutating func opening(_ id: InstanceIdentifier, _ index: Int?) {
+        guard let record = table[id]?.record, record.state == .prewarming,
+            record.depth == .libraries
+        else { return }
+        self[id].openedLibrary = index
+    }
+
+    /// The instance could not open the library. It is left out when the instance has paused: until
+    /// then, the instance counts by the list that it was given.
+    mutating func openingFailed(_ id: InstanceIdentifier, _ index: Int) {
+        guard let record = table[id]?.record, record.state == .prewarming,
+            record.depth == .libraries, self[id].unopenedLibraries.count < Self.dropLimit
+        else { return }
+        self[id].unopenedLibraries.append(index)
+    }
+
+    /// The instance has paused. Leaves out the libraries that it could not open, the last first, so
+    /// that the numbers of the others stay right.
+    mutating func dropUnopened(by id: InstanceIdentifier) {
+        let record = self[id].record
+        for index in Set(self[id].unopenedLibraries).sorted(by: >) {
+            self[id].openedLibrary = index
+            _ = dropLibrary(of: record, .cannotBeOpened)
+        }
+        self[id].unopenedLibraries = []
+    }
+
+    /// Leaves out the library that the instance was opening when it failed. Its later prewarms open
+    /// the others. A library that needs this one fails in the same way, and is left out then.
+    ///
+    /// - Returns: false if no single library is to blame.
+    mutating func dropLibrary(of record: InstanceRecord, _ fault: DepthFault) -> Bool {
+        let (app, key) = (record.app, record.environmentKey)
+        guard record.depth == .libraries, let index = table[record.instance]?.openedLibrary,
+            record.generation == directory[app]?.description?.generation,
+            var learned = learnedLibraries(of: app),
+            let place = learned.environments.firstIndex(where: { $0.environmentKey == key }),
+            learned.environments[place].dropCount < Self.dropLimit,
+            learned.environments[place].count > 0
+        else { return false }
+        learned.environments[place].count -= 1
+        learned.environments[place].dropCount += 1
+        self[app].libraries = .some(learned)
+        self[record.instance].openedLibrary = nil
+        let lesson = LibraryLesson(
+            app: app, generation: record.generation, environmentKey: key)
+        report(.libraryDropped(record.instance, lesson, index: index, fault))
+        // The others have the same list, in which the numbers are different from now on.
+        for id in self[app].filling where id != record.instance {
+            if self[id].record.environmentKey == key, self[id].claim == nil {
+                end(id, .poolTrimmed, gently: false)
+            }
+        }
+        return true
     }
 
     /// Ends the paused instances that lack libraries, if new ones can take their place.

@@ -58,6 +58,7 @@ extension Lifecycle {
         {
             return end(id, .prewarmFailed, gently: false)
         }
+        dropUnopened(by: id)
         resize(id, to: byteCount)
         let measured = self[id].record.byteCount
         updateApp(app) { [now] in

@@ -124,6 +124,10 @@ struct Instance: Hashable, Sendable {
 
     /// Somebody has called the instance by its name on the bus, and waits until it can be launched.
     var isCalled = false
+    /// The index of the library that the instance is opening before its pause.
+    var openedLibrary: Int?
+    /// The indices of those that it could not open.
+    var unopenedLibraries: [Int] = []
     /// The instance is held, and thawed for a moment.
     var isAiring = false
     /// The instance has been frozen at its pause before.

@@ -13,6 +13,7 @@ struct Explanations {
     let objections: PrewarmObjections
     let depths: ReportedDepths
     let importLists: ImportLists
+    let learner: LibraryLearner
 
     /// Why the app is or is not prewarmed, and how its latest launch was served.
     func explanation(of app: InstalledApp) -> Control.Explanation {
@@ -126,6 +127,15 @@ struct Explanations {
                     code: "libraries",
                     text: "\(libraries) librar\(libraries == 1 ? "y" : "ies") that it opens after "
                         + "main are opened before its pause"))
+        }
+        let lesson = LibraryLesson(
+            app: app.identifier, generation: app.description.generation, environmentKey: key)
+        for library in learner.dropped(for: lesson) {
+            reasons.append(
+                .init(
+                    code: "library_left_out",
+                    text: "\(library.path) is not opened before its pause, because "
+                        + library.fault.wordsOfLibrary))
         }
         if let saved = core.lifecycle.depthTimes(of: app.identifier)?.saved, saved > .zero {
             reasons.append(

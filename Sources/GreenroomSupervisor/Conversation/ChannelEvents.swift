@@ -22,10 +22,11 @@ final class ChannelEvents {
     private static let buffer = UnsafeMutableRawBufferPointer.allocate(
         byteCount: WireFormat.datagramLimit, alignment: 16)
 
-    /// At most this many messages are read in a row. An app sends two messages before it starts,
-    /// and an answer to each ping. One that sends more (another process of it may go on after its
-    /// main process has ended) must not delay everybody else.
-    private static let drainLimit = 64
+    /// At most this many messages are read in a row. An app sends two messages before it starts, an
+    /// answer to each ping, and one for each library that it opens before its pause. One that sends
+    /// more (another process of it may go on after its main process has ended) must not delay
+    /// everybody else.
+    private static let drainLimit = 64 + OpenedLibraries.countLimit
 
     init(
         core: Core, catalog: AppCatalog, instances: InstanceTable, prewarms: PrewarmReports,
@@ -57,6 +58,13 @@ final class ChannelEvents {
         drain(instance)
         ends.examine(instance, status)
         core.handle(.exited(instance, status))
+    }
+
+    /// The instance was stopped because it was about to start a program. What it said before tells
+    /// which library is to blame.
+    func misfired(_ instance: InstanceIdentifier, _ program: String?) {
+        drain(instance)
+        core.handle(.misfired(instance, .startsPrograms(program)))
     }
 
     /// Reads what the instance sent before it ended. If a program started and ended at once, its
@@ -113,7 +121,7 @@ final class ChannelEvents {
     private static func isTakenOnceRecorded(_ message: AppMessage) -> Bool {
         switch message {
         case .started, .startedAnew, .report: true
-        case .paused, .pong, .error, .wantsName: false
+        case .paused, .pong, .error, .wantsName, .opening: false
         }
     }
 
@@ -124,6 +132,13 @@ final class ChannelEvents {
         case .pong(let cookie): if instance.takePong(cookie) { prewarms.isStillPaused(instance) }
         case .wantsName(let name):
             guard prewarms.watch(name, for: instance) else { return lost(instance) }
+        case .opening(let index, let step):
+            let index = Int(clamping: index)
+            switch step {
+            case .next: core.handle(.opening(instance.identifier, index))
+            case .failed: core.handle(.openingFailed(instance.identifier, index))
+            case .done: core.handle(.opening(instance.identifier, nil))
+            }
         case .started: started(instance, anew: nil)
         case .startedAnew(_, let status): started(instance, anew: AnewReason(status))
         case .report(let report):

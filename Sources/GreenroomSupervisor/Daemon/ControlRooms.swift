@@ -50,7 +50,7 @@ struct ControlRooms {
                 summaries: summaries, statuses: statuses,
                 explanations: Explanations(
                     core: core, catalog: catalog, reclaimer: reclaimer, objections: objections,
-                    depths: depths, importLists: shared.importLists),
+                    depths: depths, importLists: shared.importLists, learner: launching.learner),
                 metrics: measuring.metrics),
             launches: LaunchCalls(
                 core: core, requests: requests, authorization: authorization,

@@ -81,6 +81,11 @@ final class LibraryLearner {
         return lists[subject.app]![index].libraries.map(\.path)
     }
 
+    /// The libraries that are left out although launches open them.
+    func dropped(for subject: LibraryLesson) -> [LibraryList.Dropped] {
+        lists[subject.app]?.first { $0.subject == subject }?.dropped ?? []
+    }
+
     /// Whether the path leads to the file that was opened, and nobody but root and the daemon's own
     /// user can lead it elsewhere.
     private func isCurrent(_ library: LibraryList.Library) -> Bool {
@@ -125,6 +130,11 @@ final class LibraryLearner {
     func note(_ occurrence: Occurrence) {
         switch occurrence {
         case .depthTimed(let app): writes.ask(app)
+        case .libraryDropped(_, let subject, let index, let fault):
+            let place = lists[subject.app]?.firstIndex { $0.subject == subject }
+            guard let place else { return }
+            lists[subject.app]![place].drop(at: index, fault)
+            keep(subject.app)
         case .demoted(let instance, let app, _, .libraries, _, let isEverywhere):
             let key = core.lifecycle.instance(instance)?.environmentKey
             lists[app]?.removeAll { isEverywhere || $0.subject.environmentKey == key }
@@ -203,10 +213,14 @@ final class LibraryLearner {
         var own = lists[subject.app] ?? []
         let chosen = OpenedLibraries.choose(
             from: lesson.seen, atPause: lesson.atPause, known: known)
-        let paths = known + trusted(chosen.dropFirst(known.count), lesson.seen)
+        let dropped = dropped(for: subject)
+        let others = chosen.dropFirst(known.count).filter { path in
+            !dropped.contains { $0.path == path }
+        }
+        let paths = known + trusted(others, lesson.seen)
         if !paths.isEmpty {
             own.removeAll { $0.subject == subject }
-            own.append(LibraryList(subject, paths))
+            own.append(LibraryList(subject, paths, dropped: dropped))
             lists[subject.app] = own.suffix(Self.listLimit)
             keep(subject.app)
         }

@@ -9,15 +9,23 @@ struct LibraryList: Equatable {
         let file: FileIdentity
     }
 
+    struct Dropped: Equatable {
+        let path: String
+        let fault: DepthFault
+    }
+
     let subject: LibraryLesson
     private(set) var libraries: [Library]
+    /// Libraries that a launch has opened and that are not opened before the pause, and why.
+    private(set) var dropped: [Dropped] = []
     /// True if an earlier daemon has learned the list, and nobody has checked since whether the
     /// files are still the same.
     private(set) var isRecalled = false
 
     /// Files that cannot be found any more are left out.
-    init(_ subject: LibraryLesson, _ paths: [String]) {
+    init(_ subject: LibraryLesson, _ paths: [String], dropped: [Dropped] = []) {
         self.subject = subject
+        self.dropped = dropped
         libraries = paths.compactMap { path in
             FileIdentity(path: path).map { Library(path: path, file: $0) }
         }
@@ -35,19 +43,26 @@ struct LibraryList: Equatable {
         isRecalled = false
     }
 
+    /// Leaves out a library from now on.
+    mutating func drop(at index: Int, _ fault: DepthFault) {
+        guard libraries.indices.contains(index) else { return }
+        dropped.append(Dropped(path: libraries.remove(at: index).path, fault: fault))
+    }
+
     // MARK: The form in a file
 
     /// A list has a line of its own, followed by those of its libraries:
     ///
     ///     list GENERATION ENVIRONMENT
     ///     open DEVICE INODE BYTES MODIFIED CHANGED PATH
+    ///     drop FAULT PATH
     var lines: [String] {
         ["list \(subject.generation) \(subject.environmentKey.rawValue)"]
             + libraries.map { library in
                 let file = library.file
                 return "open \(file.device) \(file.inode) \(file.byteCount) \(file.modified) "
                     + "\(file.changed) \(library.path)"
-            }
+            } + dropped.map { "drop \($0.fault.rawValue) \($0.path)" }
     }
 
     /// The lists among the lines. Leaves out lines that make no sense, and libraries above the
@@ -71,9 +86,13 @@ struct LibraryList: Equatable {
                     byteCount <= OpenedLibraries.byteLimit
                 else { continue }
                 lists[lists.count - 1].libraries.append(library)
+            } else if let library = Dropped(line), !lists.isEmpty,
+                lists.last!.dropped.count < Lifecycle.dropLimit
+            {
+                lists[lists.count - 1].dropped.append(library)
             }
         }
-        return lists.filter { !$0.libraries.isEmpty }
+        return lists.filter { !$0.libraries.isEmpty || !$0.dropped.isEmpty }
     }
 }
 
@@ -88,5 +107,16 @@ extension LibraryList.Library {
         file = FileIdentity(
             device: device, inode: inode, byteCount: byteCount, modified: modified,
             changed: changed)
+    }
+}
+
+extension LibraryList.Dropped {
+    fileprivate init?(_ line: Substring) {
+        let words = line.split(separator: " ", maxSplits: 2)
+        guard words.count == 3, words[0] == "drop",
+            let fault = UInt8(words[1]).flatMap(DepthFault.init),
+            OpenedLibraries.isPath(words[2])
+        else { return nil }
+        (path, self.fault) = (String(words[2]), fault)
     }
 }

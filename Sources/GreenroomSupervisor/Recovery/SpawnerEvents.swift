@@ -36,7 +36,7 @@ struct SpawnerEvents {
         case .stopped(let number): freezer.wasStopped(InstanceIdentifier(number))
         case .unguarded(let number): prewarms.unguarded(InstanceIdentifier(number))
         case .misfired(let number, let program):
-            core.handle(.misfired(InstanceIdentifier(number), .startsPrograms(program)))
+            channels.misfired(InstanceIdentifier(number), program)
         case .executedSecurely(let number):
             core.handle(.misfired(InstanceIdentifier(number), .secureExecution))
         case .cannotGuard(let code): noteUnguarded(code)

@@ -111,6 +111,16 @@ extension Reporter {
             ["app": app.rawValue])
     }
 
+    func libraryDropped(
+        _ instance: InstanceIdentifier, of app: AppIdentifier, _ fault: DepthFault
+    ) {
+        log.line(
+            app, .notice,
+            "\(app): a library is not opened before its pauses any more, because "
+                + "\(fault.wordsOfLibrary); greenroomctl explain \(app) names it",
+            fields(app, instance), as: .prewarmingFailed)
+    }
+
     func crashLooped(_ app: AppIdentifier, _ until: Instant) {
         log.line(
             app, .error, "\(app) crashes in a loop: no prewarming and no background launches",

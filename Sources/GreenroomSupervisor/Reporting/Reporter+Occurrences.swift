@@ -24,6 +24,8 @@ extension Reporter {
         case .demoted(let instance, let app, let fault, let depth, let program, let isEverywhere):
             demoted(instance, app, fault, of: depth, program, isEverywhere)
         case .librariesLearned(let app, let count): librariesLearned(app, count)
+        case .libraryDropped(let instance, let lesson, _, let fault):
+            libraryDropped(instance, of: lesson.app, fault)
         case .depthTimed: break
         case .crashLooped(let app, let until): crashLooped(app, until)
         case .restartScheduled(let app, let at): restartScheduled(app, at)

@@ -71,6 +71,7 @@ extension DepthFault {
         case .endedHeld: "depth_ended_held"
         case .noWindow: "depth_no_window"
         case .nameTaken: "depth_name_taken"
+        case .cannotBeOpened: "depth_cannot_be_opened"
         }
     }
 
@@ -89,7 +90,7 @@ extension DepthFault {
         case .pausedElsewhere: "it could not be held at its first window"
         case .timedOut: "it had no window in time, or did not come to rest"
         case .startsPrograms: "it starts other programs before it has a window"
-        case .startsAnew, .changesProcess, .startsThreads, .savesNothing:
+        case .startsAnew, .changesProcess, .startsThreads, .savesNothing, .cannotBeOpened:
             "it could not be held at its first window"
         case .ownsName:
             "it takes a name on a message bus or listens on a socket before it has a window, by which "
@@ -116,8 +117,25 @@ extension DepthFault {
         case .changesProcess: "its interpreter changes its process when it boots"
         case .startsThreads: "its interpreter starts threads when it boots"
         case .savesNothing: "its launches were done no sooner"
-        case .ownsName, .otherDisplay, .notFrozen, .showsNotice, .endedHeld, .noWindow, .nameTaken:
+        case .ownsName, .otherDisplay, .notFrozen, .showsNotice, .endedHeld, .noWindow, .nameTaken,
+            .cannotBeOpened:
             wordsOfWindow
+        }
+    }
+
+    /// What one library has done, because of which it is left out.
+    var wordsOfLibrary: String {
+        switch self {
+        case .ended: "the program ended when it was opened"
+        case .timedOut: "opening it took too long"
+        case .startsPrograms: "it starts other programs when it is opened"
+        case .changesProcess:
+            "it changes the process or uses the program's own functions when it is opened"
+        case .startsThreads: "it starts threads when it is opened"
+        case .cannotBeOpened: "it cannot be opened before main"
+        case .pausedElsewhere, .startsAnew, .savesNothing, .ownsName, .otherDisplay, .notFrozen,
+            .showsNotice, .endedHeld, .noWindow, .nameTaken:
+            wordsOfLibraries
         }
     }
 
@@ -134,6 +152,7 @@ extension DepthFault {
         case .startsThreads: "a library that it opens after main starts threads when it is opened"
         case .savesNothing:
             "its launches were done no sooner when the libraries that it opens after main were open"
+        case .cannotBeOpened: "a library that it opens after main cannot be opened before main"
         case .ownsName, .otherDisplay, .notFrozen, .showsNotice, .endedHeld, .noWindow, .nameTaken:
             wordsOfWindow
         }

@@ -13,9 +13,13 @@ import Testing
         let folder: TemporaryDirectory
         let program: String
         let library: String
+        let also: String
         let daemon: TestDaemon
 
-        init(_ flags: String..., depth: String = "auto", prewarmLines: [String] = []) throws {
+        init(
+            _ flags: String..., depth: String = "auto", prewarmLines: [String] = [],
+            opensAlso: Bool = false
+        ) throws {
             folder = try TemporaryDirectory()
             chmod(folder.path, 0o755)
             let built = try Self.compiled(flags)
@@ -24,10 +28,13 @@ import Testing
             // The flag lets libraries find the program's functions.
             program = try compileProbe(
                 "opens-library.c", with: ProbeCompiler("clang", ["-rdynamic"]), output: "opens")
-            daemon = try TestDaemon(
-                TestApp(
-                    LibraryDepthTests.app, exec: program, prewarm: 1,
-                    "Environment=PROBE_WAITS=yes", depth: depth, prewarmLines: prewarmLines))
+            also = folder.path + "/libalso.so"
+            try folder.copy(try Self.compiled(["-DNUMBER=2"]), to: "libalso.so")
+            var app = TestApp(
+                LibraryDepthTests.app, exec: program, prewarm: 1,
+                "Environment=PROBE_WAITS=yes", depth: depth, prewarmLines: prewarmLines)
+            if opensAlso { app.lines.append("Environment=PROBE_ALSO=\(also)") }
+            daemon = try TestDaemon([app])
         }
 
         static func compiled(_ flags: [String]) throws -> String {
@@ -173,29 +180,73 @@ import Testing
         #expect(text.contains("opened: 7"))
     }
 
-    /// The code that a library runs when it is opened, and the fault that is reported.
+    /// The code that a library runs when it is opened, and why it is left out then.
     @Test(arguments: [
-        ("-DCALLS_BACK", "depth_changes_process"), ("-DOPENS_FILE", "depth_changes_process"),
-        ("-DSTARTS_THREAD", "depth_starts_threads"),
-        ("-DSTARTS_PROGRAM", "depth_starts_programs"), ("-DENDS", "depth_ended"),
+        ("-DCALLS_BACK", "changes the process"), ("-DOPENS_FILE", "changes the process"),
+        ("-DSTARTS_THREAD", "starts threads"), ("-DSTARTS_PROGRAM", "starts other programs"),
+        ("-DENDS", "the program ended"), ("-DUNBOUND", "cannot be opened"),
     ])
-    func `that cannot be opened early are left to the program`(flag: String, code: String) throws {
-        let bench = try Bench(flag)
+    func `that cannot be opened early are left to the program, and the others are opened`(
+        flag: String, words: String
+    ) throws {
+        let bench = try Bench(flag, opensAlso: true)
         let client = try bench.daemon.client()
         let stays = [Control.EnvironmentVariable(name: "PROBE_STAYS", value: "yes")]
-        let reason = try bench.teach(environment: stays, "the end of the depth") {
-            try $0.explain(Self.app).reasons.first { $0.code.hasPrefix("depth_") }
+        let reason = try bench.teach(environment: stays, "the library that is left out") {
+            try $0.explain(Self.app).reasons.first { $0.code == "library_left_out" }
         }
-        #expect(reason.code == code)
-        #expect(reason.text.contains("that it opens after main"))
-        let paused = try #require(try bench.daemon.awaitPaused(Self.app).first)
-        #expect(paused.depth == .known(.main))
+        #expect(reason.text.hasPrefix(bench.library + " "))
+        #expect(reason.text.contains(words))
+        let paused = try bench.daemon.await("a pause with the other library open") { client in
+            try client.paused(Self.app).first { $0.depth == .known(.libraries) }
+        }
+        let maps = String(
+            decoding: try readFile("/proc/\(try #require(paused.processId))/maps"),
+            as: UTF8.self)
+        #expect(maps.contains(bench.also) && !maps.contains(bench.library))
         let explanation = try client.explain(Self.app)
-        #expect(explanation.depth == .known(.main))
-        #expect(!explanation.reasons.contains { $0.code == "libraries" })
+        #expect(explanation.reasons.contains { $0.text.hasPrefix("1 library that it opens") })
+        #expect(!explanation.reasons.contains { $0.code.hasPrefix("depth_") })
         let (launched, text, _) = try client.run(Self.app, ["asks", bench.library]) {
             $0.environment = stays
         }
         #expect(launched.kind == .prewarmed && text.contains("before: 0"))
+        // The next daemon leaves it out too.
+        try bench.daemon.terminate()
+        try bench.daemon.start()
+        let next = try client(of: bench)
+        #expect(next.reasons.contains { $0.text == reason.text })
+    }
+
+    private func client(of bench: Bench) throws -> Control.Explanation {
+        try bench.daemon.client().explain(Self.app)
+    }
+
+    /// The loader's variables are part of the pool's environment, so a launch finds the libraries
+    /// opened under the variables that it brings itself.
+    @Test(arguments: ["LD_BIND_NOW=1", "LD_BIND_NOT=1", "LD_DYNAMIC_WEAK=1"])
+    func `are opened as the loader's variables of the launch say`(variable: String) throws {
+        let bench = try Bench()
+        let client = try bench.daemon.client()
+        try bench.awaitDeep()
+        let parts = variable.split(separator: "=").map(String.init)
+        let environment = [Control.EnvironmentVariable(name: parts[0], value: parts[1])]
+        // The first launch with the variable is cold, and the next instance is paused with it.
+        let first = try client.run(Self.app, [bench.library]) { $0.environment = environment }
+        #expect(first.launched.coldReason == .environmentMismatch)
+        try bench.daemon.await("a pause with the variable") { client in
+            try client.paused(Self.app).first { $0.depth == .known(.main) }
+        }
+        try bench.teach(environment: environment, "a second pause with the library open") {
+            client in
+            let deep = try client.paused(Self.app).filter { $0.depth == .known(.libraries) }
+            return deep.count == 2 ? true : nil
+        }
+        let (launched, text, _) = try client.run(Self.app, [bench.library]) {
+            $0.environment = environment
+        }
+        #expect(launched.kind == .prewarmed)
+        #expect(try text == bench.direct([bench.library], [variable]))
+        #expect(first.text == text)
     }
 }

@@ -8,6 +8,7 @@ public struct Tally: Sendable {
     public internal(set) var demotions: [DepthFault: Int] = [:]
     /// Prewarms that opened libraries.
     public internal(set) var libraryPrewarms = 0
+    public internal(set) var droppedLibraries = 0
     public internal(set) var windowPrewarms = 0
     /// Launches that were measured to find out how much a depth saves.
     public internal(set) var timings = 0
@@ -41,6 +42,7 @@ public struct Tally: Sendable {
         demotions.merge(other.demotions, uniquingKeysWith: +)
         exits.merge(other.exits, uniquingKeysWith: +)
         libraryPrewarms += other.libraryPrewarms
+        droppedLibraries += other.droppedLibraries
         windowPrewarms += other.windowPrewarms
         timings += other.timings
         calledLaunches += other.calledLaunches

@@ -9,6 +9,7 @@ import Testing
         .started(cookie: 0), .started(cookie: .max), .pong(cookie: 5),
         .startedAnew(cookie: 3, .options), .startedAnew(cookie: .max, .failed),
         .error(errno: 71, cookie: 9), .error(errno: -1, cookie: 0),
+        .opening(0, .next), .opening(7, .failed), .opening(.max, .done),
         .wantsName("org.example.Named"), .wantsName(String(repeating: "a", count: 255)),
     ]
 

@@ -55,6 +55,73 @@ import Testing
         #expect(!stage.has(.learnLibraries(next, Self.lesson)))
     }
 
+    /// A prewarm under way that opens three libraries, and has got to the second one.
+    private func opening() throws -> (Stage, InstanceIdentifier) {
+        var stage = Stage(Self.app())
+        try launch(&stage)
+        stage.send(.librariesLearned(Self.lesson, count: 3, isComplete: true))
+        let deep = try #require(latest(stage))
+        stage.send(.spawned(deep))
+        for index in 0...1 { stage.send(.opening(deep, index)) }
+        return (stage, deep)
+    }
+
+    @Test func `are opened without the one at which a prewarm failed`() throws {
+        let faults: [(Event, DepthFault)] = [
+            (.exited(InstanceIdentifier(3), .exited(3)), .ended),
+            (.misfired(InstanceIdentifier(3), .startsPrograms(nil)), .startsPrograms),
+            (.paused(InstanceIdentifier(3), byteCount: 1, hasOtherThreads: true), .startsThreads),
+            (.misfired(InstanceIdentifier(3), .changesProcess), .changesProcess),
+        ]
+        for (event, fault) in faults {
+            var (stage, deep) = try opening()
+            try #require(deep == InstanceIdentifier(3))
+            stage.send(event)
+            #expect(stage.has(.report(.libraryDropped(deep, Self.lesson, index: 1, fault))))
+            #expect(self.fault(stage) == nil)
+            let next = try #require(latest(stage))
+            #expect(stage.core.instance(next)?.depth == .libraries)
+            #expect(stage.core.libraryCount(of: Stage.app, Stage.key) == 2)
+        }
+    }
+
+    @Test func `are all to blame if no single one is`() throws {
+        var (stage, deep) = try opening()
+        stage.send(.opening(deep, nil))
+        stage.send(.misfired(deep, .changesProcess))
+        #expect(fault(stage) == .changesProcess)
+        #expect(stage.core.depth(of: Stage.app, Stage.key) == .main)
+    }
+
+    @Test func `are opened without those that cannot be opened, from the next pause on`() throws {
+        var (stage, deep) = try opening()
+        for index in 0...1 { stage.send(.openingFailed(deep, index)) }
+        stage.send(.opening(deep, nil))
+        stage.send(.paused(deep, byteCount: 1))
+        let dropped = stage.effects.compactMap { effect -> Int? in
+            guard case .report(.libraryDropped(_, _, let index, .cannotBeOpened)) = effect else {
+                return nil
+            }
+            return index
+        }
+        #expect(dropped == [1, 0])
+        #expect(stage.state(deep) == .prewarmed)
+    }
+
+    @Test func `are given up when the faults have no end`() throws {
+        var stage = Stage(Self.app())
+        try launch(&stage)
+        stage.send(.librariesLearned(Self.lesson, count: 100, isComplete: true))
+        for number in 1...9 {
+            #expect(fault(stage) == nil, "\(number)")
+            let deep = try #require(latest(stage))
+            stage.send(.opening(deep, 0))
+            stage.send(.misfired(deep, .startsPrograms(nil)))
+            stage.die(deep, .signaled(9, coreDumped: false))
+        }
+        #expect(fault(stage) == .startsPrograms)
+    }
+
     @Test func `are looked for at three launches, if each ends too soon`() throws {
         var stage = Stage(Self.app())
         for number in 1...4 {

@@ -325,6 +325,11 @@ extension Checker {
         case .failed: tally.failures += 1
         case .librariesLearned(_, let count):
             try require(count > 0, "learned no libraries")
+        case .libraryDropped(let id, let lesson, _, _):
+            try require(
+                saved[id]?.depth == .libraries && learned.contains(lesson),
+                "left out a library of \(id), which opens none")
+            tally.droppedLibraries += 1
         case .depthTimed(let app): try checkTiming(app, event)
         case .demoted(let id, let app, let fault, _, _, _): try checkDemotion(id, app, fault, event)
         case .launched, .misfired, .crashLooped, .slowStep, .pagedOut, .pausedWithThreads: break

@@ -57,7 +57,8 @@ extension Checker {
             .triggersForgiven:
             break
         case .spawned, .spawnFailed, .paused, .becameReady, .frozen, .freezeFailed,
-            .emptied, .becameStale, .misfired, .nameWatched, .called, .memoryMeasured,
+            .emptied, .opening, .openingFailed, .becameStale, .misfired, .nameWatched, .called,
+            .memoryMeasured,
             .connectionArrived,
             .stateFound, .stateLost, .stateReported:
             break

@@ -198,7 +198,8 @@ struct World: Sendable {
             }
         case .frozen(let id): guard processes[id]?.isFrozen == true else { return nil }
         case .freezeFailed(let id), .channelLost(let id), .misfired(let id, _),
-            .nameWatched(let id), .called(let id, _), .becameStale(let id, _):
+            .nameWatched(let id), .called(let id, _), .becameStale(let id, _), .opening(let id, _),
+            .openingFailed(let id, _):
             guard processes[id]?.isAlive == true else { return nil }
         case .runCompleted(let id, _, _):
             guard processes[id]?.isAlive == true, processes[id]?.isFrozen == false else {
@@ -231,6 +232,7 @@ struct World: Sendable {
             return .spawned(id)
         }
         if process.depth == .window, process.fate.wantsName { ownName(id, process.fate, at: now) }
+        if process.depth == .libraries { openLibraries(id, at: now) }
         switch process.depth == .main ? process.fate.pause : process.fate.deepPause {
         case .after(let delay):
             agenda.add(process.pause(of: id), at: now.advanced(by: delay))
@@ -243,6 +245,16 @@ struct World: Sendable {
             agenda.add(.exited(id, .signaled(9, coreDumped: false)), at: then)
         }
         return .spawned(id)
+    }
+
+    /// Some instances are at a library when they fail, some past all of them, and some say nothing,
+    /// like those of which a former supervisor was told.
+    private mutating func openLibraries(_ id: InstanceIdentifier, at now: Instant) {
+        let number = Int(id.rawValue)
+        let then = now.advanced(by: .milliseconds(1))
+        if number % 4 > 0 { agenda.add(.opening(id, number % 3), at: then) }
+        if number % 5 == 0 { agenda.add(.openingFailed(id, 1), at: then) }
+        if number % 3 == 0 { agenda.add(.opening(id, nil), at: then) }
     }
 
     private mutating func ownName(_ id: InstanceIdentifier, _ fate: Fate, at now: Instant) {
