@@ -42,6 +42,7 @@ public enum AppMessage: Equatable, Sendable {
         }
     }
 
+    /// What happens to a library that is to be open at the pause.
     public enum LibraryStep: Int32, Sendable, CaseIterable {
         /// The library is opened next.
         case next = 0
