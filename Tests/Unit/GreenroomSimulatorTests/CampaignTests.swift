@@ -23,8 +23,8 @@ import Testing
             #expect(campaign.tally.anewReasons[reason] ?? 0 > 0, "\(reason)")
         }
         // By chance hardly any app is done as soon without as with what was learned, three times:
-        // DepthTimesTests has that.
-        for fault in DepthFault.allCases where fault != .savesNothing {
+        // DepthTimesTests has that. A library that cannot be opened never ends a depth.
+        for fault in DepthFault.allCases where ![.savesNothing, .cannotBeOpened].contains(fault) {
             #expect(campaign.tally.demotions[fault] ?? 0 > 0, "\(fault)")
         }
         for reason in ExitReason.allCases {
@@ -34,6 +34,7 @@ import Testing
             #expect(campaign.tally.runOutcomes[outcome] ?? 0 > 0, "\(outcome)")
         }
         #expect(campaign.tally.libraryPrewarms > 0)
+        #expect(campaign.tally.droppedLibraries > 0)
         #expect(campaign.tally.windowPrewarms > 0)
         #expect(campaign.tally.timings > 0)
         #expect(campaign.tally.calledLaunches > 0)
