@@ -1,5 +1,3 @@
-public import Varlink
-
 /// The control interface, `io.greenroom.Control`: what the daemon and its clients share.
 ///
 /// The daemon decodes a `ControlCall` and answers with a `ControlReply`, a `ControlError` or a
@@ -8,18 +6,6 @@ public import Varlink
 public enum Control {
     public static let interfaceName = "io.greenroom.Control"
     static let prefix = "io.greenroom.Control."
-}
-
-extension Control {
-    /// The description, parsed.
-    public static let interface = Interface(trusted: interfaceText)
-
-    /// What `org.varlink.service` of the daemon returns.
-    public static func service(version: String) -> Service {
-        Service(
-            vendor: "Greenroom", product: "greenroomd", version: version,
-            url: "https://greenroom.io/", interfaces: [interface])
-    }
 }
 
 extension Control {
