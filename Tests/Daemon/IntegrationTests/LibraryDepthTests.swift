@@ -214,12 +214,8 @@ import Testing
         // The next daemon leaves it out too.
         try bench.daemon.terminate()
         try bench.daemon.start()
-        let next = try client(of: bench)
+        let next = try bench.daemon.client().explain(Self.app)
         #expect(next.reasons.contains { $0.text == reason.text })
-    }
-
-    private func client(of bench: Bench) throws -> Control.Explanation {
-        try bench.daemon.client().explain(Self.app)
     }
 
     /// The loader's variables are part of the pool's environment, so a launch finds the libraries
@@ -229,7 +225,7 @@ import Testing
         let bench = try Bench()
         let client = try bench.daemon.client()
         try bench.awaitDeep()
-        let parts = variable.split(separator: "=").map(String.init)
+        let parts = variable.split(separator: "=").map { ByteString(String($0)) }
         let environment = [Control.EnvironmentVariable(name: parts[0], value: parts[1])]
         // The first launch with the variable is cold, and the next instance is paused with it.
         let first = try client.run(Self.app, [bench.library]) { $0.environment = environment }

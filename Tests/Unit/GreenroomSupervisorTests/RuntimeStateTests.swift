@@ -141,8 +141,8 @@ struct RuntimeStateTests {
     /// being ended; ended; never executed; and with no process left before the end was reported.
     private var endings: [InstanceRecord] {
         func saved(
-            _ state: ExecutionState, _ status: ExitStatus? = nil, _ last: ExecutionState? = nil,
-            launchedAt: UInt64? = 13
+            _ state: ExecutionState, _ status: GreenroomLifecycle.ExitStatus? = nil,
+            _ last: ExecutionState? = nil, launchedAt: UInt64? = 13
         ) -> RecordedState {
             var saved = RecordedState(state)
             saved.launchedAt = launchedAt.map(Instant.init(nanoseconds:))
