@@ -20,7 +20,8 @@ The output has a line for each finding, with tabs:
     unknown  DISTRIBUTION  VERSION
 
 Reasons: arguments, directory, terminal, variables (all are read), environment (changed), locale, signals, time, opens,
-writes, prints, runs, network, thread, descriptor, state (of the interpreter, which all modules share), fails, known, excluded.
+writes, prints, runs, network, thread, descriptor, state (of the
+interpreter, or of another module that a launch may load alone), fails, known, excluded.
 Refused with a module is every module that imports it, because it would import something else without it.
 """
 import _thread
@@ -32,6 +33,13 @@ import signal
 import sys
 import threading
 import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import module_state  # noqa: E402
+
+# Neither this folder nor the name may be seen by what is imported.
+sys.path_importer_cache.pop(sys.path.pop(0), None)
+del sys.modules["module_state"]
 
 # The values that these modules keep are set again at the launch (sitecustomize.py).
 MENDED = {"logging", "multiprocessing.process"}
@@ -45,7 +53,8 @@ PER_LAUNCH = {"PWD", "OLDPWD", "SHLVL", "_", "COLUMNS", "LINES", "WINDOWID", "DE
               "SSH_CLIENT", "SSH_CONNECTION", "SSH_TTY", "GPG_TTY", "TMUX", "TMUX_PANE", "STY", "WINDOW",
               "INVOCATION_ID", "JOURNAL_STREAM", "NOTIFY_SOCKET", "LISTEN_PID", "LISTEN_FDS"}
 # Without a refused module, others may fail that could be imported with it, and without those, others again.
-ROUND_LIMIT = 8
+# A value that the first caller computes is found once for each caller, in a round each.
+ROUND_LIMIT = 40
 
 EVENTS = {"os.chdir": "directory", "os.fchdir": "directory", "os.umask": "state", "_thread.start_new_thread": "thread", "os.fork": "runs", "os.forkpty": "runs",
           "os.exec": "runs", "os.posix_spawn": "runs", "os.system": "runs", "os.kill": "runs", "pty.spawn": "runs",
@@ -56,6 +65,33 @@ EVENTS = {"os.chdir": "directory", "os.fchdir": "directory", "os.umask": "state"
 PREFIXES = (("socket.", "network"), ("urllib.", "network"), ("ftplib.", "network"), ("smtplib.", "network"),
             ("http.", "network"), ("imaplib.", "network"), ("poplib.", "network"), ("syslog.", "writes"),
             ("shutil.", "writes"), ("fcntl.", "state"))
+# Globals that may differ after an import: a program finds the same in them, or asks for no more than it has itself loaded.
+HARMLESS_STATE = {
+    # What imports themselves write, and what `state` compares.
+    "sys": {"modules", "path_importer_cache", "path", "argv", "orig_argv", "meta_path", "path_hooks", "stdin", "stdout", "stderr",
+            "__stdin__", "__stdout__", "__stderr__", "excepthook"},
+    # Caches: what is missing is made when it is asked for.
+    "re": {"_cache", "_cache2"},
+    "linecache": {"cache"},
+    "platform": {"_uname_cache", "_sys_version_cache", "_platform_cache"},
+    "sysconfig": {"_CONFIG_VARS", "_CONFIG_VARS_INITIALIZED"},
+    "pkgutil": {"iter_importer_modules"},
+    "_ctypes": {"_pointer_type_cache"},
+    "ctypes": {"_pointer_type_cache", "_c_functype_cache", "_win_functype_cache"},
+    "numpy": {"finfo", "iinfo"},
+    "dateutil.tz": {"gettz"},
+    "dateutil.tz.tz": {"gettz"},
+    "cryptography.hazmat.bindings._openssl": {"lib"},
+    # By class or function: whoever has such an object has loaded the module that registers it.
+    "copyreg": {"dispatch_table"},
+    "pickle": {"dispatch_table"},
+    "typing": {"_overload_registry"},
+    # What is done at the end, or in a child, for an object.
+    "weakref": {"finalize"},
+    "logging": {"_handlers", "_handlerList", "_at_fork_reinit_lock_weakset"},
+    # Werkzeug adds a scheme here, which matters for addresses of this scheme alone.
+    "urllib.parse": {"uses_netloc"},
+}
 HARMLESS = {"socket.__new__", "socket.gethostname"}
 
 
@@ -67,6 +103,7 @@ class Findings:
         self.pending = {}  # reason: modules
         self.vouched = set()  # (module, reason)
         self.data = {}  # path: None, of files that vouched modules read or look for
+        self.modules = None  # ModuleState
         self.is_quiet = False
 
     def refuse(self, name, reason):
@@ -139,6 +176,7 @@ class Findings:
             self.variables.setdefault(variable, set()).update(self.modules_in_progress()[:1])
 
     def imports(self, importer, name):
+        self.modules.needs_of_running(name)
         if importer != name:
             self.importers.setdefault(name, set()).add(importer)
 
@@ -393,6 +431,7 @@ def watch_execution():
 
     def exec_module(self, module):
         was_quiet, findings.is_quiet = findings.is_quiet, True
+        findings.modules.begin(module.__name__)
         before = state()
         findings.is_quiet = was_quiet
         changed_within.append(set())
@@ -404,9 +443,25 @@ def watch_execution():
             if changed - changed_within.pop():
                 refuse_for_state(module.__name__, changed)
             changed_within[-1] |= changed
+            findings.modules.end()
             findings.is_quiet = was_quiet
 
     owner.exec_module = exec_module
+    extensions = importlib._bootstrap_external.ExtensionFileLoader
+    plain_of_extensions = extensions.exec_module
+
+    def exec_extension(self, module):
+        was_quiet, findings.is_quiet = findings.is_quiet, True
+        findings.modules.begin(module.__name__)
+        findings.is_quiet = was_quiet
+        try:
+            return plain_of_extensions(self, module)
+        finally:
+            findings.is_quiet = True
+            findings.modules.end()
+            findings.is_quiet = was_quiet
+
+    extensions.exec_module = exec_extension
 
 
 def import_all(names):
@@ -422,6 +477,7 @@ def import_all(names):
         for reason, value in passing_state().items():
             findings.settle(reason, value != passing[reason])
         findings.is_quiet = True
+        findings.modules.look(name)
         changed = changes(before, state()) - changed_within[0]
         if changed:
             # It is not known which of the modules imported meanwhile did so: an extension, for example.
@@ -512,9 +568,24 @@ def normalized(name):
     return name.lower().replace("_", "-").replace(".", "-")
 
 
-def inspect(names, excluded, profile, log):
+def is_standard(name):
+    """Whether a module is of the standard library, which is made to be imported anywhere."""
+    path = getattr(getattr(sys.modules.get(name), "__spec__", None), "origin", None)
+    return path in ("built-in", "frozen") or isinstance(path, str) and (
+        path.startswith(os.path.dirname(os.__file__) + "/") and "-packages/" not in path)
+
+
+def is_harmless(module, name):
+    """Whether a global may differ. six, also a copy of it in a package, replaces its names by what they stand for, and Cython
+    shares its types in a module."""
+    last = module.rpartition(".")[2]
+    return last == "six" or last.startswith("_cython_") or name in HARMLESS_STATE.get(module, ())
+
+
+def inspect(names, excluded, watched, profile, log):
     """Imports the names, in a process that has imported nothing yet, and reports."""
     findings.is_quiet = True
+    findings.modules = module_state.ModuleState(watched)
     if log:
         open(log, "wb").close()  # the reads of the interpreter's start are known
     watch_all()
@@ -529,8 +600,15 @@ def inspect(names, excluded, profile, log):
     profile.choose()
     findings.is_quiet = False
     findings.refused.update({name: "known" for name in KNOWN if name in names})
+    findings.modules.look()
     import_all([name for name in names if name not in KNOWN])
     findings.is_quiet = True
+    for changing, changed, name in findings.modules.harmful_changes():
+        if not is_harmless(changed, name) and not is_standard(changing):
+            findings.refuse(changing, "state")
+    for changed, name in findings.modules.unknown_changes():
+        if not is_harmless(changed, name):
+            say("changed", changed, name)
     profile.pause()
     for name in KNOWN & set(sys.modules):
         findings.refused.setdefault(name, "known")
@@ -568,14 +646,14 @@ def write_all(descriptor, text):
         data = data[os.write(descriptor, data):]
 
 
-def inspect_in_child(names, excluded, profile, log):
+def inspect_in_child(names, excluded, watched, profile, log):
     """The lines of the report."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
         status = 1
         try:
-            inspect(names, excluded, profile, log)
+            inspect(names, excluded, watched, profile, log)
             write_all(writer, "".join(report))
             status = 0
         except BaseException:
@@ -600,12 +678,16 @@ def main():
     log = os.environ.pop("GREENROOM_INSPECT", None)
     if log:
         os.set_inheritable(int(os.path.basename(log)), False)
-    refused = []
+    refused, watched = [], {}
     for _ in range(ROUND_LIMIT):
-        lines = inspect_in_child(names, excluded, profile, log)
+        lines = inspect_in_child(names, excluded, watched, profile, log)
         newly = [line for line in lines if line.startswith("refused\t")]
+        changed = [line.split("\t") for line in lines if line.startswith("changed\t")]
+        lines = [line for line in lines if not line.startswith("changed\t")]
+        for _, module, name in changed:
+            watched.setdefault(module, set()).add(name)
         refused += newly
-        if not newly:
+        if not newly and not changed:
             break
         names = [line.split("\t")[1] for line in lines if line.startswith("import\t") and line[7] != "="]
     else:

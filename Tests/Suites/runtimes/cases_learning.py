@@ -4,6 +4,27 @@ import results
 from comparing import ENVIRONMENT
 from learning import imports, inspect, record
 
+REGISTRY = """
+import functools
+checks, names, seen, number, counted = [], {"own": 1}, set(), 1000000, 0
+class Box: pass
+box = Box()
+box.items = []
+class Base:
+    subclasses = []
+    def __init_subclass__(one): Base.subclasses.append(one)
+def add(check): checks.append(check); return check
+def keeper():
+    kept = []
+    def keep(one): kept.append(one)
+    return keep
+def count():
+    global counted
+    counted += 1
+keep = keeper()
+@functools.singledispatch
+def show(value): pass
+"""
 # Installed modules that do one thing at import each, and what the inspection says of them.
 MODULES = {
     "g_plain": ("import collections", "import"),
@@ -64,23 +85,53 @@ MODULES = {
     # The second is there only after the first, which is refused.
     "g_makes": ("import sys, types; name = sys.argv[0]; sys.modules['g_made'] = types.ModuleType('g_made')", "arguments"),
     "g_made": ("raise ImportError", "fails"),
+    # What a module keeps that a launch may load alone, after those that change it.
+    "g_adds_first": ("import g_registry; g_registry.checks.append(1)", "state"),
+    "g_registry": (REGISTRY, "import"),
+    "g_adds_by_call": ("import g_registry\n@g_registry.add\ndef check(): pass", "state"),
+    "g_adds_key": ("import g_registry; g_registry.names['x'] = 1", "state"),
+    "g_replaces_key": ("import g_registry; g_registry.names['own'] = 2", "state"),
+    "g_adds_to_set": ("from g_registry import seen; seen.add(1)", "state"),
+    "g_adds_to_instance": ("import g_registry; g_registry.box.items.append(1)", "state"),
+    "g_adds_attribute": ("import g_registry; g_registry.box.more = 1", "state"),
+    "g_adds_subclass": ("import g_registry\nclass Own(g_registry.Base): pass", "state"),
+    "g_adds_to_closure": ("import g_registry; g_registry.keep(1)", "state"),
+    "g_adds_kind": ("import g_registry; g_registry.show.register(int)(str)", "state"),
+    "g_patches": ("import g_registry; g_registry.Base.hello = lambda self: 1", "state"),
+    "g_binds": ("import g_registry; g_registry.add = print", "state"),
+    "g_binds_anew": ("import g_registry; g_registry.more = 1", "state"),
+    "g_counts": ("import g_registry; g_registry.count()", "state"),
+    "g_patches_standard": ("import textwrap; textwrap.dedent = str", "state"),
+    "g_filters": ("import warnings; warnings.simplefilter('ignore')", "state"),
+    "g_imports_adding": ("import g_adds_key", "state"),
+    "g_uses_registry": ("from g_registry import checks, Base\nclass Own: base = Base", "import"),
+    "g_stores_again": ("import g_registry; g_registry.number = 1000 * 1000", "import"),
+    "g_filters_own": ("import warnings; warnings.filterwarnings('ignore', 'g_filters_own')", "import"),
+    "g_caches": ("import re, copyreg\nclass Own: pass\nre.compile('g_own'); copyreg.pickle(Own, str)", "import"),
+    "g_logs": ("import logging; logging.getLogger('g_logs').addHandler(logging.NullHandler())", "import"),
+    # Whoever imports the package has what its module adds; but not what another adds later.
+    "g_whole": ("checks = []\nfrom . import adds", "import"),
+    "g_grows": ("checks = []", "import"),
 }
+PACKAGES = {"g_package", "g_whole", "g_grows"}
 
 
 def findings_of(python, version):
     places = python.folder + "/site-packages"
     for name, (text, _) in MODULES.items():
-        file = name + "/__init__.py" if name == "g_package" else name + ".py"
+        file = name + "/__init__.py" if name in PACKAGES else name + ".py"
         python.write("site-packages/" + file, text + "\n")
     python.write("site-packages/g_package/inner.py", "import os; here = os.getcwdb()\n")
     python.write("site-packages/g_package/other.py", "x = 1\n")
-    names = [*MODULES, "g_package.inner", "g_package.other", "readline", "logging", "multiprocessing.process"]
+    python.write("site-packages/g_whole/adds.py", "from . import checks; checks.append(1)\n")
+    python.write("site-packages/g_grows/adds.py", "from . import checks; checks.append(1)\n")
+    names = [*MODULES, "g_package.inner", "g_package.other", "g_whole.adds", "g_grows.adds", "readline", "logging", "multiprocessing.process"]
     path = python.write("names", "\n".join([*names, "!g_excluded"]) + "\n")
     environment = dict(ENVIRONMENT, PYTHONPATH=places)
     findings = inspect(python.interpreter, path, environment)
     found = {finding[1]: finding[2] if finding[0] == "refused" else "import" for finding in findings if finding[0] != "reads"}
     expected = {name: reason for name, (_, reason) in MODULES.items()}
-    expected.update({"g_package.inner": "directory", "g_package.other": "directory", "readline": "known",
+    expected.update({"g_whole.adds": "import", "g_grows.adds": "state", "g_package.inner": "directory", "g_package.other": "directory", "readline": "known",
                      "logging": "import", "multiprocessing.process": "import"})
     for name, reason in expected.items():
         results.report(f"{version}: inspection: {name}: {reason}", found.get(name) == reason, f"found {found.get(name)}")
@@ -139,6 +190,14 @@ def records(python, version):
         record(python, [f"{name}.program.py"], environment, python.folder, path)
         kept = imports(inspect(python.interpreter, path, environment))
         python.same(f"{name}, as far as it was learned", [f"{name}.program.py"], environment=environment, imports=kept)
+    # Of a launch that loads what registers in another module, and one that does not.
+    python.write("checks.py", "import sys, g_registry\nif sys.argv[1:]: import g_adds_by_call, g_adds_subclass\n"
+                 "print(len(g_registry.checks), len(g_registry.Base.subclasses))\n")
+    record(python, ["checks.py", "all"], environment, python.folder, path)
+    kept = imports(inspect(python.interpreter, path, environment))
+    results.report(f"{version}: recording: what others register in is learned", "g_registry" in kept, str(kept))
+    for words in (["checks.py"], ["checks.py", "all"]):
+        python.same(f"modules that register in others, {len(words) - 1}", words, environment=environment, imports=kept)
     python.same("recording changes nothing", ["beside/script.py"], environment=environment,
                 prewarm=dict(environment, GREENROOM_RECORD=path + ".nobody"))
     python.same("a list that was learned", ["beside/script.py"], environment=environment, imports=["json", "decimal", "g_plain"])
