@@ -20,8 +20,8 @@ The output has a line for each finding, with tabs:
     unknown  DISTRIBUTION  VERSION
 
 Reasons: arguments, directory, terminal, variables (all are read), environment (changed), locale, signals, time, opens,
-writes, prints, runs, network, thread, descriptor, state (of the
-interpreter, or of another module that a launch may load alone), fails, known, excluded.
+writes, prints, runs, network, thread, descriptor, state (of the interpreter, or of another module that a launch may load
+alone), fails, known, excluded.
 Refused with a module is every module that imports it, because it would import something else without it.
 """
 import _thread
@@ -78,10 +78,16 @@ HARMLESS_STATE = {
     "pkgutil": {"iter_importer_modules"},
     "_ctypes": {"_pointer_type_cache"},
     "ctypes": {"_pointer_type_cache", "_c_functype_cache", "_win_functype_cache"},
+    "encodings": {"_cache"},
+    "tempfile": {"_name_sequence"},
+    "uuid": {"_node"},
     "numpy": {"finfo", "iinfo"},
     "dateutil.tz": {"gettz"},
     "dateutil.tz.tz": {"gettz"},
     "cryptography.hazmat.bindings._openssl": {"lib"},
+    "Cryptodome.Util._raw_api": {"cached_architecture"},
+    "cython_runtime": {"cline_in_traceback"},
+    "jinja2.lexer": {"_lexer_cache"},
     # By class or function: whoever has such an object has loaded the module that registers it.
     "copyreg": {"dispatch_table"},
     "pickle": {"dispatch_table"},

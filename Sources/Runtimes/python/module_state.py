@@ -8,6 +8,7 @@ Comparing every module after every import would take minutes. So the first proce
 and the next one watches only the globals that differed, to learn which import changes them.
 """
 import gc
+import os
 import sys
 import types
 import _weakref
@@ -41,8 +42,13 @@ def attributes(value):
     """The `__dict__` of an instance, unless its class makes it up."""
     for one in _ancestors(type(value)):
         found = (_class_namespace(one) or {}).get("__dict__")
+        if type(found) is types.GetSetDescriptorType:
+            try:
+                return found.__get__(value)
+            except (AttributeError, TypeError):
+                return None  # an extension made the instance otherwise
         if found is not None:
-            return found.__get__(value) if type(found) is types.GetSetDescriptorType else None
+            return None
     return None
 
 
@@ -66,8 +72,9 @@ def children(value, owner, known):
     if ("logging", "Logger") in names:
         own = attributes(value)
         return [own.get(name) for name in ("level", "handlers", "filters", "propagate", "disabled")]
-    if ("logging", "Manager") in names:
-        return ()  # a logger's name is registered there by each module that logs
+    # A logger's name is registered there by each module that logs, and functions are bound when they are asked for.
+    if not names.isdisjoint({("logging", "Manager"), ("ctypes", "CDLL"), ("cffi.api", "FFILibrary")}):
+        return ()
     attributes(value)  # afterwards the instance has this dictionary, and not sometimes
     return [part for part in gc.get_referents(value) if part is not kind]
 
@@ -76,7 +83,8 @@ def children_of_class(value, owner, known):
     own = _class_namespace(value) or {}  # an extension may have a class that it has not made ready
     if known.is_foreign(value, own.get("__module__"), owner):
         return ()
-    return [part for name, one in own.items() if name not in OWN_ATTRIBUTES for part in (name, one)]
+    parts = [part for name, one in own.items() if name not in OWN_ATTRIBUTES for part in (name, one)]
+    return parts + type.__subclasses__(value) if owner in known.asking else parts
 
 
 def picture(value, owner, known, seen):
@@ -110,13 +118,24 @@ class Known:
 
     def __init__(self):
         self.namespaces = set()  # the addresses of the globals of modules
+        self.asking = set()  # modules that ask which subclasses their classes have
         self.foreign = {}  # (address of a class, module that has it): whether it is of another module, and the class
+
+    def add(self, name, module):
+        own = namespace(module)
+        self.namespaces.add(id(own))
+        path = own.get("__file__")
+        if isinstance(path, str) and path.endswith(".py") and os.path.isfile(path):
+            with open(path, "rb") as file:
+                if b".__subclasses__" in file.read():
+                    self.asking.add(name)
 
     def is_foreign(self, value, module, owner):
         """Whether a class is of another module, and compared there. That does not change when its module is loaded later."""
         key = (id(value), owner)
         if key not in self.foreign:
-            self.foreign[key] = module != owner and isinstance(module, str) and module in sys.modules, value
+            # Those of C have no name of a module, and cannot be changed.
+            self.foreign[key] = module != owner and (not isinstance(module, str) or module in sys.modules), value
         return self.foreign[key][0]
 
 
@@ -154,7 +173,7 @@ class ModuleState:
         for name in sys.modules.keys() - self.first.keys() - set(self.running):
             module = sys.modules[name]
             if isinstance(name, str) and name not in OWN_MODULES and issubclass(type(module), types.ModuleType):
-                self.known.namespaces.add(id(namespace(module)))
+                self.known.add(name, module)
                 self.first[name] = self.pictures(name, None)
                 if name in self.watched:
                     self.last[name] = self.pictures(name, self.watched[name])

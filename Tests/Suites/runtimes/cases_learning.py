@@ -95,6 +95,8 @@ MODULES = {
     "g_adds_to_instance": ("import g_registry; g_registry.box.items.append(1)", "state"),
     "g_adds_attribute": ("import g_registry; g_registry.box.more = 1", "state"),
     "g_adds_subclass": ("import g_registry\nclass Own(g_registry.Base): pass", "state"),
+    "g_asks_subclasses": ("class Base: pass\ndef all(): return Base.__subclasses__()", "import"),
+    "g_adds_to_asked": ("import g_asks_subclasses\nclass Own(g_asks_subclasses.Base): pass", "state"),
     "g_adds_to_closure": ("import g_registry; g_registry.keep(1)", "state"),
     "g_adds_kind": ("import g_registry; g_registry.show.register(int)(str)", "state"),
     "g_patches": ("import g_registry; g_registry.Base.hello = lambda self: 1", "state"),

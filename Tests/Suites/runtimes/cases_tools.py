@@ -17,7 +17,7 @@ TOOLS = {
     "ansible": ([], [["--version"], ["localhost", "-m", "debug", "-a", "msg=hello"]]),
     "yt-dlp": ([], [["--version"], ["--help"], ["--simulate", "nothing://x"]]),
     "meson": ([], [["--version"], ["setup", "nowhere"], ["introspect", "--targets", "nowhere"]]),
-    "django-admin": ([["startproject", "site1"]], [["--version"], ["help"],
+    "django-admin": ([["startproject", "site1"]], [["--version"], ["help"], ["check", "--list-tags"], ["check", "--help"],
                      ["check", "--pythonpath", "site1", "--settings", "site1.settings"]]),
     "pip": ([], [["--version"], ["list"], ["show", "nothing-such"]]),
     "aws": ([], [["--version"], ["configure", "list"], ["s3", "nothing"]]),
@@ -52,7 +52,7 @@ def tool(name, preparations, runs):
     environment = dict(ENVIRONMENT, HOME=python.folder, PATH=os.path.dirname(path) + ":/usr/bin:/bin")
     for words in preparations:
         instance.run_directly([interpreter, path, *words], environment, python.folder)
-    recorded = python.folder + "/recorded"
+    recorded, imports = python.folder + "/recorded", []
     for words in runs:
         title = f"tool: {name} {' '.join(words)}"
         try:
@@ -64,9 +64,30 @@ def tool(name, preparations, runs):
         imports = learning.imports(findings)
         python.same(f"{' '.join(words)} ({len(imports)} of {len(learning.lines(recorded))} imports)", [path, *words],
                     imports=imports, environment=environment, hides=HIDES)
+    # An app has one list, which also serves launches that load less.
+    for words in runs[:-1]:
+        python.same(f"{' '.join(words)}, with the list of {' '.join(runs[-1])}", [path, *words], imports=imports,
+                    environment=environment, hides=HIDES)
+    python.end()
+
+
+def django_signals():
+    """Django's database connects itself to signals that a program may have without it."""
+    found, reason = find("django-admin")
+    if not found:
+        return results.skip("tool: signals of Django", reason)
+    python = cases_python.language(found[0], "tool: signals of Django")
+    python.write("signals.py", "import sys\nfrom django.core import signals\nif sys.argv[1:]: import django.db\n"
+                 "print(len(signals.request_started.receivers))\n")
+    recorded = python.folder + "/recorded"
+    learning.record(python, ["signals.py", "all"], ENVIRONMENT, python.folder, recorded)
+    imports = learning.imports(learning.inspect(found[0], recorded, ENVIRONMENT))
+    for words in (["signals.py"], ["signals.py", "all"]):
+        python.same(f"{' '.join(words)} ({len(imports)} of {len(learning.lines(recorded))} imports)", words, imports=imports)
     python.end()
 
 
 def run():
+    django_signals()
     for name, (preparations, runs) in TOOLS.items():
         tool(name, preparations, runs)
