@@ -97,7 +97,9 @@ struct Measurement {
     private func awaitImports(_ app: String) throws(Failure) -> String? {
         let note = try awaitReason(of: app, Self.inspectionPatience) { reasons in
             let note = reasons.first { $0.code.hasPrefix("imports_") }
-            if note?.code == "imports_unlearned" { return nil }
+            if note?.code == "imports_unlearned" || note?.code == "imports_preparing" {
+                return nil
+            }
             return note ?? .init(code: "", text: "imports are not learned from its launches")
         }
         if note?.code == "imports_learned" { return nil }

@@ -99,7 +99,10 @@ struct Explanations {
         }
         if let learning = app.program.depth.learning {
             let abandonment = importLists.abandonment(of: app.identifier, learning.basis)
-            let notes = [learning.learned?.note, abandonment?.note].compactMap(\.self)
+            let notes = [
+                learning.learned?.note(isPreparing: core.hasBooted(app.identifier)),
+                abandonment?.note,
+            ].compactMap(\.self)
             reasons += learning.learned == nil && notes.isEmpty ? [.unlearned] : notes
             if let profile = learning.profile {
                 reasons.append(.profile(profile, learning.learned?.version, learning.vouching))

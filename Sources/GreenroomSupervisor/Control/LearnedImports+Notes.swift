@@ -8,15 +8,20 @@ extension LearnedImports {
     /// At most this many of the modules that are left to launches are named.
     private static let namedRefusals = 3
 
-    /// Nil if there is nothing to tell.
-    var note: Control.Note? {
+    /// - Parameter isPreparing: whether the paused instances do not have the imports yet.
+    /// - Returns: nil if there is nothing to tell.
+    func note(isPreparing: Bool) -> Control.Note? {
         guard !lines.isEmpty || !refused.isEmpty else { return nil }
         let imports =
             lines.isEmpty
             ? "nothing that its launches import can be imported before"
             : "its instances import \(names.count) module\(names.count == 1 ? "" : "s") before "
                 + "their pause, as its launches do"
-        return .init(code: "imports_learned", text: imports + refusals)
+        return isPreparing
+            ? .init(
+                code: "imports_preparing",
+                text: imports + ", and the first one is not paused yet" + refusals)
+            : .init(code: "imports_learned", text: imports + refusals)
     }
 
     /// The causes of the refusals, and how many modules each keeps out.

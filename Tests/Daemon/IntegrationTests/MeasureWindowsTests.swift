@@ -180,7 +180,9 @@ import Varlink
         let (exit, text, _) = try measure(program!, ["--apply"])
         #expect(exit == .status(0))
         #expect(text.contains("Verdict: it is not to be held at its first window"), "\(text)")
-        #expect(text.contains("it starts other programs before it has a window"), "\(text)")
+        // LXTerminal listens on a socket even before that.
+        let reasons = ["it starts other programs", "it takes a name on a message bus or listens"]
+        #expect(reasons.contains { text.contains($0) }, "\(text)")
         #expect(text.contains("nothing is written"), "\(text)")
         #expect(try FolderContents.names(in: folder.path).isEmpty)
     }
