@@ -5,7 +5,8 @@
 ///
 /// Settings are what lies in the folder of settings (XDG Base Directory Specification), and the files
 /// in the home itself whose names begin with a dot. Data and caches, such as the list of recent files,
-/// change all the time, and toolkits follow them.
+/// change all the time, and toolkits follow them. Relative paths, and those below the descriptor of a
+/// folder (openat(2)), are not seen.
 
 #include "files.h"
 
@@ -22,10 +23,8 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-/// More files of settings than any program reads. The rest is not watched.
+/// More files of settings than any program reads or looks for.
 #define FILE_LIMIT 256
-/// More files than any program looks for in vain.
-#define ABSENT_LIMIT 64
 /// Above the numbers of a program's own descriptors, which get what they would get without this.
 #define LEAST_DESCRIPTOR 200
 #define CHANGES (IN_MODIFY | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF)
@@ -33,17 +32,24 @@
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static int watcher = -1;
+/// Each file once. For one that is not there: the watch of the nearest folder that is there, and the
+/// name of what would appear in it, which is a part of `path`.
+static struct file {
+    char *path;
+    int folder; // -1 for a file that is there
+    const char *name;
+    size_t name_length;
+} files[FILE_LIMIT];
 static unsigned file_count;
-/// Files that are not there: the watch of the folder in which they would appear, and their names.
-static struct {
-    int watch;
-    char name[NAME_MAX + 1];
-} absent[ABSENT_LIMIT];
-static unsigned absent_count;
+/// Something is not watched, so nobody knows whether it has changed.
+static bool is_incomplete;
+/// The program has been launched.
+static bool is_over;
 
 /// The length of the folder's path at the beginning of `path`; 0 if the path leads elsewhere.
 static size_t folder_length(const char *path, const char *folder) {
     size_t length = folder ? strlen(folder) : 0;
+    while (length > 1 && folder[length - 1] == '/') length--;
     return length > 1 && !strncmp(path, folder, length) && path[length] == '/' ? length : 0;
 }
 
@@ -56,108 +62,153 @@ static bool is_followed(const char *rest) {
     return false;
 }
 
-/// The length of the path of the folder of settings that the file belongs to; 0 if it is none of
-/// settings.
-static size_t settings_length(const char *path) {
+static bool is_setting(const char *path) {
     const char *home = getenv("HOME"), *settings = getenv("XDG_CONFIG_HOME");
     char usual[PATH_MAX];
-    if (*path != '/') return 0;
+    if (*path != '/') return false;
     if ((!settings || *settings != '/') && home
         && (size_t)snprintf(usual, sizeof usual, "%s/.config", home) < sizeof usual)
         settings = usual;
     size_t length = folder_length(path, settings);
-    if (length) return is_followed(path + length) ? 0 : length;
+    if (length) return !is_followed(path + length);
     length = folder_length(path, home);
-    if (!length || path[length + 1] != '.' || strchr(path + length + 1, '/')) return 0;
-    return is_followed(path + length) ? 0 : length;
+    return length && path[length + 1] == '.' && !strchr(path + length + 1, '/')
+        && !is_followed(path + length);
+}
+
+/// Whether a file that cannot be watched for that reason cannot be read either.
+static bool is_out_of_reach(int error) {
+    return error == EACCES || error == ENOTDIR;
 }
 
 /// Watches the nearest folder that is there for the next part of the path.
-static void await_file(const char *path, size_t least) {
+static void await_file(struct file *file) {
     char folder[PATH_MAX];
-    size_t length = strlen(path);
-    if (length >= sizeof folder || absent_count == ABSENT_LIMIT) return;
-    memcpy(folder, path, length + 1);
-    for (char *slash; (slash = strrchr(folder, '/')) && slash >= folder + least;) {
-        *slash = 0;
-        const char *name = slash + 1;
-        int watch = inotify_add_watch(watcher, folder, ARRIVALS);
-        if (watch >= 0 && strlen(name) <= NAME_MAX) {
-            absent[absent_count].watch = watch;
-            memcpy(absent[absent_count++].name, name, strlen(name) + 1);
-            return;
-        }
-        if (errno != ENOENT) return;
+    size_t length = strlen(file->path), name_end = length;
+    errno = ENAMETOOLONG;
+    if (length < sizeof folder) memcpy(folder, file->path, length + 1), errno = ENOENT;
+    while (errno == ENOENT && name_end) {
+        size_t slash = (size_t)(strrchr(folder, '/') - folder);
+        folder[slash ? slash : 1] = 0;
+        file->name = file->path + slash + 1;
+        file->name_length = name_end - slash - 1;
+        if ((file->folder = inotify_add_watch(watcher, folder, ARRIVALS)) >= 0) return;
+        name_end = slash;
     }
+    if (!is_out_of_reach(errno)) is_incomplete = true;
+}
+
+static void watch(struct file *file) {
+    file->folder = -1;
+    // A folder is listed, and its files are opened next.
+    if (inotify_add_watch(watcher, file->path, CHANGES) >= 0) return;
+    if (errno == ENOENT) await_file(file);
+    else if (!is_out_of_reach(errno)) is_incomplete = true;
+}
+
+/// The program may have closed all descriptors, and have opened something of its own by that number.
+static bool has_watcher(void) {
+    static const char wanted[] = "anon_inode:inotify";
+    char path[sizeof "/proc/self/fd/" + 3 * sizeof watcher], found[sizeof wanted];
+    if (watcher < 0) return false;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", watcher);
+    return readlink(path, found, sizeof found) == sizeof wanted - 1
+        && !memcmp(found, wanted, sizeof wanted - 1);
+}
+
+static void end_watcher(void) {
+    if (has_watcher()) close(watcher);
+    watcher = -1;
+}
+
+static void begin_watcher(void) {
+    int low = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    watcher = low < 0 ? -1 : fcntl(low, F_DUPFD_CLOEXEC, LEAST_DESCRIPTOR);
+    if (low >= 0) close(low);
+    if (watcher < 0) is_incomplete = true;
+}
+
+static bool is_noted(const char *path) {
+    for (unsigned i = 0; i < file_count; i++)
+        if (!strcmp(files[i].path, path)) return true;
+    return false;
 }
 
 void files_note(const char *path) {
-    size_t least = settings_length(path);
-    if (!least) return;
+    if (!is_setting(path)) return;
     int error = errno;
     pthread_mutex_lock(&mutex);
-    if (watcher < 0) {
-        int low = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-        watcher = low < 0 ? -1 : fcntl(low, F_DUPFD_CLOEXEC, LEAST_DESCRIPTOR);
-        if (low >= 0) close(low);
-    }
-    if (watcher >= 0 && file_count < FILE_LIMIT) {
-        file_count++;
-        // A folder is listed, and its files are opened next.
-        if (inotify_add_watch(watcher, path, CHANGES) < 0 && errno == ENOENT)
-            await_file(path, least);
+    if (!is_over && !is_incomplete && !is_noted(path)) {
+        if (watcher < 0) begin_watcher();
+        char *copy = file_count < FILE_LIMIT ? strdup(path) : NULL;
+        if (copy) {
+            files[file_count].path = copy;
+            watch(&files[file_count++]);
+        } else is_incomplete = true;
     }
     pthread_mutex_unlock(&mutex);
     errno = error;
 }
 
-/// Whether the file that the event is about is one that was read, or that the program has looked for.
+/// Whether the event is about a file that was read, or one that the program has looked for.
 static bool is_change(const struct inotify_event *event) {
-    bool is_folder = false, is_awaited = false;
-    for (unsigned i = 0; i < absent_count; i++) {
-        if (absent[i].watch != event->wd) continue;
+    bool is_folder = false;
+    for (unsigned i = 0; i < file_count; i++) {
+        const struct file *file = &files[i];
+        if (file->folder < 0 || file->folder != event->wd) continue;
         is_folder = true;
-        if (event->len && !strcmp(event->name, absent[i].name)) is_awaited = true;
+        if (event->len && strlen(event->name) == file->name_length
+            && !memcmp(event->name, file->name, file->name_length))
+            return true;
     }
-    return is_awaited || !is_folder;
+    return !is_folder;
 }
 
 static bool has_change(const char *bytes, size_t size) {
-    bool has_changed = false;
-    pthread_mutex_lock(&mutex);
     for (const char *at = bytes; at < bytes + size;) {
         const struct inotify_event *event = (const struct inotify_event *)(const void *)at;
-        if (is_change(event)) has_changed = true;
+        if (is_change(event)) return true;
         at += sizeof *event + event->len;
     }
-    pthread_mutex_unlock(&mutex);
-    return has_changed;
+    return false;
+}
+
+static bool watcher_has_change(void) {
+    char bytes[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+    for (;;) {
+        ssize_t size = read(watcher, bytes, sizeof bytes);
+        if (size > 0 && has_change(bytes, (size_t)size)) return true;
+        if (size == 0 || (size < 0 && errno != EAGAIN && errno != EINTR)) return true;
+        if (size < 0 && errno == EAGAIN) return false;
+    }
 }
 
 bool files_have_changed(void) {
-    char bytes[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
-    bool has_changed = false;
     pthread_mutex_lock(&mutex);
-    int from = watcher;
+    bool has_changed =
+        is_incomplete || (file_count && (!has_watcher() || watcher_has_change()));
     pthread_mutex_unlock(&mutex);
-    while (from >= 0) {
-        ssize_t size = read(from, bytes, sizeof bytes);
-        if (size > 0 && has_change(bytes, (size_t)size)) has_changed = true;
-        if (size > 0 || (size < 0 && errno == EINTR)) continue;
-        // The program has closed all descriptors, and nobody knows what has changed.
-        return has_changed || size == 0 || errno != EAGAIN;
-    }
     return has_changed;
 }
 
+/// Everything is watched anew, because the program may have replaced a file that it had read, or made
+/// one that it had looked for.
 void files_settle(void) {
-    files_have_changed();
+    pthread_mutex_lock(&mutex);
+    if (file_count && !is_incomplete) {
+        end_watcher();
+        begin_watcher();
+        for (unsigned i = 0; i < file_count; i++) watch(&files[i]);
+    }
+    pthread_mutex_unlock(&mutex);
 }
 
 void files_forget(void) {
     pthread_mutex_lock(&mutex);
-    if (watcher >= 0) close(watcher);
-    watcher = -1;
+    end_watcher();
+    is_over = true;
+    for (unsigned i = 0; i < file_count; i++) free(files[i].path);
+    file_count = 0;
     pthread_mutex_unlock(&mutex);
 }
 

@@ -17,6 +17,8 @@
 ///   listens            asks a bus for notifications of others, which is no hindrance
 ///   single PATH        listens on a socket there; if another process does, it tells that one and ends
 ///   reads PATH         reads a file
+///   replaces PATH      reads a file, and replaces it by another one of the same name
+///   many FILESxTIMES:PATH   reads that many files, each that many times
 ///   loads LIBRARY      opens a library
 /// `changes resources DPI` and `changes output` change a setting of the display. `manages` is a settings manager: for
 /// each line of its input, a name and a number, it changes its settings to that one, and prints "set".
@@ -28,6 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/un.h>
@@ -444,13 +447,37 @@ static void be_single(const char *path) {
     if (bind(number, (struct sockaddr *)&address, sizeof address) != 0 || listen(number, 5) != 0) exit(11);
 }
 
+static void read_file(const char *path) {
+    FILE *file = fopen(path, "r");
+    if (file) fclose(file);
+}
+
+/* As GKeyFile and QSaveFile do. */
+static void replace(const char *path) {
+    char other[256];
+    read_file(path);
+    snprintf(other, sizeof other, "%s.new", path);
+    FILE *file = fopen(other, "w");
+    if (!file || fclose(file) != 0 || rename(other, path) != 0) exit(15);
+    chmod(path, 0666);
+}
+
+static void read_many(const char *words) {
+    unsigned files = 0, times = 0;
+    char path[256], base[200];
+    if (sscanf(words, "%ux%u:%199s", &files, &times, base) != 3) exit(16);
+    for (unsigned i = 0; i < files * times; i++) {
+        snprintf(path, sizeof path, "%s%u", base, i % files);
+        read_file(path);
+    }
+}
+
 static void act(const char *word, const char *name) {
     Window made;
+    if (!strcmp(word, "replaces")) replace(name);
+    if (!strcmp(word, "many")) read_many(name);
     if (!strcmp(word, "single")) be_single(name);
-    if (!strcmp(word, "reads")) {
-        FILE *file = fopen(name, "r");
-        if (file) fclose(file);
-    }
+    if (!strcmp(word, "reads")) read_file(name);
     if (!strcmp(word, "loads") && !dlopen(name, RTLD_NOW)) exit(12);
     if (!strcmp(word, "owns")) own(name);
     if (!strcmp(word, "xlib")) XMapWindow(display, window(name));

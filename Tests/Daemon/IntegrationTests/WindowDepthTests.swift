@@ -242,6 +242,42 @@ import Testing
         #expect(try client.launch(Self.app).kind == .prewarmed)
     }
 
+    /// A file that the program has written itself is no change, but a later one is.
+    @Test(arguments: [1, 2])
+    func `a file that the program has replaced before its window is watched`(times: Int) throws {
+        try requireFreezer()
+        let home = try TemporaryDirectory()
+        chmod(home.path, 0o777)
+        let words = String(repeating: "replaces \(home.path)/.proberc ", count: times)
+        let bench = try Bench("\(words)xlib one", lines: ["Environment=HOME=\(home.path)/"])
+        let client = try bench.client()
+        let held = try bench.awaitHeld()
+        _ = try home.write("", to: "unrelated")
+        let warm = try client.launch(Self.app)
+        #expect(warm.kind == .prewarmed && warm.instance == held.instance)
+        _ = try bench.daemon.await("another held window") { client in
+            try client.paused(Self.app).first {
+                $0.instance != held.instance && $0.areThreadsFrozen == true
+            }
+        }
+        _ = try home.write("new", to: ".proberc")
+        #expect(try client.launch(Self.app).coldReason == .fileChanged)
+    }
+
+    /// A library may try a file again and again, and a program more files than are watched.
+    @Test(arguments: [(300, 1), (1, 300)])
+    func `many reads of files leave no change unseen`(files: Int, times: Int) throws {
+        try requireFreezer()
+        let home = try TemporaryDirectory()
+        chmod(home.path, 0o777)
+        let bench = try Bench(
+            "many \(files)x\(times):\(home.path)/.absent xlib one",
+            lines: ["Environment=HOME=\(home.path)"])
+        _ = try bench.awaitHeld()
+        let launched = try bench.client().launch(Self.app)
+        #expect(launched.coldReason == (files == 1 ? nil : .fileChanged))
+    }
+
     @Test func `a program that grabs touches by XI2 pauses before main`() throws {
         try requireFreezer()
         try requireOrSkip(findLibrary("libXi.so.6"), "no libXi: apt-get install libxi6")
