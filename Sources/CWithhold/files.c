@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /// More files of settings than any program reads or looks for.
@@ -274,3 +275,35 @@ CHECKED(__open64_2)
 }
 STREAM(fopen)
 STREAM(fopen64)
+
+// MARK: The functions that look whether a file is there
+
+/// A file that is there is opened next.
+static int note_absent(const char *path, int result) {
+    if (result != 0 && errno == ENOENT && path && withhold_is_on()) files_note(path);
+    return result;
+}
+
+#define LOOK(name, parameters, types, arguments) EXPORT int name parameters { \
+    static int (*real) types; \
+    if (!real) real = (int (*) types)function_of_libc(#name); \
+    return note_absent(path, real arguments); \
+}
+#define LOOK_AT(name, facts) \
+    LOOK(name, (const char *restrict path, struct facts *restrict to), \
+         (const char *, struct facts *), (path, to))
+#define LOOK_BELOW(name, facts) \
+    LOOK(name, (int folder, const char *restrict path, struct facts *restrict to, int flags), \
+         (int, const char *, struct facts *, int), (folder, path, to, flags))
+LOOK(access, (const char *path, int mode), (const char *, int), (path, mode))
+LOOK(faccessat, (int folder, const char *path, int mode, int flags),
+     (int, const char *, int, int), (folder, path, mode, flags))
+LOOK_AT(stat, stat)
+LOOK_AT(stat64, stat64)
+LOOK_AT(lstat, stat)
+LOOK_AT(lstat64, stat64)
+LOOK_BELOW(fstatat, stat)
+LOOK_BELOW(fstatat64, stat64)
+LOOK(statx, (int folder, const char *restrict path, int flags, unsigned mask,
+             struct statx *restrict to),
+     (int, const char *, int, unsigned, struct statx *), (folder, path, flags, mask, to))

@@ -17,6 +17,7 @@
 ///   listens            asks a bus for notifications of others, which is no hindrance
 ///   single PATH        listens on a socket there; if another process does, it tells that one and ends
 ///   reads PATH         reads a file
+///   access, stat, lstat, fstatat, statx PATH   looks whether a file is there, and reads it if it is
 ///   replaces PATH      reads a file, and replaces it by another one of the same name
 ///   many FILESxTIMES:PATH   reads that many files, each that many times
 ///   loads LIBRARY      opens a library
@@ -24,6 +25,7 @@
 /// each line of its input, a name and a number, it changes its settings to that one, and prints "set".
 ///   later NAME         shows a window when the first of all has appeared
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -452,6 +454,18 @@ static void read_file(const char *path) {
     if (file) fclose(file);
 }
 
+/* As GTK, Qt and KConfig do. Returns 1 for another word. */
+static int look(const char *word, const char *path) {
+    struct stat facts;
+    struct statx more;
+    if (!strcmp(word, "access")) return access(path, R_OK);
+    if (!strcmp(word, "stat")) return stat(path, &facts);
+    if (!strcmp(word, "lstat")) return lstat(path, &facts);
+    if (!strcmp(word, "fstatat")) return fstatat(AT_FDCWD, path, &facts, 0);
+    if (!strcmp(word, "statx")) return statx(AT_FDCWD, path, 0, STATX_BASIC_STATS, &more);
+    return 1;
+}
+
 /* As GKeyFile and QSaveFile do. */
 static void replace(const char *path) {
     char other[256];
@@ -474,6 +488,7 @@ static void read_many(const char *words) {
 
 static void act(const char *word, const char *name) {
     Window made;
+    if (look(word, name) == 0) read_file(name);
     if (!strcmp(word, "replaces")) replace(name);
     if (!strcmp(word, "many")) read_many(name);
     if (!strcmp(word, "single")) be_single(name);

@@ -205,8 +205,15 @@ import Testing
 
     /// What the program shows would be of the time of the prewarm, and it might undo what another
     /// instance has written.
-    @Test(arguments: [".config/probe/settings", ".proberc", ".config/absent/settings"])
-    func `a launch starts cold if a file of settings has changed`(name: String) throws {
+    @Test(arguments: [
+        (".config/probe/settings", "access"), (".proberc", "reads"),
+        (".config/absent/settings", "reads"), (".config/absent/settings", "access"),
+        (".config/absent/settings", "stat"), (".config/absent/settings", "lstat"),
+        (".config/absent/settings", "fstatat"), (".config/absent/settings", "statx"),
+    ])
+    func `a launch starts cold if a file of settings has changed`(name: String, way: String)
+        throws
+    {
         try requireFreezer()
         let home = try TemporaryDirectory()
         for folder in ["", "/.config", "/.config/probe"] {
@@ -217,7 +224,7 @@ import Testing
         if !isAbsent { _ = try home.write("old", to: name) }
         chmod(home.path + "/" + name, 0o666)
         let bench = try Bench(
-            "reads \(home.path)/\(name) reads \(home.path)/.config/dconf/user xlib one",
+            "\(way) \(home.path)/\(name) reads \(home.path)/.config/dconf/user xlib one",
             lines: ["Environment=HOME=\(home.path)"])
         let client = try bench.client()
         // Nothing has changed.
