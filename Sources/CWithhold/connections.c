@@ -87,9 +87,15 @@ static ino_t socket_number(int descriptor) {
     return fstat(descriptor, &facts) == 0 && S_ISSOCK(facts.st_mode) ? facts.st_ino : 0;
 }
 
+/// The file that a process executes. The kernel marks one that was deleted, as an upgrade does.
 static bool executes(const char *process, char *program, size_t size) {
+    static const char mark[] = " (deleted)";
     ssize_t length = readlink(process, program, size);
-    return length > 0 && (size_t)length < size;
+    if (length <= 0 || (size_t)length >= size) return false;
+    program[length] = 0;
+    char *end = program + length - (sizeof mark - 1);
+    if (end > program && !strcmp(end, mark)) *end = 0;
+    return true;
 }
 
 /// Whether another process that executes the same file made the other end.
@@ -101,8 +107,6 @@ static bool leads_to_same_program(int descriptor) {
         || peer.pid == getpid())
         return false;
     snprintf(process, sizeof process, "/proc/%d/exe", peer.pid);
-    memset(own, 0, sizeof own);
-    memset(other, 0, sizeof other);
     return executes("/proc/self/exe", own, sizeof own) && executes(process, other, sizeof other)
         && !strcmp(own, other);
 }

@@ -181,23 +181,33 @@ import Testing
     }
 
     /// As PCManFM does. The process that runs must not be told to show what nobody has asked for.
-    @Test func `a program that would pass its launch to another process pauses before main`()
-        throws
-    {
+    @Test(arguments: [false, true])
+    func `a program that would pass its launch to another process pauses before main`(
+        afterUpgrade: Bool
+    ) throws {
         try requireFreezer()
         let folder = try TemporaryDirectory()
         chmod(folder.path, 0o777)
         let first = try Bench("xlib one")
         let path = folder.path + "/socket"
+        let programs = try TemporaryDirectory()
+        chmod(programs.path, 0o755)
+        let program = programs.path + "/program"
+        func install() throws {
+            let words = ["cp", "--remove-destination", try Screen.probe(), program]
+            #expect(try run(ChildRequest("/bin/cp", arguments: words)).status == .status(0))
+        }
+        try install()
         var request = ChildRequest(
-            try Screen.probe(), arguments: ["first", "single", path, "xlib", "first"],
+            program, arguments: ["first", "single", path, "xlib", "first"],
             environment: ["DISPLAY=\(first.screen.display)"])
         request.user = windowUser
         let running = try ChildProcess(request)
         defer { running.kill(SIGKILL) }
         var title = try first.watch.next()
         while title != "first" { title = try first.watch.next() }
-        let second = try Bench("single \(path) xlib two")
+        if afterUpgrade { try install() }
+        let second = try Bench("single \(path) xlib two", exec: program)
         #expect(try second.awaitDemotion() == "depth_name_taken")
         #expect(try second.daemon.awaitPaused(Self.app).first?.depth == .known(.main))
         #expect(try second.screen.windows() == [])
