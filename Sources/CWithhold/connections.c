@@ -111,12 +111,27 @@ static bool leads_to_same_program(int descriptor) {
         && !strcmp(own, other);
 }
 
-void connections_refuse_listening(int descriptor) {
-    struct sockaddr_un address = {.sun_family = AF_UNSPEC};
-    socklen_t size = sizeof address;
-    if (getsockname(descriptor, (struct sockaddr *)&address, &size) != 0) return;
+/// The bridge of GTK to screen readers (at-spi2-atk) listens in a folder of its own when a screen
+/// reader runs. It goes on without the socket, and screen readers reach the program by their bus.
+static bool is_of_bridge(const char *path) {
+    static const char folder[] = "/at-spi2-";
+    const char *slash = strrchr(path, '/');
+    while (slash && slash > path && *--slash != '/') {}
+    return slash && !strncmp(slash, folder, sizeof folder - 1);
+}
+
+bool connections_may_listen(int descriptor) {
+    // A path may fill its field, without a NUL.
+    struct {
+        struct sockaddr_un address;
+        char end;
+    } bytes = {.address.sun_family = AF_UNSPEC};
+    socklen_t size = sizeof bytes.address;
+    if (getsockname(descriptor, (struct sockaddr *)&bytes.address, &size) != 0) return true;
     // Nobody finds a socket of this family that has no name.
-    if (address.sun_family == AF_UNIX && size <= offsetof(struct sockaddr_un, sun_path)) return;
+    if (bytes.address.sun_family == AF_UNIX && size <= offsetof(struct sockaddr_un, sun_path))
+        return true;
+    if (bytes.address.sun_family == AF_UNIX && is_of_bridge(bytes.address.sun_path)) return false;
     withhold_fail(WITHHOLD_OWNS_NAME);
 }
 

@@ -3,6 +3,7 @@
 #ifndef GREENROOM_CONNECTIONS_H
 #define GREENROOM_CONNECTIONS_H
 
+#include <stdbool.h>
 #include <sys/socket.h>
 
 /// The program has connected to that address, and has sent nothing yet. Ends the prewarm if the
@@ -13,8 +14,9 @@ void connections_note(int descriptor, const struct sockaddr *address, socklen_t 
                       const void *caller);
 
 /// Ends the prewarm if others could connect to that socket: a second process of the program may pass
-/// its files there, and would wait for one that is frozen.
-void connections_refuse_listening(int descriptor);
+/// its files there, and would wait for one that is frozen. False for a socket that the program can do
+/// without.
+bool connections_may_listen(int descriptor);
 
 /// Ends the prewarm if the program has a connection to a display that was not noted: a program that
 /// makes its own system calls connects unnoticed. The user has already seen what it showed there,

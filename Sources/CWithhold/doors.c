@@ -39,7 +39,10 @@ EXPORT int connect(int descriptor, const struct sockaddr *address, socklen_t siz
 
 EXPORT int listen(int descriptor, int backlog) {
     REAL(listen);
-    if (withhold_is_on()) connections_refuse_listening(descriptor);
+    if (withhold_is_on() && !connections_may_listen(descriptor)) {
+        errno = EADDRINUSE;
+        return -1;
+    }
     return real(descriptor, backlog);
 }
 

@@ -213,6 +213,19 @@ import Testing
         #expect(try second.screen.windows() == [])
     }
 
+    /// As GTK programs do while a screen reader runs.
+    @Test func `a program that listens for screen readers is held`() throws {
+        try requireFreezer()
+        let folder = try TemporaryDirectory()
+        let own = folder.path + "/at-spi2-ABCDEF"
+        mkdir(own, 0o777)
+        for path in [folder.path, own] { chmod(path, 0o777) }
+        let bench = try Bench("single \(own)/socket xlib one")
+        let held = try bench.awaitHeld()
+        #expect(try bench.client().launch(Self.app).instance == held.instance)
+        #expect(try bench.watch.next() == "one")
+    }
+
     /// What the program shows would be of the time of the prewarm, and it might undo what another
     /// instance has written.
     @Test(arguments: [
