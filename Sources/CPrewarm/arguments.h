@@ -47,6 +47,7 @@ struct launch {
     uint32_t envc;
     bool sets_command_line;
     bool brings_more; // descriptors, or parts of its caller's state
+    bool is_called;   // see GR_IS_CALLED
     uint64_t cookie;
 };
 

@@ -146,6 +146,7 @@ static struct launch accept_launch(struct incoming *message, struct argument_mem
                            .envc = header->envc,
                            .sets_command_line = (header->flags & GR_SET_COMMAND_LINE) != 0,
                            .brings_more = inherits || descriptor_count > 0,
+                           .is_called = (header->flags & GR_IS_CALLED) != 0,
                            .cookie = header->cookie};
 }
 

@@ -79,7 +79,9 @@ enum gr_go_flags {
     GR_STRINGS_IN_DESCRIPTOR = 8,
     GR_DIRECTORY_BY_NAME = 16,   // chdir(2) to the directory's path instead of fchdir(2): its
                                  // descriptor would lead out of its view of the file system
-    GR_GO_FLAGS = 31,
+    GR_IS_CALLED = 32,           // somebody has called a held program by its name, and only this
+                                 // process can serve the call
+    GR_GO_FLAGS = 63,
 };
 
 /// What a descriptor is for. 0 or above is its number in the program.

@@ -27,6 +27,8 @@ public struct LaunchTerms: Hashable, Sendable {
     public var isForTask: Bool
     /// The daemon launches the app because somebody has connected to its socket.
     public var isForConnection: Bool
+    /// Somebody has called a held program by its name on a message bus.
+    public var isForCall: Bool
     /// The protected data of the app's user can be read.
     public var isProtectedDataAvailable: Bool
     /// Whether the app's archive follows the launch (`Effect.handOverState`).
@@ -37,14 +39,15 @@ public struct LaunchTerms: Hashable, Sendable {
 
     public init(
         inBackground: Bool = false, depth: PrewarmDepth = .main, isForTask: Bool = false,
-        isForConnection: Bool = false, isProtectedDataAvailable: Bool = true,
-        announcesState: Bool = false, isFirstLaunch: Bool = true,
-        isFirstLaunchOfVersion: Bool = true
+        isForConnection: Bool = false, isForCall: Bool = false,
+        isProtectedDataAvailable: Bool = true, announcesState: Bool = false,
+        isFirstLaunch: Bool = true, isFirstLaunchOfVersion: Bool = true
     ) {
         self.inBackground = inBackground
         self.depth = depth
         self.isForTask = isForTask
         self.isForConnection = isForConnection
+        self.isForCall = isForCall
         self.isProtectedDataAvailable = isProtectedDataAvailable
         self.announcesState = announcesState
         self.isFirstLaunch = isFirstLaunch
@@ -242,6 +245,7 @@ extension Lifecycle {
             inBackground: record.inBackground, depth: record.depth,
             isForTask: isLaunchedForTask(record.app),
             isForConnection: table[id]?.launch?.isForConnection ?? false,
+            isForCall: table[id]?.launch?.isCall ?? false,
             isProtectedDataAvailable: user.map(isProtectedDataAvailable(toUser:)) ?? true,
             announcesState: announcesState(to: id), isFirstLaunch: first.ever,
             isFirstLaunchOfVersion: first.ofVersion)

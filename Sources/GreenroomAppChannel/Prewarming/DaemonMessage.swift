@@ -101,8 +101,12 @@ public struct GoMessage: Equatable, Sendable {
         /// are in a memfd.)
         public static let directoryByName = Flags(rawValue: 16)
 
+        /// Somebody has called a held program by its name, and only this process can serve the
+        /// call: it goes on even if files of settings have changed.
+        public static let isCalled = Flags(rawValue: 32)
+
         static let all: Flags = [
-            .setCommandLine, .newSession, .controllingTerminal, .directoryByName,
+            .setCommandLine, .newSession, .controllingTerminal, .directoryByName, .isCalled,
         ]
     }
 

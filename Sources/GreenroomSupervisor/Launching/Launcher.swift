@@ -143,7 +143,7 @@ extension Launcher {
                 arguments: try StringList(
                     strings: arguments(of: context, app, instance, terms.depth)),
                 environment: try environment(of: context, app, instance),
-                flags: Self.flags(context, app), umask: context.umask, roles: roles))
+                flags: Self.flags(context, app, terms), umask: context.umask, roles: roles))
         let encoded = try message.encoded()
         if context.inheritsMoreThanPaused, let state = context.inherited {
             let bytes = InheritMessage.encoded(
@@ -209,13 +209,16 @@ extension Launcher {
         return try StringList(strings: own)
     }
 
-    private static func flags(_ context: LaunchContext, _ app: InstalledApp) -> GoMessage.Flags {
+    private static func flags(
+        _ context: LaunchContext, _ app: InstalledApp, _ terms: LaunchTerms
+    ) -> GoMessage.Flags {
         var flags: GoMessage.Flags = app.command.setsCommandLine ? .setCommandLine : []
         // The instance has led a session of its own since it was spawned.
         if context.takesTerminal { flags.insert(.controllingTerminal) }
         // A descriptor would lead out of the app's own mounts. By name, the app itself enters a
         // directory that it may enter.
         if app.restrictions.confinement?.hasOwnMounts == true { flags.insert(.directoryByName) }
+        if terms.isForCall { flags.insert(.isCalled) }
         return flags
     }
 }

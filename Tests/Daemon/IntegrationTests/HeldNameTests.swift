@@ -201,7 +201,10 @@ import Testing
         let program = findProgram("mousepad")
         try requireOrSkip(program != nil, "no mousepad")
         let home = try TemporaryDirectory()
-        chmod(home.path, 0o777)
+        for path in [home.path, home.path + "/gtk-3.0"] {
+            mkdir(path, 0o777)
+            chmod(path, 0o777)
+        }
         let lines = ["HOME", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"].map {
             "Environment=\($0)=\(home.path)"
         }
@@ -210,6 +213,8 @@ import Testing
             lines: lines + ["Environment=NO_AT_BRIDGE=1", "Environment=GSETTINGS_BACKEND=memory"])
         let held = try bench.awaitHeld()
         #expect(try bench.screen.windows() == [])
+        // No other process could serve the call, so old settings do not end this one.
+        _ = try home.write("[Settings]\n", to: "gtk-3.0/settings.ini")
         let file = try home.write("text", to: "seen.txt")
         let second = try bench.start(program!, [file])
         #expect(try second.waitForExit() == .status(0))

@@ -87,7 +87,7 @@ import Testing
             .unknownRole(-5), GoMessage(arguments: one, environment: one, roles: [.place(-5)]))
         expect(
             .unknownFlags(32),
-            GoMessage(arguments: one, environment: one, flags: .init(rawValue: 32)))
+            GoMessage(arguments: one, environment: one, flags: .init(rawValue: 64)))
         let huge = try StringList([String(repeating: "x", count: WireFormat.stringLimit)])
         expect(
             .tooManyStringBytes(WireFormat.stringLimit + 3),

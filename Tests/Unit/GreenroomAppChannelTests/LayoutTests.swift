@@ -56,6 +56,7 @@ import Testing
             "value GR_CONTROLLING_TERMINAL \(GoMessage.Flags.controllingTerminal.rawValue)",
             "value GR_DIRECTORY_BY_NAME \(GoMessage.Flags.directoryByName.rawValue)",
             "value GR_STRINGS_IN_DESCRIPTOR \(WireFormat.stringsInDescriptor)",
+            "value GR_IS_CALLED \(GoMessage.Flags.isCalled.rawValue)",
             "value GR_GO_FLAGS \(GoMessage.Flags.all.rawValue | WireFormat.stringsInDescriptor)",
             "value GR_ROLE_WORKING_DIRECTORY \(WireFormat.workingDirectoryRole)",
             "value GR_ROLE_STRINGS \(WireFormat.stringsRole)",
