@@ -15,13 +15,13 @@ public final class DisplaySettings {
         case wayland(path: String)
         case x(display: String, authorityPath: String?)
 
+        /// A compositor starts an X server for the first client that connects to it, and keeps it
+        /// as long as the client stays.
         public static func all(of names: DisplayNames = DisplayNames()) -> [Self] {
-            var all: [Self] = []
-            if let path = names.waylandPath { all.append(.wayland(path: path)) }
-            if let text = names.xDisplay {
-                all.append(.x(display: text, authorityPath: names.authorityPath))
-            }
-            return all
+            if let path = names.waylandPath { return [.wayland(path: path)] }
+            return names.xDisplay.map {
+                [.x(display: $0, authorityPath: names.authorityPath)]
+            } ?? []
         }
 
         fileprivate func connect() throws(DisplayFailure) -> any SettingsServer {

@@ -49,3 +49,14 @@ import Testing
         #expect(XResources.dotsPerInch(in: []) == nil)
     }
 }
+
+    @Test func `come from a compositor alone, whose X server may not run yet`() {
+        let names = ["WAYLAND_DISPLAY": "/run/wayland", "DISPLAY": ":7", "XAUTHORITY": "/run/x"]
+        #expect(
+            DisplaySettings.Server.all(of: DisplayNames { names[$0] })
+                == [.wayland(path: "/run/wayland")])
+        #expect(
+            DisplaySettings.Server.all(
+                of: DisplayNames { $0 == "WAYLAND_DISPLAY" ? nil : names[$0] })
+                == [.x(display: ":7", authorityPath: "/run/x")])
+    }
