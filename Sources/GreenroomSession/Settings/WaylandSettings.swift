@@ -2,7 +2,7 @@
 /// them. Themes and fonts come by the message bus there.
 final class WaylandSettings: SettingsServer {
     private static let output = "wl_output"
-    /// The version of `wl_output` that tells the scale.
+    /// The version of `wl_output` that tells the scale, and the end of a description.
     private static let outputVersion: UInt32 = 2
 
     private struct Output {
@@ -13,10 +13,12 @@ final class WaylandSettings: SettingsServer {
         /// windows' sizes.
         var side = 0.0
         var logicalSide = 0.0
-
         /// A new output is described in parts.
+        var isDescribed: Bool
+
         var scales: [Double] {
-            side > 0 && logicalSide > 0 ? [scale, side / logicalSide] : [scale]
+            guard isDescribed else { return [] }
+            return side > 0 && logicalSide > 0 ? [scale, side / logicalSide] : [scale]
         }
     }
 
@@ -76,7 +78,9 @@ final class WaylandSettings: SettingsServer {
                 }
                 description = made
             }
-            outputs[global.name] = Output(object: object, description: description)
+            outputs[global.name] = Output(
+                object: object, description: description,
+                isDescribed: global.version < Self.outputVersion)
         }
         return known != present
     }
@@ -93,6 +97,8 @@ final class WaylandSettings: SettingsServer {
         // wl_output.mode: the current one, of those that it has
         case (true, 1) where words.word(at: 0) & 1 == 1:
             outputs[name]!.side = Double(max(words.word(at: 4), words.word(at: 8)))
+        // wl_output.done
+        case (true, 2): outputs[name]!.isDescribed = true
         // wl_output.scale
         case (true, 3): outputs[name]!.scale = Double(words.word(at: 0))
         // zxdg_output_v1.logical_size
