@@ -202,6 +202,8 @@ let package = Package(
             name: "GreenroomLinuxTests",
             dependencies: ["GreenroomLinux", "CGreenroomLinux", "TestSupport", "CTestSupport"]),
         .testTarget(
+            name: "GreenroomBusTests", dependencies: ["GreenroomBus", "GreenroomSession"]),
+        .testTarget(
             name: "GreenroomSessionTests", dependencies: ["GreenroomSession", "TestSupport"]),
         .testTarget(
             name: "PrewarmShimTests",

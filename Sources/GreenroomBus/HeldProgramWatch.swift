@@ -39,7 +39,7 @@ public struct HeldProgramWatch {
             try send()
             // Names come first: the program waits for them, and a display may take its time.
             guard try wait() else {
-                settings.hear(at: MonotonicClock.nanoseconds)
+                settings.hear()
                 continue
             }
             guard let name = try name() else { return }

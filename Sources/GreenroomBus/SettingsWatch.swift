@@ -1,3 +1,4 @@
+internal import GreenroomLinux
 internal import GreenroomSession
 internal import Systemd
 
@@ -30,11 +31,19 @@ struct SettingsWatch {
     /// Sources that were lost and were not asked for yet. One that was never there is none of them.
     private var lost: Set<Source> = []
 
+    /// What the environment names.
     init() {
-        sources = [Watched(source: .bus) { try SettingsOfBus() }]
-        sources += DisplaySettings.Server.all().map { server in
-            Watched(source: .display) { try DisplaySettings(server) }
+        var sources: [(Source, () throws -> any SettingsConnection)] = [
+            (.bus, { try SettingsOfBus() })
+        ]
+        for server in DisplaySettings.Server.all() {
+            sources.append((.display, { try DisplaySettings(server) }))
         }
+        self.init(sources)
+    }
+
+    init(_ sources: [(Source, () throws -> any SettingsConnection)]) {
+        self.sources = sources.map { Watched(source: $0.0, begin: $0.1) }
     }
 
     var descriptors: [CInt] { sources.compactMap { $0.connection?.descriptor } }
@@ -42,15 +51,16 @@ struct SettingsWatch {
     /// When `hear` must be called next, on the monotonic clock; nil if no source waits.
     var beginAt: UInt64? { sources.filter { $0.connection == nil }.map(\.beginAt).min() }
 
-    /// Reads what has come, and begins the sources whose time has come.
-    mutating func hear(at now: UInt64) {
+    /// Reads what has come, and begins the sources whose time has come. A source may take its time.
+    mutating func hear(by clock: () -> UInt64 = { MonotonicClock.nanoseconds }) {
         for index in sources.indices {
+            let now = clock()
             do {
                 if let connection = sources[index].connection {
-                    note(try connection.hear())
                     if now > sources[index].beginAt + Self.trial {
                         sources[index].pause = Self.shortestPause
                     }
+                    note(try connection.hear())
                 } else if sources[index].beginAt <= now {
                     sources[index].connection = try sources[index].begin()
                     sources[index].beginAt = now
@@ -59,7 +69,7 @@ struct SettingsWatch {
             } catch {
                 if sources[index].connection != nil { lost.insert(sources[index].source) }
                 sources[index].connection = nil
-                sources[index].beginAt = now + sources[index].pause
+                sources[index].beginAt = clock() + sources[index].pause
                 sources[index].pause = min(sources[index].pause * 2, Self.longestPause)
             }
         }

@@ -5,14 +5,17 @@ internal import GreenroomLinux
 /// stopped.
 final class DisplayStream {
     /// In milliseconds. Even a server under load answers in less time.
-    private static let patience: CInt = 30_000
+    static let usualPatience: CInt = 30_000
     /// Servers send less at a time. They belong to the user's own session, so they are trusted.
     private static let chunkByteCount = 16 << 10
 
     private let socket: UnixSocket
+    private let patience: CInt
     private var received: [UInt8] = []
 
-    init(path: String) throws(DisplayFailure) {
+    /// - Parameter patience: in milliseconds, for each wait for the server.
+    init(path: String, patience: CInt) throws(DisplayFailure) {
+        self.patience = patience
         do throws(SystemError) {
             socket = try UnixSocket.connect(to: path, .stream)
         } catch {
@@ -21,6 +24,8 @@ final class DisplayStream {
     }
 
     var descriptor: CInt { socket.descriptor.rawValue }
+    /// Whether something was read that nobody has taken yet.
+    var hasReceived: Bool { !received.isEmpty }
 
     /// - Parameter descriptors: sent with the first byte.
     func send(_ bytes: [UInt8], descriptors: [CInt] = []) throws(DisplayFailure) {
@@ -33,7 +38,7 @@ final class DisplayStream {
                     descriptors = []
                 } else {
                     _ = try PollEntry.wait(
-                        for: descriptor, POLLOUT, milliseconds: Self.patience)
+                        for: descriptor, POLLOUT, milliseconds: patience)
                 }
             } catch {
                 throw .ended
@@ -66,7 +71,7 @@ final class DisplayStream {
     }
 
     private func receive() throws(DisplayFailure) {
-        guard try isReadable(milliseconds: Self.patience) else { throw .ended }
+        guard try isReadable(milliseconds: patience) else { throw .ended }
         var buffer = [UInt8](repeating: 0, count: Self.chunkByteCount)
         let result = unsafe buffer.withUnsafeMutableBytes { bytes in
             Result { () throws(SystemError) in unsafe try socket.receive(into: bytes) }

@@ -33,9 +33,11 @@ final class WaylandConnection {
 
     var descriptor: CInt { stream.descriptor }
 
-    init(path: String) throws(DisplayFailure) {
+    init(
+        path: String, patience: CInt = DisplayStream.usualPatience
+    ) throws(DisplayFailure) {
         self.path = path
-        stream = try DisplayStream(path: path)
+        stream = try DisplayStream(path: path, patience: patience)
         try send(Self.display, 1) { $0.put(Self.registry) }
         try synchronize()
     }

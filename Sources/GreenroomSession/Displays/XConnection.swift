@@ -39,8 +39,14 @@ final class XConnection {
 
     var descriptor: CInt { stream.descriptor }
 
-    init(_ name: XName, _ authority: XAuthority) throws(DisplayFailure) {
-        stream = try DisplayStream(path: name.socketPath)
+    /// Whether `nextEvent` may return something although the descriptor is not readable: what came
+    /// with an awaited answer.
+    var hasReceived: Bool { !events.isEmpty || stream.hasReceived }
+
+    init(
+        _ name: XName, _ authority: XAuthority, patience: CInt = DisplayStream.usualPatience
+    ) throws(DisplayFailure) {
+        stream = try DisplayStream(path: name.socketPath, patience: patience)
         screen = try Self.connect(stream, name, authority)
     }
 

@@ -78,6 +78,8 @@ protocol SettingsServer: AnyObject {
 }
 
 extension SettingsServer {
+    /// In milliseconds. Calls of held programs are reported by the same thread.
+    static var patience: CInt { 2000 }
     /// A client that floods the display does not keep `hear` from returning.
     static var messageLimit: Int { 256 }
 }

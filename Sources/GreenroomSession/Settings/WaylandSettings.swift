@@ -31,7 +31,7 @@ final class WaylandSettings: SettingsServer {
     var descriptor: CInt { connection.descriptor }
 
     init(path: String) throws(DisplayFailure) {
-        connection = try WaylandConnection(path: path)
+        connection = try WaylandConnection(path: path, patience: Self.patience)
         let manager = "zxdg_output_manager_v1"
         descriptions =
             connection.globals(of: manager).isEmpty ? nil : try connection.bind(manager)

@@ -18,12 +18,15 @@ final class XSettings: SettingsServer {
     private let outputs: UInt8?
     private let owners: UInt8?
     private var manager: UInt32 = 0
-    private(set) var hasMore = false
+    /// Of the last manager that had some. A manager that restarts changes no scale.
+    private var scalesOfManager = XSettingsText.scales(in: [])
+    private var hasLeft = false
 
     var descriptor: CInt { connection.descriptor }
+    var hasMore: Bool { hasLeft || connection.hasReceived }
 
     init(_ name: XName, _ authority: XAuthority) throws(DisplayFailure) {
-        connection = try XConnection(name, authority)
+        connection = try XConnection(name, authority, patience: Self.patience)
         selection = try connection.atom("_XSETTINGS_S\(name.screen)")
         settings = try connection.atom("_XSETTINGS_SETTINGS")
         outputs = try Self.selectOutputs(connection)
@@ -80,10 +83,10 @@ final class XSettings: SettingsServer {
 
     func hear() throws(DisplayFailure) -> Bool {
         var hasChanged = false
-        hasMore = true
+        hasLeft = true
         for _ in 0..<Self.messageLimit {
             guard let event = try connection.nextEvent() else {
-                hasMore = false
+                hasLeft = false
                 break
             }
             let kind = XConnection.Event.kind(event)
