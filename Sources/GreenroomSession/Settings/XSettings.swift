@@ -129,7 +129,9 @@ enum XResources {
         for line in resources.split(separator: UInt8(ascii: "\n")) {
             let parts = String(decoding: line, as: UTF8.self).split(separator: ":", maxSplits: 1)
             guard parts.count == 2, parts[0] == "Xft.dpi" else { continue }
-            return Double(parts[1].drop { $0 == " " || $0 == "\t" })
+            let value = Double(parts[1].drop { $0 == " " || $0 == "\t" })
+            // NaN would never be equal to itself.
+            return value.flatMap { $0.isFinite ? $0 : nil }
         }
         return nil
     }

@@ -46,9 +46,11 @@ import Testing
         let text = "Other.dpi:\t7\nXft.dpi:\t144\nXft.dpi2: 3\n"
         #expect(XResources.dotsPerInch(in: Array(text.utf8)) == 144)
         #expect(XResources.dotsPerInch(in: Array("Xft.dpi: no".utf8)) == nil)
+        for value in ["nan", "inf"] {
+            #expect(XResources.dotsPerInch(in: Array("Xft.dpi: \(value)".utf8)) == nil)
+        }
         #expect(XResources.dotsPerInch(in: []) == nil)
     }
-}
 
     @Test func `come from a compositor alone, whose X server may not run yet`() {
         let names = ["WAYLAND_DISPLAY": "/run/wayland", "DISPLAY": ":7", "XAUTHORITY": "/run/x"]
@@ -60,3 +62,4 @@ import Testing
                 of: DisplayNames { $0 == "WAYLAND_DISPLAY" ? nil : names[$0] })
                 == [.x(display: ":7", authorityPath: "/run/x")])
     }
+}
