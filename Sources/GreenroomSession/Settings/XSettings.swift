@@ -114,12 +114,12 @@ final class XSettings: SettingsServer {
             XConnection.Atom.resourceManager, of: connection.screen.root,
             type: XConnection.Atom.string, wordLimit: Self.propertyLimit)
         let ofResources = XResources.dotsPerInch(in: resources) ?? Self.usualDotsPerInch
-        let bytes =
-            manager == 0
-            ? []
-            : try connection.property(
+        if manager != 0 {
+            let bytes = try connection.property(
                 settings, of: manager, type: settings, wordLimit: Self.propertyLimit)
-        return [ofResources] + XSettingsText.scales(in: bytes)
+            if !bytes.isEmpty { scalesOfManager = XSettingsText.scales(in: bytes) }
+        }
+        return [ofResources] + scalesOfManager
     }
 }
 
