@@ -166,29 +166,29 @@ static bool is_change(const struct inotify_event *event) {
 }
 
 static bool has_change(const char *bytes, size_t size) {
-    for (const char *at = bytes; at < bytes + size;) {
+    bool has_changed = false;
+    pthread_mutex_lock(&mutex);
+    for (const char *at = bytes; at < bytes + size && !has_changed;) {
         const struct inotify_event *event = (const struct inotify_event *)(const void *)at;
-        if (is_change(event)) return true;
+        has_changed = is_change(event);
         at += sizeof *event + event->len;
     }
-    return false;
-}
-
-static bool watcher_has_change(void) {
-    char bytes[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
-    for (;;) {
-        ssize_t size = read(watcher, bytes, sizeof bytes);
-        if (size > 0 && has_change(bytes, (size_t)size)) return true;
-        if (size == 0 || (size < 0 && errno != EAGAIN && errno != EINTR)) return true;
-        if (size < 0 && errno == EAGAIN) return false;
-    }
+    pthread_mutex_unlock(&mutex);
+    return has_changed;
 }
 
 bool files_have_changed(void) {
+    char bytes[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
     pthread_mutex_lock(&mutex);
-    bool has_changed =
-        is_incomplete || (file_count && (!has_watcher() || watcher_has_change()));
+    bool has_changed = is_incomplete || (file_count && !has_watcher());
+    int from = watcher;
     pthread_mutex_unlock(&mutex);
+    while (from >= 0 && !has_changed) {
+        ssize_t size = read(from, bytes, sizeof bytes);
+        if (size < 0 && errno == EINTR) continue;
+        if (size < 0 && errno == EAGAIN) break;
+        has_changed = size <= 0 || has_change(bytes, (size_t)size);
+    }
     return has_changed;
 }
 
