@@ -195,7 +195,7 @@ import Testing
         let program = programs.path + "/program"
         func install() throws {
             let words = ["cp", "--remove-destination", try Screen.probe(), program]
-            #expect(try run(ChildRequest("/bin/cp", arguments: words)).status == .status(0))
+            #expect(try run(ChildRequest("/bin/cp", arguments: words)).exit == .status(0))
         }
         try install()
         var request = ChildRequest(
