@@ -52,7 +52,7 @@ static void prepare(int argc, char **argv) {
     struct traces traces = traces_read(environment);
     if (traces.channel < 0 || !traces_name_this_executable(&traces)) return;
     if (!channel_open(traces.channel, traces.channel_inode)) return;
-    if (traces.libraries) libraries_remember(traces.libraries);
+    if (traces.libraries) libraries_remember(traces.libraries, traces.announces);
     // A script's process has the script's name, even if its interpreter was executed directly.
     if (traces.name) sys_prctl(PR_SET_NAME, (long)traces.name, 0, 0);
     traces_scrub(environment, symbols_own_path(), traces.pauses_by_call);

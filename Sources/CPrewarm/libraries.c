@@ -14,9 +14,11 @@ typedef int (*register_function)(void (*)(void *), void *, void *);
 
 static char *paths; // each ends with a colon or with the list
 static size_t byte_count;
+static bool announces;
 static bool are_harmful;
 
-void libraries_remember(const char *list) {
+void libraries_remember(const char *list, bool are_announced) {
+    announces = are_announced;
     byte_count = text_length(list) + 1;
     paths = byte_count > 1 ? sys_map(byte_count) : NULL;
     if (paths) memcpy(paths, list, byte_count);
@@ -32,6 +34,7 @@ static int next_descriptor(void) {
 /// Tells the daemon which library is opened next, so that it knows which one is at fault if this
 /// process does not reach its pause.
 static void announce(uint64_t index, enum gr_opening step) {
+    if (!announces) return;
     channel_send(GR_OPENING, (struct gr_header){.cookie = index, .status = (int32_t)step});
 }
 

@@ -14,13 +14,14 @@
 
 typedef void (*loader_function)(void);
 
-/// Keeps a copy of the list, because the environment's strings are overwritten.
-void libraries_remember(const char *list);
+/// Keeps a copy of the list, because the environment's strings are overwritten. `announces` says
+/// whether the daemon knows GR_OPENING: an older one takes an unknown message for a broken app.
+void libraries_remember(const char *list, bool announces);
 
 /// Opens the libraries, in the list's order, each in a scope of its own (RTLD_LOCAL), and announces
-/// each (GR_OPENING). A library that cannot be opened is left out. The first one that does harm, or
-/// that starts a thread, is the last one that is opened. With musl none is opened, because its libraries are not
-/// initialized before main.
+/// each if the daemon asked for that (GR_OPENING). A library that cannot be opened is left out. The
+/// first one that does harm, or that starts a thread, is the last one that is opened. With musl none
+/// is opened, because its libraries are not initialized before main.
 ///
 /// Returns the function that `__libc_start_main` must still register: `at_exit`, or null if it has
 /// been registered.

@@ -28,6 +28,8 @@ struct traces traces_read(char **environment) {
             traces.name = value;
         else if ((value = text_after(*entry, PREFIX "LIBRARIES=")))
             traces.libraries = value;
+        else if ((value = text_after(*entry, PREFIX "ANNOUNCES=")))
+            traces.announces = text_equals(value, "1");
         else if ((value = text_after(*entry, PREFIX "PAUSE=")))
             traces.pauses_by_call = text_equals(value, "call");
     }

@@ -13,6 +13,7 @@ struct traces {
     uint64_t written;       // GREENROOM_WRITTEN=<bytes>: before this program was executed; 0: unknown
     const char *name;       // GREENROOM_NAME=<name>: the process's name; may be null
     const char *libraries;  // GREENROOM_LIBRARIES=<path>[:<path>]...: to open first; may be null
+    bool announces;         // GREENROOM_ANNOUNCES=1: the daemon knows GR_OPENING
     bool pauses_by_call;    // GREENROOM_PAUSE=call: not before main, but in greenroom_prewarm_pause
 };
 

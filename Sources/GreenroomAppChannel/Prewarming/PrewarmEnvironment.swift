@@ -13,6 +13,9 @@ public enum PrewarmEnvironment {
     public static let processNameName = "GREENROOM_NAME"
     /// The libraries to open before the pause: absolute paths, separated by colons.
     public static let librariesName = "GREENROOM_LIBRARIES"
+    /// With the value `1`, the process announces each library that it opens. Only a daemon that
+    /// knows the announcement asks for it: an older daemon would end the process because of it.
+    public static let announcesName = "GREENROOM_ANNOUNCES"
     public static let preloadName = "LD_PRELOAD"
 
     /// The number of the channel's descriptor. Programs rely on their first descriptor being 3, so

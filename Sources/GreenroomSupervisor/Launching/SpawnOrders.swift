@@ -115,8 +115,10 @@ final class SpawnOrders {
                     for: LibraryLesson(
                         app: app.identifier, generation: app.description.generation,
                         environmentKey: key))
-                environment.append(
-                    "\(PrewarmEnvironment.librariesName)=\(paths.joined(separator: ":"))")
+                environment += [
+                    "\(PrewarmEnvironment.librariesName)=\(paths.joined(separator: ":"))",
+                    "\(PrewarmEnvironment.announcesName)=1",
+                ]
             }
         } else {
             environment.append("ActivePrewarm=1")

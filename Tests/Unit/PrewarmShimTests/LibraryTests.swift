@@ -51,6 +51,25 @@ import Testing
         }
     }
 
+    /// A daemon that does not know the announcements does not ask for them, as in the other tests.
+    @Test func `each library is announced before it is opened, if the daemon asks`() throws {
+        let library = try library()
+        let list = "\(library):/nonexistent/libabsent.so"
+        let process = try PrewarmedProcess(
+            ChildRequest(
+                try compileProbe("opens-library.c"),
+                environment: [
+                    "PATH=/bin", PrewarmEnvironment.librariesName + "=" + list,
+                    PrewarmEnvironment.announcesName + "=1",
+                ]))
+        let expected: [AppMessage] = [
+            .opening(0, .next), .opening(1, .next), .opening(1, .failed),
+            .opening(2, .done),
+        ]
+        for message in expected { #expect(try process.receive() == message) }
+        try process.awaitPause()
+    }
+
     /// What it does when it is opened would come before the executable's own start, or move the
     /// descriptors of the launch.
     @Test(arguments: ["-DCALLS_BACK", "-DOPENS_FILE"])
