@@ -38,6 +38,14 @@ static void announce(uint64_t index, enum gr_opening step) {
     channel_send(GR_OPENING, (struct gr_header){.cookie = index, .status = (int32_t)step});
 }
 
+/// Whether the process has more threads than before. One that has ended and was joined is counted
+/// until the kernel has removed it, which takes microseconds. A library whose threads stay makes the
+/// process wait 10 ms, once: it is left out then.
+static bool has_started_threads(uint32_t before) {
+    for (int i = 0; i < 100 && thread_count() > before; i++) sys_nanosleep(100000);
+    return thread_count() > before;
+}
+
 /// Opens one library. Returns false if that has changed what may not change before the pause.
 static bool open_one(const char *path, uint64_t index, open_function open, error_function error) {
     const struct link_map *last = symbols_last_object();
@@ -52,7 +60,7 @@ static bool open_one(const char *path, uint64_t index, open_function open, error
     }
     are_harmful = next_descriptor() != descriptor || symbols_reach_executable(last);
     // The pause reports threads.
-    return !are_harmful && thread_count() == threads;
+    return !are_harmful && !has_started_threads(threads);
 }
 
 static void open_each(open_function open, error_function error) {

@@ -168,6 +168,12 @@ static inline uint64_t sys_monotonic_nanoseconds(void) {
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/// nanosleep(2): for up to a second
+static inline void sys_nanosleep(long nanoseconds) {
+    struct timespec time = {0, nanoseconds};
+    system_call(SYS_nanosleep, (long)&time, 0, 0, 0, 0, 0);
+}
+
 /// prlimit(2): a soft limit of this process; 0 if it cannot be read
 static inline uint64_t sys_soft_limit(int resource) {
     struct rlimit limit = {0, 0};

@@ -1,6 +1,6 @@
 /// Opens a library after main, as programs open plug-ins. With -DLIBRARY, the library, whose
 /// constructor can also do what forbids to open it early: -DCALLS_BACK, -DOPENS_FILE, -DSTARTS_THREAD,
-/// -DSTARTS_PROGRAM, -DENDS, -DUNBOUND. The constructor reads OPENED_AS, which is otherwise -DNUMBER. With
+/// -DENDS_THREAD, -DSTARTS_PROGRAM, -DENDS, -DUNBOUND. The constructor reads OPENED_AS, which is otherwise -DNUMBER. With
 /// PROBE_WAITS in its environment, the program then waits for the end of its input. With PROBE_ALSO, it
 /// opens the library that this names after the other.
 #include <dlfcn.h>
@@ -23,6 +23,10 @@ static void *wait_for_ever(void *nothing) {
     return nothing;
 }
 
+static void *end_at_once(void *nothing) {
+    return nothing;
+}
+
 __attribute__((constructor)) static void open_library(void) {
     const char *number = getenv("OPENED_AS");
     opened_by += number ? atoi(number) : NUMBER;
@@ -41,6 +45,13 @@ __attribute__((constructor)) static void open_library(void) {
     pthread_create(&thread, NULL, wait_for_ever, NULL);
 #else
     (void)wait_for_ever;
+#endif
+#ifdef ENDS_THREAD
+    // Nobody waits for it, so the kernel may still count it when the library is open.
+    pthread_t brief;
+    if (pthread_create(&brief, NULL, end_at_once, NULL) == 0) pthread_detach(brief);
+#else
+    (void)end_at_once;
 #endif
 #ifdef STARTS_PROGRAM
     if (fork() == 0) execl("/bin/true", "true", NULL);

@@ -59,6 +59,7 @@ extension Lifecycle {
             return end(id, .prewarmFailed, gently: false)
         }
         dropUnopened(by: id)
+        self[id].openedLibrary = nil
         resize(id, to: byteCount)
         let measured = self[id].record.byteCount
         updateApp(app) { [now] in

@@ -51,17 +51,21 @@ import Testing
         }
     }
 
-    /// A daemon that does not know the announcements does not ask for them, as in the other tests.
-    @Test func `each library is announced before it is opened, if the daemon asks`() throws {
-        let library = try library()
-        let list = "\(library):/nonexistent/libabsent.so"
-        let process = try PrewarmedProcess(
+    private func prewarmed(announcing list: String) throws -> PrewarmedProcess {
+        try PrewarmedProcess(
             ChildRequest(
                 try compileProbe("opens-library.c"),
                 environment: [
                     "PATH=/bin", PrewarmEnvironment.librariesName + "=" + list,
                     PrewarmEnvironment.announcesName + "=1",
                 ]))
+    }
+
+    /// A daemon that does not know the announcements does not ask for them, as in the other tests.
+    @Test func `each library is announced before it is opened, if the daemon asks`() throws {
+        let library = try library()
+        let list = "\(library):/nonexistent/libabsent.so"
+        let process = try prewarmed(announcing: list)
         let expected: [AppMessage] = [
             .opening(0, .next), .opening(1, .next), .opening(1, .failed),
             .opening(2, .done),
@@ -86,6 +90,22 @@ import Testing
                 environment: ["PATH=/bin", PrewarmEnvironment.librariesName + "=" + library]))
         #expect(try process.receive() == .error(errno: ENOTRECOVERABLE, cookie: 0))
         #expect(try process.child.waitForExit() == .status(0))
+    }
+
+    @Test func `a library whose thread has ended does not end the list`() throws {
+        let brief = try compileProbe(
+            "opens-library.c",
+            with: ProbeCompiler("clang", ["-DLIBRARY", "-DENDS_THREAD", "-shared", "-fPIC"]),
+            output: "libbrief.so")
+        let list = "\(brief):\(try library())"
+        for _ in 0..<20 {
+            let process = try prewarmed(announcing: list)
+            let expected: [AppMessage] = [
+                .opening(0, .next), .opening(1, .next), .opening(2, .done),
+            ]
+            for message in expected { try #require(try process.receive() == message) }
+            #expect(try process.awaitPause().threadCount == 1)
+        }
     }
 
     @Test func `with musl the list is ignored`() throws {
