@@ -171,7 +171,7 @@ extension Lifecycle {
         guard record.generation == directory[record.app]?.description?.generation else {
             return false
         }
-        if !dropLibrary(of: record, fault) { demote(record.app, record, fault) }
+        blame(record, fault)
         // Clients that wait for a prewarm now wait for the next one.
         wantRefill(of: record.app)
         return true
@@ -200,9 +200,17 @@ extension Lifecycle {
         _ record: InstanceRecord, _ fault: DepthFault, _ program: String?
     ) {
         guard record.generation == directory[record.app]?.description?.generation else { return }
-        if !dropLibrary(of: record, fault) { demote(record.app, record, fault, program) }
+        blame(record, fault, program)
         wantRefill(of: record.app)
         if record.state == .prewarming { end(record.instance, .prewarmFailed, gently: false) }
+    }
+
+    /// A prewarm has failed because of one of its libraries, or because of its depth.
+    private mutating func blame(
+        _ record: InstanceRecord, _ fault: DepthFault, _ program: String? = nil
+    ) {
+        if table[record.instance]?.hasFormerList == true { return }
+        if !dropLibrary(of: record, fault) { demote(record.app, record, fault, program) }
     }
 
     mutating func demote(

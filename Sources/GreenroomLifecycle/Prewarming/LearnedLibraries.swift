@@ -141,7 +141,7 @@ extension Lifecycle {
     /// The instance opens the library with this index in its list next; nil if all are open.
     mutating func opening(_ id: InstanceIdentifier, _ index: Int?) {
         guard let record = table[id]?.record, record.state == .prewarming,
-            record.depth == .libraries
+            record.depth == .libraries, !self[id].hasFormerList
         else { return }
         self[id].openedLibrary = index
     }
@@ -150,7 +150,8 @@ extension Lifecycle {
     /// then, the instance counts by the list that it was given.
     mutating func openingFailed(_ id: InstanceIdentifier, _ index: Int) {
         guard let record = table[id]?.record, record.state == .prewarming,
-            record.depth == .libraries, self[id].unopenedLibraries.count < Self.dropLimit
+            record.depth == .libraries, !self[id].hasFormerList,
+            self[id].unopenedLibraries.count < Self.dropLimit
         else { return }
         self[id].unopenedLibraries.append(index)
     }
@@ -159,6 +160,7 @@ extension Lifecycle {
     /// that the numbers of the others stay right.
     mutating func dropUnopened(by id: InstanceIdentifier) {
         let record = self[id].record
+        if self[id].hasFormerList { return }
         for index in Set(self[id].unopenedLibraries).sorted(by: >) {
             self[id].openedLibrary = index
             _ = dropLibrary(of: record, .cannotBeOpened)
@@ -183,14 +185,16 @@ extension Lifecycle {
         learned.environments[place].dropCount += 1
         self[app].libraries = .some(learned)
         self[record.instance].openedLibrary = nil
+        self[record.instance].hasFormerList = true
         let lesson = LibraryLesson(
             app: app, generation: record.generation, environmentKey: key)
         report(.libraryDropped(record.instance, lesson, index: index, fault))
-        // The others have the same list, in which the numbers are different from now on.
-        for id in self[app].filling where id != record.instance {
-            if self[id].record.environmentKey == key, self[id].claim == nil {
-                end(id, .poolTrimmed, gently: false)
-            }
+        // The others have the same list, in which the numbers are different from now on. One that a
+        // launch waits for goes on.
+        for id in self[app].filling
+        where id != record.instance && self[id].record.environmentKey == key {
+            self[id].hasFormerList = true
+            if self[id].claim == nil { end(id, .poolTrimmed, gently: false) }
         }
         return true
     }

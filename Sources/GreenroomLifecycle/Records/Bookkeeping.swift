@@ -128,6 +128,9 @@ struct Instance: Hashable, Sendable {
     var openedLibrary: Int?
     /// The indices of those that it could not open.
     var unopenedLibraries: [Int] = []
+    /// A library was left out since the instance was given its list, perhaps because of its own
+    /// failure, which may be reported more than once. What it says of libraries changes nothing.
+    var hasFormerList = false
     /// The instance is held, and thawed for a moment.
     var isAiring = false
     /// The instance has been frozen at its pause before.

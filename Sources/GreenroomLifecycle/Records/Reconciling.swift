@@ -55,7 +55,11 @@ extension Lifecycle {
         let id = record.instance
         switch record.phase {
         case .prewarming:
-            // The app is not at fault, and the record suffices to order the instance again.
+            // The app is not at fault, and the record suffices to order the instance again. It gets
+            // the list of libraries that the app has now.
+            self[id].openedLibrary = nil
+            self[id].unopenedLibraries = []
+            self[id].hasFormerList = false
             return effects.append(
                 .spawn(id, record.app, .prewarm(record.environmentKey, record.depth)))
         case .ordered where !mayHaveRun:

@@ -63,17 +63,22 @@ final class ChannelEvents {
     /// The instance was stopped because it was about to start a program. What it said before tells
     /// which library is to blame.
     func misfired(_ instance: InstanceIdentifier, _ program: String?) {
-        drain(instance)
+        // It is killed at once. The end of its channel says less than this does.
+        drain(instance, untilEnd: false)
         core.handle(.misfired(instance, .startsPrograms(program)))
     }
 
     /// Reads what the instance sent before it ended. If a program started and ended at once, its
     /// STARTED came before its exit and must be handled first, although the exit arrives on another
     /// descriptor.
-    private func drain(_ identifier: InstanceIdentifier) {
+    ///
+    /// - Parameter untilEnd: whether the channel's end is to be reported too.
+    private func drain(_ identifier: InstanceIdentifier, untilEnd: Bool = true) {
         guard let instance = instances[identifier] else { return }
         for _ in 0..<Self.drainLimit {
-            guard instance.channel != nil, receiveOne(from: instance) else { return }
+            guard let channel = instance.channel else { return }
+            if !untilEnd, (try? peek(channel))?.byteCount ?? 0 == 0 { return }
+            guard receiveOne(from: instance) else { return }
         }
     }
 

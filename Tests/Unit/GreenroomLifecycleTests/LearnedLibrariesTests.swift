@@ -85,6 +85,15 @@ import Testing
         }
     }
 
+    @Test func `are opened without one of them, in whichever order its failure is reported`() throws {
+        var (stage, deep) = try opening()
+        stage.send(.channelLost(deep))
+        stage.send(.misfired(deep, .startsPrograms("/bin/sh")))
+        stage.die(deep, .signaled(9, coreDumped: false))
+        #expect(fault(stage) == nil)
+        #expect(stage.core.libraryCount(of: Stage.app, Stage.key) == 2)
+    }
+
     @Test func `are all to blame if no single one is`() throws {
         var (stage, deep) = try opening()
         stage.send(.opening(deep, nil))
@@ -106,6 +115,54 @@ import Testing
         }
         #expect(dropped == [1, 0])
         #expect(stage.state(deep) == .prewarmed)
+    }
+
+    /// A prewarm under way that a launch has claimed, and another one with the same list.
+    private func openingTwice() throws -> (
+        Stage, claimed: InstanceIdentifier, other: InstanceIdentifier
+    ) {
+        var stage = Stage(Self.app { $0.prewarmCount = 2 })
+        stage.wait(.milliseconds(100))
+        try launch(&stage)
+        stage.send(.librariesLearned(Self.lesson, count: 3, isComplete: true))
+        let filling = stage.core.instances(of: Stage.app).filter {
+            $0.state == .prewarming && $0.depth == .libraries
+        }.map(\.instance).sorted()
+        try #require(filling.count == 2)
+        for id in filling { stage.send(.spawned(id)) }
+        stage.wait(.milliseconds(50))
+        stage.launch()
+        let claimed = try #require(
+            filling.first { stage.has(.applyPriority($0, .foreground)) })
+        let other = try #require(filling.first { $0 != claimed })
+        return (stage, claimed, other)
+    }
+
+    @Test func `are not told by the numbers of a list that has changed`() throws {
+        var (stage, claimed, other) = try openingTwice()
+        stage.send(.opening(claimed, 2))
+        stage.send(.openingFailed(claimed, 0))
+        stage.send(.opening(other, 1))
+        stage.die(other)
+        #expect(stage.has(.report(.libraryDropped(other, Self.lesson, index: 1, .ended))))
+        stage.send(.opening(claimed, 2))
+        stage.send(.paused(claimed, byteCount: 1))
+        #expect(stage.core.libraryCount(of: Stage.app, Stage.key) == 2)
+        (stage, claimed, other) = try openingTwice()
+        stage.send(.opening(claimed, 2))
+        stage.send(.opening(other, 1))
+        stage.die(other)
+        stage.die(claimed)
+        #expect(stage.core.libraryCount(of: Stage.app, Stage.key) == 2)
+        #expect(fault(stage) == nil)
+    }
+
+    @Test func `are told by the numbers of the new list if the prewarm is ordered again`() throws {
+        var (stage, deep) = try opening()
+        stage.send(.openingFailed(deep, 0))
+        stage.send(.reconciled(deep, .nothing))
+        stage.send(.paused(deep, byteCount: 1))
+        #expect(stage.core.libraryCount(of: Stage.app, Stage.key) == 3)
     }
 
     @Test func `are given up when the faults have no end`() throws {
