@@ -89,8 +89,10 @@ final class ControlConnection {
 
     /// Bytes of the message that the current call came in.
     var callByteCount: Int { codec.callByteCount }
-    /// Whether the client of the current call wants no reply.
-    var isCallOneway: Bool { codec.isCallOneway }
+    /// Whether the client of the current call wants no reply. Once the connection has closed, this
+    /// says it of the call that was under way.
+    var isCallOneway: Bool { codec.isCallOneway || wasCallOneway }
+    private var wasCallOneway = false
 
     // MARK: Replies
 
@@ -129,6 +131,7 @@ final class ControlConnection {
         socket = nil
         arrivedDescriptors = []
         let isLong = codec.waitingByteCount > CallBudget.longByteCount
+        wasCallOneway = codec.isCallOneway
         codec = ServerConnection(limits: Self.limits)
         if isLong { OwnMemory.giveBack() }
         account()
