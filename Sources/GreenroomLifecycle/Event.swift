@@ -60,7 +60,8 @@ public enum Event: Hashable, Sendable {
     /// lesson is complete if the instance was observed for as long as a start takes.
     case librariesLearned(LibraryLesson, count: Int, isComplete: Bool)
     /// The same, learned by a former supervisor.
-    case librariesRecalled(LibraryLesson, count: Int, isComplete: Bool)
+    /// - Parameter dropCount: how many others were left out.
+    case librariesRecalled(LibraryLesson, count: Int, dropCount: Int = 0, isComplete: Bool)
     /// Before its pause, the instance opens the library with this index in its list next (nil: all
     /// are open); or could not open it.
     case opening(InstanceIdentifier, Int?)
@@ -192,8 +193,8 @@ extension Lifecycle {
             librariesLearned(lesson, count: count, isComplete: isComplete)
         case .opening(let id, let index): opening(id, index)
         case .openingFailed(let id, let index): openingFailed(id, index)
-        case .librariesRecalled(let lesson, let count, let isComplete):
-            librariesRecalled(lesson, count: count, isComplete: isComplete)
+        case .librariesRecalled(let lesson, let count, let dropCount, let isComplete):
+            librariesRecalled(lesson, count: count, dropCount: dropCount, isComplete: isComplete)
         case .timesRecalled(let app, let times): timesRecalled(app, times)
         case .reconciled(let id, let finding): reconciled(id, finding)
         case .becameStale(let id, let staleness): becameStale(id, staleness)

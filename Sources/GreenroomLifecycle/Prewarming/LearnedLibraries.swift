@@ -104,14 +104,17 @@ extension Lifecycle {
     }
 
     /// A former supervisor learned this.
-    mutating func librariesRecalled(_ lesson: LibraryLesson, count: Int, isComplete: Bool) {
+    mutating func librariesRecalled(
+        _ lesson: LibraryLesson, count: Int, dropCount: Int, isComplete: Bool
+    ) {
         // Instances that were paused without these libraries stay, and can serve a launch.
-        _ = note(lesson, count, isComplete, isLesson: false)
+        _ = note(lesson, count, dropCount: dropCount, isComplete, isLesson: false)
     }
 
     /// - Returns: whether prewarms open more libraries from now on.
     private mutating func note(
-        _ lesson: LibraryLesson, _ count: Int, _ isComplete: Bool, isLesson: Bool
+        _ lesson: LibraryLesson, _ count: Int, dropCount: Int = 0, _ isComplete: Bool,
+        isLesson: Bool
     ) -> Bool {
         let (app, key) = (lesson.app, lesson.environmentKey)
         guard directory[app]?.description?.generation == lesson.generation,
@@ -121,6 +124,7 @@ extension Lifecycle {
         var known = learned[key] ?? .init(environmentKey: key)
         let isNews = count > known.count
         known.count = max(count, known.count)
+        known.dropCount = max(dropCount, known.dropCount)
         known.lessonCount += isLesson ? 1 : 0
         known.isComplete = isComplete
         learned.environments.removeAll { $0.environmentKey == key }

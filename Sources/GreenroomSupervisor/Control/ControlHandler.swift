@@ -15,6 +15,7 @@ struct CallHandlers {
     let tasks: TaskCalls
     let foreground: ForegroundCalls
     let learning: ImportLearning
+    let libraries: LibraryLearner
     let administration: AdministrationCalls
 }
 
@@ -76,6 +77,7 @@ final class ControlHandler: ClientHandler {
             case .pauseHistory(let query): try calls.history.findPauses(query, connection)
             case .resetFailed(let app):
                 let installed = try authorization.find(app, .control, connection.peer)
+                calls.libraries.forgive(installed.identifier)
                 ask(.resetFailed(installed.identifier), for: connection)
             case .application(let call): try calls.application.perform(call, connection)
             case .prepare(let app):

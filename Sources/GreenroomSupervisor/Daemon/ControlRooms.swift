@@ -69,7 +69,7 @@ struct ControlRooms {
                 work: work),
             foreground: ForegroundCalls(
                 core: core, catalog: catalog, instances: instances, authorization: authorization),
-            learning: machine.learning,
+            learning: machine.learning, libraries: launching.learner,
             administration: AdministrationCalls(
                 authorization: authorization, reload: reload, pressure: reclaimer.pressure,
                 checking: ManifestChecking(

@@ -110,7 +110,8 @@ final class LibraryLearner {
         for list in found {
             core.handle(
                 .librariesRecalled(
-                    list.subject, count: list.libraries.count, isComplete: false))
+                    list.subject, count: list.libraries.count, dropCount: list.dropped.count,
+                    isComplete: false))
         }
         if let times = DepthTimes(lines), !found.isEmpty {
             core.handle(.timesRecalled(app.identifier, times))
@@ -141,6 +142,13 @@ final class LibraryLearner {
             forgetIfEmpty(app)
         case _: break
         }
+    }
+
+    /// A client has reset the app: the libraries that were left out get another chance.
+    func forgive(_ app: AppIdentifier) {
+        guard let own = lists[app] else { return }
+        lists[app] = own.map(\.forgiven).filter { !$0.libraries.isEmpty }
+        forgetIfEmpty(app)
     }
 
     private func forgetIfEmpty(_ app: AppIdentifier) {

@@ -43,6 +43,13 @@ struct LibraryList: Equatable {
         isRecalled = false
     }
 
+    /// The same list with nothing left out: a launch shows again what was.
+    var forgiven: LibraryList {
+        var list = self
+        list.dropped = []
+        return list
+    }
+
     /// Leaves out a library from now on.
     mutating func drop(at index: Int, _ fault: DepthFault) {
         guard libraries.indices.contains(index) else { return }

@@ -179,6 +179,19 @@ import Testing
         #expect(fault(stage) == .startsPrograms)
     }
 
+    @Test func `are given up when the faults have no end, also after a restart`() throws {
+        var stage = Stage(Self.app())
+        stage.send(
+            .librariesRecalled(
+                Self.lesson, count: 3, dropCount: Lifecycle.dropLimit, isComplete: false))
+        try launch(&stage)
+        let deep = try #require(latest(stage))
+        try #require(stage.core.instance(deep)?.depth == .libraries)
+        stage.send(.opening(deep, 0))
+        stage.die(deep)
+        #expect(fault(stage) == .ended)
+    }
+
     @Test func `are looked for at three launches, if each ends too soon`() throws {
         var stage = Stage(Self.app())
         for number in 1...4 {

@@ -46,7 +46,7 @@ extension Checker {
             if isLocked { locked.insert(user) } else { locked.remove(user) }
         case .foregroundReported(let shell, let report): noteReport(shell, report)
         case .librariesLearned(let lesson, let count, _),
-            .librariesRecalled(let lesson, let count, _):
+            .librariesRecalled(let lesson, let count, _, _):
             if count > 0 { learned.insert(lesson) }
         case .acknowledged(let id, let cookie): noteAgreement(id, cookie, now)
         case .timesRecalled, .tracerInspected, .significantTimeChanged, .pressureChanged,
