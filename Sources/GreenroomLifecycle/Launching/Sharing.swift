@@ -50,6 +50,9 @@ extension Lifecycle {
             guard shareRefusal(of: user, without: chosen.count) == nil else { continue }
             var pending = pending
             pending.hasMadePlace = true
+            // The start was forgotten when it was served, and a restart of the supervisor forgets
+            // what is blocked.
+            if pending.isTriedAgain { updateApp(pending.launch.app) { [now] in $0.startAt = now } }
             awaitEnd(of: chosen, pending)
             for id in chosen { end(id, .poolTrimmed, gently: false) }
             return true

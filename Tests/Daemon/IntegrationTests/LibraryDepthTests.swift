@@ -217,7 +217,7 @@ import Testing
         let other = try bench.daemon.client()
         #expect(try other.explain(Self.app).reasons.contains { $0.text == reason.text })
         // A reset gives it another chance.
-        try other.resetFailed(Self.app)
+        try other.call(.resetFailed(app: Self.app))
         #expect(try !other.explain(Self.app).reasons.contains { $0.code == reason.code })
     }
 

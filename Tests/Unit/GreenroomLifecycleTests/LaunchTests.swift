@@ -272,6 +272,29 @@ import Testing
         #expect(stage.outcomes.count == 1 && stage.core.liveCount == 2)
     }
 
+    @Test func `of the daemon itself that takes a place is kept across a restart`() {
+        var (stage, paused) = Self.crowded()
+        let kept = AppDescription.plain { $0.supervision = .some(Supervision(restart: .always)) }
+        stage.send(.appInstalled(kept))
+        stage.die(InstanceIdentifier(2), .exited(1))
+        let filler = AppIdentifier("org.example.filler")
+        stage.send(.appInstalled(.plain(filler)))
+        _ = stage.run(filler)
+        let starts: (Effect) -> Bool = {
+            if case .spawn(_, Stage.app, .launch(.automatic, _)) = $0 { true } else { false }
+        }
+        #expect(!stage.wait(.seconds(1)).contains(where: starts))
+        #expect(stage.state(paused) != .prewarmed)
+        let before = stage
+        stage.die(paused, .signaled(9, coreDumped: false))
+        #expect(stage.core.app(Stage.app)?.startAt == nil && stage.core.liveCount == 2)
+        stage = before
+        stage.restart(kept, .plain(filler), .prewarmed(AppIdentifier("a.pool")))
+        stage.die(paused, .signaled(9, coreDumped: false))
+        stage.wait(.seconds(60))
+        #expect(stage.core.instances(of: Stage.app).contains { $0.state.isRunning })
+    }
+
     @Test func `does not take the place of another user's paused instance`() {
         var (stage, paused) = Self.crowded { $0.user = 7 }
         stage.launch()
