@@ -75,7 +75,11 @@ extension Lifecycle {
             deadlines.set(.start(app), at: later)
             return availabilityChanged(of: app)
         }
-        guard entry.running.isEmpty, !hasClaim(app) else { return clearStart(app) }
+        if !entry.running.isEmpty { return clearStart(app) }
+        if hasClaim(app) {
+            replaceStartByClaim(of: app)
+            return clearStart(app)
+        }
         if entry.record.isRestart { updateApp(app) { $0.restartCount &+= 1 } }
         _ = startAutomatically(app, isTriedAgain: true)
     }

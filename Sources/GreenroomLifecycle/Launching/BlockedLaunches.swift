@@ -84,7 +84,10 @@ extension Lifecycle {
             return
         }
         blocked[app] = nil
-        for pending in launches.launches { serve(pending) }
+        for pending in launches.launches {
+            // One of them may wait for the place of a paused instance now. The others come after it.
+            if blocked[app] != nil { block(pending) } else { serve(pending) }
+        }
         availabilityChanged(of: app)
     }
 
@@ -103,6 +106,7 @@ extension Lifecycle {
         }
         let same = blocked[app]!.launches.firstIndex { $0.launch.launchIdentifier == name }
         guard let same else { return blocked[app]!.launches.append(pending) }
+        if pending.replacesStart { blocked[app]!.launches[same].replacesStart = true }
         for var waiter in pending.waiters {
             waiter.isRepeated = true
             blocked[app]!.launches[same].waiters.append(waiter)

@@ -116,7 +116,7 @@ extension Lifecycle {
         }
         if reason == .goFailed, !isDepthToBlame { prewarmFailed(record.app, .goFailed) }
         guard var pending else { return wantRefill(of: record.app) }
-        if pending.isForsaken {
+        if pending.isForsaken, !isNeeded(record.app) {
             refuseAll(pending, .cancelled(record.app))
             return wantRefill(of: record.app)
         }

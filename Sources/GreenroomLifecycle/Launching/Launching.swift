@@ -101,7 +101,10 @@ extension Lifecycle {
             clearStart(launch.app)
             let isServed = directory[launch.app]?.running.isEmpty == false || hasClaim(launch.app)
             // Clients may have joined it while it waited for a prewarm.
-            if isServed, pending.waiters.isEmpty { return }
+            if isServed, pending.waiters.isEmpty {
+                if pending.isTriedAgain { replaceStartByClaim(of: launch.app) }
+                return
+            }
             let supervision = description.supervision.value ?? Supervision()
             if !pending.hasClaimed, !pending.hasMadePlace {
                 guard mayStart(launch.app, supervision) else {

@@ -50,6 +50,13 @@ extension Lifecycle {
         directory[app]?.filling.contains { self[$0].claim != nil } ?? false
     }
 
+    /// The launch that waits for a prewarm does the work of a start that the daemon wants, so it goes
+    /// on without its client.
+    mutating func replaceStartByClaim(of app: AppIdentifier) {
+        let id = directory[app]?.filling.first { self[$0].claim != nil }
+        if let id { self[id].claim!.replacesStart = true }
+    }
+
     /// The claim that the launch joins: the claim knows the launch's name, or the app runs only
     /// once.
     func claimToJoin(_ launch: LaunchRequest) -> InstanceIdentifier? {

@@ -140,6 +140,19 @@ import Testing
         #expect(stage.state(id) == .prewarmed)
     }
 
+    @Test func `goes on without its client if it does the work of a start of the daemon`() throws {
+        let supervision = Supervision(restart: .always)
+        var (stage, id) = try stage { $0.supervision = .some(supervision) }
+        #expect(stage.core.app(Stage.app)?.startAt != nil)
+        stage.wait(.milliseconds(50))
+        stage.launch(isAttached: true)
+        stage.wait(.milliseconds(60))
+        let client = stage.last
+        stage.send(.requestAbandoned(client))
+        #expect(stage.refusals.isEmpty)
+        #expect(went(stage.send(.paused(id, byteCount: 1))) == [id])
+    }
+
     @Test func `is cancelled by a client that ends the app, and refused at a shutdown`() throws {
         for isShutdown in [true, false] {
             var (stage, id) = try stage()

@@ -203,6 +203,46 @@ import Testing
         #expect(stage.core.liveCount == 3)
     }
 
+    @Test func `a launch whose client has left is tried again if another app waits for it`() throws {
+        var stage = Stage(
+            .prewarmed(other), .plain(main) { $0.dependencies = .some(.init(requires: [other])) })
+        stage.send(.restored)
+        let paused = try #require(stage.core.instances(of: other).first).instance
+        stage.send(.paused(paused, byteCount: 1))
+        stage.launch(other)
+        let first = stage.last
+        stage.launch(main)
+        stage.send(.requestAbandoned(first))
+        stage.send(.reconciled(paused, .unfit))
+        #expect(
+            stage.effects.contains {
+                if case .spawn(_, other, .launch) = $0 { true } else { false }
+            })
+        #expect(stage.refusals.isEmpty)
+    }
+
+    @Test func `launches that go on together wait together for a place`() throws {
+        var policy = Policy()
+        policy.instanceLimit = 2
+        var stage = Stage(
+            policy: policy, .prewarmed(AppIdentifier("a.pool")),
+            .plain(other) { $0.readyCondition = .notify },
+            .plain(main) { $0.dependencies = .some(.init(requires: [other])) })
+        stage.send(.restored)
+        let paused = try #require(
+            stage.core.instances(of: AppIdentifier("a.pool")).first).instance
+        stage.send(.paused(paused, byteCount: 1))
+        let required = stage.core.nextInstance
+        for _ in 0..<2 { stage.launch(main) }
+        stage.send(.spawned(required))
+        stage.send(.becameReady(required))
+        #expect(stage.has(.kill(paused)) && stage.refusals.isEmpty)
+        stage.send(.exited(paused, .signaled(9, coreDumped: false)))
+        stage.send(.emptied(paused))
+        #expect(stage.refusals == [.tooManyInstances(limit: 2)])
+        #expect(stage.core.instances(of: main).count == 1)
+    }
+
     @Test func `a launch that has replaced the daemon's own goes on without its client`() {
         var stage = stage(Dependencies(requires: [other])) { $0.readyCondition = .notify }
         stage.send(
