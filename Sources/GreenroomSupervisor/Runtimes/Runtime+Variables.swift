@@ -15,7 +15,7 @@ extension Runtime {
         case .ruby: ["RUBY", "GEM_", "BUNDLE_", "BUNDLER_"]
         case .perl: ["PERL"]
         case .java: ["JAVA_", "JDK_", "_JAVA_"]
-        case .r: ["R_", "_R_"]
+        case .r: ["R_", "_R_", "BASH_FUNC_"]
         case .emacs: ["EMACS"]
         }
     }
@@ -31,7 +31,14 @@ extension Runtime {
         case .ruby: ["DEBIAN_RUBY_STANDALONE", "DEBIAN_DISABLE_RUBYGEMS_INTEGRATION"]
         case .perl: ["DPKG_RUNNING_VERSION"]
         case .java: ["CLASSPATH"]
-        case .r: ["RHOME", "EDITOR", "MAKE", "PAGER", "TAR", "SED", "LN_S", "COLUMNS", "DISPLAY"]
+        case .r:
+            [
+                "RHOME", "EDITOR", "VISUAL", "MAKE", "PAGER", "TAR", "SED", "LN_S", "COLUMNS",
+                "DISPLAY", "JAVA_HOME", "DVIPS", "TEXI2DVI",
+                // The front end is a script of bash, which reads and assigns these.
+                "BASH_ENV", "SHELLOPTS", "BASHOPTS", "POSIXLY_CORRECT", "args", "usage", "gui", "a",
+                "debugger", "debugger_args", "run_arch", "r_arch", "libnn", "libnn_fallback",
+            ]
         case .emacs:
             [
                 "USER", "LOGNAME", "NAME", "SHELL", "EMAIL", "ORGANIZATION", "TERM", "COLORTERM",
@@ -71,7 +78,12 @@ extension Runtime {
         case .ruby: ["RUBYOPT"]
         case .perl: ["PERL5OPT", "PERL5DB", "PERL_MEM_LOG"]
         case .java: ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"]
-        case .r: ["R_PROFILE_USER", "R_PROFILE", "R_ENVIRON", "R_ENVIRON_USER", "RHOME"]
+        case .r:
+            [
+                "R_PROFILE_USER", "R_PROFILE", "R_ENVIRON", "R_ENVIRON_USER", "RHOME", "R_TESTS",
+                "R_BATCH", "R_DEFAULT_PACKAGES", "R_SCRIPT_DEFAULT_PACKAGES",
+                "R_SESSION_TIME_LIMIT_CPU", "R_SESSION_TIME_LIMIT_ELAPSED", "BASH_ENV", "SHELLOPTS",
+            ]
         case .emacs: []
         }
     }

@@ -66,7 +66,9 @@ struct RuntimeStart: Hashable, Sendable {
         var environment = Self.prepending(
             "\(hooks)/libgreenroom-trace.so", to: "LD_PRELOAD", in: variables)
         // Nothing is to run that a prewarm does not run.
-        if runtime == .r { environment.append("R_PROFILE_USER=\(placeholder)") }
+        if runtime == .r {
+            environment += ["R_PROFILE_USER=\(placeholder)", "R_ENVIRON_USER="]
+        }
         if let executable { environment.append("GREENROOM_TRACED=\(executable)") }
         return environment
     }
@@ -80,7 +82,9 @@ struct RuntimeStart: Hashable, Sendable {
         switch runtime {
         case .python:
             environment = Self.prepending("\(hooks)/python", to: "PYTHONPATH", in: environment)
-        case .r: environment.append("R_PROFILE_USER=\(hooks)/r/Rprofile.R")
+        // An empty name: R reads no .Renviron, neither in its directory nor at home. Another user may
+        // have written the first, and both could replace the hook.
+        case .r: environment += ["R_PROFILE_USER=\(hooks)/r/Rprofile.R", "R_ENVIRON_USER="]
         case .node, .ruby, .perl, .java, .emacs: break
         }
         if !imports.isEmpty {

@@ -26,7 +26,7 @@ local({
     }
     imports <- strsplit(take("GREENROOM_IMPORTS"), "\n")[[1]]
     record <- take("GREENROOM_RECORD")
-    Sys.unsetenv("R_PROFILE_USER")
+    Sys.unsetenv(c("R_PROFILE_USER", "R_ENVIRON_USER"))
 
     prewarm <- commandArgs()
     is_file <- startsWith(prewarm, "--file=")
@@ -76,17 +76,22 @@ local({
     parts <- outer(packages, c("", "/Meta", "/Meta/package.rds", "/R", "/libs"), paste0)
     libraries <- list.files(paste0(packages, "/libs"), full.names = TRUE)
     databases <- list.files(paste0(packages, "/R"), full.names = TRUE)
-    native("watch", unique(c(.libPaths(), parts, libraries, databases)))
+    # What the front end and R read before this file.
+    at_start <- file.path(R.home(), c("bin/R", "etc/ldpaths", "etc/Renviron", "etc/Renviron.site", "etc/Rprofile.site"))
+    native("watch", unique(c(.libPaths(), parts, libraries, databases, at_start)))
 
     # If this process is never launched, nobody would remove R's temporary folder.
     unlink(tempdir(), recursive = TRUE)
     words <- native("wait", placeholder)
 
-    pairs <- native("variables")
-    launch <- substring(pairs, regexpr("=", pairs, fixed = TRUE) + 1)
-    names(launch) <- substr(pairs, 1, regexpr("=", pairs, fixed = TRUE) - 1)
-    launch <- launch[!duplicated(names(launch))]
     anew <- function(reason) native("start_anew", reason, paste0(names(front), "=", front))
+    launch <- tryCatch({
+        pairs <- native("variables")
+        if (!all(validEnc(pairs))) anew(ENVIRONMENT)  # R's functions for text refuse such bytes
+        values <- substring(pairs, regexpr("=", pairs, fixed = TRUE) + 1)
+        names(values) <- substr(pairs, 1, regexpr("=", pairs, fixed = TRUE) - 1)
+        values[!duplicated(names(values))]
+    }, error = function(condition) anew(FAILED))
 
     # The words with which the front end executes R: a launch names either of the two.
     unfold <- function(words) {
@@ -113,6 +118,8 @@ local({
                 return(TRUE)
             }
             if (!head %in% c("library", "require", "requireNamespace", "loadNamespace") || !length(arguments)) return(FALSE)
+            # This prints what it loads.
+            if (head == "requireNamespace" && !isTRUE(arguments[["quietly"]])) return(FALSE)
             package <- arguments[[1]]
             if (!(is.character(package) || is.name(package) && head %in% c("library", "require"))) return(FALSE)
             named <- names(arguments)
@@ -121,6 +128,7 @@ local({
             names <<- c(names, as.character(package))
             TRUE
         }
+        if (!startsWith(file, "/")) file <- paste0("./", file)  # parse() takes "stdin" and "clipboard" for something else
         tryCatch(for (call in parse(file, n = 256, keep.source = FALSE)) if (!read(call)) break, error = function(condition) NULL)
         names
     }
@@ -155,14 +163,20 @@ local({
             which(files) != length(before) + 1) anew(OPTIONS)
         if (length(words) > length(before) + 1 && words[length(before) + 2] != "--args") anew(OPTIONS)
         file <- sub("^--file=", "", words[files])
-        if (!file.exists(file) || dir.exists(file)) anew(PROGRAM)
+        # What is read here cannot be read again from a pipe.
+        if (!isTRUE(file.size(file) > 0) || dir.exists(file)) anew(PROGRAM)
         if (asks_for_terminal && any(isatty(stdin()), isatty(stdout()), isatty(stderr()))) anew(ENVIRONMENT)
         # The author of a list answers for it.
         if (is_learned && !begins_with_list(file)) anew(HIDDEN)
         setwd(".")
         tempdir(check = TRUE)
         missing <- front[!names(front) %in% names(launch)]
-        if (is.na(launch["SHLVL"])) missing <- c(missing, SHLVL = "0")  # set by the shell that executes R
+        # The shell that executes R sets these.
+        if (is.na(launch["SHLVL"])) missing <- c(missing, SHLVL = "0")
+        directory <- launch["PWD"]
+        is_right <- startsWith(directory, "/") && identical(native("stamp", directory), native("stamp", "."))
+        if (!isTRUE(is_right)) missing <- c(missing, PWD = getwd())
+        if (!is.na(launch["_"])) Sys.unsetenv("_")
         if (length(missing)) do.call(Sys.setenv, as.list(missing))
         # What a program loads first does not change with its launches.
         if (nzchar(record) && !is_learned) send_record(file)

@@ -49,7 +49,7 @@ OWN = [(rb"Rtmp\w{6}", b"RtmpXXXXXX")]
 
 def language():
     def prepare(options, imports, environment):
-        environment["R_PROFILE_USER"] = RUNTIMES + "/r/Rprofile.R"
+        environment.update(R_PROFILE_USER=RUNTIMES + "/r/Rprofile.R", R_ENVIRON_USER="")
         if imports:
             environment["GREENROOM_IMPORTS"] = "\n".join(imports)
         return [RSCRIPT, *options, PLACEHOLDER], environment
@@ -79,6 +79,9 @@ def scripts(r):
     results.report("r: a process that is not launched leaves no folder", not kept, f"{kept}")
     r.same("a folder of temporary files", ["s_temporary.R"], hides=OWN)
     r.same("a pager", ["s_home.R"], environment=dict(ENVIRONMENT, PAGER="less"), prewarm=ENVIRONMENT)
+    r.write("s_shell.R", "print(Sys.getenv(c('PWD', '_', 'SHLVL'), NA))\n")
+    for name, value in (("none", {}), ("right", {"PWD": r.folder}), ("wrong", {"PWD": "/usr"}), ("relative", {"PWD": "."})):
+        r.same(f"the shell's variables, with PWD {name}", ["s_shell.R"], environment=dict(ENVIRONMENT, _="/x", **value))
     r.write("s_terminal.R", "cat(isatty(stdin()), interactive(), '? '); x <- readLines(file('stdin'), 1); cat('<', x, '>\\n')\n")
     r.same_on_terminal("input", ["s_terminal.R"], [(rb"\? ", b"hello\n")])
 
@@ -92,6 +95,11 @@ def anew(r):
     r.write("with space.R", "print(commandArgs())\n")
     r.same("a profile in the working directory", ["script.R"], directory="own", anew=PROGRAM)
     r.same("variables in the working directory", ["script.R"], directory="environ", anew=PROGRAM)
+    r.write("home/.Renviron", "MINE=2\nR_PROFILE_USER=/nowhere\n")
+    r.same("variables at home", ["environ/script.R"], environment=dict(ENVIRONMENT, HOME=r.folder + "/home"), anew=PROGRAM)
+    r.same("bytes that are no text, in a variable", [script], environment=dict(ENVIRONMENT, BYTES="\udcff"), prewarm=ENVIRONMENT,
+           anew=VARIABLE)
+    r.same("a program from a pipe", ["/dev/stdin"], given=b"cat(1, '\\n')\n", anew=PROGRAM)
     r.same("a missing script", ["nosuch.R"], anew=PROGRAM)
     r.same("a folder", ["own"], anew=PROGRAM)
     r.same("a command", ["-e", "1+1"], anew=OPTIONS)

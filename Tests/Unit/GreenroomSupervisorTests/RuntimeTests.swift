@@ -64,6 +64,8 @@ import Testing
         #expect(
             PoolEnvironment(of: environment, runtime: .python).variables == ["PYTHONHASHSEED=1"])
         #expect(PoolEnvironment(of: environment, runtime: .node).variables == ["NODE_ENV=x"])
+        let ofShell = ["BASH_FUNC_x%%=() { :; }", "args=x"]
+        #expect(PoolEnvironment(of: ofShell + environment, runtime: .r).variables == ofShell)
     }
 
     @Test func `a variable that acts at the boot itself, or names a relative path, is a hindrance`()
@@ -73,6 +75,8 @@ import Testing
         #expect(Runtime.python.hindrance(in: ["PYTHONVERBOSE=1"]) == "PYTHONVERBOSE")
         #expect(Runtime.node.hindrance(in: ["NODE_OPTIONS=-r x", "RUBYOPT=x"]) == "NODE_OPTIONS")
         #expect(Runtime.java.hindrance(in: ["CLASSPATH=lib"]) == "CLASSPATH")
+        #expect(Runtime.r.hindrance(in: ["R_LIBS=/a", "BASH_ENV=/a"]) == "BASH_ENV")
+        #expect(Runtime.r.hindrance(in: ["R_DEFAULT_PACKAGES=NULL"]) == "R_DEFAULT_PACKAGES")
     }
 
     @Test func `the hook's option and the placeholder come before the program`() throws {
@@ -97,11 +101,13 @@ import Testing
             runtime: .r, command: try RuntimeCommand(["Rscript", "x.R"], of: .r), hooks: "/h",
             imports: [], processName: nil, executable: "/usr/lib/R/bin/exec/R")
         #expect(r.words == ["Rscript", "/h/r/placeholder"])
+        #expect(r.environment(["A=b"]) == ["A=b", "R_PROFILE_USER=/h/r/Rprofile.R", "R_ENVIRON_USER="])
         #expect(r.inspection == ["Rscript", "/h/r/inspect.R"])
         #expect(
             r.environmentOfInspection(["A=b"]) == [
                 "A=b", "LD_PRELOAD=/h/libgreenroom-trace.so",
-                "R_PROFILE_USER=/h/r/placeholder", "GREENROOM_TRACED=/usr/lib/R/bin/exec/R",
+                "R_PROFILE_USER=/h/r/placeholder", "R_ENVIRON_USER=",
+                "GREENROOM_TRACED=/usr/lib/R/bin/exec/R",
             ])
         #expect(
             java.words == [

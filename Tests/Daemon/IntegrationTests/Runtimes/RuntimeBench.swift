@@ -63,7 +63,7 @@ struct RuntimeBench {
         return try readFile("/proc/\(pid)/environ").split(separator: 0).map {
             String(decoding: $0, as: UTF8.self)
         }.filter { variable in
-            !["LD_PRELOAD=", "GREENROOM_", "PYTHONPATH=", "R_PROFILE_USER="]
+            !["LD_PRELOAD=", "GREENROOM_", "PYTHONPATH=", "R_PROFILE_USER=", "R_ENVIRON_USER="]
                 .contains { variable.hasPrefix($0) }
         }
     }
