@@ -127,6 +127,7 @@ final class Lookups {
         }
         guard let facts = programs[app.programName] else { return false }
         return facts.path == app.program.path && facts.files == app.program.fingerprint
+            && app.program.depth.files.allSatisfy { FileIdentity(path: $0.path) == $0.identity }
     }
 
     // MARK: Environments
