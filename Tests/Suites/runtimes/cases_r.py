@@ -1,5 +1,6 @@
 """R: unmodified scripts, started by Rscript."""
 import os
+import shutil
 
 import results
 from comparing import ENVIRONMENT, Language
@@ -117,6 +118,36 @@ def anew(r):
            environment=dict(ENVIRONMENT, R_PROFILE_USER=r.folder + "/own/.Rprofile"), anew=VARIABLE)
 
 
+def installation():
+    """The files that the start of R reads in its own folder: here a copy, which the test may change."""
+    r = language()
+    home, system = r.folder + "/R", "/usr/lib/R"
+    os.mkdir(home)
+    for name in os.listdir(system):
+        if name in ("bin", "etc"):
+            shutil.copytree(f"{system}/{name}", f"{home}/{name}")
+        else:
+            os.symlink(f"{system}/{name}", f"{home}/{name}")
+    with open(home + "/bin/R") as file:
+        text = file.read()
+    for name in (system, "/usr/${libnn}/R", "/usr/${libnn_fallback}/R"):
+        text = text.replace(name, home)
+    r.write("R/bin/R", text, 0o755)
+    r.executable = home + "/bin/exec/R"
+    r.write("script.R", "cat(Sys.getenv('SITE'), '\\n')\n")
+    environment = dict(ENVIRONMENT, RHOME=home)
+    r.same("an installation of its own", ["script.R"], environment=environment)
+    for name, text in (("Rprofile.site", "cat('site\\n')\n"), ("Renviron.site", "SITE=1\n"), ("Renviron", "SITE=2\n")):
+        r.same(f"an edit of {name}", ["script.R"], environment=environment, anew=CHANGED,
+               change=lambda _: append(f"{home}/etc/{name}", text))
+    r.end()
+
+
+def append(path, text):
+    with open(path, "a") as file:
+        file.write(text)
+
+
 def run():
     if not os.path.exists(RSCRIPT):
         return results.skip("r", "there is no Rscript (r-base-core)")
@@ -124,3 +155,4 @@ def run():
     for part in (scripts, anew):
         part(r)
     r.end()
+    installation()
