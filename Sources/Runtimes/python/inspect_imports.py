@@ -567,7 +567,8 @@ class Profile:
         if self.is_used:
             for name, statement in self.at_pause:
                 if name in sys.modules:
-                    exec(statement, sys.modules[name].__dict__)
+                    code = compile(statement, "<profile>", "exec", dont_inherit=True, optimize=0)
+                    exec(code, sys.modules[name].__dict__)
 
 
 def normalized(name):

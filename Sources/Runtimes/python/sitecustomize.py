@@ -257,7 +257,8 @@ def _execute(statements):
     for name, statement in statements:
         module = sys.modules.get(name)
         if module is not None:
-            exec(statement, module.__dict__)
+            # With -O, too, its assertions count.
+            exec(compile(statement, "<profile>", "exec", dont_inherit=True, optimize=0), module.__dict__)
 
 
 def _changed_at(path):

@@ -7,7 +7,7 @@ import zipfile
 
 import results
 from comparing import ENVIRONMENT, Language
-from instance import CHANGED, HIDDEN, OPTIONS, PROGRAM, RUNTIMES, SIGNALS
+from instance import CHANGED, FAILED, HIDDEN, OPTIONS, PROGRAM, RUNTIMES, SIGNALS
 from instance import ENVIRONMENT as VARIABLE
 
 IMPORTS = ("json argparse subprocess logging random tempfile datetime typing collections asyncio urllib.request "
@@ -210,6 +210,9 @@ def surroundings(python):
     python.refused("an import that exits", imports=["g_exits"], environment=dict(ENVIRONMENT, PYTHONPATH=python.folder + "/library"))
     python.refused("an import that changes a variable", imports=["g_changes"],
                    environment=dict(ENVIRONMENT, PYTHONPATH=python.folder + "/library"))
+    python.refused("an assertion of a profile, with -O", options=["-O"], imports=["json", "<json\tassert False"])
+    python.same("an assertion of a profile, with -O", ["s_arguments.py"], options=["-O"], imports=["json", ">json\tassert False"],
+                anew=FAILED)
     python.refused("options that print", options=["-X", "importtime"])
     python.refused("a variable that prints", environment=dict(ENVIRONMENT, PYTHONPROFILEIMPORTTIME="1"))
     python.refused("traced memory", options=["-X", "tracemalloc"])
