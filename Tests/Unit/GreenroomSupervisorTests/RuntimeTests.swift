@@ -101,7 +101,10 @@ import Testing
             runtime: .r, command: try RuntimeCommand(["Rscript", "x.R"], of: .r), hooks: "/h",
             imports: [], processName: nil, executable: "/usr/lib/R/bin/exec/R")
         #expect(r.words == ["Rscript", "/h/r/placeholder"])
-        #expect(r.environment(["A=b"]) == ["A=b", "R_PROFILE_USER=/h/r/Rprofile.R", "R_ENVIRON_USER="])
+        #expect(
+            r.environment(["A=b"]) == [
+                "A=b", "R_PROFILE_USER=/h/r/Rprofile.R", "R_ENVIRON_USER=",
+            ])
         #expect(r.inspection == ["Rscript", "/h/r/inspect.R"])
         #expect(
             r.environmentOfInspection(["A=b"]) == [
