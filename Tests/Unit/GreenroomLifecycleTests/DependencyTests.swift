@@ -203,7 +203,8 @@ import Testing
         #expect(stage.core.liveCount == 3)
     }
 
-    @Test func `a launch whose client has left is tried again if another app waits for it`() throws {
+    @Test func `a launch whose client has left is tried again if another app waits for it`() throws
+    {
         var stage = Stage(
             .prewarmed(other), .plain(main) { $0.dependencies = .some(.init(requires: [other])) })
         stage.send(.restored)
@@ -230,7 +231,8 @@ import Testing
             .plain(main) { $0.dependencies = .some(.init(requires: [other])) })
         stage.send(.restored)
         let paused = try #require(
-            stage.core.instances(of: AppIdentifier("a.pool")).first).instance
+            stage.core.instances(of: AppIdentifier("a.pool")).first
+        ).instance
         stage.send(.paused(paused, byteCount: 1))
         let required = stage.core.nextInstance
         for _ in 0..<2 { stage.launch(main) }

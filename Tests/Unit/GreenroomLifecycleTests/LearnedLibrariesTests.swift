@@ -85,7 +85,8 @@ import Testing
         }
     }
 
-    @Test func `are opened without one of them, in whichever order its failure is reported`() throws {
+    @Test func `are opened without one of them, in whichever order its failure is reported`() throws
+    {
         var (stage, deep) = try opening()
         stage.send(.channelLost(deep))
         stage.send(.misfired(deep, .startsPrograms("/bin/sh")))
