@@ -12,7 +12,7 @@ local({
     does <- function(reason) trace("does", reason)
 
     # The placeholder was read as the user's profile, which a prewarm does not read.
-    Sys.unsetenv("R_PROFILE_USER")
+    Sys.unsetenv(c("R_PROFILE_USER", "R_ENVIRON_USER"))
     names <- grep("^!", readLines(file("stdin"), warn = FALSE), invert = TRUE, value = TRUE)
     trace("key", "terminal")
     for (folder in c(.libPaths(), R.home())) trace("place", folder)
@@ -81,9 +81,15 @@ local({
     # Each session has a folder of its own.
     for (name in c("tempdir", "tempfile")) note(name, bquote(.(does)("writes")))
     for (name in c("sys.calls", "sys.frames", "sys.parents", "sys.status")) note(name, bquote(.(does)("caller")))
+    # R's own functions, such as match.arg(), ask only which function has called them.
+    for (name in c("sys.nframe", "sys.parent")) {
+        note(name, bquote(if (!identical(topenv(parent.frame()), .BaseNamespaceEnv)) .(does)("caller")))
+    }
     note("Sys.getenv", bquote(if (is.null(x)) .(trace)("reads *")))
-    # A program has attached the packages before this one.
-    for (name in c("search", ".packages")) note(name, bquote(if (!.(function() is_first)()) .(does)("order")))
+    # A program has attached the packages before this one, and has not loaded those after it.
+    for (name in c("search", ".packages", "loadedNamespaces")) note(name, bquote(if (!.(function() is_first)()) .(does)("order")))
+
+    note("getLoadedDLLs", bquote(.(does)("order")))  # the library of the prewarm's hook is among them
 
     # What these do when they are attached does not matter to what is loaded next.
     attaches_plainly <- function(name) {

@@ -281,6 +281,12 @@ ASKS(ssize_t, readlink, (const char *restrict path, char *restrict target, size_
 ASKS_AT(ssize_t, readlinkat, (int folder, const char *restrict path, char *restrict target, size_t size),
         folder, path, target, size)
 ASKS(char *, realpath, (const char *restrict path, char *restrict buffer), path, buffer)
+ASKS(char *, __realpath_chk, (const char *restrict path, char *restrict buffer, size_t size), path, buffer, size)
+// These open folders within the C library.
+ASKS(int, glob, (const char *restrict path, int flags, int (*failed)(const char *, int), void *restrict found),
+     path, flags, failed, found)
+ASKS(int, glob64, (const char *restrict path, int flags, int (*failed)(const char *, int), void *restrict found),
+     path, flags, failed, found)
 
 WATCHED(int, creat, "writes", (const char *path, mode_t mode), path, mode)
 WATCHED(int, creat64, "writes", (const char *path, mode_t mode), path, mode)

@@ -44,6 +44,13 @@ PACKAGES = {
     "global": ("assign('x', 1, globalenv())", "state"),
     "searches": ("x <- search()", "order"),
     "lists": ("x <- .packages()", "order"),
+    "loaded": ("x <- loadedNamespaces()", "order"),
+    "shared": ("x <- getLoadedDLLs()", "order"),
+    "globs": ("x <- Sys.glob('/etc/host*')", "opens"),
+    "resolves": ("x <- normalizePath('/etc/nosuch', mustWork = FALSE)", "opens"),
+    "depth": ("x <- sys.nframe()", "caller"),
+    "parent": ("x <- sys.parent()", "caller"),
+    "chooses": ("f <- function(x = c('a', 'b')) { x <- match.arg(x); match.call() }; f()", None),
     "calls": ("x <- sys.calls()", "caller"),
     "frames": ("x <- sys.frames()", "caller"),
     "near": ("x <- sys.call(); y <- parent.frame(); z <- sys.function()", None),
@@ -95,7 +102,7 @@ def install(r):
 
 def trace(r, names, environment):
     words = [cases_r.RSCRIPT, RUNTIMES + "/r/inspect.R"]
-    environment = dict(environment, R_PROFILE_USER=cases_r.PLACEHOLDER, GREENROOM_TRACED=cases_r.R)
+    environment = dict(environment, R_PROFILE_USER=cases_r.PLACEHOLDER, R_ENVIRON_USER="", GREENROOM_TRACED=cases_r.R)
     return learning.trace(words, r.write("names", "".join(name + "\n" for name in names)), environment)
 
 
@@ -137,6 +144,7 @@ PROGRAMS = {
     "broken": ("library(gplain)\nx <- (\n", []),
     "inner_first": ("library(ginner); library(gouter); print(outer)", ["ginner", "gouter"]),
     "outer_first": ("library(gouter); library(ginner); print(outer); print(search()[2:3])", ["gouter", "ginner"]),
+    "tells": ("requireNamespace('gplain')\nprint(1)", []),
     "greets": ("library(ggreets); print(filter()); print(search()[1:3])", ["ggreets"]),
     "class": ("library(gclass); new('G', x = 3); print(isVirtualClass('G')); print(existsMethod('show', 'G'))", ["gclass"]),
     "value": ("library(gvalue); print(value()); print(environmentName(environment(value)))", ["gvalue"]),
@@ -150,6 +158,9 @@ def recordings(r, environment):
         r.write(f"{name}.R", text + "\n")
         names = learning.record(r, [f"{name}.R"], environment, r.folder, r.folder + "/recorded")
         results.report(f"r: recording: {name}", names == expected, str(names))
+    r.write("stdin", "library(ginner)\nprint(inner)\n")  # the name means something else to R's parse()
+    names = learning.record(r, ["stdin"], environment, r.folder, r.folder + "/recorded")
+    results.report("r: recording: a program called stdin", names == ["ginner"], str(names))
     r.same("recording changes nothing", ["plain.R"], environment=environment, hides=cases_r.OWN,
            prewarm=dict(environment, GREENROOM_RECORD=r.folder + "/nobody"))
 
