@@ -184,9 +184,8 @@ struct ImportTrace {
         let keptModules = Set(begun.filter { roots.contains($0.root) }.map(\.name))
         var variables = readers.filter { !$0.value.isDisjoint(with: keptModules) }
         let question = LearnedImports.terminalQuestion
-        let questions = variables.removeValue(forKey: question).map { _ in
-            [(name: question, stamp: "-")]
-        } ?? []
+        let isAsked = variables.removeValue(forKey: question) != nil
+        let questions = isAsked ? [(name: question, stamp: "-")] : []
         return LearnedImports(
             imports: imports(of: roots) + questions, refused: refused,
             variables: variables.keys.sorted())

@@ -214,7 +214,7 @@ import Testing
         let first = stage.last
         stage.launch(main)
         stage.send(.requestAbandoned(first))
-        stage.send(.reconciled(paused, .unfit))
+        stage.send(.reconciled(paused, found: .unfit))
         #expect(
             stage.effects.contains {
                 if case .spawn(_, other, .launch) = $0 { true } else { false }

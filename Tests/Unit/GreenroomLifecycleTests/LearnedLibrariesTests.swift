@@ -161,7 +161,7 @@ import Testing
     @Test func `are told by the numbers of the new list if the prewarm is ordered again`() throws {
         var (stage, deep) = try opening()
         stage.send(.openingFailed(deep, 0))
-        stage.send(.reconciled(deep, .nothing))
+        stage.send(.reconciled(deep, found: .nothing))
         stage.send(.paused(deep, byteCount: 1))
         #expect(stage.core.libraryCount(of: Stage.app, Stage.key) == 3)
     }
