@@ -48,10 +48,10 @@ import Testing
         /// holds.
         @discardableResult
         func teach<Fact>(
-            environment: [Control.EnvironmentVariable] = [], _ what: String,
+            pausedCount: Int = 1, environment: [Control.EnvironmentVariable] = [], _ what: String,
             _ fact: (TestClient) throws -> Fact?
         ) throws -> Fact {
-            try daemon.awaitPaused(LibraryDepthTests.app)
+            try daemon.awaitPaused(LibraryDepthTests.app, count: pausedCount)
             let client = try daemon.client()
             let (input, output) = (try Pipe(), try Pipe())
             let launched = try client.launch(
@@ -236,8 +236,10 @@ import Testing
         try bench.daemon.await("a pause with the variable") { client in
             try client.paused(Self.app).first { $0.depth == .known(.main) }
         }
-        try bench.teach(environment: environment, "a second pause with the library open") {
-            client in
+        // The one for the former environment stays.
+        try bench.teach(
+            pausedCount: 2, environment: environment, "a second pause with the library open"
+        ) { client in
             let deep = try client.paused(Self.app).filter { $0.depth == .known(.libraries) }
             return deep.count == 2 ? true : nil
         }

@@ -86,7 +86,7 @@ import Testing
         expect(
             .unknownRole(-5), GoMessage(arguments: one, environment: one, roles: [.place(-5)]))
         expect(
-            .unknownFlags(32),
+            .unknownFlags(64),
             GoMessage(arguments: one, environment: one, flags: .init(rawValue: 64)))
         let huge = try StringList([String(repeating: "x", count: WireFormat.stringLimit)])
         expect(

@@ -145,7 +145,7 @@ import Testing
         stage.send(.openingFailed(claimed, 0))
         stage.send(.opening(other, 1))
         stage.die(other)
-        #expect(stage.has(.report(.libraryDropped(other, Self.lesson, index: 1, .ended))))
+        #expect(stage.core.libraryCount(of: Stage.app, Stage.key) == 2)
         stage.send(.opening(claimed, 2))
         stage.send(.paused(claimed, byteCount: 1))
         #expect(stage.core.libraryCount(of: Stage.app, Stage.key) == 2)

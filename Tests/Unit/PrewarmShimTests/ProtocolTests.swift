@@ -144,7 +144,7 @@ import Testing
         let bad: [[UInt8]] = [
             [0], Array(good[..<159]), Array(good[..<160]), Array(good.dropLast()), good + [0],
             changed(0, [0]), changed(4, [2]), changed(6, [99]), changed(6, [19]), changed(6, [1]),
-            changed(8, [0x20]), changed(8, [8]), changed(11, [0x80]),
+            changed(8, [0x40]), changed(8, [8]), changed(11, [0x80]),
             changed(12, [0]), changed(12, [4]), changed(12, [255, 255, 255, 255]),
             changed(16, [9]), changed(16, [255, 255, 255, 255]), changed(12, [255, 255, 255, 127]),
             changed(20, [1]), changed(20, [255, 255, 255, 255]), changed(24, [0, 2, 0, 0]),
