@@ -22,7 +22,10 @@ extension Checker {
             note(request, identifier)
         case .requestAbandoned(let request):
             // A launch is answered all the same.
-            if case .launch? = owed[request] {} else { owed[request] = nil }
+            switch owed[request] {
+            case .launch, .trigger: break
+            case _: owed[request] = nil
+            }
         case .reconciled(let id, let finding): noteFinding(id, finding)
         case .exited(let id, let status):
             noteUnheardEnd(id)
