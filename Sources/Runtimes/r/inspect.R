@@ -81,10 +81,6 @@ local({
     # Each session has a folder of its own.
     for (name in c("tempdir", "tempfile")) note(name, bquote(.(does)("writes")))
     for (name in c("sys.calls", "sys.frames", "sys.parents", "sys.status")) note(name, bquote(.(does)("caller")))
-    # R's own functions, such as match.arg(), ask only which function has called them.
-    for (name in c("sys.nframe", "sys.parent")) {
-        note(name, bquote(if (!identical(topenv(parent.frame()), .BaseNamespaceEnv)) .(does)("caller")))
-    }
     note("Sys.getenv", bquote(if (is.null(x)) .(trace)("reads *")))
     # A program has attached the packages before this one, and has not loaded those after it.
     for (name in c("search", ".packages", "loadedNamespaces")) note(name, bquote(if (!.(function() is_first)()) .(does)("order")))
