@@ -6,8 +6,8 @@
 #include "system.h"
 #include "text.h"
 
-/// A directory has one link from each
-/// subdirectory, and /proc/self/task has one subdirectory for each thread.
+/// A directory has one link from each subdirectory, and /proc/self/task has one subdirectory for each
+/// thread.
 uint32_t thread_count(void) {
     struct stat tasks = {0};
     if (sys_stat("/proc/self/task", &tasks) != 0 || tasks.st_nlink < 2) return 0;

@@ -12,7 +12,7 @@ extension InstalledApp.Depth {
         guard let start, let facts, manifest.prewarm.learnsImports, start.runtime.learnsImports
         else { return }
         let excluded = manifest.prewarm.importsExclude
-        let name = start.command.program.first { $0 != "-m" } ?? ""
+        let name = start.command.programName
         let profile = profiles.vouching(for: name)
         let vouching = profile?.vouching
         let script = Self.script(name, facts)

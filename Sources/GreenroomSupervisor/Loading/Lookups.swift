@@ -122,7 +122,7 @@ final class Lookups {
             if let script = learning.script, FileIdentity(path: script.path) != script.identity {
                 return false
             }
-            let name = app.program.depth.start?.command.program.first { $0 != "-m" } ?? ""
+            let name = app.program.depth.start?.command.programName ?? ""
             guard profiles.vouching(for: name)?.vouching == learning.vouching else { return false }
         }
         guard let facts = programs[app.programName] else { return false }

@@ -79,9 +79,10 @@ extension Runtime {
         case .perl: ["PERL5OPT", "PERL5DB", "PERL_MEM_LOG"]
         case .java: ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"]
         case .r:
+            // For another home than its own, the front end prints a warning to standard output.
             [
-                "R_PROFILE_USER", "R_PROFILE", "R_ENVIRON", "R_ENVIRON_USER", "RHOME", "R_TESTS",
-                "R_BATCH", "R_DEFAULT_PACKAGES", "R_SCRIPT_DEFAULT_PACKAGES",
+                "R_HOME", "R_PROFILE_USER", "R_PROFILE", "R_ENVIRON", "R_ENVIRON_USER", "RHOME",
+                "R_TESTS", "R_BATCH", "R_DEFAULT_PACKAGES", "R_SCRIPT_DEFAULT_PACKAGES",
                 "R_SESSION_TIME_LIMIT_CPU", "R_SESSION_TIME_LIMIT_ELAPSED", "BASH_ENV", "SHELLOPTS",
             ]
         case .emacs: []
@@ -96,7 +97,7 @@ extension Runtime {
         case .ruby: ["RUBYLIB", "GEM_HOME", "GEM_PATH", "BUNDLE_GEMFILE", "BUNDLE_PATH"]
         case .perl: ["PERL5LIB", "PERLLIB"]
         case .java: ["CLASSPATH"]
-        case .r: ["R_LIBS", "R_LIBS_USER", "R_LIBS_SITE", "R_HOME"]
+        case .r: ["R_LIBS", "R_LIBS_USER", "R_LIBS_SITE"]
         case .emacs: ["EMACSLOADPATH", "EMACSDATA", "EMACSPATH"]
         }
     }

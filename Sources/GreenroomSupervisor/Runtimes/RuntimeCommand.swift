@@ -4,6 +4,8 @@ struct RuntimeCommand: Hashable, Sendable {
     let boot: [String]
     /// The words from the program on; empty if the command does not name one.
     let program: [String]
+    /// The script, or the module that `-m` names; empty if there is none.
+    var programName: String { program.first { $0 != "-m" } ?? "" }
 
     /// Why an interpreter with this command line cannot pause after its boot.
     enum Objection: Error, Hashable {

@@ -84,7 +84,6 @@ local({
     note("Sys.getenv", bquote(if (is.null(x)) .(trace)("reads *")))
     # A program has attached the packages before this one, and has not loaded those after it.
     for (name in c("search", ".packages", "loadedNamespaces")) note(name, bquote(if (!.(function() is_first)()) .(does)("order")))
-
     note("getLoadedDLLs", bquote(.(does)("order")))  # the library of the prewarm's hook is among them
 
     # What these do when they are attached does not matter to what is loaded next.

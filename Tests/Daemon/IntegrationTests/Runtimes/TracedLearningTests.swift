@@ -108,8 +108,9 @@ import Testing
         _ = try bench.folder.write(
             language.heavy.replacing("unset", with: "new"), to: "lib/.new")
         #expect(rename(place + ".new", place + "Heavy.\(language.ending)") == 0)
-        // The instance starts it anew, or the daemon has noticed the change already.
-        #expect(try bench.launch().text == "new|\n")
+        let launched = try bench.launch()
+        #expect(launched.kind == .startedAnew)
+        #expect(launched.text == "new|\n")
         // The next instance would load what was not inspected, so that is inspected first.
         try bench.awaitList()
         let next = try bench.launch()
