@@ -77,6 +77,7 @@ import Testing
         #expect(Runtime.java.hindrance(in: ["CLASSPATH=lib"]) == "CLASSPATH")
         #expect(Runtime.r.hindrance(in: ["R_LIBS=/a", "BASH_ENV=/a"]) == "BASH_ENV")
         #expect(Runtime.r.hindrance(in: ["R_DEFAULT_PACKAGES=NULL"]) == "R_DEFAULT_PACKAGES")
+        #expect(Runtime.r.hindrance(in: ["R_HOME=/opt/R"]) == "R_HOME")
     }
 
     @Test func `the hook's option and the placeholder come before the program`() throws {
