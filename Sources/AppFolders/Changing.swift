@@ -3,15 +3,17 @@ public import GreenroomLinux
 
 /// Atomic changes in folders of manifests.
 public enum AppFolderChange {
-    /// Creates a folder and those above it (mkdir(2)).
-    public static func makeFolder(_ path: String) throws(SystemError) {
-        if unsafe mkdir(path, 0o755) == 0 || errno == EEXIST { return }
+    /// Creates a folder and those above it that are missing (mkdir(2)).
+    public static func makeFolder(
+        _ path: String, mode: UInt32 = 0o755
+    ) throws(SystemError) {
+        if unsafe mkdir(path, mode) == 0 || errno == EEXIST { return }
         let code = errno
         guard code == ENOENT, let slash = path.lastIndex(of: "/"), slash > path.startIndex else {
             throw SystemError(code: code, call: "mkdir", subject: path)
         }
-        try makeFolder(String(path[..<slash]))
-        guard unsafe mkdir(path, 0o755) == 0 || errno == EEXIST else {
+        try makeFolder(String(path[..<slash]), mode: mode)
+        guard unsafe mkdir(path, mode) == 0 || errno == EEXIST else {
             throw SystemError(code: errno, call: "mkdir", subject: path)
         }
     }

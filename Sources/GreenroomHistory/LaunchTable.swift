@@ -27,9 +27,12 @@ struct LaunchTable {
         // Only this process uses the file, so SQLite needs no shared memory. This comes first,
         // because the mode applies from the first access to the file.
         try database.execute("PRAGMA locking_mode = EXCLUSIVE")
-        // Deleted data is overwritten, and the file shrinks.
+        // Deleted data is overwritten, and the file shrinks. The second is written into the file
+        // each time it is asked for, so launches could not be read while the disk is full.
         try database.execute("PRAGMA secure_delete = ON")
-        try database.execute("PRAGMA auto_vacuum = FULL")
+        var pageCount: Int64 = 0
+        try database.execute("PRAGMA page_count") { pageCount = $0.integer(0) ?? 0 }
+        if pageCount == 0 { try database.execute("PRAGMA auto_vacuum = FULL") }
         try database.execute("PRAGMA journal_mode = WAL")
         try database.execute("PRAGMA synchronous = NORMAL")
         try database.execute("PRAGMA temp_store = MEMORY")

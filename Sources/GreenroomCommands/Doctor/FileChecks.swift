@@ -38,6 +38,14 @@ extension ExaminedMachine {
             "configuration", note.text, "correct what it says, then greenroomctl reload")
     }
 
+    /// What else the daemon has to do without.
+    func degradationFindings() -> [Finding] {
+        guard case .success(let description) = daemon else { return [] }
+        let shownElsewhere: Set = ["bad_configuration", "no_cgroups"]
+        return description.degraded.filter { !shownElsewhere.contains($0.code) }
+            .map { .warning("daemon", $0.text, "correct what it says, then restart greenroomd") }
+    }
+
     /// Checks every manifest of the search path.
     func manifestFindings() -> [Finding] {
         let code = "manifests"

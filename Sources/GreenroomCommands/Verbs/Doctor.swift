@@ -35,6 +35,7 @@ extension Diagnosis {
             machine.kernelFindings() + machine.cgroupFindings() + machine.limitFindings()
             + machine.unitFindings() + machine.socketFindings() + machine.versionFindings()
             + machine.shimFindings() + machine.configurationFindings()
+            + machine.degradationFindings()
             + machine.manifestFindings() + machine.displayFindings()
     }
 }

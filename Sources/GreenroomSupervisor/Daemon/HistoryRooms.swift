@@ -18,9 +18,11 @@ struct HistoryRooms {
             log: shared.log,
             configuration: prepared.configuration)
         history = LaunchHistory(
-            process: process, planning: planning, log: shared.log,
-            configuration: prepared.configuration,
-            inherited: shared.core.lifecycle.instances.map(\.instance.rawValue))
+            process: process, planning: planning, degradations: shared.degradations,
+            log: shared.log, configuration: prepared.configuration,
+            // Those that have ended are remembered, too, and their ends may never have been written.
+            inherited: shared.core.lifecycle.instances.filter { $0.state != .notRunning }
+                .map(\.instance.rawValue))
         accounts = LaunchAccounts(
             core: shared.core, catalog: shared.catalog, instances: shared.instances,
             history: history)

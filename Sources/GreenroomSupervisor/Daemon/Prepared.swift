@@ -22,6 +22,8 @@ struct Prepared: ~Copyable {
     let configuration: DaemonConfiguration
     /// Set if these are not the settings of greenroom.conf.
     let configurationNote: Control.Note?
+    /// Set if nothing can be kept in the state directory.
+    let stateNote: Control.Note?
     /// No other daemon runs in the runtime directory while this is open.
     let lock: FileDescriptor
     let socket: UnixSocket
@@ -39,6 +41,7 @@ extension Prepared {
         }
         let (configuration, configurationNote) = try ConfigurationFile(options).read(log)
         let lock = try RuntimeDirectory.take(options.runtimeDirectory)
+        let stateNote = StateDirectory.make(options.stateDirectory)
         // Before the spawner: a spawner that was started for a daemon that then cannot serve would
         // be left over.
         let socket = try RuntimeDirectory.openControlSocket(in: options.runtimeDirectory)
@@ -51,8 +54,8 @@ extension Prepared {
             greeting, LearnedFiles(stateDirectory: options.stateDirectory), log: log)
         self.init(
             options: options, environment: environment, catalog: catalog, log: log,
-            configuration: configuration, configurationNote: configurationNote, lock: lock,
-            socket: socket, disposal: disposal, link: link, inheritance: inheritance)
+            configuration: configuration, configurationNote: configurationNote,
+            stateNote: stateNote, lock: lock, socket: socket, disposal: disposal, link: link, inheritance: inheritance)
     }
 
     private static func isManaged(_ environment: [String]) -> Bool {

@@ -36,10 +36,10 @@ struct SharedRooms {
         events = try EventStream(in: inheritance.memory, at: RuntimeState.byteCount) {
             catalog.owner(of: AppIdentifier($0))?.user
         }
-        reporter = try Reporter(
-            log: log, events: events, core: core, catalog: catalog,
-            tellsStatus: prepared.environment.contains { $0.hasPrefix("NOTIFY_SOCKET=") })
         degradations = Degradations(log: log)
+        reporter = try Reporter(
+            log: log, events: events, core: core, catalog: catalog, degradations: degradations,
+            tellsStatus: prepared.environment.contains { $0.hasPrefix("NOTIFY_SOCKET=") })
         instances = InstanceTable(
             core: core, log: log, spawner: spawner, disposer: prepared.disposal.disposer)
         calls = try DetachedCalls()

@@ -9,6 +9,7 @@ internal import Systemd
 final class LaunchHistory {
     private let process: HistoryProcess
     private let planning: WarmPlanning
+    private let degradations: Degradations
     private let log: Log
     private var isOn: Bool
     private var batch: HistoryBatch
@@ -42,11 +43,12 @@ final class LaunchHistory {
     private static let queriesPerUser = 4
 
     init(
-        process: HistoryProcess, planning: WarmPlanning, log: Log,
+        process: HistoryProcess, planning: WarmPlanning, degradations: Degradations, log: Log,
         configuration: DaemonConfiguration, inherited: [UInt64]
     ) {
         self.process = process
         self.planning = planning
+        self.degradations = degradations
         self.log = log
         self.inherited = inherited
         isOn = configuration.keepsHistory
@@ -161,10 +163,12 @@ final class LaunchHistory {
         } then: { [unowned self] batch, answer in
             switch answer {
             case .failure(let error):
-                log.say(
-                    .warning,
-                    "history: \(error.reason); \(batch.count) launches and ends are not kept")
+                degradations.note(
+                    Control.Note(
+                        code: Self.unwritten,
+                        text: "launches are not kept in the history: \(error.reason)"))
             case .success:
+                degradations.forget(Self.unwritten)
                 ranks = KnownRanks()
                 if !batch.launches.isEmpty { planning.review() }
             }
@@ -175,6 +179,8 @@ final class LaunchHistory {
             }
         }
     }
+
+    private static let unwritten = "unwritten_history"
 
     /// Writes what waits. Called when the daemon is about to end.
     func end() {

@@ -10,6 +10,7 @@ final class Reporter {
     let events: EventStream
     let core: Core
     let catalog: AppCatalog
+    private let degradations: Degradations
     private let tellsStatus: Bool
     private var statusTimer: EventSource?
     private var isStatusDue = false
@@ -17,12 +18,14 @@ final class Reporter {
     /// - Parameter tellsStatus: whether the service manager wants to know how many apps run
     ///   (sd_notify(3)).
     init(
-        log: Log, events: EventStream, core: Core, catalog: AppCatalog, tellsStatus: Bool
+        log: Log, events: EventStream, core: Core, catalog: AppCatalog,
+        degradations: Degradations, tellsStatus: Bool
     ) throws(SystemdError) {
         self.log = log
         self.events = events
         self.core = core
         self.catalog = catalog
+        self.degradations = degradations
         self.tellsStatus = tellsStatus
         statusTimer = try LoopActor.timer(accuracy: .milliseconds(500)) { [unowned self] in
             isStatusDue = false
@@ -134,15 +137,19 @@ final class Reporter {
     }
 
     func runtimeStateIsFull(_ app: AppIdentifier) {
-        sayOnce(
-            "the runtime state, or its file system, is full: failures and pools of \(app) and of "
-                + "other apps will not survive a restart")
+        degradations.note(
+            Control.Note(
+                code: "full_app_state",
+                text: "the runtime state, or its file system, is full: failures and pools of "
+                    + "\(app) and of other apps will not survive a restart"))
     }
 
     func runtimeStateIsFullOfInstances() {
-        sayOnce(
-            "the runtime state, or its file system, is full: newer instances will not survive a "
-                + "restart")
+        degradations.note(
+            Control.Note(
+                code: "full_instance_state",
+                text: "the runtime state, or its file system, is full: newer instances will not "
+                    + "survive a restart"))
     }
 }
 

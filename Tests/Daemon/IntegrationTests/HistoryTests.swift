@@ -49,6 +49,22 @@ import Varlink
         return String(decoding: output, as: UTF8.self)
     }
 
+    @Test func `an end that was not written is not a run`() throws {
+        let daemon = try Self.daemon()
+        let client = try daemon.client()
+        let launched = try client.launch(Self.other, ["wait-forever"])
+        // A query writes what waits.
+        #expect(try Self.history(client).records.first?.exit == nil)
+        try client.change(.kill, launched.instance)
+        _ = try client.wait(launched.instance)
+        try daemon.kill()
+        try daemon.start()
+        let again = try daemon.client()
+        #expect(try again.run(Self.other, ["exit", "0"]).exit.status == 0)
+        let launch = try Self.history(again).records.first { $0.instance == launched.instance }
+        #expect(launch?.exit != nil, "\(launch as Any)")
+    }
+
     @Test(arguments: Runner.allCases)
     func `a launch is kept with its caller, its times and its end`(runner: Runner) throws {
         let daemon = try Self.daemon(user: runner.options.user)

@@ -4,7 +4,7 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// The file system of the runtime directory has no room.
+/// The file system of the runtime directory, or of the state directory, has no room.
 @Suite struct FullFileSystemTests {
     private let app = "org.example.a"
 
@@ -31,6 +31,37 @@ import Testing
         unlink(folder + "/filler")
         try client.change(.kill, running[19].instance)
         _ = try client.wait(running[19].instance)
+    }
+
+    @Test func `past launches are shown while the disk is full`() throws {
+        try requireOrSkip(getuid() == 0, "only root mounts")
+        let daemon = try TestDaemon([program(app, try compileProbe("behave.c"))])
+        try daemon.terminate()
+        let folder = daemon.directory.path + "/state"
+        guard mount("tmpfs", folder, "tmpfs", 0, "size=1m,mode=755") == 0 else {
+            throw TestError("mounting: errno \(errno)")
+        }
+        defer { umount2(folder, CInt(MNT_DETACH)) }
+        try daemon.start()
+        let client = try daemon.client()
+        func launches() throws -> [UInt64] {
+            guard case .history(let page) = try client.call(.history(.init())) else {
+                throw TestError("another reply")
+            }
+            return page.records.map(\.instance)
+        }
+        func notes() throws -> [String] { try client.describe().degraded.map(\.code) }
+        let first = try client.run(app, ["exit", "3"]).launched.instance
+        #expect(try launches() == [first])
+        #expect(try !notes().contains("unwritten_history"))
+        try fill(folder + "/filler")
+        _ = try client.run(app, ["exit", "3"])
+        #expect(try launches() == [first])
+        #expect(try notes().contains("unwritten_history"))
+        unlink(folder + "/filler")
+        let last = try client.run(app, ["exit", "3"]).launched.instance
+        #expect(try launches() == [last, first])
+        #expect(try !notes().contains("unwritten_history"))
     }
 
     private func fill(_ path: String) throws {

@@ -251,6 +251,14 @@ private struct FakeMachine: ExaminedMachine {
                     }
                 ),
                 (
+                    "daemon", .warning, "restart",
+                    {
+                        guard case .success(var description) = $0.daemon else { return }
+                        description.degraded = [.init(code: "no_state", text: "no room")]
+                        $0.daemon = .success(description)
+                    }
+                ),
+                (
                     "manifests", .failure, "reload",
                     {
                         $0.faults = [.init(file: "/x.app", line: 0, column: 0, message: "deaf")]

@@ -27,7 +27,8 @@ import Testing
                             conditions: ConditionInspector(
                                 machine: MachineCondition(root: path), configuration),
                             log: ground.log, configuration: configuration),
-                        log: ground.log, configuration: configuration, inherited: []))
+                        degradations: Degradations(log: ground.log), log: ground.log,
+                        configuration: configuration, inherited: []))
                 var noted: [Control.LaunchRecord] = []
                 ground.recorder.respond = {
                     guard case .report(let occurrence) = $0 else { return }

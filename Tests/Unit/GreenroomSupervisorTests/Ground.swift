@@ -75,7 +75,7 @@ struct Ground {
         let memory = try SharedMemory.create(byteCount: EventRing.byteCount, name: "test")
         return try Reporter(
             log: log, events: EventStream(in: memory, at: 0) { _ in nil }, core: core,
-            catalog: AppCatalog(), tellsStatus: false)
+            catalog: AppCatalog(), degradations: Degradations(log: log), tellsStatus: false)
     }
 
     func contexts(_ requests: Requests, _ sockets: ListeningSockets) -> LaunchContexts {

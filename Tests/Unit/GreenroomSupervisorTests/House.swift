@@ -46,7 +46,8 @@ final class House {
         let prepared = Prepared(
             options: options, environment: ["PATH=/usr/bin:/bin"], catalog: AppCatalog(),
             log: try Log(Journal(identifier: "test", fieldPrefix: "GREENROOM_")) { _ in nil },
-            configuration: DaemonConfiguration(), configurationNote: nil, lock: lock,
+            configuration: DaemonConfiguration(), configurationNote: nil,
+            stateNote: nil, lock: lock,
             socket: try RuntimeDirectory.openControlSocket(in: options.runtimeDirectory),
             disposal: try Disposal(), link: SpawnerLink(SpawnerConnection(near)),
             inheritance: try Inheritance(

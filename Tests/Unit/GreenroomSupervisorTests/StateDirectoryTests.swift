@@ -1,0 +1,23 @@
+import Glibc
+import TestSupport
+import Testing
+
+@testable import GreenroomSupervisor
+
+@Suite struct StateDirectoryTests {
+    @Test func `the directory is made with all that are missing above it`() throws {
+        let folder = try TemporaryDirectory()
+        let path = folder.path + "/.local/state/greenroom"
+        #expect(StateDirectory.make(path) == nil)
+        var status = stat()
+        #expect(stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR)
+        #expect(StateDirectory.make(path) == nil)
+    }
+
+    @Test func `a client can learn why nothing is kept`() throws {
+        let folder = try TemporaryDirectory()
+        let path = try folder.write("", to: "file") + "/state"
+        let note = try #require(StateDirectory.make(path))
+        #expect(note.code == "no_state" && note.text.contains(path), "\(note)")
+    }
+}
