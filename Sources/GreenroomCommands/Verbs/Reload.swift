@@ -20,6 +20,7 @@ struct Reload: Verb {
             let count = report.loaded.count
             console.line("\(count) app\(count == 1 ? "" : "s") installed")
             for fault in report.failed { console.report(fault.description) }
+            for fault in report.warnings { console.report("warning: \(fault)") }
         }
         return report.failed.isEmpty ? 0 : 1
     }

@@ -690,8 +690,12 @@ extension Control {
         method Watch(after: ?int, own: ?bool) -> (event: ?Event, latest: ?int)
 
         # Reads the configuration and all manifests again. A file with errors does not affect
-        # others.
-        method Reload() -> (loaded: []string, failed: []ManifestFault)
+        # others. warnings has what is ignored in manifests that were read now.
+        method Reload() -> (
+          loaded: []string,
+          failed: []ManifestFault,
+          warnings: ?[]ManifestFault
+        )
 
         # A manifest as it would be installed: its file's name (ID.app), and the texts from which it
         # is read, the manifest first and then its drop-ins. Messages use the name of each file.

@@ -57,9 +57,14 @@ extension Control {
         /// The identifiers of all apps that are installed now.
         public var loaded: [String]
         public var failed: [ManifestFault]
-        public init(loaded: [String] = [], failed: [ManifestFault] = []) {
+        /// What is ignored in manifests that were read now. Their apps are installed.
+        public var warnings: [ManifestFault]
+        public init(
+            loaded: [String] = [], failed: [ManifestFault] = [], warnings: [ManifestFault] = []
+        ) {
             self.loaded = loaded
             self.failed = failed
+            self.warnings = warnings
         }
     }
 
@@ -151,6 +156,7 @@ extension Control.ReloadReport: ParametersEncodable {
     public func encodeMembers(to writer: inout JSONWriter) {
         writer.member("loaded", loaded)
         writer.member("failed", objects: failed)
+        writer.member("warnings", objects: warnings)
     }
 
     init(_ object: JSONObject) throws(ServiceError) {
@@ -160,6 +166,7 @@ extension Control.ReloadReport: ParametersEncodable {
             case "loaded": loaded = try member.texts()
             case "failed":
                 failed = try member.objects(Control.ManifestFault.init)
+            case "warnings": warnings = try member.objects(Control.ManifestFault.init)
             case _: break
             }
         }

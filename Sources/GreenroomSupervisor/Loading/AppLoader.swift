@@ -29,6 +29,8 @@ final class AppLoader {
     /// `DefaultWhen=`, and what it was when the apps were read.
     var defaultOccasion: AppManifest.Occasion
     private var formerOccasion: AppManifest.Occasion?
+    /// What the last loading found wrong.
+    private(set) var complaints: Set<String> = []
 
     init(
         places: ManifestPlaces, shimPath: String, hooks: RuntimeHooks, lists: ImportLists,
@@ -106,6 +108,7 @@ final class AppLoader {
         // The digest covers the users that own the apps now.
         worldDigest = lookups.digestOfWorld(apps)
         formerOccasion = lookups.defaultOccasion
+        complaints = result.complaints
         hookFiles = Set(apps.flatMap { $0.program.depth.files.map(\.path) })
         scripts = Set(apps.compactMap { $0.program.depth.learning?.script?.path })
     }

@@ -13,6 +13,11 @@ struct LoadResult {
     var unchanged: [InstalledApp] = []
     var moved: [InstalledApp] = []
     var faults: [Control.ManifestFault] = []
+    var warnings: [Control.ManifestFault] = []
+    /// What is wrong with the manifests, as the log has it. What the last reading found as well is
+    /// not logged again.
+    private(set) var complaints: Set<String> = []
+    var formerComplaints: Set<String> = []
     /// The apps that have a manifest and are not installed, by the identifier in its file's name.
     var absent: [String: AbsentApp] = [:]
     /// The identifiers of templates, `name@`.
@@ -41,7 +46,7 @@ extension LoadResult {
         }
         let sources: [ManifestSource]
         do throws(SystemError) { sources = try file.read() } catch {
-            log.say(.error, error.description)
+            complain(.error, error.description, log)
             faults.append(
                 .init(
                     file: error.subject ?? file.main.path, line: 0, column: 0,
@@ -59,26 +64,37 @@ extension LoadResult {
         _ path: String, _ objection: PathOwners.Objection, _ log: Log
     ) {
         let message = "not read: \(objection)"
-        log.say(.error, "\(path): \(message)")
+        complain(.error, "\(path): \(message)", log)
         faults.append(.init(file: path, line: 0, column: 0, message: message))
     }
 
     mutating func report(_ diagnostics: [Diagnostic], _ log: Log) {
         for diagnostic in diagnostics {
-            log.say(
-                diagnostic.severity == .error ? .error : .warning, diagnostic.description)
-            if diagnostic.severity == .error { faults.append(Control.ManifestFault(diagnostic)) }
+            let fault = Control.ManifestFault(diagnostic)
+            switch diagnostic.severity {
+            case .error: faults.append(fault)
+            case .warning: warnings.append(fault)
+            }
+            complain(diagnostic.severity == .error ? .error : .warning, fault.description, log)
         }
     }
 
     mutating func report(
         _ failure: LoadFailure, of manifest: AppManifest, _ log: Log
     ) {
-        log.say(.error, "\(manifest.file): \(failure.message)", of: manifest.identifier)
+        complain(.error, "\(manifest.file): \(failure.message)", log, of: manifest.identifier)
         faults.append(.init(file: manifest.file, line: 0, column: 0, message: failure.message))
         if failure.isMissingProgram, let program = manifest.command.first, program.hasPrefix("/") {
             missingPrograms.append(program)
         }
+    }
+
+    mutating func complain(
+        _ level: LogLevel, _ text: String, _ log: Log, of app: String? = nil
+    ) {
+        complaints.insert(text)
+        guard !formerComplaints.contains(text) else { return }
+        if let app { log.say(level, text, of: app) } else { log.say(level, text) }
     }
 }
 

@@ -37,6 +37,7 @@ final class ManifestReading {
         self.former = former
         self.log = log
         lookups = loader.begin(log)
+        result.formerComplaints = loader.complaints
         if loader.isWorldSame(for: former, lookups) {
             for app in former { known[app.fileName] = app }
         }
@@ -77,7 +78,7 @@ final class ManifestReading {
     private func readFolders() {
         let folders = AppFolders(loader.places.directories)
         for (path, reason) in folders.unreadable {
-            log.say(.error, "\(path): \(reason)")
+            result.complain(.error, "\(path): \(reason)", log)
             result.faults.append(.init(file: path, line: 0, column: 0, message: reason))
         }
         for (path, objection) in folders.refused + lookups.refusedEntries {
