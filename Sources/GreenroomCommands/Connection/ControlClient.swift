@@ -223,7 +223,7 @@ extension ControlClient {
         case 1: return matches[0]
         case 0 where UInt64(name) != nil: throw .number(name)
         case 0:
-            // The daemon says why such an app is not installed.
+            // The daemon says why such an app is not installed, or ends what still runs of it.
             if let absent = absent(called: name) { return absent }
             throw .control(
                 .noSuchApp(name, suggestion: Spelling.closest(to: name, among: apps)))

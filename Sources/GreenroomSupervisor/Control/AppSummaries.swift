@@ -59,6 +59,11 @@ struct AppSummaries {
             var summary = Control.AppSummary(identifier: name, isEligible: false)
             summary.manifestFile = app.file
             summary.refusal = app.note
+            let running = core.lifecycle.states(of: AppIdentifier(name)).filter(\.isLaunched)
+            summary.runningCount = running.count
+            if let state = running.max(by: { $0.prominence < $1.prominence }) {
+                summary.state = .known(Control.ExecutionState(state))
+            }
             return summary
         }
         return (summaries(for: peer) + absent).sorted { $0.identifier < $1.identifier }

@@ -87,7 +87,16 @@ struct Authorization {
         _ verb: Access.Verb, of target: Control.Target, _ peer: Peer
     ) throws(ControlError) {
         switch target {
-        case .app(let name): _ = try find(name, verb, peer)
+        case .app(let name):
+            // An app that is not installed any more is its user's until its instances have ended.
+            let app = AppIdentifier(name)
+            guard catalog[app] == nil, !core.lifecycle.instances(of: app).isEmpty,
+                maySee(app, peer)
+            else {
+                _ = try find(name, verb, peer)
+                return
+            }
+            try require(verb, owner: catalog.owner(of: app), peer)
         case .instance(let number):
             guard let record = core.lifecycle.instance(InstanceIdentifier(number)),
                 maySee(record.app, peer)

@@ -32,8 +32,8 @@ struct InstanceStatuses {
                 .filter { $0.state != .notRunning }
                 .filter { authorization.mayDo(.observe, owner: catalog.owner(of: $0.app), peer) }
         case .app(let name)?:
-            let app = try authorization.find(name, .observe, peer)
-            return core.lifecycle.instances(of: app.identifier)
+            try authorization.require(.observe, of: .app(name), peer)
+            return core.lifecycle.instances(of: AppIdentifier(name))
         case .instance(let number)?:
             try authorization.require(.observe, of: .instance(number), peer)
             let record = core.lifecycle.instance(InstanceIdentifier(number))

@@ -120,9 +120,14 @@ final class AppInstaller {
     ) -> Control.ReloadReport {
         let (changed, removed) = catalog.replace(
             with: result.apps, unchanged: result.unchanged, former: former)
+        let formerlyAbsent = catalog.absent.keys
         catalog.absent = result.absent
         catalog.templates = result.templates
-        for app in removed { registration.remove(app) }
+        for app in removed { registration.remove(app, isGone: catalog.absent[app.rawValue] == nil) }
+        for name in formerlyAbsent where catalog.absent[name] == nil {
+            let app = AppIdentifier(name)
+            if catalog[app] == nil { registration.forgetLearned(of: app) }
+        }
         watchPrograms()
         var faults = result.faults
         // `moved` apps were enabled or disabled, which changes nothing in the manifest itself.
@@ -145,7 +150,7 @@ final class AppInstaller {
         if changed.count > Self.manyApps { OwnMemory.giveBack() }
         if !changed.isEmpty || !removed.isEmpty { reporter.appsChanged(catalog.count) }
         return Control.ReloadReport(
-            loaded: catalog.identifiers, failed: faults)
+            loaded: catalog.identifiers, failed: faults, warnings: result.warnings)
     }
 
     /// Installs an instance of a template (`name@x`), which has no file of its own.
@@ -195,7 +200,7 @@ final class AppInstaller {
         guard catalog.onDemandCount > 0 else { return }
         for app in catalog.apps where app.isMadeOnDemand && isUnused(app.identifier) {
             catalog.remove(app.identifier)
-            registration.remove(app.identifier)
+            registration.remove(app.identifier, isGone: true)
         }
     }
 

@@ -41,11 +41,16 @@ struct AppRegistration {
         }
     }
 
-    func remove(_ app: AppIdentifier) {
+    /// - Parameter isGone: whether its manifest is gone, and not just faulty or masked for a while.
+    func remove(_ app: AppIdentifier, isGone: Bool) {
         contexts.forgetPause(of: app)
-        learner.remove(app)
-        lists.remove(app)
+        if isGone { forgetLearned(of: app) }
         core.handle(.appRemoved(app))
         sockets.forget(app)
+    }
+
+    func forgetLearned(of app: AppIdentifier) {
+        learner.remove(app)
+        lists.remove(app)
     }
 }

@@ -56,6 +56,44 @@ import Testing
         for client in clients.dropLast() { _ = try client.reply(to: .reload) }
     }
 
+    @Test func `a reload says what it ignores, and the log says a fault once`() throws {
+        let daemon = try TestDaemon(TestApp(Self.app, exec: try compileProbe("behave.c")))
+        let client = try daemon.client()
+        try daemon.directory.write(
+            "[App]\nExec=/bin/true\n\n[Prewram]\nWhen=boot\n", to: "apps/org.example.typo.app")
+        try daemon.directory.write(
+            "[App]\nExce=/bin/true\n", to: "apps/org.example.faulty.app")
+        let report = try client.reload()
+        #expect(report.loaded.contains("org.example.typo"))
+        let warning = try #require(report.warnings.first { $0.file.contains("typo") })
+        #expect(warning.line == 4 && warning.message.contains("[Prewram]"), "\(warning)")
+        for _ in 1...3 {
+            #expect(try client.reload().failed.contains { $0.file.contains("faulty") })
+        }
+        #expect(daemon.log.split(separator: "org.example.faulty.app:").count == 2, "\(daemon.log)")
+        #expect(!daemon.log.contains("warning: warning"))
+    }
+
+    @Test func `an app that was refused while it ran ends by its name`() throws {
+        let exec = try compileProbe("behave.c")
+        let daemon = try TestDaemon(TestApp(Self.app, exec: exec))
+        let client = try daemon.client()
+        let launched = try client.launch(Self.app, ["wait-forever"])
+        try daemon.directory.write("[App]\nExce=\(exec)\n", to: "apps/\(Self.app).app")
+        #expect(try client.reload().failed.count == 1)
+        guard case .listed(let apps) = try client.call(.listAll) else {
+            throw TestError("another reply")
+        }
+        let absent = try #require(apps.first { $0.identifier == Self.app })
+        #expect(absent.refusal != nil && absent.runningCount == 1)
+        guard case .status(let instances) = try client.call(.status(.app(Self.app))) else {
+            throw TestError("another reply")
+        }
+        #expect(instances.map(\.instance) == [launched.instance])
+        _ = try client.call(.transition(.terminate, .app(Self.app)))
+        #expect(try client.wait(launched.instance).signal == SIGTERM)
+    }
+
     @Test func `a reload goes on if its client leaves`() throws {
         let daemon = try daemon()
         let watcher = try daemon.watch()

@@ -30,7 +30,7 @@ import Testing
                 ground.core.handle(.restored)
                 #expect(ground.recorder.spawned.count == 1)
 
-                registration.remove(app.identifier)
+                registration.remove(app.identifier, isGone: true)
                 #expect(ground.core.lifecycle.description(of: app.identifier) == nil)
                 guard case .drop(name)? = try spawner.requests().first else {
                     throw TestError("the spawner still keeps the socket")

@@ -157,6 +157,29 @@ import Testing
         #expect(try bench.launch().text == "['g_heavy', 'g_inner'] unset []\n")
     }
 
+    @Test func `a list outlives an error in the manifest, but not the manifest`() throws {
+        let bench = try Self.bench()
+        try bench.launch()
+        try bench.awaitList()
+        let daemon = bench.daemon
+        let manifest = "\(daemon.appDirectory)/\(Self.app).app"
+        let text = String(decoding: try readFile(manifest), as: UTF8.self)
+        let list = "\(daemon.directory.path)/state/learned/\(getuid())/\(Self.app).imports"
+        let client = try daemon.client()
+        try daemon.directory.write("[App]\nExce=x\n", to: "apps/\(Self.app).app")
+        #expect(try client.reload().failed.count == 1)
+        try daemon.directory.write(text, to: "apps/\(Self.app).app")
+        #expect(try client.reload().failed.isEmpty)
+        try bench.awaitList()
+        #expect(try bench.launch().text == "['g_heavy', 'g_inner'] unset []\n")
+        try daemon.directory.write("[App]\nExce=x\n", to: "apps/\(Self.app).app")
+        _ = try client.reload()
+        #expect(access(list, F_OK) == 0)
+        unlink(manifest)
+        _ = try client.reload()
+        #expect(access(list, F_OK) != 0)
+    }
+
     @Test func `a list that was cut is learned again`() throws {
         let bench = try Self.bench()
         try bench.launch()
