@@ -61,7 +61,8 @@ BARE void gr_disposal_mark(int number, enum gr_disposal_kind kind) { set_kind(nu
 
 /* First closes the descriptors whose closing lets others see our end. Those that strangers sent are
  * left to our own exit: an exiting process does not linger, and if it waits for a file, nobody
- * waits for it. */
+ * waits for it. So are our own slow ones: an inotify(7) instance takes 13 ms, and as one call closes
+ * the last number first, the spawner and the next supervisor would wait for that. */
 BARE static void close_all(void) {
     for (size_t first = 0; first < kind_count; first++) {
         if (kind_of(first) != GR_DISPOSAL_OWN) continue;

@@ -357,6 +357,7 @@ enum gr_disposal_kind {
     GR_DISPOSAL_CONNECTION,                  /* shut down, so that its client sees our end */
     GR_DISPOSAL_QUEUE_OF_STRANGERS,          /* closed last: messages that wait in it may linger */
     GR_DISPOSAL_STRANGERS,                   /* left to the kernel */
+    GR_DISPOSAL_SLOW,                        /* ours, but left to the kernel */
 };
 
 struct gr_disposal_worker;

@@ -26,7 +26,12 @@ public final class Inotify: Sendable {
             owning: try systemCall("inotify_init") {
                 inotify_init1(CInt(IN_CLOEXEC | IN_NONBLOCK))
             })
+        // To close it takes several milliseconds.
+        gr_disposal_mark(descriptor.rawValue, GR_DISPOSAL_SLOW)
     }
+
+    // Before the number is used again.
+    deinit { gr_disposal_mark(descriptor.rawValue, GR_DISPOSAL_OWN) }
 
     /// Watches a path, or changes the events that are watched there (inotify_add_watch).
     @discardableResult

@@ -53,7 +53,7 @@ enum RuntimeDirectory {
         try UnixSocket.listen(at: path + "/control", .stream, mode: 0o666, backlog: 512)
     }
 
-    /// Repeats an attempt every 5 ms, until the former daemon is gone.
+    /// Repeats an attempt every millisecond, until the former daemon is gone.
     ///
     /// - Parameters:
     ///   - seconds: how long to go on, at most.
@@ -62,9 +62,9 @@ enum RuntimeDirectory {
     private static func tryUntilGone<Value, Failure>(
         seconds: Int = 1, _ attempt: () throws(Failure) -> Value?
     ) throws(Failure) -> Value? {
-        for _ in 0..<seconds * 200 {
+        for _ in 0..<seconds * 1_000 {
             if let value = try attempt() { return value }
-            usleep(5_000)
+            usleep(1_000)
         }
         return nil
     }
