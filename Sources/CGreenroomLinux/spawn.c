@@ -14,6 +14,10 @@
  * delay the program by a tenth. A parent without a loop makes a waiter for each spawn, which ends
  * instead of reporting.
  *
+ * If the program runs, the waiter first sends the request's announcement to whoever waits for that
+ * (`announce`). The parent last ran on the CPU that the child was then given, so with two CPUs it
+ * usually has to wait until the program blocks or ends. The waiter's own CPU is free.
+ *
  * CLONE_VFORK is needed even so. Without it, the kernel treats processes that share memory alike:
  * the OOM killer of the app's cgroup would kill the parent together with the child (in_vfork), and
  * the child's OOM score would be set for the parent too (__set_oom_adj).
@@ -54,6 +58,8 @@ CHILD_HALF_END
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -97,6 +103,7 @@ struct gr_spawn {
     volatile int32_t pid;            /* set by the child, before anything else; -1 until then */
     volatile int pidfd;              /* set by the kernel, before the child runs */
     volatile long result;            /* of the waiter's clone */
+    volatile int announced;          /* enum gr_announced */
     _Atomic bool is_over;            /* the waiter does not use the spawn any more */
 };
 
@@ -410,6 +417,41 @@ static long start_child(struct gr_spawn *spawn) {
     return pid;
 }
 
+static bool has_ended(int process) {
+    struct pollfd entry = { .fd = process, .events = POLLIN };
+    struct timespec now = { 0 };
+    return call(SYS_ppoll, &entry, 1, &now, NULL, KERNEL_SIGSET) != 0;
+}
+
+/* A child that has ended already is left to the parent, which finds out whether the child had executed
+ * its program. */
+static void announce(struct gr_spawn *spawn) {
+    const struct gr_announcement *a = spawn->request.announcement;
+    if (!a || spawn->result <= 0 || spawn->job.error || spawn->job.stage != GR_STAGE_EXECUTE
+        || spawn->is_cancelled || has_ended(spawn->pidfd))
+        return;
+    int32_t pid = (int32_t)spawn->result;
+    char *place = (char *)a->message + a->pid_at;
+    for (size_t i = 0; i < sizeof pid; i++) place[i] = (char)(pid >> (8 * i));
+    union { char bytes[CMSG_SPACE(2 * sizeof(int))]; struct cmsghdr aligned; } control = { { 0 } };
+    size_t length = sizeof(int) * (a->channel < 0 ? 1 : 2);
+    struct iovec vector = { .iov_base = (void *)a->message, .iov_len = a->byte_count };
+    struct msghdr header = {
+        .msg_iov = &vector, .msg_iovlen = 1,
+        .msg_control = &control, .msg_controllen = CMSG_SPACE(length),
+    };
+    struct cmsghdr *rights = CMSG_FIRSTHDR(&header);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(length);
+    int *descriptors = (int *)(void *)CMSG_DATA(rights);
+    descriptors[0] = spawn->pidfd;
+    if (a->channel >= 0) descriptors[1] = a->channel;
+    spawn->announced = GR_PERHAPS_ANNOUNCED;
+    long sent = call(SYS_sendmsg, a->socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT);
+    spawn->announced = sent < 0 ? GR_NOT_ANNOUNCED : GR_ANNOUNCED;
+}
+
 static struct gr_spawn *await_turn(struct gr_waiter *waiter, uint32_t turn) {
     uint32_t now;
     while ((now = atomic_load_explicit(&waiter->turn, memory_order_acquire)) != turn)
@@ -423,6 +465,7 @@ static int wait_for_children(void *argument) {
     for (uint32_t turn = 1; has_parent(waiter->parent); turn++) {
         struct gr_spawn *spawn = await_turn(waiter, turn);
         spawn->result = start_child(spawn);
+        announce(spawn);
         /* After this, the parent may free the spawn. */
         atomic_store_explicit(&spawn->is_over, true, memory_order_release);
         if (waiter->report < 0) break;
@@ -527,6 +570,15 @@ static struct gr_confinement *put_confinement(struct room *room, const struct gr
     return copy;
 }
 
+static struct gr_announcement *put_announcement(
+    struct room *room, const struct gr_announcement *a
+) {
+    struct gr_announcement *copy = put(room, a, sizeof *a);
+    const void *message = put(room, a->message, a->byte_count);
+    if (copy) copy->message = message;
+    return copy;
+}
+
 static struct gr_spawn_request put_request(struct room *room, const struct gr_spawn_request *r) {
     struct gr_spawn_request copy = *r;
     copy.path = put_string(room, r->path);
@@ -537,6 +589,7 @@ static struct gr_spawn_request put_request(struct room *room, const struct gr_sp
     copy.groups = put(room, r->groups, sizeof *r->groups * (size_t)r->group_count);
     copy.inherited = r->inherited ? put(room, r->inherited, sizeof *r->inherited) : NULL;
     copy.confinement = r->confinement ? put_confinement(room, r->confinement) : NULL;
+    copy.announcement = r->announcement ? put_announcement(room, r->announcement) : NULL;
     return copy;
 }
 
@@ -658,6 +711,7 @@ void gr_spawn_kill(struct gr_spawn *spawn) {
     if (process >= 0) (void)syscall(SYS_pidfd_send_signal, process, SIGKILL, NULL, 0);
 }
 
+int gr_spawn_announced(const struct gr_spawn *spawn) { return spawn->announced; }
 int gr_spawn_stage(const struct gr_spawn *spawn) { return spawn->job.stage; }
 int gr_spawn_error(const struct gr_spawn *spawn) { return spawn->job.error; }
 

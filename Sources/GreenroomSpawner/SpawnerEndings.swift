@@ -48,7 +48,7 @@ extension Spawner {
             }
             // This can be read only while it is a zombie.
             let hasExecuted =
-                waiters.contains(pid) || !spawns.isPending(pid)
+                waiters.contains(pid) || !spawns.mayNotHaveExecuted(pid)
                 || ProcessTable.entry(of: pid)?.hasExecuted != false
             switch try Children.take(pid) {
             case .ended(let status):

@@ -37,7 +37,7 @@ extension Spawner {
         do throws(SpawnError) {
             let start = try InstanceStart(
                 specification: specification, cgroup: cgroup, openFiles: openFiles.original,
-                owner: connection.owner, waiters: waiters
+                owner: connection.owner, waiters: waiters, supervisor: connection.announcedTo
             ).begin()
             let spawn = PendingSpawn(
                 specification, in: cgroup, isReserved: isReserved, start,
@@ -94,11 +94,15 @@ extension Spawner {
         let number = spawn.specification.instance
         // The waiter and the process may have ended in one round.
         guard spawns.pending[number] === spawn, spawn.isOver else { return }
+        let announced = spawn.start.spawn.announced
+        // The supervisor knows the instance already. Even if the spawn was to be called off in the
+        // meantime, the instance ends like every other.
+        let isKnown = announced == .yes && !spawn.isAnswered
         // Only the end of a process that was killed at the last moment tells whether it had run its
         // program. A process that failed, or that somebody killed earlier, stays in its cgroup
         // until its end, and the next spawn with this number would get the same cgroup.
         let hasFailed = spawn.start.spawn.failure != 0 || spawn.start.spawn.stage != .execute
-        if spawn.verdict != nil || hasFailed, spawn.end == nil, !spawn.isAnswered,
+        if !isKnown, spawn.verdict != nil || hasFailed, spawn.end == nil, !spawn.isAnswered,
             spawn.start.spawn.pid != nil
         {
             if spawn.verdict == nil {
@@ -109,8 +113,12 @@ extension Spawner {
         }
         spawns.pending[number] = nil
         spawns.numbersByWaiter[spawn.start.spawn.waiter] = nil
+        // Nobody can tell what the supervisor has heard, so it connects again and reads the table.
+        if announced != .no, !isKnown { connection.end() }
         let over = spawn.start.spawn.end()
-        if let error = over.error {
+        if isKnown, let spawned = over.spawned {
+            succeed(spawn, spawned, over.traceError, isKnown: true)
+        } else if let error = over.error {
             if error.stage == .cgroup, spawn.isReserved, spawn.verdict == nil {
                 // Somebody else has removed the cgroup that was in reserve.
                 depart(spawn, over.spawned)
@@ -118,7 +126,7 @@ extension Spawner {
             }
             fail(spawn, spawn.verdict ?? error, over.spawned)
         } else if let spawned = over.spawned, spawn.end?.hasExecuted != false, !spawn.isAnswered {
-            succeed(spawn, spawned, over.traceError)
+            succeed(spawn, spawned, over.traceError, isKnown: false)
         } else {
             // The app's user killed the process before it executed the program.
             fail(
@@ -139,7 +147,9 @@ extension Spawner {
         }
     }
 
-    private func succeed(_ spawn: PendingSpawn, _ spawned: Spawned, _ traceError: CInt) {
+    private func succeed(
+        _ spawn: PendingSpawn, _ spawned: Spawned, _ traceError: CInt, isKnown: Bool
+    ) {
         // There is no watch yet, because the end of the last process matters only after that of the
         // first.
         var instance = SpawnedInstance(
@@ -156,7 +166,7 @@ extension Spawner {
                 channel: spawn.start.farChannel)
         }
         enter(instance)
-        tell(.spawned(instance.entry))
+        if !isKnown { tell(.spawned(instance.entry)) }
         // This is done only now that the launch has been answered.
         instance.moveAside(to: openFiles.firstAside)
         prepareForEnd(of: instance.number)

@@ -70,6 +70,8 @@ final class SupervisorConnection {
     }
 
     func disconnect() {
+        // A spawn under way may keep the socket open for its announcement.
+        supervisor?.stream.end()
         supervisor = nil
         aloneSince = MonotonicClock.nanoseconds
     }
@@ -79,6 +81,15 @@ final class SupervisorConnection {
     func end() { supervisor?.stream.end() }
 
     // MARK: Messages
+
+    /// Where a waiter may announce that a process runs its program; nil if the supervisor must first
+    /// receive what is queued for it, or if there is none.
+    var announcedTo: UnixSocket? {
+        guard let supervisor, supervisor.saidHello, supervisor.listens,
+            !supervisor.stream.hasUnsent
+        else { return nil }
+        return supervisor.stream.socket
+    }
 
     /// The next packet that has arrived; nil if there is none.
     func receive() throws(ConnectionError) -> Packet? { try supervisor?.stream.receive() }

@@ -85,6 +85,17 @@ struct gr_confinement {
     const struct gr_filter *_Nullable filters;
 };
 
+/* A message that is sent when the program runs, by the waiter. Whoever wants to know that the program
+ * runs then need not wait for our loop, which on a machine with few processors may have to wait for
+ * the program. */
+struct gr_announcement {
+    int socket;                              /* SOCK_SEQPACKET */
+    const void *message;
+    size_t byte_count;
+    size_t pid_at;                           /* the waiter writes the process's number there */
+    int channel;                             /* sent after the process's pidfd; -1: not sent */
+};
+
 /* All pointers must stay valid during the call. */
 struct gr_spawn_request {
     const char *path;
@@ -110,6 +121,7 @@ struct gr_spawn_request {
     const struct gr_confinement *_Nullable confinement;
     bool tells_listen_pid;                   /* the environment has room for LISTEN_PID */
     const struct gr_inherited *_Nullable inherited; /* from the caller; NULL: nothing */
+    const struct gr_announcement *_Nullable announcement; /* not for a traced process */
     bool without_clone3;                     /* for tests: as if clone3 were refused */
 };
 
@@ -147,6 +159,13 @@ int gr_spawn_pidfd(const struct gr_spawn *spawn);
 void gr_spawn_kill(struct gr_spawn *spawn);
 /* The errno with which the spawn has failed, or else 0. Its child may not have ended yet. */
 int gr_spawn_error(const struct gr_spawn *spawn);
+/* Whether the announcement was sent. Known when the spawn is over. */
+enum gr_announced {
+    GR_NOT_ANNOUNCED = 0,
+    GR_PERHAPS_ANNOUNCED,                    /* somebody killed the waiter in the meantime */
+    GR_ANNOUNCED,
+};
+int gr_spawn_announced(const struct gr_spawn *spawn);
 /* The child's present stage, or the last one that it reached. */
 int gr_spawn_stage(const struct gr_spawn *spawn);
 /* Call this when the spawn is over, or when both the waiter and the child have ended. A waiter that

@@ -73,9 +73,12 @@ extension SpawnRequest {
     }
 
     private func check() throws(SpawnError) {
-        let targets = Set(descriptors.map(\.target))
-        if targets.count != descriptors.count || targets.contains(where: { $0 < 0 }) {
-            throw SpawnError(stage: .descriptors, code: EINVAL)
+        // There are few, and each launch comes here, so no set is made of them.
+        for (index, descriptor) in descriptors.enumerated() {
+            let target = descriptor.target
+            if target < 0 || descriptors[..<index].contains(where: { $0.target == target }) {
+                throw SpawnError(stage: .descriptors, code: EINVAL)
+            }
         }
         // -1 leaves an id as it is (setresuid(2)), so the app would keep ours.
         if identity?.group == .max { throw SpawnError(stage: .group, code: EINVAL) }
@@ -123,11 +126,14 @@ extension SpawnRequest {
                         new_session: startsSession, no_new_privileges: givesUpPrivileges,
                         controlling_terminal: takesControllingTerminal, traced: isTraced,
                         confinement: confinement, tells_listen_pid: tellsListenPid,
-                        inherited: nil, without_clone3: avoidsClone3)
+                        inherited: nil, announcement: nil, without_clone3: avoidsClone3)
                     return unsafe withInherited { state in
-                        unsafe request.inherited = state
-                        return unsafe gr_spawn_begin(
-                            &request, start.waiter, start.report, &start.why)
+                        unsafe withAnnouncement { announcement in
+                            unsafe request.inherited = state
+                            unsafe request.announcement = announcement
+                            return unsafe gr_spawn_begin(
+                                &request, start.waiter, start.report, &start.why)
+                        }
                     }
                 }
             }
@@ -152,6 +158,19 @@ extension SpawnRequest {
         var state = gr_inherited()
         unsafe withUnsafeMutableBytes(of: &state) { unsafe $0.copyBytes(from: inherited) }
         return unsafe withUnsafePointer(to: &state) { unsafe body($0) }
+    }
+
+    fileprivate func withAnnouncement<Result>(
+        _ body: (UnsafePointer<gr_announcement>?) -> Result
+    ) -> Result {
+        guard let announcement else { return body(nil) }
+        return unsafe announcement.message.withUnsafeBytes { message in
+            var value = unsafe gr_announcement(
+                socket: announcement.socket.descriptor.rawValue, message: message.baseAddress!,
+                byte_count: message.count, pid_at: announcement.pidOffset,
+                channel: announcement.channel?.rawValue ?? -1)
+            return unsafe withUnsafePointer(to: &value) { unsafe body($0) }
+        }
     }
 }
 

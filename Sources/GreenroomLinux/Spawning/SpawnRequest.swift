@@ -78,6 +78,8 @@ public struct SpawnRequest: Sendable {
     /// What the child inherits from its caller, as the bytes of an ``InheritedState``; empty if
     /// nothing.
     public var inherited: [UInt8] = []
+    /// Sent when the program runs; nil means nothing is. Not for a traced process.
+    public var announcement: Announcement?
     /// For tests: spawn as on a kernel without clone3.
     package var avoidsClone3 = false
 
@@ -85,6 +87,31 @@ public struct SpawnRequest: Sendable {
         self.path = path
         self.arguments = arguments
         self.environment = environment
+    }
+}
+
+extension SpawnRequest {
+    /// A message that says that the program runs, with the process's descriptor. The process that waits
+    /// for the exec sends it, so its receiver hears of the program even if our loop does not run.
+    public struct Announcement: Sendable {
+        /// A socket of the kind ``UnixSocket/Kind/seqpacket``.
+        public let socket: UnixSocket
+        public let message: [UInt8]
+        /// Where the process's number is put into the message, in 4 bytes, little-endian.
+        public let pidOffset: Int
+        /// Sent after the process's descriptor.
+        public let channel: FileDescriptor?
+
+        public init(
+            to socket: UnixSocket, _ message: [UInt8], pidAt pidOffset: Int,
+            channel: FileDescriptor?
+        ) {
+            precondition(pidOffset + 4 <= message.count, "no room for the process's number")
+            self.socket = socket
+            self.message = message
+            self.pidOffset = pidOffset
+            self.channel = channel
+        }
     }
 }
 

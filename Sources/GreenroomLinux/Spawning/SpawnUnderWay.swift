@@ -48,6 +48,23 @@ public import Glibc
     /// still not have ended.
     public var failure: CInt { unsafe gr_spawn_error(handle!) }
 
+    /// Whether the request's announcement was sent.
+    public enum Announced: Sendable {
+        case no
+        /// Somebody killed the waiter while it was sending.
+        case perhaps
+        case yes
+    }
+
+    /// Whether the request's announcement was sent. Known when the spawn ``isOver``.
+    public var announced: Announced {
+        switch unsafe gr_announced(rawValue: UInt32(gr_spawn_announced(handle!))) {
+        case GR_ANNOUNCED: .yes
+        case GR_PERHAPS_ANNOUNCED: .perhaps
+        default: .no
+        }
+    }
+
     /// How the spawn ended.
     public struct End: Sendable {
         /// Nil if no process was made. A process that failed is a zombie child of ours, or soon

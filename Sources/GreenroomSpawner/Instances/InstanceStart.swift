@@ -11,6 +11,8 @@ struct InstanceStart {
     /// The process whose table has the descriptors that strangers sent.
     let owner: ProcessDescriptor?
     let waiters: SpawnWaiters
+    /// Where the start is announced, if it can be.
+    let supervisor: UnixSocket?
 
     /// A start under way. It keeps open the descriptors that are passed to the process.
     struct Begun {
@@ -37,9 +39,21 @@ struct InstanceStart {
         let null = try placeDescriptors(in: &request)
         let channel = try specification.wantsChannel ? openChannel(in: &request) : nil
         request.cgroup = cgroup?.cgroup.directory
+        request.announcement = announcement(channel?.ours)
         try limit(cgroup?.cgroup)
         return Begun(
             try request.begin(with: waiters), channel: channel, open: [null].compactMap(\.self))
+    }
+
+    /// Nobody waits for a guarded instance, and the supervisor must be told whether the guard works.
+    /// Without a cgroup, the next spawner would not find an instance that is not in the ledger yet.
+    private func announcement(_ channel: UnixSocket?) -> SpawnRequest.Announcement? {
+        guard let supervisor, let cgroup, specification.guardedExecutions == 0 else { return nil }
+        let (message, pidOffset) = TableEntry.announcement(
+            of: specification.instance, app: specification.app, cgroupName: cgroup.name,
+            hasChannel: channel != nil)
+        return .init(
+            to: supervisor, message, pidAt: pidOffset, channel: channel?.descriptor)
     }
 
     private var request: SpawnRequest {

@@ -33,6 +33,12 @@ struct Spawns {
         pending.values.contains { $0.start.spawn.pid == pid }
     }
 
+    /// Whether `pid` is the process of a spawn under way and is not known to have executed its
+    /// program.
+    func mayNotHaveExecuted(_ pid: pid_t) -> Bool {
+        pending.values.contains { $0.start.spawn.pid == pid && $0.start.spawn.announced != .yes }
+    }
+
     /// Whether too many of this user's processes could not be killed, so that the user may start no
     /// more.
     func isStuck(_ user: uid_t?) -> Bool {

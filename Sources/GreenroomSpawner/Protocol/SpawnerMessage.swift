@@ -76,7 +76,7 @@ public struct TableEntry: Sendable {
 }
 
 extension SpawnerMessage {
-    private enum Kind: UInt16 {
+    fileprivate enum Kind: UInt16 {
         case welcome = 129
         case instance, spawned, spawnFailed, exited, emptied, failed, kept, ending, stopped,
             unguarded, misfired, cannotGuard, executedSecurely, listening, cannotListen
@@ -233,6 +233,27 @@ extension TableEntry {
         writer.put(cgroupName)
         writer.put(channel != nil)
         return [process.descriptor] + (channel.map { [$0.descriptor] } ?? [])
+    }
+
+    /// The bytes of the message `spawned` for a process that is not made yet and will not be guarded,
+    /// and where its number belongs. Its descriptor is sent with the message, and then that of the
+    /// channel.
+    static func announcement(
+        of instance: UInt64, app: String, cgroupName: String?, hasChannel: Bool
+    ) -> (message: [UInt8], pidOffset: Int) {
+        var writer = WireWriter()
+        writer.put(instance)
+        writer.put(app)
+        let pidOffset = Packet.headerByteCount + writer.bytes.count
+        writer.put(0 as pid_t)
+        writer.put(false)
+        writer.put(false)
+        writer.put(false)
+        writer.put(cgroupName)
+        writer.put(hasChannel)
+        let packet = Packet(
+            type: SpawnerMessage.Kind.spawned.rawValue, body: writer.bytes, descriptors: [])
+        return (packet.encoded(), pidOffset)
     }
 
     fileprivate init(

@@ -145,6 +145,19 @@ import Testing
         }
     }
 
+    @Test func `an announcement with the process's number is the message of a start`() throws {
+        let file = try FileDescriptor.open("/dev/null", O_RDONLY)
+        for (cgroup, channel) in [(nil, UnixSocket(file)), ("app-a.é-9", nil)] {
+            let record = TableEntry(
+                instance: 9, app: "a.é", pid: 0x1234_5678, isEmptied: false, isGuarded: false,
+                cgroupName: cgroup, process: ProcessDescriptor(file), channel: channel)
+            var (message, offset) = TableEntry.announcement(
+                of: 9, app: "a.é", cgroupName: cgroup, hasChannel: channel != nil)
+            message.replaceSubrange(offset..<offset + 4, with: [0x78, 0x56, 0x34, 0x12])
+            #expect(message == SpawnerMessage.spawned(record).packet().encoded())
+        }
+    }
+
     @Test func `every shortened or lengthened packet is refused`() throws {
         let packets = [
             try SpawnerRequest.spawn(Self.fullSpecification).packet(),

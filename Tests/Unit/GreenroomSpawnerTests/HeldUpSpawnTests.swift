@@ -52,6 +52,32 @@ import Testing
         #expect(try supervisor.exit(of: 1) == .exited(0))
     }
 
+    /// With one CPU, the spawner would run only after the program has blocked or ended.
+    @Test func `a supervisor hears of a start even if the spawner does not run`() throws {
+        try requireOrSkip(
+            try supervisor.spawn(.shell(2, "exit 0")).cgroupName != nil,
+            "without cgroups, the spawner first writes into its ledger")
+        let (input, stay) = try FileDescriptor.pipe()
+        // The program stays, because the end of a program is the spawner's business.
+        let lease = try Lease(of: "/bin/cat")
+        var specification = lease.specification(1)
+        specification.descriptors = [.init(input, at: 0)]
+        try supervisor.connection.send(.spawn(specification))
+        try lease.awaitBreak()
+        try spawner.freeze()
+        lease.giveUp()
+        let entry: TableEntry = try supervisor.first {
+            if case .spawned(let entry) = $0, entry.instance == 1 { entry } else { nil }
+        }
+        #expect(ProcessTable.entry(of: entry.pid)?.parent == spawner.pid)
+        #expect(entry.process.exit == .pending)
+        #expect(entry.cgroupName != nil && entry.status == nil && !entry.isGuarded)
+        try spawner.thaw()
+        try entry.process.send(signal: SIGTERM)
+        #expect(try supervisor.exit(of: 1) == .signaled(SIGTERM, coreDumped: false))
+        withExtendedLifetime(stay) {}
+    }
+
     @Test func `a process that is stopped before its exec is killed at the time limit`() throws {
         let lease = try Lease()
         try supervisor.connection.send(.spawn(lease.specification(1)))
@@ -147,10 +173,10 @@ final class Lease {
     private let path: String
     private let file: FileDescriptor
 
-    init() throws {
+    init(of program: String = "/bin/true") throws {
         directory = try TemporaryDirectory()
         path = directory.path + "/program"
-        try Self.copy("/bin/true", to: path)
+        try Self.copy(program, to: path)
         file = try FileDescriptor.open(path, O_RDONLY)
         let setSignal: CInt = 10
         let setLease: CInt = 1024
