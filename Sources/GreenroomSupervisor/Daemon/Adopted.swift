@@ -45,6 +45,7 @@ struct Adopted: ~Copyable {
     private static func restore(_ rooms: Rooms, _ inheritance: Inheritance) {
         let greeting = inheritance.greeting
         rooms.shared.core.begin(performing: rooms.effects)
+        rooms.effects.deferWhatMayWait()
         // The locks come first, before anything is launched.
         rooms.machine.locks.restore()
         rooms.recovery.reconnection.use(greeting)
@@ -98,6 +99,7 @@ struct Adopted: ~Copyable {
             try LoopActor.signal(SIGTERM) { _ in shutdown.begin() },
             try LoopActor.signal(SIGINT) { _ in shutdown.begin() },
         ]
+        rooms.effects.clientsAreServed()
         return Serving(
             rooms: rooms, listener: listener, sources: sources, disposal: disposal, lock: lock)
     }

@@ -19,6 +19,7 @@ final class Effects: EffectPerformer {
     private let sockets: ListeningSockets
     private let conversation: ConversationRooms
     private let watches: BusWatches
+    private lazy var deferred = DeferredEffects { [unowned self] in performNow($0) }
 
     init(
         events: EventStream, records: Records, reporter: Reporter, processes: Processes,
@@ -49,7 +50,16 @@ final class Effects: EffectPerformer {
     private var states: KeptStates { conversation.states }
     private var work: BackgroundWork { conversation.work }
 
+    /// From now on, effects that clients need not wait for are performed after `clientsAreServed`.
+    func deferWhatMayWait() { deferred.begin() }
+
+    func clientsAreServed() { deferred.end() }
+
     func perform(_ effect: Effect) {
+        if !deferred.takes(effect) { performNow(effect) }
+    }
+
+    private func performNow(_ effect: Effect) {
         switch effect {
         case .save(let record):
             if !records.save(record) { reporter.runtimeStateIsFullOfInstances() }
