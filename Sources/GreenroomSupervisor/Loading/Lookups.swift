@@ -193,14 +193,18 @@ final class Lookups {
     /// A digest of what manifests depend on and do not contain: accounts, sessions, the shim, the
     /// terminal, the profiles.
     func digestOfWorld(_ apps: [InstalledApp]) -> Int {
-        let files = ["/etc/passwd", "/etc/group"].map { "\(FileIdentity(path: $0), default: "-")" }
-        let sessions = Set(apps.map(\.account.user)).sorted().map { user in
-            "\(user) \(LoginEnvironment.Surroundings(ofUser: user).variables.count)"
+        var hasher = Hasher()
+        for path in ["/etc/passwd", "/etc/group"] { hasher.combine(FileIdentity(path: path)) }
+        for user in Set(apps.map(\.account.user)).sorted() {
+            hasher.combine(user)
+            hasher.combine(LoginEnvironment.Surroundings(ofUser: user).variables.count)
         }
         let needsTerminal = apps.contains { $0.desktop?.facts.isTerminal == true }
-        let terminal = needsTerminal ? terminal ?? [] : []
-        let profiles = ["\(profileFolders.digest)"]
-        return [files, sessions, ["\(shim)"], hooks.fingerprint, terminal, profiles].hashValue
+        hasher.combine(needsTerminal ? terminal ?? [] : [])
+        hasher.combine("\(shim)")
+        hasher.combine(hooks.fingerprint)
+        hasher.combine(profileFolders.digest)
+        return hasher.finalize()
     }
 }
 

@@ -37,11 +37,11 @@ struct RuntimeHooks {
         return unsafe stat(path, &status) == 0 && status.st_mode & S_IROTH != 0
     }
 
-    /// Texts that change when the set of interpreters that can be used may have changed.
-    var fingerprint: [String] {
+    /// Changes when the set of interpreters that can be used may have changed.
+    var fingerprint: [[FileIdentity]] {
         Runtime.allCases.map { runtime in
             let files = try? files(of: runtime, isOwnUser: false)
-            return "\((files ?? []).map(\.identity))"
+            return (files ?? []).map(\.identity)
         }
     }
 }
