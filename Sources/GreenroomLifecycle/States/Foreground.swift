@@ -35,7 +35,8 @@ extension Lifecycle {
             $0.inBackground = true
             $0.isInterrupted = false
         }
-        move(id, to: .background, deadline: suspensionDeadline(of: self[id].record))
+        let record = self[id].record
+        move(id, to: .background, deadline: suspensionDeadline(of: record))
     }
 
     /// When an instance in the background is suspended without a request; nil means never.

@@ -89,7 +89,8 @@ extension Lifecycle {
 
     /// The instance's ready condition is met.
     mutating func enter(_ id: InstanceIdentifier) {
-        switch manner(of: self[id].record.app) {
+        let app = self[id].record.app
+        switch manner(of: app) {
         case .program:
             // The manifest may have changed in the meantime, so that the app is now a program.
             updateBackground(id) { $0 = BackgroundTime() }

@@ -160,11 +160,12 @@ extension Lifecycle {
             $0.since = now
             $0.deadline = deadline
         }
-        addToIndices(self[id].record)
+        let new = self[id].record
+        addToIndices(new)
         if state == .notRunning { refills.sharesGrew() }
         report(.stateChanged(id, old.app, from: old.state, to: state, inBackground: false))
         reviewScreen(of: id, in: state)
-        if let priority = priority(in: state, self[id].record),
+        if let priority = priority(in: state, new),
             priority != self.priority(in: old.state, old),
             state != .prewarmed || self[id].claim == nil
         {

@@ -20,7 +20,10 @@ protocol EffectPerformer: AnyObject {
 /// that come before there is a performer wait there, too.
 @LoopActor
 final class Core {
-    private(set) var lifecycle: Lifecycle
+    /// The core's state, read in place. To call a method of a stored property, Swift would copy the
+    /// property and retain the dozens of members that the state has.
+    var lifecycle: Lifecycle { _read { yield state } }
+    private var state: Lifecycle
     private let log: Log
     private var performer: (any EffectPerformer)?
     private var queue: [Event] = []
@@ -32,7 +35,7 @@ final class Core {
     private var whenEmpty: (() -> Void)?
 
     init(_ lifecycle: Lifecycle, log: Log) throws(SystemdError) {
-        self.lifecycle = lifecycle
+        state = lifecycle
         self.log = log
         timer = try LoopActor.timer { [unowned self] in
             armedDeadline = nil
@@ -61,7 +64,7 @@ final class Core {
     /// Swift would copy the property and retain the dozens of members that the state has; an inout
     /// argument is not copied.
     private func ask<Answer>(_ question: (inout Lifecycle) -> Answer) -> Answer {
-        question(&lifecycle)
+        question(&state)
     }
 
     // MARK: Events
@@ -87,7 +90,7 @@ final class Core {
             let event = queue[next]
             next += 1
             eventTime = Instant(nanoseconds: MonotonicClock.nanoseconds)
-            for effect in lifecycle.handle(event, at: eventTime) { performer.perform(effect) }
+            for effect in state.handle(event, at: eventTime) { performer.perform(effect) }
         }
         queue.removeAll(keepingCapacity: true)
         isHandling = false
