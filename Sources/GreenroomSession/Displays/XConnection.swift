@@ -96,6 +96,14 @@ final class XConnection {
         return Array(reply.dropFirst(32).prefix(byteCount))
     }
 
+    /// The window that owns a selection; 0 if there is none.
+    func owner(of selection: UInt32) throws(DisplayFailure) -> UInt32 {
+        // GetSelectionOwner
+        var request = Self.request(23, words: 2)
+        request.put(selection)
+        return try reply(to: request)?.word(at: 8) ?? 0
+    }
+
     func atom(_ name: String) throws(DisplayFailure) -> UInt32 {
         try reply(to: Self.request(16, named: name))?.word(at: 8) ?? 0
     }

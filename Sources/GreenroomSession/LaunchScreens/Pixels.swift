@@ -10,12 +10,15 @@ struct Pixels: Hashable, Sendable {
         values = Array(repeating: value, count: width * height)
     }
 
-    /// Draws `other` over these pixels. Whatever does not fit is cut off.
-    mutating func draw(_ other: Pixels, x: Int, y: Int) {
-        for row in max(0, -y)..<max(max(0, -y), min(other.height, height - y)) {
-            for column in max(0, -x)..<max(max(0, -x), min(other.width, width - x)) {
+    /// Draws `other` over these pixels, each of its pixels as a square with sides of `scale` pixels.
+    /// Whatever does not fit is cut off.
+    mutating func draw(_ other: Pixels, x: Int, y: Int, scale: Int = 1) {
+        let (right, bottom) = (other.width * scale, other.height * scale)
+        for row in max(0, -y)..<max(max(0, -y), min(bottom, height - y)) {
+            let start = row / scale * other.width
+            for column in max(0, -x)..<max(max(0, -x), min(right, width - x)) {
                 let at = (y + row) * width + x + column
-                values[at] = Self.blend(other.values[row * other.width + column], over: values[at])
+                values[at] = Self.blend(other.values[start + column / scale], over: values[at])
             }
         }
     }
@@ -106,27 +109,37 @@ extension ScreenDescription {
     /// Between the icon and the name.
     private static let gap = 24
 
-    /// The icon above the name on the background colour, just large enough for both.
-    var content: Pixels {
+    /// The icon above the name, each with the number of pixels of a picture that one of its own has in
+    /// each direction.
+    private func parts(scale: Int) -> [(pixels: Pixels, scale: Int)] {
         let text = name.isEmpty ? nil : Pixels(text: name, color: textColor, scale: Self.textScale)
-        let parts = [icon, text].compactMap(\.self)
-        let height = parts.map(\.height).reduce(0, +) + Self.gap * max(0, parts.count - 1)
-        var result = Pixels(
-            width: max(1, parts.map(\.width).max() ?? 1), height: max(1, height),
-            0xff00_0000 | color)
-        var y = 0
-        for part in parts {
-            result.draw(part, x: (result.width - part.width) / 2, y: y)
-            y += part.height + Self.gap
-        }
-        return result
+        let icon =
+            if let fineIcon, scale.isMultiple(of: 2) { (fineIcon, scale / 2) } else {
+                icon.map { ($0, scale) }
+            }
+        return [icon, text.map { ($0, scale) }].compactMap(\.self)
     }
 
-    /// The whole screen.
-    func picture(width: Int, height: Int) -> Pixels {
+    /// The size that is just large enough for the icon and the name.
+    ///
+    /// - Parameter scale: the number of pixels for one of the description.
+    func contentSize(scale: Int = 1) -> Size {
+        let parts = parts(scale: scale)
+        let gaps = Self.gap * scale * max(0, parts.count - 1)
+        return Size(
+            width: max(1, parts.map { $0.pixels.width * $0.scale }.max() ?? 1),
+            height: max(1, parts.map { $0.pixels.height * $0.scale }.reduce(gaps, +)))
+    }
+
+    /// The icon above the name, in the middle of a rectangle of the background colour.
+    func picture(width: Int, height: Int, scale: Int = 1) -> Pixels {
         var result = Pixels(width: width, height: height, 0xff00_0000 | color)
-        let content = content
-        result.draw(content, x: (width - content.width) / 2, y: (height - content.height) / 2)
+        var y = (height - contentSize(scale: scale).height) / 2
+        for part in parts(scale: scale) {
+            let x = (width - part.pixels.width * part.scale) / 2
+            result.draw(part.pixels, x: x, y: y, scale: part.scale)
+            y += part.pixels.height * part.scale + Self.gap * scale
+        }
         return result
     }
 }

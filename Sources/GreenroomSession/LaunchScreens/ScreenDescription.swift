@@ -13,6 +13,8 @@ internal import UnitFile
 struct ScreenDescription: Hashable, Sendable {
     var name = ""
     var icon: Pixels?
+    /// The icon for displays with twice the pixels.
+    var fineIcon: Pixels?
     /// 0xRRGGBB.
     var color: UInt32 = 0x20_2020
     var textColor: UInt32 = 0xff_ffff
@@ -45,13 +47,14 @@ struct ScreenDescription: Hashable, Sendable {
         try self.init(bytes, file: path) { (icon) throws(Fault) in
             let folder = path[..<(path.lastIndex(of: "/") ?? path.startIndex)]
             let iconPath = icon.hasPrefix("/") ? icon : folder + "/" + icon
+            if unsafe access(iconPath, F_OK) != 0, errno == ENOENT { return nil }
             return try Self.bytes(of: iconPath, atMost: Pixels.fileByteLimit)
         }
     }
 
-    /// - Parameter icon: reads the icon's file.
+    /// - Parameter icon: reads the icon's file; nil if it is not there.
     init(
-        _ bytes: [UInt8], file: String, icon: (String) throws(Fault) -> [UInt8]
+        _ bytes: [UInt8], file: String, icon: (String) throws(Fault) -> [UInt8]?
     ) throws(Fault) {
         let (unit, diagnostics) = UnitFile.parse(bytes, file: file)
         if let first = diagnostics.first {
@@ -74,16 +77,37 @@ struct ScreenDescription: Hashable, Sendable {
     }
 
     private mutating func set(
-        _ key: String, _ text: String, _ readIcon: (String) throws(Fault) -> [UInt8]
+        _ key: String, _ text: String, _ readIcon: (String) throws(Fault) -> [UInt8]?
     ) throws(Fault) {
         switch key {
         case "Name":
             name = String(String.UnicodeScalarView(text.unicodeScalars.prefix(Self.nameLimit)))
-        case "Icon": icon = try Pixels(portableMap: try readIcon(text))
+        case "Icon": try setIcon(text, readIcon)
         case "Color": color = try Self.color(text)
         case "TextColor": textColor = try Self.color(text)
         case _: size = try Self.size(text)
         }
+    }
+
+    private mutating func setIcon(
+        _ name: String, _ read: (String) throws(Fault) -> [UInt8]?
+    ) throws(Fault) {
+        guard let bytes = try read(name) else { throw Fault(description: "there is no \(name)") }
+        let icon = try Pixels(portableMap: bytes)
+        self.icon = icon
+        let fineName = Self.fineName(of: name)
+        guard let bytes = try read(fineName) else { return }
+        let fineIcon = try Pixels(portableMap: bytes)
+        guard fineIcon.width == icon.width * 2, fineIcon.height == icon.height * 2 else {
+            throw Fault(description: "\(fineName) does not have twice the sides of \(name)")
+        }
+        self.fineIcon = fineIcon
+    }
+
+    /// `@2x` before the end of the name, as on Apple's systems.
+    private static func fineName(of name: String) -> String {
+        let end = name.lastIndex(of: ".") ?? name.endIndex
+        return name[..<end] + "@2x" + name[end...]
     }
 
     private static func color(_ text: String) throws(Fault) -> UInt32 {

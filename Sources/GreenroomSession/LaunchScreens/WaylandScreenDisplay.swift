@@ -1,7 +1,8 @@
 internal import GreenroomLinux
 
 /// A launch screen on a Wayland compositor with `zwlr_layer_shell_v1` (wlr-protocols): a surface in
-/// the uppermost layer (`overlay`) that does not take the keyboard. New windows are those of
+/// the layer `top`, above ordinary windows and panels, that does not take the keyboard. The layer
+/// above it, `overlay`, is that of screen lockers. New windows are those of
 /// `zwlr_foreign_toplevel_manager_v1`.
 final class WaylandScreenDisplay: ScreenDisplay {
     /// Requests, by their numbers in the protocols' descriptions.
@@ -22,9 +23,10 @@ final class WaylandScreenDisplay: ScreenDisplay {
         static let damage: UInt32 = 2
         static let setInputRegion: UInt32 = 5
         static let commit: UInt32 = 6
+        static let setBufferScale: UInt32 = 8
         static let destroyToplevel: UInt32 = 7
     }
-    private static let overlay: UInt32 = 3
+    private static let top: UInt32 = 2
     private static let allEdges: UInt32 = 15
     /// The pixels of the largest screen. More would take more memory than the program's unit
     /// allows.
@@ -32,10 +34,18 @@ final class WaylandScreenDisplay: ScreenDisplay {
     /// The format of `Pixels`, without the alpha.
     private static let format: UInt32 = 1
 
+    /// The version of `wl_compositor` whose surfaces have a scale.
+    private static let scaledVersion: UInt32 = 3
+
     private struct Shown {
         let screen: ScreenDescription
         let surface: UInt32
         let layer: UInt32
+        /// In the units of windows' sizes, as the compositor has said it.
+        var size = ScreenDescription.Size(width: 0, height: 0)
+        /// Known once the compositor shows the surface.
+        var output: UInt32?
+        var scale = 1
         var buffer: UInt32?
     }
 
@@ -44,6 +54,8 @@ final class WaylandScreenDisplay: ScreenDisplay {
     private let memory: UInt32
     private let shell: UInt32
     private let toplevels: UInt32
+    private let canScale: Bool
+    private var outputs = WaylandOutputs()
     private var isFinished = false
     private var shown: Shown?
     private(set) var hasMore = false
@@ -52,10 +64,13 @@ final class WaylandScreenDisplay: ScreenDisplay {
 
     init(path: String) throws(DisplayFailure) {
         connection = try WaylandConnection(path: path)
-        compositor = try connection.bind("wl_compositor")
+        compositor = try connection.bind("wl_compositor", upTo: Self.scaledVersion)
+        canScale =
+            connection.globals(of: "wl_compositor").first!.version >= Self.scaledVersion
         memory = try connection.bind("wl_shm")
         shell = try connection.bind("zwlr_layer_shell_v1")
         toplevels = try connection.bind("zwlr_foreign_toplevel_manager_v1")
+        try outputs.follow(connection)
         try connection.synchronize()
         // Windows that are there already are not new.
         repeat { _ = try hear() } while hasMore
@@ -78,9 +93,15 @@ final class WaylandScreenDisplay: ScreenDisplay {
             // finished
             case (toplevels, 1): isFinished = true
             case _ where message.object == shown?.layer: try hearOfLayer(message)
+            // enter
+            case (shown?.surface, 0):
+                shown?.output = message.arguments.word(at: 0)
+                try adaptScale()
+            case _ where outputs.take(message): try adaptScale()
             case _: break
             }
         }
+        try outputs.follow(connection)
         if isFinished { throw .ended }
         return hasNewWindow
     }
@@ -89,7 +110,31 @@ final class WaylandScreenDisplay: ScreenDisplay {
         // configure, closed (its output is gone)
         guard message.opcode == 0 else { return try remove() }
         let words = message.arguments
-        try draw(serial: words.word(at: 0), Int(words.word(at: 4)), Int(words.word(at: 8)))
+        try connection.send(message.object, Request.acknowledge) { $0.put(words.word(at: 0)) }
+        shown?.size = .init(width: Int(words.word(at: 4)), height: Int(words.word(at: 8)))
+        try draw()
+    }
+
+    /// That of the screen's output. Before it is known, the largest of all: a compositor makes a
+    /// picture smaller without blurring it.
+    private var wantedScale: Int {
+        guard canScale else { return 1 }
+        return outputs.scale(of: shown?.output) ?? 1
+    }
+
+    private func adaptScale() throws(DisplayFailure) {
+        guard let shown, shown.buffer != nil, shown.scale != scale(for: shown.size) else { return }
+        try draw()
+    }
+
+    /// The wanted scale, or the largest one at which the picture does not take too much memory; nil
+    /// if it always does.
+    private func scale(for size: ScreenDescription.Size) -> Int? {
+        guard size.width > 0, size.height > 0, size.width <= Self.pixelLimit / size.height else {
+            return nil
+        }
+        let count = size.width * size.height
+        return (1...max(1, wantedScale)).last { count * $0 * $0 <= Self.pixelLimit }
     }
 
     func show(_ screen: ScreenDescription) throws(DisplayFailure) {
@@ -99,9 +144,9 @@ final class WaylandScreenDisplay: ScreenDisplay {
         try connection.send(shell, Request.getLayerSurface) {
             $0.put(layer)
             $0.put(surface)
-            // The compositor chooses the output.
+            // The compositor chooses the output, which is the one where it opens windows.
             $0.put(UInt32(0))
-            $0.put(Self.overlay)
+            $0.put(Self.top)
             $0.put(text: "launch-screen")
         }
         shown = Shown(screen: screen, surface: surface, layer: layer)
@@ -121,20 +166,24 @@ final class WaylandScreenDisplay: ScreenDisplay {
         try connection.send(surface, Request.commit)
     }
 
-    private func draw(serial: UInt32, _ width: Int, _ height: Int) throws(DisplayFailure) {
+    private func draw() throws(DisplayFailure) {
         guard let shown else { return }
-        guard width > 0, height > 0, width <= Self.pixelLimit / height else {
+        let (width, height) = (shown.size.width, shown.size.height)
+        guard let scale = scale(for: shown.size) else {
             sayNothingIsShown("a screen of \(width)x\(height) pixels takes too much memory")
             return try remove()
         }
-        try connection.send(shown.layer, Request.acknowledge) { $0.put(serial) }
-        let picture = shown.screen.picture(width: width, height: height)
+        let picture = shown.screen.picture(
+            width: width * scale, height: height * scale, scale: scale)
         let shared: SharedMemory
         do throws(SystemError) { shared = try Self.memory(of: picture) } catch {
             sayNothingIsShown("\(error)")
             return try remove()
         }
         let buffer = try buffer(of: picture, in: shared)
+        if canScale {
+            try connection.send(shown.surface, Request.setBufferScale) { $0.put(UInt32(scale)) }
+        }
         try connection.send(shown.surface, Request.attach) {
             $0.put(buffer)
             $0.put(UInt32(0))
@@ -146,6 +195,7 @@ final class WaylandScreenDisplay: ScreenDisplay {
         try connection.send(shown.surface, Request.commit)
         if let former = shown.buffer { try connection.send(former, Request.destroy) }
         self.shown?.buffer = buffer
+        self.shown?.scale = scale
     }
 
     private static func memory(of picture: Pixels) throws(SystemError) -> SharedMemory {

@@ -1,11 +1,10 @@
 /// A launch screen on an X server: a window that no window manager manages, so it takes no focus
-/// and appears in no task bar. The server removes it if this process ends.
+/// and appears in no task bar. It lies just above the windows that are managed, and so below menus
+/// and screen lockers. The server removes it if this process ends.
 ///
 /// New windows are those in the window manager's list (_NET_CLIENT_LIST of the Extended Window Manager
 /// Hints); without such a list, those that are mapped and want to be managed.
 final class XScreenDisplay: ScreenDisplay {
-    /// A longer list of windows is read up to this length.
-    private static let windowLimit: UInt32 = 16 << 10
     /// The predefined atom WM_NAME.
     private static let windowName: UInt32 = 39
     /// In bytes. The longest request that every server takes is 262,140 bytes.
@@ -13,8 +12,6 @@ final class XScreenDisplay: ScreenDisplay {
 
     private struct Atoms {
         let clientList: UInt32
-        let workArea: UInt32
-        let currentDesktop: UInt32
         let windowType: UInt32
         let splash: UInt32
     }
@@ -26,6 +23,7 @@ final class XScreenDisplay: ScreenDisplay {
     }
 
     private let connection: XConnection
+    private let desktop: XDesktop
     private let atoms: Atoms
     private let window: UInt32
     private let graphicsContext: UInt32
@@ -42,16 +40,15 @@ final class XScreenDisplay: ScreenDisplay {
             throw .unusable(
                 "the X server at \(name.socketPath) has no pixels of 8 bits for each colour")
         }
+        desktop = try XDesktop(connection, screenNumber: name.screen)
         (window, graphicsContext) = (screen.firstIdentifier | 1, screen.firstIdentifier | 2)
         atoms = Atoms(
             clientList: try connection.atom("_NET_CLIENT_LIST"),
-            workArea: try connection.atom("_NET_WORKAREA"),
-            currentDesktop: try connection.atom("_NET_CURRENT_DESKTOP"),
             windowType: try connection.atom("_NET_WM_WINDOW_TYPE"),
             splash: try connection.atom("_NET_WM_WINDOW_TYPE_SPLASH"))
         let mask = XConnection.EventMask.propertyChange
         try connection.selectRootEvents(mask)
-        windows = try listedWindows()
+        windows = Set(try desktop.windows(in: atoms.clientList))
         // With a window manager, these events would come whenever a window is moved.
         let check = try connection.atom("_NET_SUPPORTING_WM_CHECK")
         let manager = try connection.property(
@@ -85,7 +82,7 @@ final class XScreenDisplay: ScreenDisplay {
             case XConnection.Event.propertyNotify
             where event.word(at: 4) == connection.screen.root
                 && event.word(at: 8) == atoms.clientList:
-                let now = try listedWindows()
+                let now = Set(try desktop.windows(in: atoms.clientList))
                 if !now.isSubset(of: windows) { hasNewWindow = true }
                 windows = now
             case _: break
@@ -94,51 +91,32 @@ final class XScreenDisplay: ScreenDisplay {
         return hasNewWindow
     }
 
-    private func listedWindows() throws(DisplayFailure) -> Set<UInt32> {
-        let list = try connection.property(
-            atoms.clientList, of: connection.screen.root, type: XConnection.Atom.window,
-            wordLimit: Self.windowLimit)
-        return Set(stride(from: 0, to: list.count, by: 4).map(list.word))
-    }
-
     // MARK: The screen
-
-    private struct Area {
-        var x = 0
-        var y = 0
-        var width: Int
-        var height: Int
-    }
-
-    /// The area that the panels leave free (_NET_WORKAREA has four words for each virtual desktop).
-    private func workArea() throws(DisplayFailure) -> Area {
-        let screen = connection.screen
-        let desktop = try connection.property(
-            atoms.currentDesktop, of: screen.root, type: XConnection.Atom.cardinal
-        ).word(at: 0)
-        let areas = try connection.property(
-            atoms.workArea, of: screen.root, type: XConnection.Atom.cardinal)
-        let words = (0..<4).map { Int(areas.word(at: Int(clamping: desktop) % 16 * 16 + $0 * 4)) }
-        guard words[2] > 0, words[3] > 0, words[2] <= screen.width, words[3] <= screen.height,
-            words[0] <= screen.width - words[2], words[1] <= screen.height - words[3]
-        else { return Area(width: screen.width, height: screen.height) }
-        return Area(x: words[0], y: words[1], width: words[2], height: words[3])
-    }
 
     func show(_ screen: ScreenDescription) throws(DisplayFailure) {
         try remove()
-        var area = try workArea()
+        var area = try desktop.area()
+        let scale = try desktop.scale()
         if let size = screen.size {
-            let (width, height) = (min(size.width, area.width), min(size.height, area.height))
-            area = Area(
-                x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2,
-                width: width, height: height)
+            area = area.middle(width: size.width * scale, height: size.height * scale)
         }
-        let content = screen.content
+        // Only as much of the content as is seen.
+        let content = screen.contentSize(scale: scale)
+        let (width, height) = (min(content.width, area.width), min(content.height, area.height))
         shown = Shown(
-            content: content, x: (area.width - content.width) / 2,
-            y: (area.height - content.height) / 2)
+            content: screen.picture(width: width, height: height, scale: scale),
+            x: (area.width - width) / 2, y: (area.height - height) / 2)
         try createWindow(area, color: screen.color)
+        try describeWindow()
+        var context = XConnection.request(55, words: 4)
+        for word in [graphicsContext, window, 0] { context.put(word) }
+        try connection.send(context)
+        try desktop.putAboveManaged(window)
+        // MapWindow
+        try sendRequest(8, of: window)
+    }
+
+    private func describeWindow() throws(DisplayFailure) {
         var type = XConnection.request(18, words: 7)
         for word in [window, atoms.windowType, XConnection.Atom.atom, 32, 1, atoms.splash] {
             type.put(word)
@@ -152,14 +130,9 @@ final class XScreenDisplay: ScreenDisplay {
         name += title
         name.pad()
         try connection.send(name)
-        var context = XConnection.request(55, words: 4)
-        for word in [graphicsContext, window, 0] { context.put(word) }
-        try connection.send(context)
-        // MapWindow
-        try sendRequest(8, of: window)
     }
 
-    private func createWindow(_ area: Area, color: UInt32) throws(DisplayFailure) {
+    private func createWindow(_ area: XDesktop.Area, color: UInt32) throws(DisplayFailure) {
         var request = XConnection.request(1, words: 11)
         request.put(window)
         request.put(connection.screen.root)

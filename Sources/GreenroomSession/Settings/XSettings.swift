@@ -2,9 +2,7 @@
 /// Protocol"), the resource database (X(7), RESOURCES), and the outputs (the RandR extension).
 final class XSettings: SettingsServer {
     /// In words. The resources of a desktop with all its toolkits have some kilobytes.
-    private static let propertyLimit: UInt32 = 64 << 10
-    /// What toolkits take for a missing value.
-    private static let usualDotsPerInch = 96.0
+    static let propertyLimit: UInt32 = 64 << 10
     /// Of the RandR extension: the screen's size, and what each output shows.
     private static let outputEvents: UInt16 = 7
     /// Of the XFIXES extension: a new owner of a selection, and the end of the former one.
@@ -71,10 +69,7 @@ final class XSettings: SettingsServer {
     private func findManager() throws(DisplayFailure) {
         manager = 0
         while true {
-            // GetSelectionOwner
-            var request = XConnection.request(23, words: 2)
-            request.put(selection)
-            let owner = try connection.reply(to: request)?.word(at: 8) ?? 0
+            let owner = try connection.owner(of: selection)
             if owner == manager { return }
             manager = owner
             try connection.selectEvents(XConnection.EventMask.propertyChange, of: owner)
@@ -113,7 +108,7 @@ final class XSettings: SettingsServer {
         let resources = try connection.property(
             XConnection.Atom.resourceManager, of: connection.screen.root,
             type: XConnection.Atom.string, wordLimit: Self.propertyLimit)
-        let ofResources = XResources.dotsPerInch(in: resources) ?? Self.usualDotsPerInch
+        let ofResources = XResources.dotsPerInch(in: resources) ?? XResources.usualDotsPerInch
         if manager != 0 {
             let bytes = try connection.property(
                 settings, of: manager, type: settings, wordLimit: Self.propertyLimit)
@@ -124,6 +119,9 @@ final class XSettings: SettingsServer {
 }
 
 enum XResources {
+    /// What toolkits take for a missing value.
+    static let usualDotsPerInch = 96.0
+
     /// The value of `Xft.dpi`, by which toolkits scale; nil if there is none.
     static func dotsPerInch(in resources: [UInt8]) -> Double? {
         for line in resources.split(separator: UInt8(ascii: "\n")) {
@@ -134,6 +132,25 @@ enum XResources {
             return value.flatMap { $0.isFinite ? $0 : nil }
         }
         return nil
+    }
+}
+
+/// How many pixels toolkits use where an ordinary display has one.
+enum XScale {
+    /// Toolkits are not tried with more.
+    private static let limit = 4.0
+
+    /// The next whole number: text is scaled by fractions, pictures are not.
+    ///
+    /// - Parameters:
+    ///   - resources: the resource database.
+    ///   - settings: those of the settings manager; empty if there is none.
+    static func whole(resources: [UInt8], settings: [UInt8]) -> Int {
+        let scales = XSettingsText.scales(in: settings)
+        let ofResources = XResources.dotsPerInch(in: resources) ?? 0
+        let dotsPerInch = scales[0] > 0 ? scales[0] / 1024 : ofResources
+        let ofText = (dotsPerInch / XResources.usualDotsPerInch).rounded()
+        return Int(min(max(1, ofText, scales[1]), limit))
     }
 }
 

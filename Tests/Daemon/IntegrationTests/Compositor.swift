@@ -45,6 +45,7 @@ final class Compositor {
             ] + words,
             environment: [
                 "PATH=/usr/bin:/bin", "HOME=\(folder.path)", "XDG_RUNTIME_DIR=\(folder.path)",
+                "SWAYSOCK=\(folder.path)/ipc",
                 "WLR_BACKENDS=headless", "WLR_RENDERER=pixman", "WLR_LIBINPUT_NO_DEVICES=1",
             ])
         request.directory = folder.path
@@ -86,6 +87,55 @@ final class Compositor {
     }
 
     func watch() throws -> WindowWatch { try WindowWatch(try request("watch")) }
+
+    /// Runs a program of the session's user.
+    func client(_ name: String, package: String, _ words: [String]) throws -> ChildRequest {
+        let program = findProgram(name)
+        try requireOrSkip(program != nil, "no \(name): apt-get install \(package)")
+        var request = ChildRequest(
+            program!, arguments: [program!] + words,
+            environment: variables + [
+                "PATH=/usr/bin:/bin", "HOME=\(folder.path)", "SWAYSOCK=\(folder.path)/ipc",
+            ])
+        request.user = windowUser
+        return request
+    }
+
+    /// A command of sway(5).
+    func tell(_ command: String) throws {
+        let ended = try run(try client("swaymsg", package: "sway", [command]))
+        guard ended.exit == .status(0) else { throw TestError("sway refuses \(command)") }
+    }
+
+    func picture(of output: String) throws -> OutputPicture {
+        let words = ["-o", output, "-t", "ppm", "-"]
+        return try OutputPicture(try run(try client("grim", package: "grim", words)).output)
+    }
+}
+
+/// What an output of a compositor shows, as grim(1) writes it.
+struct OutputPicture {
+    let width: Int
+    let height: Int
+    private let bytes: ArraySlice<UInt8>
+
+    init(_ file: [UInt8]) throws {
+        // A format, the sides, and the highest value of a colour.
+        let lines = file.split(separator: UInt8(ascii: "\n"), maxSplits: 3)
+        let sides = lines.count < 4 ? [] : lines[1].split(separator: UInt8(ascii: " "))
+        let numbers = sides.compactMap { Int(String(decoding: $0, as: UTF8.self)) }
+        guard numbers.count == 2, lines[3].count == numbers[0] * numbers[1] * 3 else {
+            throw TestError("grim has written no picture")
+        }
+        (width, height, bytes) = (numbers[0], numbers[1], lines[3])
+    }
+
+    /// 0xRRGGBB.
+    func pixel(_ x: Int, _ y: Int) -> UInt32 {
+        bytes.dropFirst((y * width + x) * 3).prefix(3).reduce(0) { $0 << 8 | UInt32($1) }
+    }
+
+    var middle: UInt32 { pixel(width / 2, height / 2) }
 }
 
 /// Whether the dynamic linker finds the library.

@@ -177,8 +177,6 @@ import Testing
         private let manager: ChildProcess
 
         init(_ lines: [String] = []) throws {
-            let program = findProgram("openbox")
-            try requireOrSkip(program != nil, "no openbox: apt-get install openbox")
             screen = try Screen()
             let probe = try Screen.probe()
             let display = "DISPLAY=\(screen.display)"
@@ -187,14 +185,7 @@ import Testing
                     ForegroundTests.one, probe + " xlib one", ["Environment=\(display)"] + lines),
                 ForegroundTests.app(
                     ForegroundTests.two, probe + " xlib two", ["Environment=\(display)"] + lines))
-            let mark = daemon.directory.path + "/managed"
-            manager = try ChildProcess(
-                ChildRequest(
-                    program!, arguments: [program!, "--startup", "touch \(mark)"],
-                    environment: [
-                        "PATH=/usr/bin:/bin", display, "HOME=\(daemon.directory.path)",
-                    ]))
-            try daemon.await("the window manager") { _ in access(mark, F_OK) == 0 ? true : nil }
+            manager = try screen.manage(in: daemon.directory.path)
         }
 
         /// Launches the app into the background and gives its window the focus. Returns when the

@@ -8,157 +8,13 @@ import Testing
 /// greenroom-launchscreen on an X server and on a Wayland compositor: what a user sees while an app
 /// starts, and what remains.
 @Suite(.serialized) struct LaunchScreenProgramTests {
-    private static let (slow, quick) = ("org.example.slow", "org.example.quick")
-    private static let foreign = "org.example.foreign"
-    private static let color: UInt32 = 0x1d3557
-    private static let screenName = "Launch screen"
-    /// In milliseconds. A screen disappears by itself after 10 seconds, and must be removed before
-    /// that.
-    private static let removalPatience: Int32 = 7000
-
-    /// A daemon with an app that waits at a FIFO before it shows its window, and another that does
-    /// not wait.
-    private final class Bench {
-        let folder: TemporaryDirectory
-        let daemon: TestDaemon
-        private(set) var presenter: ChildProcess
-        private let display: [String]
-        private let user: Int32?
-
-        /// - Parameter show: the command that shows a window, without the window's name.
-        init(
-            _ display: [String], show: String, user: Int32? = nil, screen: String? = nil,
-            lines: [String] = [], hasForeign: Bool = false, silent: String? = nil
-        ) throws {
-            (self.display, self.user) = (display, user)
-            folder = try TemporaryDirectory()
-            chmod(folder.path, 0o755)
-            for name in ["gate", "quick-gate"] {
-                #expect(mkfifo(folder.path + "/" + name, 0o666) == 0)
-                chmod(folder.path + "/" + name, 0o666)
-            }
-            let file = try folder.write(
-                screen ?? "[LaunchScreen]\nName=Slow\nColor=#1d3557\n", to: "app.screen")
-            let gate = folder.path + "/gate"
-            var apps = [
-                TestApp(slow, exec: "/bin/sh -c 'read x <\(gate); exec \(show) one'"),
-                TestApp(quick, exec: "\(show) two"),
-            ]
-            for index in apps.indices {
-                apps[index].lines = display.map { "Environment=\($0)" } + lines
-                if let user { apps[index].lines.append("User=\(user)") }
-                apps[index].prewarmLines = ["[LaunchScreen]", "Default=\(file)"]
-            }
-            if hasForeign {
-                var app = TestApp(foreign, exec: "/bin/sh -c 'read x <\(gate)'")
-                app.lines = ["User=\(windowUser)"]
-                app.prewarmLines = apps[0].prewarmLines
-                apps.append(app)
-            }
-            daemon = try TestDaemon(apps)
-            presenter = try Self.present(
-                daemon, display, user, complaints: folder.path + "/said", silent: silent)
-        }
-
-        deinit { presenter.kill(SIGKILL) }
-
-        /// Starts the program. Returns when no later launch can be missed.
-        private static func present(
-            _ daemon: TestDaemon, _ display: [String], _ user: Int32?, complaints: String,
-            silent: String?
-        ) throws -> ChildProcess {
-            let program = try Programs.built("greenroom-launchscreen")
-            let folder = try TemporaryDirectory()
-            chmod(folder.path, 0o755)
-            let ready = try DatagramSocket(boundAt: folder.path + "/ready", mode: 0o666)
-            var request = ChildRequest(
-                program,
-                arguments: [program]
-                    + [daemon.socketPath, silent].compactMap(\.self).flatMap { ["--socket", $0] },
-                environment: display + [
-                    "SWIFT_BACKTRACE=enable=no", "NOTIFY_SOCKET=\(folder.path)/ready",
-                ])
-            request.user = user
-            let file = open(complaints, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644)
-            defer { close(file) }
-            request.descriptors[2] = file
-            let process = try ChildProcess(request)
-            guard try ready.descriptor.waitUntilReadable(milliseconds: Processes.deadline) else {
-                throw TestError("greenroom-launchscreen does not start")
-            }
-            return process
-        }
-
-        /// The lines that the program has said.
-        func complaints() throws -> [Substring] {
-            String(decoding: try readFile(folder.path + "/said"), as: UTF8.self).split(
-                separator: "\n")
-        }
-
-        func openGate() { close(open(folder.path + "/gate", O_WRONLY)) }
-    }
-
-    private final class XBench {
-        let screen: Screen
-        let bench: Bench
-        var daemon: TestDaemon { bench.daemon }
-
-        /// - Parameters:
-        ///   - hasForeign: whether another user has an app too.
-        ///   - silent: the path of a daemon that does not answer.
-        init(
-            screen text: String? = nil, lines: [String] = [], hasForeign: Bool = false,
-            silent: String? = nil
-        ) throws {
-            screen = try Screen()
-            bench = try Bench(
-                ["DISPLAY=\(screen.display)"], show: try Screen.probe() + " xlib", screen: text,
-                lines: lines, hasForeign: hasForeign, silent: silent)
-        }
-
-        func awaitWindows(_ names: [String]) throws {
-            var seen: [String] = []
-            let isShown = names.contains(screenName)
-            for _ in 0..<(isShown ? Patience.milliseconds : removalPatience) / 20 {
-                seen = try screen.windows()
-                if seen == names { return }
-                poll(nil, 0, 20)
-            }
-            throw TestError("the windows are \(seen), not \(names)")
-        }
-
-        /// Whether these remain the only windows for several times the delay of a screen.
-        func remain(_ names: [String]) throws -> Bool {
-            for _ in 0..<20 {
-                if try screen.windows() != names { return false }
-                poll(nil, 0, 20)
-            }
-            return true
-        }
-
-        func awaitPixel(_ x: Int, _ y: Int, is color: UInt32) throws {
-            var seen: UInt32 = 0
-            for _ in 0..<(color == 0 ? removalPatience : Patience.milliseconds) / 20 {
-                seen = Self.pixel(x, y, of: try screen.picture())
-                if seen == color { return }
-                poll(nil, 0, 20)
-            }
-            throw TestError("the pixel at \(x), \(y) is \(String(seen, radix: 16))")
-        }
-
-        /// A pixel of a picture in xwd(1)'s format, whose header consists of big-endian words.
-        private static func pixel(_ x: Int, _ y: Int, of picture: [UInt8]) -> UInt32 {
-            func word(_ number: Int) -> Int {
-                picture[number * 4..<number * 4 + 4].reduce(0) { $0 << 8 | Int($1) }
-            }
-            let at = word(0) + word(19) * 12 + y * word(12) + x * 4
-            return UInt32(picture[at]) | UInt32(picture[at + 1]) << 8 | UInt32(picture[at + 2])
-                << 16
-        }
-    }
+    private static let (slow, quick) = (LaunchScreenBench.slow, LaunchScreenBench.quick)
+    private static let foreign = LaunchScreenBench.foreign
+    private static let color = LaunchScreenBench.color
+    private static let screenName = LaunchScreenBench.screenName
 
     @Test func `on X a screen is shown until the app's first window`() throws {
-        let bench = try XBench()
+        let bench = try LaunchScreenXBench()
         let instance = try bench.daemon.client().launch(Self.slow).instance
         for (x, y) in [(0, 0), (639, 0), (0, 479), (639, 479)] {
             try bench.awaitPixel(x, y, is: Self.color)
@@ -171,13 +27,9 @@ import Testing
     }
 
     @Test func `on X a centred screen has its icon in the middle`() throws {
-        let bench = try XBench(screen: "[LaunchScreen]\nIcon=a.pam\nColor=#1d3557\nSize=200x100\n")
-        let icon =
-            Array("P7\nWIDTH 20\nHEIGHT 20\nDEPTH 3\nMAXVAL 255\nENDHDR\n".utf8)
-            + Array(repeating: [9, 8, 7], count: 400).joined()
-        let file = open(bench.bench.folder.path + "/a.pam", O_WRONLY | O_CREAT, 0o644)
-        #expect(write(file, icon, icon.count) == icon.count)
-        close(file)
+        let bench = try LaunchScreenXBench(
+            screen: "[LaunchScreen]\nIcon=a.pam\nColor=#1d3557\nSize=200x100\n")
+        bench.bench.writeIcon("a.pam", side: 20, [9, 8, 7])
         _ = try bench.daemon.client().launch(Self.slow)
         try bench.awaitPixel(320, 240, is: 0x090807)
         try bench.awaitPixel(221, 191, is: Self.color)
@@ -186,7 +38,7 @@ import Testing
     }
 
     @Test func `on X no screen is shown for an app whose window appears at once`() throws {
-        let bench = try XBench()
+        let bench = try LaunchScreenXBench()
         let watch = try bench.screen.watch()
         // The program learns of the launch and of the window together.
         bench.bench.presenter.kill(SIGSTOP)
@@ -202,7 +54,7 @@ import Testing
 
     @Test func `on X nothing remains of an app that ends, of the daemon or of the program`() throws
     {
-        let bench = try XBench()
+        let bench = try LaunchScreenXBench()
         let client = try bench.daemon.client()
         let first = try client.launch(Self.slow).instance
         try bench.awaitWindows([Self.screenName])
@@ -234,7 +86,7 @@ import Testing
     @Test func `on X another user's launch neither shows a screen nor ends one`() throws {
         try requireOrSkip(getuid() == 0, "only root can run apps as another user")
         // The program may observe all apps.
-        let bench = try XBench(hasForeign: true)
+        let bench = try LaunchScreenXBench(hasForeign: true)
         let client = try bench.daemon.client()
         let own = try client.launch(Self.slow).instance
         try bench.awaitWindows([Self.screenName])
@@ -251,7 +103,7 @@ import Testing
         let folder = try TemporaryDirectory()
         let silent = try UnixSocket.listen(
             at: folder.path + "/silent", .stream, mode: 0o600)
-        let bench = try XBench(silent: folder.path + "/silent")
+        let bench = try LaunchScreenXBench(silent: folder.path + "/silent")
         let client = try bench.daemon.client()
         for _ in 0..<3 {
             let begin = MonotonicClock.nanoseconds
@@ -268,7 +120,7 @@ import Testing
     @Test func `on X a click removes the screen, and a client's made-up click does not`() throws {
         let clicker = findProgram("xdotool")
         try requireOrSkip(clicker != nil, "no xdotool: apt-get install xdotool")
-        let bench = try XBench()
+        let bench = try LaunchScreenXBench()
         func click(_ words: String...) throws {
             let clicked = try run(
                 ChildRequest(
@@ -289,7 +141,7 @@ import Testing
     }
 
     @Test func `on X a flood of launches leaves one screen, and nothing after it`() throws {
-        let bench = try XBench(lines: ["Instances=multiple"])
+        let bench = try LaunchScreenXBench(lines: ["Instances=multiple"])
         let client = try bench.daemon.client()
         let pid = bench.bench.presenter.pid
         // The program says that it is ready through a socket, which it may not have closed yet when
@@ -310,7 +162,7 @@ import Testing
     }
 
     @Test func `on X a hostile screen shows nothing and harms no later one`() throws {
-        let bench = try XBench()
+        let bench = try LaunchScreenXBench()
         let client = try bench.daemon.client()
         let file = bench.bench.folder.path + "/app.screen"
         func launchAndAwait(_ complaint: String, count: Int) throws {
@@ -341,7 +193,7 @@ import Testing
     }
 
     @Test func `the program ends with the X server, and complains if there is no display`() throws {
-        let bench = try XBench()
+        let bench = try LaunchScreenXBench()
         bench.screen.end()
         #expect(try bench.bench.presenter.waitForExit() == .status(0))
         let program = try Programs.built("greenroom-launchscreen")
@@ -360,43 +212,35 @@ import Testing
 
     @Test func `on a compositor of wlroots a screen is shown until the first window`() throws {
         try requireOrSkip(getuid() == 0, "only root can run as another user")
-        let grim = findProgram("grim")
-        try requireOrSkip(grim != nil, "no grim: apt-get install grim")
         let compositor = try Compositor()
-        let bench = try Bench(
+        let bench = try LaunchScreenBench(
             compositor.variables, show: try Compositor.probe() + " flags", user: windowUser)
-        func corner() throws -> [UInt8] {
-            var request = ChildRequest(
-                grim!, arguments: [grim!, "-g", "0,0 1x1", "-t", "ppm", "-"],
-                environment: compositor.variables)
-            request.user = windowUser
-            return Array(try run(request).output.suffix(3))
-        }
         func awaitCorner(
-            _ description: String, milliseconds: Int32 = Self.removalPatience,
-            _ isMeant: ([UInt8]) -> Bool
+            _ description: String, milliseconds: Int32 = LaunchScreenBench.removalPatience,
+            _ isMeant: (UInt32) -> Bool
         ) throws {
+            var seen: UInt32 = 0
             for _ in 0..<milliseconds / 50 {
-                if isMeant(try corner()) { return }
+                seen = try compositor.picture(of: "HEADLESS-1").pixel(0, 0)
+                if isMeant(seen) { return }
                 poll(nil, 0, 50)
             }
-            throw TestError("the corner is not \(description), but \(try corner())")
+            throw TestError("the corner is not \(description), but \(String(seen, radix: 16))")
         }
         let client = try bench.daemon.client()
-        let screen: [UInt8] = [0x1d, 0x35, 0x57]
         _ = try client.launch(Self.slow)
-        try awaitCorner("the screen's", milliseconds: Patience.milliseconds) { $0 == screen }
+        try awaitCorner("the screen's", milliseconds: Patience.milliseconds) { $0 == Self.color }
         #expect(try compositor.windows() == [])
         bench.openGate()
-        try awaitCorner("free") { $0 != screen && $0.count == 3 }
+        try awaitCorner("free") { $0 != Self.color }
         #expect(try compositor.windows() == ["one"])
         for status in try client.instances(of: Self.slow) where status.exit == nil {
             _ = try client.change(.terminate, status.instance)
         }
         // The objects of the screen can be made again, and a killed program leaves nothing.
         _ = try client.launch(Self.slow)
-        try awaitCorner("the screen's again") { $0 == screen }
+        try awaitCorner("the screen's again") { $0 == Self.color }
         bench.presenter.kill(SIGKILL)
-        try awaitCorner("free again") { $0 != screen && $0.count == 3 }
+        try awaitCorner("free again") { $0 != Self.color }
     }
 }

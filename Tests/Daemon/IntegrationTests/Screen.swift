@@ -12,7 +12,8 @@ final class Screen {
     static func probe() throws -> String {
         try compileProbe(
             "windows.c",
-            with: ProbeCompiler("clang", ["-D_GNU_SOURCE", "-l:libX11.so.6", "-l:libxcb.so.1"]))
+            with: ProbeCompiler(
+                "clang", ["-D_GNU_SOURCE", "-rdynamic", "-l:libX11.so.6", "-l:libxcb.so.1"]))
     }
 
     init() throws {
@@ -64,6 +65,39 @@ final class Screen {
         let ended = try run(request)
         try requireOrSkip(ended.exit != .status(13), "no libXrandr: apt-get install libxrandr2")
         guard ended.exit == .status(0) else { throw TestError("\(words) did not change") }
+    }
+
+    /// Runs a program that changes the display.
+    func execute(_ name: String, package: String, _ words: String...) throws {
+        let program = findProgram(name)
+        try requireOrSkip(program != nil, "no \(name): apt-get install \(package)")
+        let ended = try run(
+            ChildRequest(
+                program!, arguments: [program!] + words, environment: ["DISPLAY=\(display)"]))
+        guard ended.exit == .status(0) else { throw TestError("\(name) \(words): \(ended.exit)") }
+    }
+
+    /// A window manager, openbox(1), when it manages.
+    ///
+    /// - Parameter folder: of the test.
+    func manage(in folder: String) throws -> ChildProcess {
+        let program = findProgram("openbox")
+        try requireOrSkip(program != nil, "no openbox: apt-get install openbox")
+        let mark = folder + "/managed"
+        let manager = try ChildProcess(
+            ChildRequest(
+                program!, arguments: [program!, "--startup", "touch \(mark)"],
+                environment: ["PATH=/usr/bin:/bin", "DISPLAY=\(display)", "HOME=\(folder)"]))
+        try Processes.wait("openbox does not start") { access(mark, F_OK) == 0 }
+        return manager
+    }
+
+    /// A client that shows windows as the words say.
+    func show(_ words: String...) throws -> ChildProcess {
+        let probe = try Self.probe()
+        return try ChildProcess(
+            ChildRequest(
+                probe, arguments: [probe] + words, environment: ["DISPLAY=\(display)"]))
     }
 
     /// A settings manager: each line that it reads is a setting, which it answers with "set".

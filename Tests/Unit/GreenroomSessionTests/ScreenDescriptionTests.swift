@@ -9,11 +9,16 @@ import Testing
     private static let pixels: [UInt8] = [255, 0, 0, 255, 0, 0, 255, 0]
 
     private func read(
-        _ text: String, icon: [UInt8] = []
+        _ text: String, icon: [UInt8] = [], fineIcon: [UInt8]? = nil
     ) throws(ScreenDescription.Fault) -> ScreenDescription {
         try ScreenDescription(Array(text.utf8), file: "a.screen") {
-            (_) throws(ScreenDescription.Fault) in icon
+            (name) throws(ScreenDescription.Fault) in name.contains("@2x") ? fineIcon : icon
         }
+    }
+
+    private func picture(of screen: ScreenDescription, scale: Int = 1) -> Pixels {
+        let size = screen.contentSize(scale: scale)
+        return screen.picture(width: size.width, height: size.height, scale: scale)
     }
 
     private func complaint(_ text: String, icon: [UInt8] = []) -> String? {
@@ -39,8 +44,8 @@ import Testing
         #expect(screen.textColor == 0xff0000 && screen.size == .init(width: 480, height: 320))
         #expect(screen.icon?.values == [0xffff_0000, 0x0000_00ff])
         // What is transparent shows the colour.
-        let icon = screen.content.width / 2
-        #expect(screen.content.values[icon - 1..<icon + 1] == [0xffff_0000, 0xff1d_3557])
+        let icon = screen.contentSize().width / 2
+        #expect(picture(of: screen).values[icon - 1..<icon + 1] == [0xffff_0000, 0xff1d_3557])
         #expect(try read("[LaunchScreen]\n") == ScreenDescription())
     }
 
@@ -94,7 +99,7 @@ import Testing
             }
             icon.removeLast(Int.random(in: 0...4, using: &generator))
             let screen = try? ScreenDescription(description, file: "") {
-                (_) throws(ScreenDescription.Fault) in icon
+                (name) throws(ScreenDescription.Fault) in name.contains("@2x") ? nil : icon
             }
             _ = screen?.picture(width: 3, height: 3)
         }
@@ -102,7 +107,7 @@ import Testing
 
     @Test func `a name of any letters is drawn no wider than its limit`() throws {
         let marks = String(repeating: "\u{301}", count: 30_000)
-        #expect(try read("[LaunchScreen]\nName=a\(marks)\n").content.width <= 64 * 6 * 3)
+        #expect(try read("[LaunchScreen]\nName=a\(marks)\n").contentSize().width <= 64 * 6 * 3)
         var generator = SeededGenerator(seed: 7)
         for _ in 0..<200 {
             var name = "x"
@@ -117,7 +122,47 @@ import Testing
             }
             guard let screen = try? read("[LaunchScreen]\nName=\(name)\n") else { continue }
             #expect(screen.name.unicodeScalars.count <= 64)
-            #expect(screen.content.width <= 64 * 6 * 3)
+            #expect(screen.contentSize().width <= 64 * 6 * 3)
+        }
+    }
+
+    @Test func `a scaled picture has squares for pixels`() throws {
+        var screen = ScreenDescription()
+        (screen.name, screen.textColor) = ("Notes", 0x10_2030)
+        screen.icon = Pixels(width: 4, height: 5, 0xff01_0203)
+        let (plain, scaled) = (picture(of: screen), picture(of: screen, scale: 3))
+        #expect(scaled.width == plain.width * 3 && scaled.height == plain.height * 3)
+        for y in 0..<scaled.height {
+            for x in 0..<scaled.width {
+                let pixel = plain.values[y / 3 * plain.width + x / 3]
+                #expect(scaled.values[y * scaled.width + x] == pixel)
+            }
+        }
+    }
+
+    @Test(
+        arguments: [(1, 0xff01_0203), (2, 0xff04_0506), (3, 0xff01_0203), (4, 0xff04_0506)]
+            as [(Int, UInt32)])
+    func `a finer icon is used where its pixels fit`(scale: Int, color: UInt32) throws {
+        var screen = ScreenDescription()
+        screen.icon = Pixels(width: 4, height: 4, 0xff01_0203)
+        screen.fineIcon = Pixels(width: 8, height: 8, 0xff04_0506)
+        let values = picture(of: screen, scale: scale).values
+        #expect(values == Array(repeating: color, count: 16 * scale * scale))
+    }
+
+    @Test func `a finer icon lies beside the icon, and has twice its sides`() throws {
+        let text = "[LaunchScreen]\nIcon=icons.d/a.pam\n"
+        let fine = Array("P7\nWIDTH 4\nHEIGHT 2\nDEPTH 4\nMAXVAL 255\nENDHDR\n".utf8)
+        let icon = Array(Self.header.utf8) + Self.pixels
+        let pixels = Array(repeating: Self.pixels, count: 4).joined()
+        #expect(try read(text, icon: icon, fineIcon: fine + pixels).fineIcon?.width == 4)
+        #expect(try read(text, icon: icon).fineIcon == nil)
+        do throws(ScreenDescription.Fault) {
+            _ = try read(text, icon: icon, fineIcon: icon)
+            Issue.record("it is accepted")
+        } catch {
+            #expect("\(error)".contains("icons.d/a@2x.pam does not have twice the sides"))
         }
     }
 

@@ -6,7 +6,9 @@ import Testing
 @Suite struct SettingsTests {
     /// A settings manager's property with a text, a number and a colour, and then the number that
     /// counts.
-    private func settings(isBigEndian: Bool) -> [UInt8] {
+    private func settings(
+        isBigEndian: Bool = false, last: String = "Xft/DPI", is value: UInt32 = 98_304
+    ) -> [UInt8] {
         var bytes: [UInt8] = [isBigEndian ? 1 : 0, 0, 0, 0]
         func number(_ value: UInt32) -> [UInt8] {
             let word = isBigEndian ? value.byteSwapped : value
@@ -22,7 +24,7 @@ import Testing
         setting(1, "Net/ThemeName", number(5) + Array("Plain".utf8) + [0, 0, 0])
         setting(0, "Net/DoubleClickTime", number(300))
         setting(2, "Color", [1, 2, 3, 4, 5, 6, 7, 8])
-        setting(0, "Xft/DPI", number(98_304))
+        setting(0, last, number(value))
         return bytes
     }
 
@@ -31,7 +33,7 @@ import Testing
     }
 
     @Test func `that are cut off or damaged have no more numbers`() {
-        let bytes = settings(isBigEndian: false)
+        let bytes = settings()
         for count in 0..<bytes.count {
             #expect(XSettingsText.scales(in: Array(bytes.prefix(count))) == [0, 0, 0])
         }
@@ -50,6 +52,22 @@ import Testing
             #expect(XResources.dotsPerInch(in: Array("Xft.dpi: \(value)".utf8)) == nil)
         }
         #expect(XResources.dotsPerInch(in: []) == nil)
+    }
+
+    @Test(
+        arguments: [
+            (nil, nil, 1), ("96", nil, 1), ("140", nil, 1), ("144", nil, 2), ("192", nil, 2),
+            ("1e300", nil, 4),
+            ("-5", nil, 1), ("96", ("Xft/DPI", 196_608), 2), ("192", ("Xft/DPI", 98_304), 1),
+            ("96", ("Gdk/WindowScalingFactor", 2), 2), ("192", ("Gdk/WindowScalingFactor", 1), 2),
+            (nil, ("Gdk/WindowScalingFactor", 4711), 4),
+        ] as [(String?, (String, UInt32)?, Int)])
+    func `a picture is scaled by whole numbers`(
+        resource: String?, setting: (String, UInt32)?, scale: Int
+    ) {
+        let resources = Array((resource.map { "Xft.dpi:\t\($0)\n" } ?? "").utf8)
+        let bytes = setting.map { settings(last: $0.0, is: $0.1) } ?? []
+        #expect(XScale.whole(resources: resources, settings: bytes) == scale)
     }
 
     @Test func `come from a compositor alone, whose X server may not run yet`() {
