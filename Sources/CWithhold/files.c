@@ -22,6 +22,7 @@
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /// More files of settings than any program reads or looks for.
@@ -89,22 +90,31 @@ static void await_file(struct file *file) {
     errno = ENAMETOOLONG;
     if (length < sizeof folder) memcpy(folder, file->path, length + 1), errno = ENOENT;
     while (errno == ENOENT && name_end) {
-        size_t slash = (size_t)(strrchr(folder, '/') - folder);
-        folder[slash ? slash : 1] = 0;
+        size_t slash = (size_t)(strrchr(folder, '/') - folder), end = slash ? slash : 1;
+        char first = folder[end];
+        folder[end] = 0;
         file->name = file->path + slash + 1;
         file->name_length = name_end - slash - 1;
-        if ((file->folder = inotify_add_watch(watcher, folder, ARRIVALS)) >= 0) return;
+        if ((file->folder = inotify_add_watch(watcher, folder, ARRIVALS)) >= 0) {
+            // It may have appeared before the folder was watched. (access(2) is one of the functions
+            // below.)
+            folder[end] = first;
+            if (syscall(SYS_faccessat, AT_FDCWD, folder, F_OK) == 0) is_incomplete = true;
+            return;
+        }
         name_end = slash;
     }
     if (!is_out_of_reach(errno)) is_incomplete = true;
 }
 
-static void watch(struct file *file) {
+/// Returns whether the file is there.
+static bool watch(struct file *file) {
     file->folder = -1;
     // A folder is listed, and its files are opened next.
-    if (inotify_add_watch(watcher, file->path, CHANGES) >= 0) return;
+    if (inotify_add_watch(watcher, file->path, CHANGES) >= 0) return true;
     if (errno == ENOENT) await_file(file);
     else if (!is_out_of_reach(errno)) is_incomplete = true;
+    return false;
 }
 
 /// The program may have closed all descriptors, and have opened something of its own by that number.
@@ -135,7 +145,9 @@ static bool is_noted(const char *path) {
     return false;
 }
 
-void files_note(const char *path) {
+/// The program reads that file, or has found that it is not there (`is_missed`). If it is one of
+/// settings, it is watched.
+static void note(const char *path, bool is_missed) {
     if (!is_setting(path)) return;
     int error = errno;
     pthread_mutex_lock(&mutex);
@@ -143,8 +155,9 @@ void files_note(const char *path) {
         if (watcher < 0) begin_watcher();
         char *copy = file_count < FILE_LIMIT ? strdup(path) : NULL;
         if (copy) {
-            files[file_count].path = copy;
-            watch(&files[file_count++]);
+            struct file *file = &files[file_count++];
+            file->path = copy;
+            if (watch(file) && is_missed) is_incomplete = true;
         } else is_incomplete = true;
     }
     pthread_mutex_unlock(&mutex);
@@ -223,9 +236,9 @@ static bool takes_mode(int flags) {
     return (flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE;
 }
 
-#define OPEN(name) EXPORT int name(const char *path, int flags, ...) { \
-    static int (*real)(const char *, int, ...); \
-    if (!real) real = (int (*)(const char *, int, ...))function_of_libc(#name); \
+#define OPENS(name, parameters, types, arguments) EXPORT int name parameters { \
+    static int (*real) types; \
+    if (!real) real = (int (*) types)function_of_libc(#name); \
     mode_t mode = 0; \
     if (takes_mode(flags)) { \
         va_list rest; \
@@ -233,33 +246,24 @@ static bool takes_mode(int flags) {
         mode = va_arg(rest, mode_t); \
         va_end(rest); \
     } \
-    if (path && reads(flags)) files_note(path); \
-    return real(path, flags, mode); \
+    if (path && reads(flags)) note(path, false); \
+    return real arguments; \
 }
+#define OPEN(name) \
+    OPENS(name, (const char *path, int flags, ...), (const char *, int, ...), (path, flags, mode))
+#define OPEN_BELOW(name) \
+    OPENS(name, (int folder, const char *path, int flags, ...), \
+          (int, const char *, int, ...), (folder, path, flags, mode))
 OPEN(open)
 OPEN(open64)
-
-#define OPENAT(name) EXPORT int name(int folder, const char *path, int flags, ...) { \
-    static int (*real)(int, const char *, int, ...); \
-    if (!real) real = (int (*)(int, const char *, int, ...))function_of_libc(#name); \
-    mode_t mode = 0; \
-    if (takes_mode(flags)) { \
-        va_list rest; \
-        va_start(rest, flags); \
-        mode = va_arg(rest, mode_t); \
-        va_end(rest); \
-    } \
-    if (path && reads(flags)) files_note(path); \
-    return real(folder, path, flags, mode); \
-}
-OPENAT(openat)
-OPENAT(openat64)
+OPEN_BELOW(openat)
+OPEN_BELOW(openat64)
 
 /// What open(2) is in a program that was compiled with checks (_FORTIFY_SOURCE).
 #define CHECKED(name) EXPORT int name(const char *path, int flags) { \
     static int (*real)(const char *, int); \
     if (!real) real = (int (*)(const char *, int))function_of_libc(#name); \
-    if (path && reads(flags)) files_note(path); \
+    if (path && reads(flags)) note(path, false); \
     return real(path, flags); \
 }
 int __open_2(const char *, int);
@@ -270,7 +274,7 @@ CHECKED(__open64_2)
 #define STREAM(name) EXPORT FILE *name(const char *restrict path, const char *restrict mode) { \
     static FILE *(*real)(const char *, const char *); \
     if (!real) real = (FILE * (*)(const char *, const char *))function_of_libc(#name); \
-    if (path && mode && *mode == 'r' && withhold_is_on()) files_note(path); \
+    if (path && mode && *mode == 'r' && withhold_is_on()) note(path, false); \
     return real(path, mode); \
 }
 STREAM(fopen)
@@ -280,7 +284,7 @@ STREAM(fopen64)
 
 /// A file that is there is opened next.
 static int note_absent(const char *path, int result) {
-    if (result != 0 && errno == ENOENT && path && withhold_is_on()) files_note(path);
+    if (result != 0 && errno == ENOENT && path && withhold_is_on()) note(path, true);
     return result;
 }
 

@@ -4,9 +4,6 @@
 
 #include <stdbool.h>
 
-/// The program is about to read that file. If it is one of settings, it is watched.
-void files_note(const char *path);
-
 /// Forgets all changes so far: the program has come to rest, and what it has written itself is no
 /// change for it.
 void files_settle(void);

@@ -294,6 +294,22 @@ import Testing
         #expect(try client.launch(Self.app).coldReason == .fileChanged)
     }
 
+    /// Between the program's look and the watch of the file, and between that and the watch of its
+    /// folder.
+    @Test(arguments: [0, 1])
+    func `a file that appears while the program looks for it is a change`(watchCount: Int) throws {
+        try requireFreezer()
+        let home = try TemporaryDirectory()
+        chmod(home.path, 0o777)
+        let name = "/.appearing"
+        let bench = try Bench(
+            "appears \(watchCount):\(home.path)\(name) xlib one",
+            lines: ["Environment=HOME=\(home.path)"])
+        _ = try bench.awaitHeld()
+        #expect(access(home.path + name, F_OK) == 0)
+        #expect(try bench.client().launch(Self.app).coldReason == .fileChanged)
+    }
+
     /// A library may try a file again and again, and a program more files than are watched.
     @Test(arguments: [(300, 1), (1, 300)])
     func `many reads of files leave no change unseen`(files: Int, times: Int) throws {
