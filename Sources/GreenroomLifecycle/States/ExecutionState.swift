@@ -57,7 +57,7 @@ public enum ColdReason: UInt8, CaseIterable, Sendable {
     case callerState = 8
     /// The launch brings arguments, and the paused instance was started without any.
     case arguments = 9
-    /// The scale of the display changed, and the held program would not follow.
+    /// The scale of the display changed.
     case scaleChanged = 10
     /// A file of settings changed that the held program had read.
     case fileChanged = 11
@@ -67,7 +67,7 @@ public enum ColdReason: UInt8, CaseIterable, Sendable {
 public enum Staleness: Hashable, Sendable {
     /// The executable, a library or the manifest; or nobody watches the names of a held program.
     case program
-    /// The scale of the display of a held program that does not follow.
+    /// The scale of the display of a held program.
     case scale
     /// A file of settings that a held program had read before it was told to go.
     case readFile

@@ -38,8 +38,6 @@ final class Instance {
     var hasPaused = false
     /// True if the instance has paused before it reached the depth that was asked for.
     var hasPausedTooEarly = false
-    /// Whether its toolkit (Qt) keeps the scale that the display has when the program begins.
-    var hasFixedScale = false
     /// When the instance reached its pause.
     var pausedAt: Instant?
     /// Set if the instance's spawner died.

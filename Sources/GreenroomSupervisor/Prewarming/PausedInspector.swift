@@ -107,15 +107,9 @@ final class PausedInspector {
             let stayed = staleness.gotWatches(watches(job), for: instance.identifier)
             let isUsable = areCurrent && isUnchanged && stayed && instance.isAlive
             instance.isInspected = isUsable
-            instance.hasFixedScale = mapped.contains { Self.isOfQt($0.path) }
             if isUsable { learner.notePause(of: instance, mapped) }
             finish(instance, isUsable ? .usable : .stale)
         }
-    }
-
-    private static func isOfQt(_ path: String) -> Bool {
-        let name = path.split(separator: "/").last ?? ""
-        return name.hasPrefix("libQt") && name.contains("Gui.so")
     }
 
     private func finish(_ instance: Instance, _ finding: Finding) {

@@ -78,7 +78,8 @@ final class BusWatches {
         case .taken: core.handle(.misfired(identifier, .nameTaken))
         case .unwatchable: core.handle(.misfired(identifier, .ownsName))
         case .question, .changed: core.handle(.called(identifier, isLaunch: false))
-        case .rescaled: rescaled(identifier)
+        // Most toolkits do not follow the scale in every respect.
+        case .rescaled: core.handle(.becameStale(identifier, because: .scale))
         case .unheard(let source): unheard(source, of: identifier)
         case .launch: core.handle(.called(identifier, isLaunch: true))
         case .lost: lost(identifier)
@@ -95,14 +96,6 @@ final class BusWatches {
         guard let message = try? DaemonMessage.nameIsWatched.encoded(),
             (try? instance.channel?.send(message.datagram)) != nil
         else { return core.handle(.channelLost(identifier)) }
-    }
-
-    /// A toolkit that does not follow the scale would show the window in the wrong size.
-    private func rescaled(_ identifier: InstanceIdentifier) {
-        guard instances[identifier]?.hasFixedScale == true else {
-            return core.handle(.called(identifier, isLaunch: false))
-        }
-        core.handle(.becameStale(identifier, because: .scale))
     }
 
     private func unheard(_ source: BusWatch.Source, of identifier: InstanceIdentifier) {
