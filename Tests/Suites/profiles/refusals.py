@@ -1,0 +1,117 @@
+"""What keeps a held program from being launched: another session or display than those of the hold, a library that has been
+replaced, age, and a program that has not come to rest. `Explain` names each."""
+import os
+import shutil
+import signal
+from pathlib import Path
+
+from control import request
+from screens import XServer
+from trial import Ground, ProfiledDaemon, Wrong, await_held
+
+# Each of another toolkit: GTK 3 and Qt 5. Both load this library.
+PROGRAMS = {"galculator": "/usr/bin/galculator", "featherpad": "/usr/bin/featherpad"}
+LIBRARY = next(iter(Path("/usr/lib").glob("*/libpng16.so.16")), Path("/none"))
+# Held on demand, so that no other instance is prepared in place of one that was refused.
+ON_DEMAND = "When=demand\n"
+LOOK_SECONDS = 0.05
+
+
+class Held(Ground):
+    """A program with a display, whose library may be replaced."""
+
+    def __init__(self, name, path, lines=""):
+        super().__init__()
+        self.app, self.words = "org.example." + name, [path]
+        self.libraries = self.folder / "libraries"
+        self.libraries.mkdir(mode=0o755)
+        shutil.copy(LIBRARY, self.libraries / LIBRARY.name)
+        self.variables["LD_LIBRARY_PATH"] = str(self.libraries)
+        self.daemon = ProfiledDaemon(environment={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"})
+        self.closing.callback(self.daemon.stop)
+        self.daemon.install(self.app, self.manifest(self.words, ON_DEMAND + lines))
+        self.daemon.start()
+
+    def hold(self):
+        self.daemon.call("Prewarm", {"app": self.app})
+        self.held = await_held(self.daemon, self.app)["instance"]
+
+    def end_reason(self, instance):
+        """Why the instance ended; nothing while it runs."""
+        for one in self.daemon.call("Status", {"instance": instance})["instances"]:
+            if ended := one.get("exit"):
+                return ended["reason"]
+        return None
+
+    def await_end(self, instance, reason):
+        ended = self.daemon.await_fact("the end of the held program", lambda: self.end_reason(instance), LOOK_SECONDS)
+        if ended != reason:
+            raise Wrong(f"the held program ended by {ended}, not by {reason}")
+
+    def expect_cold(self, reason, differing=(), **options):
+        """A launch is cold for this reason, and `Explain` names it, with the variables that differ."""
+        launched = self.daemon.call("Launch", {"app": self.app, **options})
+        last = self.daemon.call("Explain", {"app": self.app})["lastLaunch"]
+        for told in (launched, last):
+            if told["kind"] != "cold" or told.get("coldReason") != reason:
+                raise Wrong(f"{told}, not cold: {reason}")
+        if last.get("differingVariables", []) != list(differing):
+            raise Wrong(f"the variables that differ are {last.get('differingVariables')}, not {differing}")
+        return launched["instance"]
+
+    def prewarming(self):
+        """The process of a prewarm that has not come to rest."""
+        return next((one["processId"] for one in self.daemon.call("Status", {"app": self.app})["instances"]
+                     if one["state"] == "prewarming" and one.get("processId")), None)
+
+
+def is_refused_for_its_session(name, path):
+    with Held(name, path) as held:
+        for variable, value in (("XDG_SESSION_ID", "4711"), ("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent/bus")):
+            held.hold()
+            instance = held.expect_cold("environment_mismatch", [variable], environment={variable: value})
+            held.screen.line()
+            held.daemon.call("Terminate", {"instance": instance})
+            held.await_empty()
+
+
+def is_refused_for_its_display(name, path):
+    with Held(name, path) as held, Ground(XServer) as other:
+        held.hold()
+        held.expect_cold("environment_mismatch", ["DISPLAY"], environment=other.screen.variables)
+        other.screen.line()
+        if held.screen.windows() or not other.screen.windows():
+            raise Wrong(f"the windows are {held.screen.windows()}, and elsewhere {other.screen.windows()}")
+
+
+def is_refused_for_a_library(name, path):
+    with Held(name, path) as held:
+        held.hold()
+        new = held.libraries / "new"
+        shutil.copy(LIBRARY, new)
+        new.rename(held.libraries / LIBRARY.name)
+        held.await_end(held.held, "stale")
+        held.expect_cold("stale")
+
+
+def is_refused_for_its_age(name, path):
+    with Held(name, path, "TimeToLiveSec=2s\n") as held:
+        held.hold()
+        held.await_end(held.held, "prewarm_expired")
+        held.expect_cold("none_ready")
+
+
+def is_refused_before_it_rests(name, path):
+    """The program is stopped on its way to its first window, so it cannot come to rest before the launch."""
+    with Held(name, path) as held:
+        with held.daemon.connect() as connection:
+            connection.send(request("Prewarm", {"app": held.app}))
+            process = held.daemon.await_fact("a prewarm", held.prewarming)
+            os.kill(process, signal.SIGSTOP)
+            held.expect_cold("none_ready")
+            os.kill(process, signal.SIGCONT)
+
+
+REFUSALS = {"its session": is_refused_for_its_session, "its display": is_refused_for_its_display,
+            "a library": is_refused_for_a_library, "its age": is_refused_for_its_age,
+            "its unrest": is_refused_before_it_rests}
