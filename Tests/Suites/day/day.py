@@ -47,6 +47,8 @@ class Day(Ground):
         self.variables["LD_LIBRARY_PATH"] = str(self.libraries)
         self.other_variables = {**self.variables, "DBUS_SESSION_BUS_ADDRESS": f"unix:path={other}"}
         self.start(["/usr/libexec/dconf-service"])
+        if shutil.which("gsettings"):  # a window with changed text is ended by SIGTERM, and the next start would ask what to do
+            self.command("gsettings", "set", "org.xfce.mousepad.preferences.file", "session-restore", "never")
         self.prepare()
         self.empty = self.screen.picture()
         self.programs = [Program(*one) for one in programs.items() if os.path.exists(one[1])]
@@ -101,6 +103,7 @@ class Day(Ground):
     def launch(self, program):
         """How the program was launched: `released`, what it was held, `prepared again`, or the reason of a cold launch."""
         launched = self.daemon.call("Launch", {"app": program.app})
+        self.program = launched["processId"]
         if launched["kind"] == "prewarmed":
             is_same = launched["instance"] == self.held[program.app]["instance"]
             return launched["instance"], "released" if is_same else "prepared again"
@@ -128,6 +131,9 @@ class Day(Ground):
                 with contextlib.suppress(Exception):  # it may have ended by itself
                     self.daemon.call("Terminate", {"instance": instance})
             self.await_empty()
+        way = launches[0][1]
+        if way.startswith("cold"):  # it was an ordinary start, and may have saved what the next one reads (the window's size)
+            return way
         with self.started(program.words, self.other_variables):
             others = []
             try:
@@ -137,7 +143,6 @@ class Day(Ground):
                 for other in others:
                     other.kill()
                     other.wait()
-        way = launches[0][1]
         if windows != direct_windows:
             raise Wrong(f"{way}; its windows are {windows}, not {direct_windows}")
         if not set(seen) & set(expected):

@@ -56,6 +56,7 @@ class Ground:
                 "DBUS_SESSION_BUS_ADDRESS": f"unix:path={self.bus}", "NO_AT_BRIDGE": "1", "GSETTINGS_BACKEND": "memory",
                 **self.screen.variables}
             self.empty = self.screen.picture()
+            self.program = None
             self.closing = stack.pop_all()
 
     def __enter__(self):
@@ -85,6 +86,15 @@ class Ground:
         different = sum(picture[at:at + BLOCK] != self.empty[at:at + BLOCK] for at in range(0, len(picture), BLOCK))
         return different < POINTER_BLOCKS
 
+    def is_waiting(self):
+        """Whether no thread of the program that was started last wants to run: on a busy machine, a program that has not
+        finished its window may draw nothing for seconds."""
+        states = []
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # the program or a thread has ended
+            for stat in Path(f"/proc/{self.program}/task").glob("*/stat"):
+                states.append(stat.read_text().rpartition(")")[2].split()[0])
+        return "R" not in states
+
     def pictures(self, known=()):
         """The screen's pictures once it changes no more but for what blinks, or once it stays for a moment as in one of the
         pictures that are known."""
@@ -98,7 +108,7 @@ class Ground:
             if self.is_empty(picture):
                 seen, quiet = [], 0
             elif picture in seen[-2:]:
-                quiet += 1
+                quiet += self.is_waiting()
                 if quiet >= KNOWN_LOOKS and picture in known:
                     return [picture]
             else:
@@ -125,6 +135,7 @@ class Ground:
     def started(self, words, variables=None):
         """The program, with its first window; ended afterwards, with all its windows."""
         process = self.begin(words, variables)
+        self.program = process.pid
         try:
             self.screen.line()
             yield process
@@ -205,6 +216,7 @@ class Trial(Ground):
         took = time.perf_counter() - began
         if launched["kind"] != "prewarmed" or launched["instance"] != held["instance"]:
             raise Wrong(f"it was launched {launched['kind']}: {launched.get('coldReason')}")
+        self.program = launched["processId"]
         seen = self.pictures()
         if self.screen.windows() != windows:
             raise Wrong(f"its windows are {self.screen.windows()}, not {windows}")
