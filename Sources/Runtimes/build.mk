@@ -35,7 +35,7 @@ $(RUNTIMES_INSPECT): $(wildcard $(RUNTIMES_SOURCES)/inspect/*.c)
 	@$(RUNTIMES_CC) $(RUNTIMES_CFLAGS) $(RUNTIMES_LDFLAGS) -Wl,-soname,$(@F) -o $@.new $(filter %.c,$^)
 	@mv -f $@.new $@
 
-$(RUNTIMES_TRACE): $(wildcard $(RUNTIMES_SOURCES)/trace/*.[ch] $(RUNTIMES_SOURCES)/library/stamp.[ch])
+$(RUNTIMES_TRACE): $(wildcard $(RUNTIMES_SOURCES)/trace/*.[ch] $(RUNTIMES_SOURCES)/library/stamp.[ch]) $(RUNTIMES_SOURCES)/library/emacs.h
 	@mkdir -p $(@D)
 	@$(RUNTIMES_CC) $(RUNTIMES_CFLAGS) $(RUNTIMES_LDFLAGS) -Wl,-soname,$(@F) -o $@.new $(filter %.c,$^)
 	@mv -f $@.new $@

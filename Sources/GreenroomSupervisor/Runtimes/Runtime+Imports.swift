@@ -19,7 +19,11 @@ extension Runtime {
             return stem.indices.contains { index in
                 stem[index] == "/" && words.contains(String(stem[stem.index(after: index)...]))
             }
-        case .python, .node, .java, .r, .emacs: return false
+        case .emacs:
+            // The file of a feature that another one requires.
+            guard name.hasPrefix("/"), let file = name.split(separator: "/").last else { return false }
+            return words.contains(String(file.prefix { $0 != "." }))
+        case .python, .node, .java, .r: return false
         }
     }
 }

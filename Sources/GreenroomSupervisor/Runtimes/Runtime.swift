@@ -52,8 +52,8 @@ enum Runtime: String, CaseIterable, Hashable, Sendable {
     /// of these modules may be imported before a pause.
     var learnsImports: Bool {
         switch self {
-        case .python, .perl, .ruby, .r: true
-        case .node, .java, .emacs: false
+        case .python, .perl, .ruby, .r, .emacs: true
+        case .node, .java: false
         }
     }
 

@@ -5,7 +5,11 @@ struct RuntimeCommand: Hashable, Sendable {
     /// The words from the program on; empty if the command does not name one.
     let program: [String]
     /// The script, or the module that `-m` names; empty if there is none.
-    var programName: String { program.first { $0 != "-m" } ?? "" }
+    var programName: String { program.first { !Self.optionsOfProgram.contains($0) } ?? "" }
+    /// The options before the program's name that are not the boot's, of Python and of Emacs.
+    private static let optionsOfProgram: Set<String> = [
+        "-m", "-l", "-load", "--load", "-script", "--script",
+    ]
 
     /// Why an interpreter with this command line cannot pause after its boot.
     enum Objection: Error, Hashable {

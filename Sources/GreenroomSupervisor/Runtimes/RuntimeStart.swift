@@ -56,7 +56,8 @@ struct RuntimeStart: Hashable, Sendable {
         case .perl: command.boot + ["\(hooks)/perl/inspect.pl"]
         case .ruby: command.boot + ["\(hooks)/ruby/inspect.rb"]
         case .r: wordsOfR("\(hooks)/r/inspect.R")
-        case .node, .java, .emacs: preconditionFailure("\(runtime.title) learns no imports")
+        case .emacs: command.boot.prefix(1) + ["-Q", "-batch", "-l", "\(hooks)/emacs/inspect.el"]
+        case .node, .java: preconditionFailure("\(runtime.title) learns no imports")
         }
     }
 

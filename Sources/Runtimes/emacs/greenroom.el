@@ -3,8 +3,8 @@
 ;;; Commentary:
 
 ;; The daemon runs `emacs -Q -batch -l THIS_FILE PLACEHOLDER'.  Emacs works through the words of its
-;; command line in `command-line-args-left'.  This file requires what GREENROOM_IMPORTS lists, and
-;; puts a form there in place of the placeholder.  When Emacs evaluates the form, it has left this
+;; command line in `command-line-args-left'.  This file requires what GREENROOM_IMPORTS lists, which is what
+;; the program would require first if a launch has taught it, and puts a form there in place of the placeholder.  When Emacs evaluates the form, it has left this
 ;; file.  The form waits for a launch, and the launch's words replace those of Emacs, which then goes on
 ;; by itself.  If the program could notice a difference from a direct call, Emacs is executed anew
 ;; with the launch's words in the same process.
@@ -17,7 +17,9 @@
        (native (lambda (name &rest arguments) (apply (plist-get functions name) arguments)))
        (file load-file-name)
        ;; Why Emacs starts anew (enum gr_anew_reason in CPrewarm/wire.h).
-       (other-options 1) (other-program 2) (changed 4) (other-variables 5) (failed 7)
+       (other-options 1) (other-program 2) (hidden 3) (changed 4) (other-variables 5) (failed 7)
+       (record-limit 65536) ; in bytes; the daemon reads no longer record
+       (text-limit 65536) ; in bytes, of a program, in which its first forms are looked for
        ;; The variables that Emacs reads at its start.
        (names (concat "EMACS* HOME USER LOGNAME NAME SHELL ESHELL TMPDIR TMP TEMP XDG_* LANG LANGUAGE LC_* LD_* "
                       "PATH DISPLAY WAYLAND_DISPLAY TERM COLORTERM MAIL EMAIL INFOPATH ORGANIZATION HOSTNAME"))
@@ -26,6 +28,12 @@
           (princ (format "greenroom: %s\n" message) #'external-debugging-output)
           (let ((kill-emacs-hook nil)) (kill-emacs 72))))
        (imports (split-string (or (funcall native 'take "GREENROOM_IMPORTS") "") "\n" t))
+       ;; An author of a list knows what follows; lines that were learned have stamps.
+       (is-learned (and imports (string-match-p "\t" (car imports))))
+       (initial features)
+       ;; What no other import has loaded, the last one first, each with the features that were there then.
+       (roots nil)
+       (hides-screen inhibit-startup-screen) ; which the option --eval changes
        (record (funcall native 'take "GREENROOM_RECORD"))
        (own-name
         (with-temp-buffer
@@ -107,22 +115,84 @@
                 (cond ((or (member word options) (equal word "-scriptload")) (pop words))
                       ((not (string-prefix-p "-" word)) (push word files)))))
             files)))
-       (record-imports
-        (lambda (program)
-          (let ((known features)
-                (folder (and program (file-name-directory (expand-file-name program)))))
-            (add-hook
-             'kill-emacs-hook
-             (lambda ()
-               (let ((names nil))
-                 (dolist (feature features) ; the last one first
-                   (let ((source (symbol-file feature 'provide)))
-                     (when (and source (not (memq feature known))
-                                (equal (file-name-base source) (symbol-name feature)) ; `require' finds it
-                                (not (and folder (string-prefix-p folder source))))
-                       (push (concat (symbol-name feature) "\n") names))))
-                 (ignore-errors (write-region (apply #'concat names) nil record nil 'quiet))))
-             t))))
+       ;; What a program requires first, before anything of its own can make a difference: the features that its
+       ;; first words require, and those of the first forms of the file that they load.
+       (first-features
+        (lambda (words)
+          (let* ((names nil) (is-first t) (private (obarray-make 61)) ; whose symbols nobody finds
+                 (is-named (lambda (symbol name) (and symbol (symbolp symbol) (equal (symbol-name symbol) name))))
+                 (is-nil (lambda (form) (or (null form) (funcall is-named form "nil"))))
+                 (is-quoted-name
+                  (lambda (form)
+                    (and (funcall is-named (car-safe form) "quote") (null (cddr form)) (symbolp (cadr form)))))
+                 (take
+                  (lambda (form)
+                    (let ((forms (list form)))
+                      (while (and is-first forms)
+                        (let* ((form (pop forms)) (head (car-safe form)) (arguments (cdr-safe form)))
+                          (cond
+                           ((and (funcall is-named head "require") (<= 1 (length arguments) 3)
+                                 (funcall is-quoted-name (car arguments))
+                                 (funcall is-nil (nth 1 arguments))
+                                 (or (symbolp (nth 2 arguments)) (funcall is-quoted-name (nth 2 arguments))))
+                            (push (symbol-name (cadr (car arguments))) names))
+                           ((or (funcall is-named head "progn") (funcall is-named head "eval-when-compile")
+                                (funcall is-named head "eval-and-compile"))
+                            (setq forms (append arguments forms)))
+                           (t (setq is-first nil))))))))
+                 (take-text
+                  (lambda (text)
+                    (let ((read (let ((obarray private)) (read-from-string text))))
+                      (if (string-match-p "\\`[ \t\n]*\\'" (substring text (cdr read)))
+                          (funcall take (car read))
+                        (setq is-first nil)))))
+                 (take-file
+                  (lambda (name suffixes)
+                    (let ((path (file-truename (expand-file-name (command-line-normalize-file-name name)))))
+                      (if (or (find-file-name-handler path 'load) (not (file-regular-p path))
+                              (not (equal (locate-file-internal path '("/") suffixes) path)))
+                          (setq is-first nil)
+                        (with-temp-buffer
+                          (insert-file-contents-literally path nil 0 text-limit)
+                          (while (and is-first
+                                      (progn
+                                        (while (progn (skip-chars-forward " \t\n\r\f") (looking-at-p ";\\|#!"))
+                                          (forward-line))
+                                        (not (eobp))))
+                            (funcall take (let ((obarray private)) (read (current-buffer)))))
+                          (when (= (buffer-size) text-limit) (setq is-first nil))))))))
+            (condition-case nil
+                (while (and is-first words)
+                  (let ((word (pop words)))
+                    (cond
+                     ((member word '("-l" "-load" "--load"))
+                      (funcall take-file (pop words) (append (get-load-suffixes) load-file-rep-suffixes)))
+                     ((equal word "-scriptload") (funcall take-file (pop words) '("")))
+                     ((member word '("-eval" "--eval" "-execute" "--execute")) (funcall take-text (pop words)))
+                     (t (setq is-first nil)))))
+              (error nil))
+            (delete-dups (nreverse names)))))
+       ;; Whether the program begins with what was learned.
+       (begins-with-list
+        (lambda (names)
+          (let ((left (reverse roots)) (loaded initial))
+            (while (and names left)
+              (let ((feature (intern-soft (pop names))))
+                (cond ((eq feature (car (car left))) (setq loaded (cdr (pop left))))
+                      ((not (memq feature loaded)) (setq names nil)))))
+            (null left))))
+       ;; What comes first is loaded whatever the program does then, so it is sent at once.
+       (send-record
+        (lambda (names)
+          (let ((text "") (is-listed t))
+            (while (and names is-listed)
+              (let ((line (concat (car names) "\n")))
+                (cond ((memq (intern-soft (pop names)) initial))
+                      ((and (string-match-p "\\`[a-zA-Z0-9][!-~]*\n\\'" line)
+                            (< (+ (length text) (length line)) record-limit))
+                       (setq text (concat text line)))
+                      (t (setq is-listed nil)))))
+            (funcall native 'send record (if (equal text "") "\n" text)))))
        (become
         (lambda ()
           (let* ((words (funcall strings 'words))
@@ -147,9 +217,14 @@
               (setcdr command-line-args nil)
               (setq command-line-args-left nil))
             (when (funcall files-of rest) (funcall visit-here (funcall files-of rest)))
-            (setq before-init-time (current-time)
+            (setq inhibit-startup-screen hides-screen
+                  before-init-time (current-time)
                   after-init-time (current-time))
-            (when record (funcall record-imports (cadr rest)))
+            (cond (is-learned
+                   (unless (funcall begins-with-list (funcall first-features rest))
+                     (funcall native 'start-anew hidden)))
+                  ;; What a program loads first does not change.
+                  (record (funcall send-record (funcall first-features rest))))
             (funcall native 'resume))))
        (pause
         (lambda ()
@@ -162,14 +237,26 @@
                 (funcall native 'watch (car entry)))))
           (dolist (folder load-path)
             (funcall native 'watch (directory-file-name folder)))
-          (unless (funcall native 'wait) (funcall give-up "nobody waits for this process"))
+          ;; SIGTERM makes Emacs run this hook, to which imports may have added.
+          (unless (let ((kill-emacs-hook nil)) (funcall native 'wait)) (funcall give-up "nobody waits for this process"))
           (condition-case nil
               (funcall become)
             (error (funcall native 'start-anew failed))))))
-  (dolist (name imports)
+  (dolist (line imports)
     (condition-case error
-        (require (intern name))
-      (error (funcall give-up (format "%s: %s" name (error-message-string error))))))
+        (let* ((fields (split-string line "\t"))
+               (name (car fields))
+               (path (if (string-prefix-p "=" name) (substring name 1) name)))
+          (unless (string-prefix-p "/" path)
+            (let ((is-new (not (featurep (intern name)))))
+              (require (intern name))
+              (when is-new (push (cons (intern name) features) roots))
+              (setq path (or (symbol-file (intern name) 'provide) ""))))
+          ;; The stamp is that of the file which was inspected.
+          (unless (member (cadr fields) (list nil "-" (funcall native 'stamp path)))
+            (error "Another file than was inspected"))
+          (unless (equal path "") (funcall native 'watch path)))
+      (error (funcall give-up (format "%s: %s" line (error-message-string error))))))
   (setplist 'greenroom-functions (list 'pause pause))
   (setq command-line-args-left (list "--eval" "(funcall (get 'greenroom-functions 'pause))")))
 

@@ -1,47 +1,24 @@
-/// The module of emacs/greenroom.el, for Emacs's module interface (emacs-module.h).
+/// The module of emacs/greenroom.el.
 #define _GNU_SOURCE
+#include "emacs.h"
 #include "files.h"
 #include "runtime.h"
+#include "stamp.h"
 #include "variables.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef struct value *value;
-typedef struct environment environment;
-typedef value (*callback)(environment *, ptrdiff_t count, value *arguments, void *data);
-
-/// struct emacs_env, whose beginning is the same in every version from 25 on.
-struct environment {
-    ptrdiff_t size;
-    void *unused_private;
-    void *unused_references[2];
-    void *unused_exits[5];
-    value (*make_function)(environment *, ptrdiff_t least, ptrdiff_t most, callback, const char *text,
-                           void *data);
-    value (*funcall)(environment *, value function, ptrdiff_t count, value *arguments);
-    value (*intern)(environment *, const char *name);
-    void *unused_types[3];
-    intmax_t (*extract_integer)(environment *, value);
-    void *unused_numbers[3];
-    bool (*copy_string_contents)(environment *, value, char *buffer, ptrdiff_t *size);
-    value (*make_string)(environment *, const char *text, ptrdiff_t size);
-};
-/// struct emacs_runtime
-struct runtime {
-    ptrdiff_t size;
-    void *unused_private;
-    environment *(*get_environment)(struct runtime *);
-};
 
 static value truth(environment *env, bool is_true) {
     return env->intern(env, is_true ? "t" : "nil");
 }
 
+/// In bytes: the daemon reads no longer record.
+enum { RECORD_LIMIT = 1 << 16 };
+
 /// The text of a Lisp string; empty if it is too long.
 static const char *text_of(environment *env, value string) {
-    static char text[4096];
+    static char text[RECORD_LIMIT + 1];
     ptrdiff_t size = sizeof text;
     if (!env->copy_string_contents(env, string, text, &size)) text[0] = 0;
     return text;
@@ -120,6 +97,24 @@ static value are_unchanged(environment *env, ptrdiff_t count, value *arguments, 
     return truth(env, files_are_unchanged());
 }
 
+/// (stamp PATH): see stamp.h
+static value stamp(environment *env, ptrdiff_t count, value *arguments, void *data) {
+    (void)count, (void)data;
+    char text[STAMP_SIZE];
+    stamp_of(text_of(env, arguments[0]), text);
+    return env->make_string(env, text, (ptrdiff_t)strlen(text));
+}
+
+/// (send ADDRESS TEXT) sends a text to the daemon's socket.
+static value send_text(environment *env, ptrdiff_t count, value *arguments, void *data) {
+    (void)count, (void)data;
+    char address[128]; // longer than that of any socket
+    ptrdiff_t size = sizeof address;
+    if (env->copy_string_contents(env, arguments[0], address, &size))
+        launch_send(address, text_of(env, arguments[1]));
+    return truth(env, true);
+}
+
 /// (variables-equal NAMES): see variables.h
 static value have_equal_variables(environment *env, ptrdiff_t count, value *arguments, void *data) {
     (void)count, (void)data;
@@ -144,6 +139,7 @@ EXPORT int emacs_module_init(struct runtime *runtime) {
         {"start-anew", 1, start_anew}, {"take", 1, take},
         {"watch", 1, watch},          {"unchanged", 0, are_unchanged},
         {"variables-equal", 1, have_equal_variables},
+        {"stamp", 1, stamp},          {"send", 2, send_text},
     };
     environment *env = runtime->get_environment(runtime);
     value put = env->intern(env, "put"), holder = env->intern(env, "greenroom-functions");

@@ -55,6 +55,8 @@ static char *places[PLACES];
 static int place_count;
 /// Whether the language's hook compares whether a launch has a terminal.
 static bool terminal_is_key;
+/// Whether it compares the user's files as well.
+static bool files_are_key;
 /// While this library works for itself.
 static bool is_at_work;
 /// Counts parts of the trace, so that a line is written once in each.
@@ -170,22 +172,31 @@ void trace_question_for_terminal(void) {
         trace_line("does", "terminal");
 }
 
+/// Whether the kernel makes the file up, or who reads it may find something else each time.
+static bool is_special(const char *path) {
+    struct stat status;
+    return is_below(path, "/proc") || is_below(path, "/sys") || is_below(path, "/dev")
+        || (stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode));
+}
+
 bool trace_installed_file(const char *path) {
     bool is_installed = is_below(path, "/usr") || !strncmp(path, "/lib", 4);
     for (int i = 0; i < place_count; i++) is_installed = is_installed || is_below(path, places[i]);
-    if (!is_installed || depth == 0 || is_at_work || !is_inspected()) return is_installed;
+    if (depth == 0 || is_at_work || !is_inspected()) return is_installed;
     is_at_work = true;
-    // What is missing appears with a change of the folder that it, or its folder, would be in.
+    bool is_compared = is_installed || (files_are_key && *path == '/' && !is_special(path));
+    // What is missing appears with a change of the folder that it, or its folder, would be in. The user's
+    // folders change too often, so of these the file itself is compared, which has no time while it is missing.
     char copy[4096], stamp[STAMP_SIZE] = "-", *end;
     struct stat status = {0};
     bool fits = strlen(path) < sizeof copy;
     strcpy(copy, fits ? path : "/usr");
-    while (stat(copy, &status) != 0 && (end = strrchr(copy, '/')) && end > copy) *end = 0;
-    if (S_ISREG(status.st_mode)) stamp_of(copy, stamp);
+    while (stat(copy, &status) != 0 && is_installed && (end = strrchr(copy, '/')) && end > copy) *end = 0;
+    if (!is_installed || S_ISREG(status.st_mode)) stamp_of(copy, stamp);
     // Once is enough: what is loaded later is loaded before the pause only with what has read it first.
-    if (is_new(0, "data", copy)) write_line("data", copy, stamp);
+    if (is_compared && is_new(0, "data", copy)) write_line("data", copy, stamp);
     is_at_work = false;
-    return is_installed;
+    return is_compared;
 }
 
 static void begin(const char *name) {
@@ -239,7 +250,8 @@ void trace_obey(const char *command) {
     } else if (!strcmp(copy, "watch")) {
         trace_watch_program_name();
     } else if (!strcmp(copy, "key")) {
-        terminal_is_key = !strcmp(text, "terminal");
+        terminal_is_key = terminal_is_key || !strcmp(text, "terminal");
+        files_are_key = files_are_key || !strcmp(text, "files");
     } else if (!strcmp(copy, "place")) {
         char *place = place_count < PLACES ? strdup(text) : NULL;
         if (place) places[place_count++] = place;

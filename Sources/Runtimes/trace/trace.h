@@ -1,4 +1,4 @@
-/// Preloaded only into the process that inspects imports of Perl, Ruby or R. It writes a
+/// Preloaded only into the process that inspects imports of Perl, Ruby, R or Emacs. It writes a
 /// trace of the calls of the C library, in which the language's script marks where each module
 /// begins and ends; the daemon tells from it which modules change nothing for a launch
 /// (`ImportTrace.swift`, which has the form of the lines).
@@ -15,7 +15,7 @@ void trace_line(const char *word, const char *text);
 bool trace_is_above_place(const char *path);
 
 /// Writes a line for a file that is installed, or would be: it may be read before the pause, and must then
-/// be the same at the launch. False for any other.
+/// be the same at the launch (`key files`: also for a file of the user). False for any other.
 bool trace_installed_file(const char *path);
 
 /// Writes that somebody asks whether a standard stream is a terminal. Here none is, so the answer is also
@@ -29,6 +29,7 @@ void trace_question_for_terminal(void);
 ///     fails NAME            the same as "end", for a module that has failed
 ///     does REASON, spares REASON, reads VARIABLE, needs NAME, place FOLDER
 ///     key terminal          the hook starts a launch on a terminal anew, where somebody has asked
+///     key files             the hook compares files of the user that were read or looked for
 ///     done                  the last module has ended; ends the process
 void trace_obey(const char *command);
 

@@ -3,10 +3,12 @@ import os
 import shutil
 import subprocess
 
+import learning
 import results
 from cases_ruby import refuses
+from cases_traces import stamp_of
 from comparing import ENVIRONMENT, Language
-from instance import CHANGED, FAILED, OPTIONS, PROGRAM, RUNTIMES
+from instance import CHANGED, FAILED, HIDDEN, OPTIONS, PROGRAM, RUNTIMES, Refused
 from instance import ENVIRONMENT as VARIABLE
 
 IMPORTS = ["cl-lib", "subr-x", "json", "seq", "org"]
@@ -142,15 +144,189 @@ def files(emacs):
     refuses(emacs, "a missing import", ["nosuch"])
 
 
-def recording(emacs):
-    path = emacs.folder + "/list"
-    emacs.write("uses.el", "(require 'org) (require 'json) (princ (length command-line-args-left))\n")
-    words = ["-Q", "-batch", "-l", "uses.el", "x"]
-    emacs.same("a launch that is recorded", words, prewarm=dict(ENVIRONMENT, GREENROOM_RECORD=path))
-    with open(path) as file:
-        names = file.read().split()
-    results.report("emacs: the list has what was required", {"org", "json"} <= {*names}, str(names))
-    emacs.same("a recorded list", words, imports=names)
+# Libraries that do one thing when they are loaded, and what the trace says of it.
+LIBRARIES = {
+    "plain": ("(defun g-plain () 1)", None),
+    "words": ("(defvar g-words (car command-line-args-left))", "arguments"),
+    "argv": ("(defvar g-argv argv)", "arguments"),
+    "line": ("(when (member \"--fast\" command-line-args) (defun g-line ()))", "arguments"),
+    "directory": ("(defvar g-directory (expand-file-name \"x\"))", "directory"),
+    "closure": ("(let ((here default-directory)) (defun g-closure () here))", "directory"),
+    "asks-directory": ("(defvar g-asks-directory (file-directory-p \".\"))", "opens"),
+    "beside": ("(defvar g-beside (expand-file-name \"x\" (file-name-directory load-file-name)))", None),
+    "variable": ("(defvar g-variable (list (getenv \"G_ONE\") (getenv \"G_TWO\")))", None),
+    "all": ("(defvar g-all (copy-sequence process-environment))", "variables"),
+    "substitutes": ("(defvar g-substitutes (substitute-in-file-name \"$FOO/x\"))", "variables"),
+    "sets": ("(setenv \"G_SET\" \"1\")", "environment"),
+    "time": ("(defvar g-time (current-time))", "time"),
+    "start": ("(defvar g-start before-init-time)", "time"),
+    "opens": ("(with-temp-buffer (insert-file-contents \"/proc/self/status\"))", "opens"),
+    "user-file": ("(defvar g-user-file (file-exists-p \"~/.g-nosuch\"))", None),
+    "writes": ("(write-region \"\" nil \"/tmp/greenroom-g\" nil 0)", "writes"),
+    "runs": ("(ignore-errors (call-process \"true\"))", "runs"),
+    "thread": ("(thread-join (make-thread #'ignore))", "thread"),
+    "connects": ("(ignore-errors (open-network-stream \"x\" nil \"127.0.0.1\" 1))", "network"),
+    "prints": ("(message \"x\")", "prints"),
+    "reads": ("(ignore-errors (read-from-minibuffer \"\"))", "terminal"),
+    "fails": ("(error \"no\")", "fails"),
+    "path": ("(push \"/nowhere\" load-path)", "state"),
+    "hook": ("(add-hook 'kill-emacs-hook #'ignore)", None),
+    "handlers": ("(push '(\"x\" . ignore) file-name-handler-alist)", "state"),
+    "advice": ("(advice-add 'load :before #'ignore)", "state"),
+    "buffer": ("(get-buffer-create \"g-buffer\")", "state"),
+    "passing": ("(with-temp-buffer (insert \"x\"))", None),
+    "inserts": ("(insert \"x\")", "time"),
+    "timer": ("(run-with-idle-timer 1 nil #'ignore)", "state"),
+    "mask": ("(defvar g-mask (default-file-modes))", "state"),
+    "coding": ("(setq locale-coding-system 'latin-1)", "state"),
+    "loads": ("(require 'g-words)", "arguments"),
+    "tries": ("(ignore-errors (require 'g-line))", None),
+    "inner": ("(require 'g-plain)", None),
+    "lazy": ("(defun g-lazy () (require 'g-words))", None),
+    "after": ("(with-eval-after-load 'g-inner (princ \"after\"))", None),
+    "elsewhere": ("(load \"g-provides\" nil t)", "state"),
+}
+
+
+def text_of(name, text):
+    return f";;; -*- lexical-binding: t -*-\n{text}\n" + ("" if name == "elsewhere" else f"(provide 'g-{name})\n")
+
+
+def traces(emacs, environment):
+    """What the trace of an inspection says of each library."""
+    for name, (text, _) in LIBRARIES.items():
+        emacs.write(f"library/g-{name}.el", text_of(name, text))
+    emacs.write("library/g-provides.el", "(provide 'g-elsewhere)\n")
+    reads = set()
+    for name, (_, reason) in LIBRARIES.items():
+        found = trace(emacs, [f"g-{name}"], environment)
+        does = found.does.get(f"g-{name}")
+        reads |= found.reads
+        results.report(f"emacs: trace: {name}: {reason or 'nothing'}", does == reason, f"found {found.does}")
+    results.report("emacs: trace: the variables that are read", {"G_ONE", "G_TWO"} <= reads, str(reads))
+    found = trace(emacs, ["g-tries"], environment)
+    line, tries = emacs.folder + "/library/g-line.el", emacs.folder + "/library/g-tries.el"
+    results.report("emacs: trace: a library within another", ("g-tries", line) in found.needs and found.does.get(line) == "fails", str(found))
+    results.report("emacs: trace: a stamp of each", found.stamps.get("g-tries") == stamp_of(tries), str(found.stamps))
+    found = trace(emacs, ["g-user-file"], environment)
+    results.report("emacs: trace: a file of the user's that is missing", found.data.get("/root/.g-nosuch") == "0", str(found.data))
+
+
+def trace(emacs, names, environment):
+    path = emacs.write("names", "".join(name + "\n" for name in names))
+    try:
+        return learning.trace([emacs.interpreter, "-Q", "-batch", "-l", RUNTIMES + "/emacs/inspect.el"], path, environment)
+    except Refused as refusal:
+        results.report(f"emacs: trace: {names}", False, str(refusal))
+        return learning.Trace({}, set(), {}, set(), {})
+
+
+def list_of(emacs, names, environment):
+    """The lines of a list that loads these features, as `ImportTrace` makes them, for libraries that do nothing of note."""
+    found = trace(emacs, names, environment)
+    results.report(f"emacs: {' '.join(names)}: may be loaded", not found.does, str(found.does))
+    places = {os.path.dirname(path) for path in found.stamps}
+    return ([f"{name}\t{stamp}" for name, stamp in found.stamps.items()]
+            + [f"={path}\t{stamp}" for path, stamp in found.data.items() if path not in found.stamps and stamp != "-" and path not in places])
+
+
+def recording(emacs, environment):
+    """What a launch says that it loads first."""
+    emacs.write("more.el", "(require 'g-lazy)\n(princ 2)\n")
+    emacs.write("only.el", "(require 'g-plain)\n;; That is all.\n")
+    emacs.write("hidden.el.el", "")
+    emacs.write("hidden.el", "(require 'g-plain)\n")
+    os.mkfifo(emacs.folder + "/pipe.el")
+    for name, text, words, expected in (
+            ("the first forms", ";; x\n(require 'g-inner)\n\n(require 'g-plain nil t) ; x\n(princ 1)\n(require 'g-lazy)\n", None, ["g-inner", "g-plain"]),
+            ("forms within others", "(eval-when-compile (require 'g-plain))\n(progn (require 'g-lazy) (princ 1) (require 'g-inner))\n", None,
+             ["g-plain", "g-lazy"]),
+            ("a first line for the system", "#!/usr/bin/emacs --script\n(require 'g-plain)\n", None, ["g-plain"]),
+            ("what Emacs has loaded at its start", "(require 'simple)\n(require 'g-plain)\n", None, ["g-plain"]),
+            ("a variable that is set first", "(setq x 1)\n(require 'g-plain)\n", None, []),
+            ("another folder that is searched first", "(push \"/tmp\" load-path)\n(require 'g-plain)\n", None, []),
+            ("a file that is named", "(require 'g-plain \"g-plain\")\n", None, []),
+            ("a name that is computed", "(require (intern \"g-plain\"))\n", None, []),
+            ("a condition", "(when t (require 'g-plain))\n", None, []),
+            ("a wrong end", "(require 'g-plain)\n(princ 1", None, ["g-plain"]),
+            ("an expression", "", ["--eval", "(require 'g-plain)", "--eval", "(progn (require 'g-lazy) (princ 1))"], ["g-plain", "g-lazy"]),
+            ("more than an expression", "", ["--eval", "(require 'g-plain) 1"], []),
+            ("several words", "", ["-l", "only.el", "--eval", "(require 'g-inner)", "-l", "more.el"], ["g-plain", "g-inner", "g-lazy"]),
+            ("a folder for libraries first", "", ["-L", "library", "-l", "only.el"], []),
+            ("a library by its name", "", ["-l", "g-plain", "-l", "only.el"], []),
+            ("a function first", "", ["-f", "ignore", "-l", "only.el"], []),
+            ("a visited file first", "", ["only.el", "-l", "only.el"], []),
+            ("a file that another one hides", "", ["-l", "hidden.el"], [])):
+        emacs.write("recorded.el", text)
+        words = ["-Q", "-batch", *(words or ["-l", "recorded.el"])]
+        names = learning.record(emacs, words, environment, emacs.folder, emacs.folder + "/record")
+        results.report(f"emacs: recording: {name}", names == expected, str(names))
+        if name == "a first line for the system":
+            names = learning.record(emacs, ["-Q", "--script", "recorded.el"], environment, emacs.folder, emacs.folder + "/record")
+            results.report("emacs: recording: a script", names == expected, str(names))
+    emacs.same("recording changes nothing", ["-Q", "-batch", "-l", "only.el", "-l", "more.el"], environment=environment,
+               prewarm=dict(environment, GREENROOM_RECORD=emacs.folder + "/nobody"))
+
+
+# Programs that begin with a list, and print what could tell that it was loaded early.
+LEARNED = {
+    "what is loaded": ["org"], "the history of loads": ["json", "g-inner"], "another file of the first forms": ["ox-html"],
+}
+SEES = """(princ (format "%S" (list features (mapcar #'car load-history) load-file-name load-in-progress (buffer-list) kill-emacs-hook
+            after-load-functions (length after-load-alist) (current-buffer) default-directory inhibit-startup-screen command-line-args-left
+            file-name-handler-alist timer-list (assoc load-file-name load-history) current-load-list)))"""
+
+
+def learned(emacs, environment):
+    """Launches that begin with what was learned, and those that do not."""
+    def same(name, text, names, words=None, **more):
+        emacs.write("learned.el", text)
+        imports = list_of(emacs, names, more.get("environment", environment))
+        emacs.same("learned: " + name, words or ["-Q", "-batch", "-l", "learned.el", "a"], imports=imports,
+                   **{"environment": environment, **more})
+
+    plain = "(require 'g-plain)\n"
+    os.makedirs(emacs.folder + "/sub", exist_ok=True)
+    for name, names in LEARNED.items():
+        same(name, "".join(f"(require '{each})\n" for each in names) + SEES, names)
+    same("a script", plain + SEES, ["g-plain"], ["-Q", "--script", "learned.el", "a"])
+    same("an expression", plain, ["g-plain"], ["-Q", "-batch", "--eval", "(require 'g-plain)", "--eval", SEES])
+    same("the first of two", plain + "(require 'g-inner)\n" + SEES, ["g-plain"])
+    same("one that an earlier one has loaded", "(require 'g-inner)\n(require 'g-plain)\n(require 'g-lazy)\n" + SEES, ["g-inner", "g-lazy"])
+    same("an error", plain + "(error \"no\")\n", ["g-plain"])
+    same("an unknown variable", "(require 'org)\n(defun f () nosuch)\n(f)\n", ["org"])
+    same("what it leaves for the end", "(require 'g-hook)\n(add-hook 'kill-emacs-hook (lambda () (princ kill-emacs-hook)))\n", ["g-hook"])
+    same("a launch elsewhere", plain + SEES, ["g-plain"], ["-Q", "-batch", "-l", "../learned.el"], directory="sub")
+    same("an export", "(require 'org)\n(require 'ox-ascii)\n(with-temp-buffer (insert \"* T\\n\\nx *y*\\n\") (org-mode)"
+         " (princ (org-export-as 'ascii)))\n", ["org", "ox-ascii"])
+    same("a terminal zone", "(require 'org)\n(princ (format-time-string \"%Z\" 0))\n", ["org"], environment=dict(environment, TZ="Asia/Tokyo"))
+    for name, text in (("another one first", "(require 'g-lazy)\n" + plain), ("a variable first", "(setq x 1)\n" + plain),
+                       ("nothing", "(princ 1)\n"), ("a condition", "(when t (require 'g-plain))\n")):
+        same("started anew: " + name, text, ["g-plain"], anew=HIDDEN)
+    same("started anew: a library by its name", plain, ["g-plain"], ["-Q", "-batch", "-l", "g-plain"], anew=HIDDEN)
+    same("started anew: another folder", plain, ["g-plain"], ["-Q", "-batch", "-L", "/tmp", "-l", "learned.el"], anew=HIDDEN)
+    home = emacs.folder + "/home"
+    os.makedirs(home)
+    asks = dict(environment, HOME=home)
+    text = "(require 'g-user-file)\n(princ g-user-file)\n"
+    same("a missing file", text, ["g-user-file"], environment=asks)
+    same("a missing file appears", text, ["g-user-file"], environment=asks, anew=CHANGED,
+         change=lambda paused: emacs.write("home/.g-nosuch", ""))
+    emacs.refused("a file that has appeared", environment=asks, imports=[f"g-user-file\t{stamp_of(emacs.folder + '/library/g-user-file.el')}",
+                                                                          f"={home}/.g-nosuch\t0"])
+    same("a file that is there", text, ["g-user-file"], environment=asks)
+    emacs.write("older/g-compiled.el", ";;; -*- lexical-binding: t -*-\n(provide 'g-compiled)\n")
+    older = dict(ENVIRONMENT, EMACSLOADPATH=emacs.folder + "/older:")
+    subprocess.run([emacs.interpreter, "-Q", "-batch", "-f", "batch-byte-compile", "older/g-compiled.el"], cwd=emacs.folder, check=True,
+                   env=ENVIRONMENT, stderr=subprocess.DEVNULL)
+    compiled = "(require 'g-compiled)\n(princ 1)\n"
+    same("a compiled library", compiled, ["g-compiled"], environment=older)
+    # Emacs prints a warning if the source is newer.
+    same("a newer source", compiled, ["g-compiled"], environment=older, anew=CHANGED,
+         change=lambda paused: emacs.write("older/g-compiled.el", ";;; -*- lexical-binding: t -*-\n(provide 'g-compiled) ; x\n"))
+    same("a library that is replaced", plain + "(princ (g-plain))\n", ["g-plain"], anew=CHANGED,
+         change=lambda paused: emacs.write("library/g-plain.el", text_of("plain", "(defun g-plain () 2)")))
+    emacs.refused("another file than was inspected", environment=environment, imports=["g-lazy\t1"])
 
 
 def tools(emacs):
@@ -171,6 +347,9 @@ def run():
     if not emacs:
         return results.skip("emacs", "there is no emacs")
     emacs = language(emacs)
-    for part in (scripts, programs, variables, files, recording, tools):
+    for part in (scripts, programs, variables, files, tools):
         part(emacs)
+    environment = dict(ENVIRONMENT, EMACSLOADPATH=emacs.folder + "/library:")
+    for part in (traces, recording, learned):
+        part(emacs, environment)
     emacs.end()

@@ -83,7 +83,7 @@ def trace(words, path, environment):
             spared.setdefault(stack[-1], set()).add(fields[0])
         elif word == "does" and fields[0] not in spared.get(stack[-1], ()):
             found.does.setdefault(stack[-1], fields[0])
-        elif word == "opens" and not (fields[0] + "/").startswith(tuple(places)):
+        elif word == "opens" and "opens" not in spared.get(stack[-1], ()) and not (fields[0] + "/").startswith(tuple(places)):
             found.does.setdefault(stack[-1], "opens")
         elif word == "data":
             found.data[fields[0]] = fields[1]

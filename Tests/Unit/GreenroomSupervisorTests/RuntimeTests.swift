@@ -80,6 +80,13 @@ import Testing
         #expect(Runtime.r.hindrance(in: ["R_HOME=/opt/R"]) == "R_HOME")
     }
 
+    @Test func `an exclusion names the file of a feature that another one requires`() {
+        let path = "/usr/share/emacs/28.2/lisp/org/ob-core.elc"
+        #expect(Runtime.emacs.isExcluded("ob-core", by: ["ob-core"]))
+        #expect(Runtime.emacs.isExcluded(path, by: ["ob-core"]))
+        #expect(!Runtime.emacs.isExcluded(path, by: ["ob", "core", "org"]))
+    }
+
     @Test func `the hook's option and the placeholder come before the program`() throws {
         let words = ["python3", "-u", "/x.py"]
         let start = RuntimeStart(
@@ -113,6 +120,17 @@ import Testing
                 "R_PROFILE_USER=/h/r/placeholder", "R_ENVIRON_USER=",
                 "GREENROOM_TRACED=/usr/lib/R/bin/exec/R",
             ])
+        let emacs = RuntimeStart(
+            runtime: .emacs,
+            command: try RuntimeCommand(
+                ["emacs", "-Q", "-batch", "-l", "/x.el", "a"], of: .emacs),
+            hooks: "/h", imports: [], processName: nil)
+        #expect(emacs.command.programName == "/x.el")
+        #expect(
+            emacs.words == [
+                "emacs", "-Q", "-batch", "-l", "/h/emacs/greenroom.el", "/h/emacs/placeholder",
+            ])
+        #expect(emacs.inspection == ["emacs", "-Q", "-batch", "-l", "/h/emacs/inspect.el"])
         #expect(
             java.words == [
                 "java", "-agentpath:/h/libgreenroom-jvm.so", "-Xmx9m", "-jar", "x.jar",

@@ -4,7 +4,7 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// Programs of Perl and Ruby whose imports the daemon learns from their launches, by the trace of
+/// Programs of Perl, Ruby and Emacs whose imports the daemon learns from their launches, by the trace of
 /// an inspection. `LearningTests` has the tests that are the same for every interpreter.
 @Suite struct TracedLearningTests {
     private static let app = RuntimeBench.app
@@ -14,8 +14,12 @@ import Testing
     struct Language: Sendable, CustomTestStringConvertible {
         let name: String
         let interpreter: String
+        /// The options before the program.
+        var options: [String] = []
         /// The variable with the folder of the modules.
         let path: String
+        /// What follows the folder there.
+        var rest = ""
         let program: String
         let heavy: String
         let inner: String
@@ -23,6 +27,11 @@ import Testing
         let ending: String
         /// A program that also looks for modules in its own folder.
         let wandering: String
+        /// What loads the module that does nothing.
+        let plain: String
+        /// Whether a list has the files of what the program loads, and not its names.
+        var hasEndings = true
+        static let all = [perl, ruby, emacs]
         var testDescription: String { name }
 
         static let perl = Language(
@@ -35,7 +44,8 @@ import Testing
             heavy: "package Heavy; use Inner; our $value = $ENV{G_VALUE} // 'unset'; 1;\n",
             inner: "package Inner; our $value = 1;\n",
             words: "package Words; our $value = \"@ARGV\"; 1;\n", ending: "pm",
-            wandering: "use lib 'own'; use Heavy; print \"$Heavy::value\\n\";\n")
+            wandering: "use lib 'own'; use Heavy; print \"$Heavy::value\\n\";\n",
+            plain: "use Plain;\n")
         static let ruby = Language(
             name: "Ruby", interpreter: "/usr/bin/ruby", path: "RUBYLIB",
             program: """
@@ -46,7 +56,36 @@ import Testing
                 """,
             heavy: "require 'Inner'\nHeavy = ENV['G_VALUE'] || 'unset'\n", inner: "Inner = 1\n",
             words: "Words = ARGV.join(' ')\n", ending: "rb",
-            wandering: "$:.unshift 'own'; require 'Heavy'; puts Heavy\n")
+            wandering: "$:.unshift 'own'; require 'Heavy'; puts Heavy\n",
+            plain: "require 'Plain'\n")
+        static let emacs = Language(
+            name: "Emacs", interpreter: "/usr/bin/emacs", options: ["-Q", "-batch", "-l"],
+            path: "EMACSLOADPATH", rest: ":",
+            program: """
+                (require 'Heavy)
+                (require 'Words)
+                (princ (format "%s|%s\\n" heavy words))
+                (setq command-line-args-left nil)
+
+                """,
+            heavy: """
+                (require 'Inner)
+                (defvar heavy (or (getenv "G_VALUE") "unset"))
+                (provide 'Heavy)
+
+                """,
+            inner: "(provide 'Inner)\n",
+            words: """
+                (defvar words (mapconcat #'identity command-line-args-left " "))
+                (provide 'Words)
+
+                """, ending: "el",
+            wandering: """
+                (push (expand-file-name "own") load-path)
+                (require 'Heavy)
+                (princ (concat heavy "\\n"))
+
+                """, plain: "(require 'Plain)\n", hasEndings: false)
     }
 
     private static func bench(
@@ -57,16 +96,16 @@ import Testing
         try requireOrSkip(access(interpreter, X_OK) == 0, "no \(interpreter)")
         func file(_ module: String) -> String { "lib/\(module).\(language.ending)" }
         return try RuntimeBench(
-            [interpreter, "FOLDER/bin/program"],
+            [interpreter] + language.options + ["FOLDER/bin/program"],
             files: [
                 "bin/program": program ?? language.program, file("Heavy"): language.heavy,
                 file("Inner"): language.inner, file("Words"): language.words,
                 file("Plain"): language.inner.replacing("Inner", with: "Plain"),
-            ], lines: ["Environment=\(language.path)=FOLDER/lib"] + lines,
+            ], lines: ["Environment=\(language.path)=FOLDER/lib\(language.rest)"] + lines,
             prewarmLines: prewarmLines)
     }
 
-    @Test(arguments: [Language.perl, .ruby])
+    @Test(arguments: Language.all)
     func `the second launch finds the first one's modules loaded`(
         _ language: Language
     ) throws {
@@ -75,7 +114,8 @@ import Testing
         #expect(first.kind == .prewarmed)
         #expect(first.text == "unset|a\n")
         let note = try bench.awaitList()
-        #expect(note.text.contains("Words.\(language.ending) (reads the arguments)"), "\(note)")
+        let words = language.hasEndings ? "Words.\(language.ending)" : "Words"
+        #expect(note.text.contains("\(words) (reads the arguments)"), "\(note)")
         #expect(note.text.contains("import 2 modules"), "\(note)")
         let second = try bench.launch(["b"])
         #expect(second.kind == .prewarmed)
@@ -83,7 +123,7 @@ import Testing
         #expect(try bench.daemon.client().explain(Self.app).startedAnewCount ?? 0 == 0)
     }
 
-    @Test(arguments: [Language.perl, .ruby])
+    @Test(arguments: Language.all)
     func `a variable that a module reads must be the same at a launch`(
         _ language: Language
     ) throws {
@@ -97,7 +137,7 @@ import Testing
         #expect(same.kind == .prewarmed)
     }
 
-    @Test(arguments: [Language.perl, .ruby])
+    @Test(arguments: Language.all)
     func `a module that is installed again while an instance waits is loaded anew`(
         _ language: Language
     ) throws {
@@ -118,21 +158,20 @@ import Testing
         #expect(next.text == "new|\n")
     }
 
-    @Test(arguments: [Language.perl, .ruby])
+    @Test(arguments: Language.all)
     func `an excluded module is left to launches, with those that load it`(
         _ language: Language
     ) throws {
         // Without anything to load, the instance would stay, and nothing would tell of the list.
-        let plain = language.ending == "pm" ? "use Plain;\n" : "require 'Plain'\n"
         let bench = try Self.bench(
-            language, program: plain + language.program, prewarmLines: ["ImportsExclude=Inner"])
+            language, program: language.plain + language.program, prewarmLines: ["ImportsExclude=Inner"])
         try bench.launch()
         let note = try bench.awaitList()
         #expect(note.text.contains("Inner.\(language.ending) (ImportsExclude=)"), "\(note)")
         #expect(try bench.launch().text == "unset|\n")
     }
 
-    @Test(arguments: [Language.perl, .ruby])
+    @Test(arguments: Language.all)
     func `where the manifest says so, launches teach nothing`(_ language: Language) throws {
         let bench = try Self.bench(language, prewarmLines: ["Imports=none"])
         for _ in 0..<2 { #expect(try bench.launch().text == "unset|\n") }
@@ -141,7 +180,7 @@ import Testing
     }
 
     /// The next launch may find a module there that hides an installed one.
-    @Test(arguments: [Language.perl, .ruby])
+    @Test(arguments: Language.all)
     func `a program that also looks in other folders for modules teaches nothing`(
         _ language: Language
     ) throws {
@@ -154,7 +193,7 @@ import Testing
         #expect(!codes.contains("imports_learned"))
     }
 
-    @Test(arguments: [Language.perl, .ruby])
+    @Test(arguments: Language.all)
     func `the inspection runs as the app's user, and its list can be forgotten`(
         _ language: Language
     ) throws {
