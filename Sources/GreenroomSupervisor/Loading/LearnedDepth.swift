@@ -16,8 +16,9 @@ extension InstalledApp.Depth {
         let profile = profiles.vouching(for: name)
         let vouching = profile?.vouching
         let script = Self.script(name, facts)
-        // Another version of Greenroom may inspect better.
-        var words = [version, "\(account.user)", "\(account.group)"]
+        // Another version of Greenroom may inspect better, and so may other files of the same one.
+        let inspection = start.inspectionFiles.map { FileIdentity(path: $0) }
+        var words = [version, "\(inspection)", "\(account.user)", "\(account.group)"]
         words += start.command.boot + ["-"] + start.command.program + ["-"] + excluded + ["-"]
         if let vouching { words += vouching.linesForInspection + vouching.linesForHook + ["-"] }
         words += manifest.environment.map(\.description) + facts.files.map(\.words)

@@ -20,9 +20,9 @@ extension Runtime {
                 stem[index] == "/" && words.contains(String(stem[stem.index(after: index)...]))
             }
         case .emacs:
-            // The file of a feature that another one requires.
-            guard name.hasPrefix("/"), let file = name.split(separator: "/").last else { return false }
-            return words.contains(String(file.prefix { $0 != "." }))
+            // A feature that another one requires is listed as its file.
+            let file = name.split(separator: "/").last ?? ""
+            return name.hasPrefix("/") && words.contains(String(file.prefix { $0 != "." }))
         case .python, .node, .java, .r: return false
         }
     }

@@ -61,6 +61,22 @@ struct RuntimeStart: Hashable, Sendable {
         }
     }
 
+    /// The files of which that process is made. What it finds belongs to them.
+    var inspectionFiles: [String] {
+        let names =
+            switch runtime {
+            case .python: ["inspect_imports.py", "module_state.py"]
+            case .perl: ["inspect.pl"]
+            case .ruby: ["inspect.rb"]
+            case .r: ["inspect.R"]
+            case .emacs: ["inspect.el"]
+            case .node, .java: [String]()
+            }
+        let library = runtime.inspectionIsTraced ? "trace" : "inspect"
+        return names.map { "\(hooks)/\(runtime.rawValue)/\($0)" }
+            + ["\(hooks)/libgreenroom-\(library).so"]
+    }
+
     /// The environment of that process, which is to have `variables`.
     func environmentOfInspection(_ variables: [String]) -> [String] {
         guard runtime.inspectionIsTraced else { return variables }

@@ -1,3 +1,4 @@
+import Glibc
 import GreenroomLinux
 import GreenroomManifest
 import TestSupport
@@ -16,7 +17,8 @@ import Testing
     }
 
     private func learning(
-        _ profiles: Profiles = Profiles(), version: String = "1.0", lines: String = ""
+        _ profiles: Profiles = Profiles(), version: String = "1.0", lines: String = "",
+        hooks: String = "/hooks"
     ) throws -> InstalledApp.Learning {
         let text = "[App]\nExec=/usr/bin/python3 \(script)\n[Prewarm]\n\(lines)\n"
         let manifest = try #require(
@@ -26,7 +28,7 @@ import Testing
             start: RuntimeStart(
                 runtime: .python,
                 command: try RuntimeCommand(["/usr/bin/python3", script], of: .python),
-                hooks: "/hooks", imports: [], processName: nil),
+                hooks: hooks, imports: [], processName: nil),
             files: [], scriptWords: [], objection: nil)
         depth.learn(
             from: ImportLists(), profiles, manifest, Account(unlisted: 1, group: 1), facts,
@@ -50,6 +52,20 @@ import Testing
         let vouched = try learning(try profile("runs"))
         #expect(vouched.basis != basis && vouched.profile == "/profiles/tool.conf")
         #expect(try learning(try profile("opens")).basis != vouched.basis)
+    }
+
+    @Test func `it is made anew if another file inspects, in the same version of Greenroom`() throws
+    {
+        let hooks = folder.path
+        #expect(mkdir(hooks + "/python", 0o755) == 0)
+        _ = try folder.write("", to: "python/inspect_imports.py")
+        let basis = try learning(hooks: hooks).basis
+        #expect(try learning(hooks: hooks).basis == basis)
+        _ = try folder.write("pass\n", to: "python/inspect_imports.py")
+        let edited = try learning(hooks: hooks).basis
+        #expect(edited != basis)
+        _ = try folder.write("", to: "libgreenroom-inspect.so")
+        #expect(try learning(hooks: hooks).basis != edited)
     }
 
     @Test func `it is made anew after an edit of the script that the manifest names`() throws {

@@ -80,6 +80,16 @@ import Testing
         #expect(Runtime.r.hindrance(in: ["R_HOME=/opt/R"]) == "R_HOME")
     }
 
+    @Test(arguments: Runtime.allCases.filter(\.learnsImports))
+    func `an inspection has the script that it executes, and a library`(_ runtime: Runtime) throws {
+        let words = runtime == .emacs ? ["emacs", "-Q", "-batch"] : [runtime.rawValue, "x"]
+        let start = RuntimeStart(
+            runtime: runtime, command: try RuntimeCommand(words, of: runtime),
+            hooks: "Sources/Runtimes", imports: [], processName: nil)
+        #expect(!Set(start.inspection).isDisjoint(with: start.inspectionFiles))
+        #expect(start.inspectionFiles.last?.hasSuffix(".so") == true)
+    }
+
     @Test func `an exclusion names the file of a feature that another one requires`() {
         let path = "/usr/share/emacs/28.2/lisp/org/ob-core.elc"
         #expect(Runtime.emacs.isExcluded("ob-core", by: ["ob-core"]))

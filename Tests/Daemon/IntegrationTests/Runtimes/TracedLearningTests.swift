@@ -164,7 +164,8 @@ import Testing
     ) throws {
         // Without anything to load, the instance would stay, and nothing would tell of the list.
         let bench = try Self.bench(
-            language, program: language.plain + language.program, prewarmLines: ["ImportsExclude=Inner"])
+            language, program: language.plain + language.program,
+            prewarmLines: ["ImportsExclude=Inner"])
         try bench.launch()
         let note = try bench.awaitList()
         #expect(note.text.contains("Inner.\(language.ending) (ImportsExclude=)"), "\(note)")
