@@ -1,6 +1,7 @@
 """Emacs in batch: unmodified programs, the ways to name one, and every reason to start anew."""
 import os
 import shutil
+import signal
 import subprocess
 
 import learning
@@ -195,8 +196,8 @@ def text_of(name, text):
 def traces(emacs, environment):
     """What the trace of an inspection says of each library."""
     for name, (text, _) in LIBRARIES.items():
-        emacs.write(f"library/g-{name}.el", text_of(name, text))
-    emacs.write("library/g-provides.el", "(provide 'g-elsewhere)\n")
+        emacs.write(f"features/g-{name}.el", text_of(name, text))
+    emacs.write("features/g-provides.el", "(provide 'g-elsewhere)\n")
     reads = set()
     for name, (_, reason) in LIBRARIES.items():
         found = trace(emacs, [f"g-{name}"], environment)
@@ -205,7 +206,7 @@ def traces(emacs, environment):
         results.report(f"emacs: trace: {name}: {reason or 'nothing'}", does == reason, f"found {found.does}")
     results.report("emacs: trace: the variables that are read", {"G_ONE", "G_TWO"} <= reads, str(reads))
     found = trace(emacs, ["g-tries"], environment)
-    line, tries = emacs.folder + "/library/g-line.el", emacs.folder + "/library/g-tries.el"
+    line, tries = emacs.folder + "/features/g-line.el", emacs.folder + "/features/g-tries.el"
     results.report("emacs: trace: a library within another", ("g-tries", line) in found.needs and found.does.get(line) == "fails", str(found))
     results.report("emacs: trace: a stamp of each", found.stamps.get("g-tries") == stamp_of(tries), str(found.stamps))
     found = trace(emacs, ["g-user-file"], environment)
@@ -252,7 +253,7 @@ def recording(emacs, environment):
             ("an expression", "", ["--eval", "(require 'g-plain)", "--eval", "(progn (require 'g-lazy) (princ 1))"], ["g-plain", "g-lazy"]),
             ("more than an expression", "", ["--eval", "(require 'g-plain) 1"], []),
             ("several words", "", ["-l", "only.el", "--eval", "(require 'g-inner)", "-l", "more.el"], ["g-plain", "g-inner", "g-lazy"]),
-            ("a folder for libraries first", "", ["-L", "library", "-l", "only.el"], []),
+            ("a folder for libraries first", "", ["-L", "features", "-l", "only.el"], []),
             ("a library by its name", "", ["-l", "g-plain", "-l", "only.el"], []),
             ("a function first", "", ["-f", "ignore", "-l", "only.el"], []),
             ("a visited file first", "", ["only.el", "-l", "only.el"], []),
@@ -312,7 +313,7 @@ def learned(emacs, environment):
     same("a missing file", text, ["g-user-file"], environment=asks)
     same("a missing file appears", text, ["g-user-file"], environment=asks, anew=CHANGED,
          change=lambda paused: emacs.write("home/.g-nosuch", ""))
-    emacs.refused("a file that has appeared", environment=asks, imports=[f"g-user-file\t{stamp_of(emacs.folder + '/library/g-user-file.el')}",
+    emacs.refused("a file that has appeared", environment=asks, imports=[f"g-user-file\t{stamp_of(emacs.folder + '/features/g-user-file.el')}",
                                                                           f"={home}/.g-nosuch\t0"])
     same("a file that is there", text, ["g-user-file"], environment=asks)
     emacs.write("older/g-compiled.el", ";;; -*- lexical-binding: t -*-\n(provide 'g-compiled)\n")
@@ -325,8 +326,19 @@ def learned(emacs, environment):
     same("a newer source", compiled, ["g-compiled"], environment=older, anew=CHANGED,
          change=lambda paused: emacs.write("older/g-compiled.el", ";;; -*- lexical-binding: t -*-\n(provide 'g-compiled) ; x\n"))
     same("a library that is replaced", plain + "(princ (g-plain))\n", ["g-plain"], anew=CHANGED,
-         change=lambda paused: emacs.write("library/g-plain.el", text_of("plain", "(defun g-plain () 2)")))
+         change=lambda paused: emacs.write("features/g-plain.el", text_of("plain", "(defun g-plain () 2)")))
     emacs.refused("another file than was inspected", environment=environment, imports=["g-lazy\t1"])
+    emacs.write("features/g-ends.el", text_of("ends", """(add-hook 'kill-emacs-hook (lambda () (write-region "" nil "~/ended")))"""))
+    ended(emacs, dict(environment, HOME=home))
+
+
+def ended(emacs, environment):
+    """A paused Emacs that is told to end has done nothing for a program."""
+    paused = emacs.pause(imports=["g-ends"], environment=environment)
+    os.kill(paused.process.pid, signal.SIGTERM)
+    paused.process.wait()
+    paused.end()
+    results.report("emacs: learned: the end of a paused process", not os.path.exists(environment["HOME"] + "/ended"))
 
 
 def tools(emacs):
@@ -349,7 +361,7 @@ def run():
     emacs = language(emacs)
     for part in (scripts, programs, variables, files, tools):
         part(emacs)
-    environment = dict(ENVIRONMENT, EMACSLOADPATH=emacs.folder + "/library:")
+    environment = dict(ENVIRONMENT, EMACSLOADPATH=emacs.folder + "/features:")
     for part in (traces, recording, learned):
         part(emacs, environment)
     emacs.end()
