@@ -349,6 +349,7 @@ WATCHED(struct hostent *, gethostbyname, "network", (const char *name), name)
 
 // The time of day; other clocks only measure.
 WATCHED(time_t, time, "time", (time_t *seconds), seconds)
+WATCHED(int, getloadavg, "time", (double *loads, int count), loads, count)
 
 EXPORT int gettimeofday(struct timeval *restrict value, void *restrict zone) {
     NEXT(gettimeofday);
