@@ -3,9 +3,9 @@
 ;;; Commentary:
 
 ;; The daemon runs `emacs -Q -batch -l THIS_FILE PLACEHOLDER'.  Emacs works through the words of its
-;; command line in `command-line-args-left'.  This file requires what GREENROOM_IMPORTS lists, which is what
-;; the program would require first if a launch has taught it, and puts a form there in place of the placeholder.  When Emacs evaluates the form, it has left this
-;; file.  The form waits for a launch, and the launch's words replace those of Emacs, which then goes on
+;; command line in `command-line-args-left'.  This file requires what GREENROOM_IMPORTS lists (if a launch
+;; has taught it, what the program would require first), and puts a form there in place of the
+;; placeholder.  When Emacs evaluates the form, it has left this file.  The form waits for a launch, and the launch's words replace those of Emacs, which then goes on
 ;; by itself.  If the program could notice a difference from a direct call, Emacs is executed anew
 ;; with the launch's words in the same process.
 
@@ -238,7 +238,8 @@
           (dolist (folder load-path)
             (funcall native 'watch (directory-file-name folder)))
           ;; SIGTERM makes Emacs run this hook, to which imports may have added.
-          (unless (let ((kill-emacs-hook nil)) (funcall native 'wait)) (funcall give-up "nobody waits for this process"))
+          (unless (let ((kill-emacs-hook nil)) (funcall native 'wait))
+            (funcall give-up "nobody waits for this process"))
           (condition-case nil
               (funcall become)
             (error (funcall native 'start-anew failed))))))

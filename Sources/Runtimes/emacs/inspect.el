@@ -7,10 +7,9 @@
 ;;     emacs -Q -batch -l inspect.el <LIST
 ;;
 ;; LIST has a feature on each line.  libgreenroom-trace.so is preloaded: it writes which functions of the C
-;; library were called, and this file tells it where each feature, and each file that it loads beside its own,
-;; begins and ends, and
-;; what happens in Emacs itself: uses of the words of the launch, of variables and of the directory, and
-;; changes of the state that all libraries share.  Nothing here may load another library.
+;; library were called, and this file tells it where each feature, and each file that it loads beside its
+;; own, begins and ends, and what happens in Emacs itself: uses of the words of the launch, of variables and
+;; of the directory, and changes of the state that all libraries share.  Nothing here may load another library.
 
 ;;; Code:
 
@@ -69,7 +68,7 @@
        (progress nil)
        ;; The file that the innermost feature of the list has loaded first, which is the feature's own.
        (own-file nil)
-       ;; The last state for which a file was refused.
+       ;; The last state for which a file was refused: the files that load it do not change more.
        (refused nil)
        (begin
         (lambda (name)
@@ -98,6 +97,7 @@
               (when (and (not found) (string-prefix-p start entry)) (setq found (substring entry (length start)))))
             found)))
        (definition (lambda (symbol) (cons (symbol-function symbol) (symbol-plist symbol))))
+       ;; What each symbol was defined as when it was last looked at.
        (known (make-hash-table :test #'eq))
        ;; Whether a value, or what was defined since the last time, has a name with the directory's.
        (keeps-directory
