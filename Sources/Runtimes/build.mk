@@ -23,8 +23,8 @@ $(RUNTIMES_LIBRARY): $(wildcard $(RUNTIMES_SOURCES)/library/*.[ch]) Sources/CPre
 	@mkdir -p $(@D)
 	@$(RUNTIMES_CC) $(RUNTIMES_CFLAGS) $(RUNTIMES_LDFLAGS) -Wl,-soname,$(@F) -o $@.new $(filter %.c,$^)
 	@mv -f $@.new $@
-$(RUNTIMES_AGENT): $(RUNTIMES_AGENT_SOURCES) $(RUNTIMES_SOURCES)/jvm/interface.h \
-    $(foreach part,launch files variables,$(wildcard $(RUNTIMES_SOURCES)/library/$(part).[ch])) \
+$(RUNTIMES_AGENT): $(RUNTIMES_AGENT_SOURCES) $(wildcard $(RUNTIMES_SOURCES)/jvm/*.h) \
+    $(foreach part,launch files stamp variables,$(wildcard $(RUNTIMES_SOURCES)/library/$(part).[ch])) \
     $(RUNTIMES_SOURCES)/library/runtime.h Sources/CPrewarm/wire.h
 	@mkdir -p $(@D)
 	@$(RUNTIMES_CC) $(RUNTIMES_CFLAGS) $(RUNTIMES_LDFLAGS) -Wl,-soname,$(@F) -o $@.new $(filter %.c,$^)

@@ -7,7 +7,9 @@
 /// arguments of `main`. If the program could notice a difference from a direct call, the launcher
 /// is executed anew with the launch's words in the same process.
 #define _GNU_SOURCE
-#include "interface.h"
+#include "classes.h"
+#include "java.h"
+#include "path.h"
 
 #include "../library/files.h"
 #include "../library/runtime.h"
@@ -15,6 +17,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,21 +29,15 @@
 static const char variables[] =
     "JAVA* JDK_* _JAVA* CLASSPATH LD_* LANG LANGUAGE LC_* NLSPATH";
 
-static jvmti_environment *tool;
-static struct jni_functions *original, *own; // the JVM's functions, and the agent's copy
+static struct jni_functions *own; // the agent's copy of the JVM's functions
 static char *imports, *record;
-static bool has_waited;
+static bool is_inspection, has_waited;
+static int report; // of an inspection
 static method_id main_method;
 
 /// The words of the prewarm's command, without this agent's.
 static char *words[1024];
 static int word_count;
-
-/// A process that was not prepared as the daemon prepares it must not run anything.
-static _Noreturn void give_up(const char *message) {
-    dprintf(2, "greenroom: %s\n", message);
-    _exit(72);
-}
 
 static bool read_words(void) {
     static char text[1 << 18];
@@ -56,33 +53,12 @@ static bool read_words(void) {
     return true;
 }
 
-/// Whether an exception was thrown; clears it.
-static bool has_failed(jni_environment *env) {
-    if (!original->exception_check(env)) return false;
-    original->exception_clear(env);
-    return true;
-}
-
-static object call_static(jni_environment *env, const char *class_name, const char *name,
-                          const char *signature, object one, object two) {
-    object result = NULL;
-    object class = original->find_class(env, class_name);
-    method_id method =
-        class ? original->get_static_method_id(env, class, name, signature) : NULL;
-    if (method) result = original->call_static_object_method(env, class, method, one, two);
-    return has_failed(env) ? NULL : result;
-}
-
 /// The value of a system property, which the caller frees; null if it has none.
 static char *property(jni_environment *env, const char *name) {
     object value = call_static(env, "java/lang/System", "getProperty",
                                "(Ljava/lang/String;)Ljava/lang/String;",
                                original->new_string_utf(env, name), NULL);
-    if (!value) return NULL;
-    const char *text = original->get_string_utf_chars(env, value, NULL);
-    char *copy = text ? strdup(text) : NULL;
-    if (text) original->release_string_utf_chars(env, value, text);
-    return copy;
+    return text_of(env, value);
 }
 
 static void set_property(jni_environment *env, const char *name, object value) {
@@ -110,79 +86,7 @@ static object platform_string(jni_environment *env, const char *text) {
     return has_failed(env) ? NULL : result;
 }
 
-// --- What is loaded, and from where.
-
-/// Whether the class's initialization has no effect but a faster start.
-static bool may_be_initialized(const char *name) {
-    // The common pool counts the processors, which the launch's affinity may change.
-    if (strncmp(name, "java.util.concurrent.ForkJoin", 29) == 0) return false;
-    static const char *const packages[] = {
-        "java.lang.invoke.", "java.util.regex.", "java.util.concurrent.", "java.util.stream.",
-        "java.util.zip.",    "java.text.",       "java.math.",
-    };
-    for (size_t i = 0; i < sizeof packages / sizeof packages[0]; i++)
-        if (strncmp(name, packages[i], strlen(packages[i])) == 0) return true;
-    return false;
-}
-
-/// GREENROOM_IMPORTS: names of classes. After "!", a class is initialized too.
-static void load_imports(jni_environment *env) {
-    object loader = call_static(env, "java/lang/ClassLoader", "getSystemClassLoader",
-                                "()Ljava/lang/ClassLoader;", NULL, NULL);
-    object class = original->find_class(env, "java/lang/Class");
-    method_id for_name = original->get_static_method_id(
-        env, class, "forName", "(Ljava/lang/String;ZLjava/lang/ClassLoader;)Ljava/lang/Class;");
-    if (!loader || !for_name) give_up("this JVM has no class loader");
-    char *rest = NULL;
-    for (char *name = strtok_r(imports, "\n", &rest); name; name = strtok_r(NULL, "\n", &rest)) {
-        bool initializes = *name == '!' && may_be_initialized(name + 1);
-        if (*name == '!') name++;
-        object text = original->new_string_utf(env, name);
-        object loaded = original->call_static_object_method(env, class, for_name, text,
-                                                            (int)initializes, loader);
-        if (has_failed(env)) give_up(name);
-        original->delete_local_ref(env, text);
-        original->delete_local_ref(env, loaded);
-    }
-}
-
-/// Watches the file of a class that may have been loaded from this folder, and the file's folder.
-static void watch_class(const char *folder, const char *name) {
-    char path[4096];
-    int length = snprintf(path, sizeof path, "%s/%s", folder, name);
-    if (length < 0 || (size_t)length + sizeof ".class" > sizeof path) give_up("a long name");
-    for (char *at = path + strlen(folder); *at; at++)
-        if (*at == '.') *at = '/';
-    strcpy(path + length, ".class");
-    files_watch(path);
-    *strrchr(path, '/') = 0;
-    files_watch(path);
-}
-
-static void watch_classes(const char *folder) {
-    struct stat status;
-    if (stat(folder, &status) != 0 || !S_ISDIR(status.st_mode)) return;
-    watch_class(folder, words[word_count - 1]);
-    if (!imports) return;
-    char *copy = strdup(imports), *rest = NULL;
-    for (char *name = strtok_r(copy, "\n", &rest); name; name = strtok_r(NULL, "\n", &rest))
-        watch_class(folder, *name == '!' ? name + 1 : name);
-    free(copy);
-}
-
-/// The class path must not depend on the working directory, which the launch changes.
-static void watch_class_path(jni_environment *env) {
-    char *path = property(env, "java.class.path"), *rest = NULL;
-    if (!path || !*path) give_up("the class path is the working directory");
-    if (*path == ':' || path[strlen(path) - 1] == ':' || strstr(path, "::"))
-        give_up("an entry of the class path is empty");
-    for (char *entry = strtok_r(path, ":", &rest); entry; entry = strtok_r(NULL, ":", &rest)) {
-        if (*entry != '/') give_up("an entry of the class path is not absolute");
-        files_watch(entry);
-        watch_classes(entry);
-    }
-    free(path);
-}
+// --- Which files were read.
 
 /// Archives that are open: the JDK's, and those of the class path from which something was loaded.
 static void watch_open_files(void) {
@@ -291,16 +195,20 @@ static void become(jni_environment *env) {
 
 // --- What the launcher calls.
 
-/// The launcher looks up the program's `main`, which initializes its class: the user's code may run.
+/// The launcher looks up the program's `main`, which initializes its class: the user's code may
+/// run.
 static method_id get_static_method_id(jni_environment *env, object class, const char *name,
                                       const char *signature) {
     bool is_main = !has_waited && strcmp(name, "main") == 0
         && strcmp(signature, "([Ljava/lang/String;)V") == 0;
     if (is_main) {
         has_waited = true;
-        watch_class_path(env);
-        if (imports) load_imports(env);
+        if (is_inspection) classes_inspect(env, class, report);
+        if (imports) classes_import(env, imports);
+        path_read(env);
+        classes_watch(env);
         watch_open_files();
+        if (record) classes_note(env);
         if (!launch_wait()) give_up("nobody waits for this process");
         become(env);
     }
@@ -330,69 +238,59 @@ static void call_static_void_method(jni_environment *env, object class, method_i
     original->call_static_void_method(env, class, method, array);
 }
 
-// --- Recording.
+// --- What the JVM calls.
 
-/// The name of a class as Class.forName takes it; null if it is not a plain class.
-static char *name_of(object class) {
-    char *signature = NULL, *name = NULL;
-    if ((*tool)->get_class_signature(tool, class, &signature, NULL) != 0) return NULL;
-    // A hidden class has a dot in its signature, an array begins with a bracket, and a generated
-    // class has another name in each run.
-    if (signature[0] == 'L' && !strchr(signature, '.') && !strstr(signature, "$Proxy")
-        && !strstr(signature, "Generated") && !strstr(signature, "$$"))
-        name = strndup(signature + 1, strlen(signature) - 2);
-    for (char *at = name; at && *at; at++)
-        if (*at == '/') *at = '.';
-    (*tool)->deallocate(tool, (unsigned char *)signature);
-    return name;
-}
-
-/// Writes the names of the classes that the loaders of the JVM, of the platform and of the
-/// application have loaded.
 static void end(jvmti_environment *environment, jni_environment *env) {
     (void)environment;
-    int count;
-    object *classes;
-    object application = call_static(env, "java/lang/ClassLoader", "getSystemClassLoader",
-                                     "()Ljava/lang/ClassLoader;", NULL, NULL);
-    object platform = call_static(env, "java/lang/ClassLoader", "getPlatformClassLoader",
-                                  "()Ljava/lang/ClassLoader;", NULL, NULL);
-    if ((*tool)->get_loaded_classes(tool, &count, &classes) != 0) return;
-    FILE *file = fopen(record, "we");
-    for (int i = 0; file && i < count; i++) {
-        object loader = NULL;
-        int status = 0;
-        char *name = name_of(classes[i]);
-        (*tool)->get_class_loader(tool, classes[i], &loader);
-        (*tool)->get_class_status(tool, classes[i], &status);
-        bool is_known = !loader || original->is_same_object(env, loader, application)
-            || original->is_same_object(env, loader, platform);
-        bool is_initialized = status & CLASS_IS_INITIALIZED;
-        if (name && is_known)
-            fprintf(file, "%s%s\n", is_initialized && may_be_initialized(name) ? "!" : "", name);
-        free(name);
-    }
-    if (file) fclose(file);
-    (*tool)->deallocate(tool, (unsigned char *)classes);
+    classes_record(env, record);
+}
+
+/// An archive may name an agent, whose code the launcher runs before `main`.
+static void check_archive(jni_environment *env) {
+    int place = 1;
+    while (place < word_count && strcmp(words[place], "-jar") != 0) place++;
+    if (place + 1 >= word_count) return;
+    object class = original->find_class(env, "java/util/jar/JarFile");
+    method_id make = original->get_method_id(env, class, "<init>", "(Ljava/lang/String;)V");
+    object archive =
+        original->new_object(env, class, make, platform_string(env, words[place + 1]));
+    if (has_failed(env)) return; // the launcher says so better
+    object manifest = call(env, archive, "getManifest", "()Ljava/util/jar/Manifest;");
+    object attributes = call(env, manifest, "getMainAttributes", "()Ljava/util/jar/Attributes;");
+    object names = call(env, call(env, attributes, "keySet", "()Ljava/util/Set;"), "toString",
+                        "()Ljava/lang/String;");
+    char *text = text_of(env, names);
+    if (text && strcasestr(text, "Launcher-Agent-Class")) give_up("the archive names an agent");
+    free(text);
+    original->call_void_method(env, archive, original->get_method_id(env, class, "close", "()V"));
 }
 
 static void start(jvmti_environment *environment, jni_environment *env, object thread) {
     (void)environment;
-    (void)env;
     (void)thread;
     if ((*tool)->get_jni_function_table(tool, &original) != 0
         || (*tool)->get_jni_function_table(tool, &own) != 0)
         give_up("this JVM does not show its functions");
     own->get_static_method_id = get_static_method_id;
     own->call_static_void_method = call_static_void_method;
+    check_archive(env);
     (*tool)->set_jni_function_table(tool, own);
+}
+
+/// What the JVM prints must not come into the report, nor between what others are doing.
+static bool become_inspection(void) {
+    report = fcntl(1, F_DUPFD_CLOEXEC, 3);
+    int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    sched_setscheduler(0, SCHED_IDLE, &(struct sched_param){0}); // its threads inherit that
+    return report >= 0 && null >= 0 && dup2(null, 1) == 1;
 }
 
 /// The JVM calls this when it has loaded the library.
 EXPORT int Agent_OnLoad(java_vm *vm, char *options, void *reserved);
 EXPORT int Agent_OnLoad(java_vm *vm, char *options, void *reserved) {
-    (void)options;
     (void)reserved;
+    is_inspection = options && strcmp(options, "inspect") == 0;
+    if (is_inspection && !become_inspection()) return -1;
     imports = launch_take_variable("GREENROOM_IMPORTS");
     record = launch_take_variable("GREENROOM_RECORD");
     if (!read_words()) give_up("the command line is too long");

@@ -15,17 +15,32 @@ typedef const struct jni_functions *jni_environment;
 struct jni_functions {
     void *unused_0[6];
     object (*find_class)(jni_environment *, const char *name);
-    void *unused_7[10];
+    void *unused_7[4];
+    unsigned char (*is_assignable_from)(jni_environment *, object class, object ancestor);
+    void *unused_12[5];
     void (*exception_clear)(jni_environment *);
-    void *unused_18[5];
+    void *unused_18;
+    int (*push_local_frame)(jni_environment *, int capacity);
+    object (*pop_local_frame)(jni_environment *, object result);
+    object (*new_global_ref)(jni_environment *, object);
+    void *unused_22;
     void (*delete_local_ref)(jni_environment *, object);
     unsigned char (*is_same_object)(jni_environment *, object, object);
-    void *unused_25[6];
+    void *unused_25[3];
+    object (*new_object)(jni_environment *, object class, method_id constructor, ...);
+    void *unused_29[2];
     object (*get_object_class)(jni_environment *, object);
-    void *unused_32[62];
+    void *unused_32;
+    method_id (*get_method_id)(jni_environment *, object class, const char *name,
+                               const char *signature);
+    object (*call_object_method)(jni_environment *, object, method_id, ...);
+    void *unused_35[26];
+    void (*call_void_method)(jni_environment *, object, method_id, ...);
+    void *unused_62[32];
     field_id (*get_field_id)(jni_environment *, object class, const char *name,
                              const char *signature);
-    void *unused_95[9];
+    object (*get_object_field)(jni_environment *, object, field_id);
+    void *unused_96[8];
     void (*set_object_field)(jni_environment *, object, field_id, object value);
     void *unused_105[8];
     method_id (*get_static_method_id)(jni_environment *, object class, const char *name,
@@ -45,9 +60,9 @@ struct jni_functions {
     void *unused_168;
     const char *(*get_string_utf_chars)(jni_environment *, object, unsigned char *is_copy);
     void (*release_string_utf_chars)(jni_environment *, object, const char *text);
-    void *unused_171;
+    int (*get_array_length)(jni_environment *, object array);
     object (*new_object_array)(jni_environment *, int length, object class, object initial);
-    void *unused_173;
+    object (*get_object_array_element)(jni_environment *, object array, int index);
     void (*set_object_array_element)(jni_environment *, object, int index, object element);
     void *unused_175;
     object (*new_byte_array)(jni_environment *, int length);
@@ -90,6 +105,7 @@ enum {
     TOOL_INTERFACE = 0x30010200, // JVMTI 1.2
     EVENT_START = 50,
     EVENT_END = 51,
+    CLASS_IS_PREPARED = 2,
     CLASS_IS_INITIALIZED = 4,
 };
 

@@ -130,24 +130,12 @@ def files(java, archive):
         ends(java, name, archive, [imported])
 
 
-def recording(java, archive):
-    path = java.folder + "/list"
-    java.same("a launch that is recorded", ["text"], options=archive, prewarm=dict(ENVIRONMENT, GREENROOM_RECORD=path))
-    with open(path) as file:
-        names = file.read().splitlines()
-    results.report("java: the list has classes of the JDK and of the application",
-                   {"Main", "java.time.LocalDate", "!java.text.MessageFormat"} <= {*names}
-                   and not any("$$Lambda" in name or "$Proxy" in name for name in names), str(names[:20]))
-    java.same("a recorded list", ["text"], options=archive, imports=names)
-    java.same("a recorded list, another subject", ["threads"], options=archive, imports=names)
-
-
 def run():
     java, compiler = (shutil.which(name, path=ENVIRONMENT["PATH"]) for name in ("java", "javac"))
     if not java or not compiler:
         return results.skip("java", "there is no java and javac")
     java = language("java", java)
     archive = build(java, compiler)
-    for part in (subjects, options, variables, files, recording):
+    for part in (subjects, options, variables, files):
         part(java, archive)
     java.end()
