@@ -65,6 +65,9 @@ extension LearnedImports {
         case "order": "(comes after one that is left)"
         case "caller": "(asks what loads it)"
         case "versions": "(is one of several versions)"
+        case "signed": "(is in a signed archive)"
+        case "split": "(is in a package that several archives have)"
+        case "generates": "(makes classes while the program runs)"
         case "excluded": "(ImportsExclude=)"
         case _: "(is known not to be safe)"
         }

@@ -2,8 +2,8 @@
 
 extension Runtime {
     /// Whether an inspection writes a trace (`ImportTrace`), from which the daemon makes the
-    /// report. Python's inspection writes the report itself.
-    var inspectionIsTraced: Bool { self != .python }
+    /// report. The inspections of Python and Java write the report themselves.
+    var inspectionIsTraced: Bool { self != .python && self != .java }
 
     /// Whether one of the words of `ImportsExclude=` means the module with that name.
     func isExcluded(_ name: String, by words: Set<String>) -> Bool {

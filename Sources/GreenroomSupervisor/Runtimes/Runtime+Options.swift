@@ -112,8 +112,8 @@ extension Runtime {
                 where !entry.hasPrefix("/") {
                     throw .relative(String(entry))
                 }
-            case _
-            where option.hasPrefix("-D") || option.hasPrefix("-Xm") || option.hasPrefix("-Xss"),
+            case _ where option.hasPrefix("-D") && isPlainProperty(option.dropFirst(2)),
+                _ where option.hasPrefix("-Xm") || option.hasPrefix("-Xss"),
                 _ where option.hasPrefix("-XX:+Use") || option.hasPrefix("-XX:-Use"),
                 "-ea", "-enableassertions", "-da", "-disableassertions", "-server",
                 "-XX:TieredStopAtLevel=1", "-Xshare:auto":
@@ -121,6 +121,22 @@ extension Runtime {
             case _: throw .option(option)
             }
         }
+    }
+
+    /// Whether a property has no effect on the boot. Some of Java's own make it run code of the
+    /// program's (`java.system.class.loader`), open a port or print something. This knows the others
+    /// that are common.
+    private static func isPlainProperty(_ assignment: Substring) -> Bool {
+        let name = assignment.prefix { $0 != "=" }
+        let harmless: Set<Substring> = [
+            "java.awt.headless", "java.io.tmpdir", "java.library.path", "java.locale.providers",
+            "java.net.preferIPv4Stack", "java.net.preferIPv6Addresses", "java.rmi.server.hostname",
+            "java.security.auth.login.config", "java.security.egd", "java.security.krb5.conf",
+            "java.util.concurrent.ForkJoinPool.common.parallelism", "java.util.logging.config.file",
+            "java.util.logging.manager",
+        ]
+        let ownBeginnings = ["java.", "jdk.", "sun.", "com.sun.management", "user.dir"]
+        return harmless.contains(name) || !ownBeginnings.contains { name.hasPrefix($0) }
     }
 
     private static func readR(_ reader: inout OptionReader) throws(RuntimeCommand.Objection) {

@@ -77,7 +77,8 @@ extension Runtime {
         case .node: ["NODE_OPTIONS", "NODE_V8_COVERAGE", "NODE_CHANNEL_FD", "NODE_DEBUG_NATIVE"]
         case .ruby: ["RUBYOPT"]
         case .perl: ["PERL5OPT", "PERL5DB", "PERL_MEM_LOG"]
-        case .java: ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"]
+        case .java:
+            ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "_JAVA_LAUNCHER_DEBUG"]
         case .r:
             // For another home than its own, the front end prints a warning to standard output.
             [

@@ -22,11 +22,7 @@ struct RuntimeStart: Hashable, Sendable {
         case .node: command.boot + ["-r", "\(hooks)/node/greenroom.cjs", placeholder]
         case .ruby: command.boot + ["-r", "\(hooks)/ruby/greenroom.rb", placeholder]
         case .perl: command.boot + ["-I\(hooks)/perl", "-MGreenroom", placeholder]
-        // The virtual machine looks at the program's class before the pause, and not at its
-        // arguments.
-        case .java:
-            command.boot.prefix(1) + ["-agentpath:\(hooks)/libgreenroom-jvm.so"]
-                + command.boot.dropFirst() + javaProgram
+        case .java: wordsOfJava()
         case .r: wordsOfR(placeholder)
         case .emacs:
             command.boot.prefix(1) + ["-Q", "-batch", "-l", "\(hooks)/emacs/greenroom.el"]
@@ -40,9 +36,12 @@ struct RuntimeStart: Hashable, Sendable {
             : command.boot + [program]
     }
 
-    /// `-jar FILE`, or the name of a class.
-    private var javaProgram: ArraySlice<String> {
-        command.program.prefix(command.program.first == "-jar" ? 2 : 1)
+    /// The virtual machine looks at the program (`-jar FILE`, or the name of a class) before the
+    /// pause, and not at its arguments.
+    private func wordsOfJava(agentOptions: String = "") -> [String] {
+        command.boot.prefix(1) + ["-agentpath:\(hooks)/libgreenroom-jvm.so" + agentOptions]
+            + command.boot.dropFirst()
+            + command.program.prefix(command.program.first == "-jar" ? 2 : 1)
     }
 
     /// The words of a process that inspects imports, whose names it reads from its standard input.
@@ -56,8 +55,8 @@ struct RuntimeStart: Hashable, Sendable {
         case .perl: command.boot + ["\(hooks)/perl/inspect.pl"]
         case .ruby: command.boot + ["\(hooks)/ruby/inspect.rb"]
         case .r: wordsOfR("\(hooks)/r/inspect.R")
-        case .emacs: command.boot.prefix(1) + ["-Q", "-batch", "-l", "\(hooks)/emacs/inspect.el"]
-        case .node, .java: preconditionFailure("\(runtime.title) learns no imports")
+        case .java: wordsOfJava(agentOptions: "=inspect")
+        case .node, .emacs: preconditionFailure("\(runtime.title) learns no imports")
         }
     }
 

@@ -25,6 +25,7 @@ import Testing
         (.node, "node --no-warnings --max-old-space-size=9 x.js -e", 3),
         (.ruby, "ruby -w -I /lib x.rb", 4), (.perl, "perl -w -I/lib x.pl -n", 3),
         (.java, "java -Dx=y -cp /a.jar:/b.jar Main -x", 4), (.java, "java -jar x.jar", 1),
+        (.java, "java -Djava.awt.headless=true -Dfile.encoding=UTF-8 -jar x.jar", 3),
         (.emacs, "emacs -Q --batch -l x.el", 3), (.emacs, "emacs -Q --script x.el", 2),
         (.r, "R", 1),
     ]
@@ -46,6 +47,10 @@ import Testing
         (.ruby, "ruby -n x.rb"), (.ruby, "ruby -I lib x.rb"), (.ruby, "ruby -rset x.rb"),
         (.perl, "perl -T x.pl"), (.perl, "perl -pe 1"), (.perl, "perl -Ilib x.pl"),
         (.java, "java"), (.java, "java -cp lib Main"), (.java, "java -javaagent:x.jar Main"),
+        (.java, "java -Djava.system.class.loader=Mine -jar x.jar"),
+        (.java, "java -Djava.security.manager Main"), (.java, "java -Duser.dir=/ Main"),
+        (.java, "java -Dcom.sun.management.jmxremote.port=9 Main"),
+        (.java, "java -Xlog:class+load -jar x.jar"), (.java, "java -verbose:class Main"),
         (.emacs, "emacs"), (.emacs, "emacs x.txt"),
         (.emacs, "emacs -batch -l x.el"), (.emacs, "emacs -q -Q -batch"),
         (.emacs, "emacs --script x.el"), (.emacs, "emacs -script x.el"), (.r, "R -e 0"),
@@ -75,6 +80,7 @@ import Testing
         #expect(Runtime.python.hindrance(in: ["PYTHONVERBOSE=1"]) == "PYTHONVERBOSE")
         #expect(Runtime.node.hindrance(in: ["NODE_OPTIONS=-r x", "RUBYOPT=x"]) == "NODE_OPTIONS")
         #expect(Runtime.java.hindrance(in: ["CLASSPATH=lib"]) == "CLASSPATH")
+        #expect(Runtime.java.hindrance(in: ["_JAVA_LAUNCHER_DEBUG=1"]) == "_JAVA_LAUNCHER_DEBUG")
         #expect(Runtime.r.hindrance(in: ["R_LIBS=/a", "BASH_ENV=/a"]) == "BASH_ENV")
         #expect(Runtime.r.hindrance(in: ["R_DEFAULT_PACKAGES=NULL"]) == "R_DEFAULT_PACKAGES")
         #expect(Runtime.r.hindrance(in: ["R_HOME=/opt/R"]) == "R_HOME")
@@ -124,6 +130,10 @@ import Testing
                 "A=b", "R_PROFILE_USER=/h/r/Rprofile.R", "R_ENVIRON_USER=",
             ])
         #expect(r.inspection == ["Rscript", "/h/r/inspect.R"])
+        #expect(
+            java.inspection == [
+                "java", "-agentpath:/h/libgreenroom-jvm.so=inspect", "-Xmx9m", "-jar", "x.jar",
+            ])
         #expect(
             r.environmentOfInspection(["A=b"]) == [
                 "A=b", "LD_PRELOAD=/h/libgreenroom-trace.so",
