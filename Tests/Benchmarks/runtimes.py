@@ -33,6 +33,25 @@ PROGRAMS = [
     ("Perl", ["perl", "FILE"], "print \"x\\n\";\n", None),
     ("R", ["Rscript", "FILE"], "cat('x\\n')\n", None),
 ]
+PICOCLI = """
+import java.util.*;
+import java.util.concurrent.Callable;
+import picocli.CommandLine;
+import picocli.CommandLine.*;
+
+@Command(name = "hello", mixinStandardHelpOptions = true, version = "1", subcommands = Hello.Sub.class)
+class Hello implements Callable<Integer> {
+    @Option(names = {"-c", "--count"}, description = "how often") int count = 1;
+    @Parameters(arity = "0..*") List<String> words = new ArrayList<>();
+    @Command(name = "sub") static class Sub implements Runnable { public void run() { } }
+    public Integer call() {
+        for (int i = 0; i < count; i++) System.out.println(String.join(" ", words) + String.format(" %d", i));
+        return 0;
+    }
+    public static void main(String[] a) { System.exit(new CommandLine(new Hello()).execute(a)); }
+}
+"""
+PICOCLI_ARCHIVE = "/usr/share/java/picocli.jar"
 # The same, of programs whose imports are learned; without a script it is a tool that is installed.
 LEARNED = [
     ("Python, stdlib", ["python3", "FILE"],
@@ -42,6 +61,7 @@ LEARNED = [
      "use Moose; has x => (is => 'ro'); print main->new(x => 'x')->x, \"\\n\";\n", 0.08),
     ("Ruby, two gems", ["ruby", "FILE"],
      "require 'active_support/all'\nrequire 'nokogiri'\nputs Nokogiri::XML('<a>x</a>').at('a').text\n", 0.02),
+    ("Java, picocli", ["java", "-cp", "FOLDER:" + PICOCLI_ARCHIVE, "Hello", "--count", "3", "x"], PICOCLI, 0.45),
     ("R, ggplot2", ["Rscript", "FILE"], "library(ggplot2)\ncat('x\\n')\n", 0.05),
     ("django-admin", ["django-admin", "--version"], None, None),
     ("yt-dlp", ["yt-dlp", "--version"], None, 0.25),
@@ -73,16 +93,18 @@ def words_of(name, words, text, folder):
         return [interpreter, *words[1:]], None
     place = Path(folder) / identifier(name)
     place.mkdir()
-    file = place / ("Hello.java" if name == "Java" else "hello")
+    file = place / ("Hello.java" if words[0] == "java" else "hello")
     file.write_text(text)
     for module, program in NEEDED.items():
         if module in text and subprocess.run([interpreter, "-e" if words[0] != "python3" else "-c", program],
                                              capture_output=True).returncode:
             return None, f"there is no {module}"
-    if name == "Java":
+    if words[0] == "java":
         if not shutil.which("javac"):
             return None, "there is no javac"
-        subprocess.run(["javac", "-d", place, file], check=True)
+        if PICOCLI_ARCHIVE in " ".join(words) and not os.path.exists(PICOCLI_ARCHIVE):
+            return None, "there is no picocli"
+        subprocess.run(["javac", "-cp", PICOCLI_ARCHIVE, "-d", place, file], check=True, stderr=subprocess.DEVNULL)
     return [interpreter, *(word.replace("FILE", str(file)).replace("FOLDER", str(place))
                            for word in words[1:])], None
 
