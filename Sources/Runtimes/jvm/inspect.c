@@ -113,9 +113,8 @@ static void inspect_initialization(jni_environment *env, object loader) {
         if (!class_initialize(env, loader, one->name)) refuse(one, "fails", one->name);
         original->pop_local_frame(env, NULL);
     }
-    char culprit[NAME_SIZE];
-    if (!classes_have_initialized_more(env, culprit)) return;
-    const char *cause = strdup(culprit);
+    static char cause[NAME_SIZE];
+    if (!classes_have_initialized_more(env, cause)) return;
     for (struct inspected *one = list; one < list + count; one++)
         if (!one->reason && class_may_be_initialized(one->name)) refuse(one, "state", cause);
 }
