@@ -5,7 +5,8 @@
 /// looks up its method `main`. There this agent loads what GREENROOM_IMPORTS lists and waits for a
 /// launch. The launch's words must be the same up to the JAR or class; the words after it are the
 /// arguments of `main`. If the program could notice a difference from a direct call, the launcher
-/// is executed anew with the launch's words in the same process.
+/// is executed anew with the launch's words in the same process. With the option `inspect`, it only
+/// finds out which classes may be loaded there (inspect.c).
 #define _GNU_SOURCE
 #include "classes.h"
 #include "java.h"
@@ -277,7 +278,7 @@ static void start(jvmti_environment *environment, jni_environment *env, object t
     (*tool)->set_jni_function_table(tool, own);
 }
 
-/// What the JVM prints must not come into the report, nor between what others are doing.
+/// What the JVM prints must not come into the report. The process runs only when nobody else does.
 static bool become_inspection(void) {
     report = fcntl(1, F_DUPFD_CLOEXEC, 3);
     int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
