@@ -167,9 +167,9 @@ static bool is_harmless(const char *name) {
         "java.lang.NamedPackage", "java.lang.NoSuch", "java.lang.Number", "java.lang.Package",
         "java.lang.PublicMethods", "java.lang.Record", "java.lang.ReflectiveOperation",
         "java.lang.Runtime$Version", "java.lang.Short", "java.lang.StrictMath",
-        "java.lang.String", "java.lang.Void", "java.lang.Weak", "java.lang.annotation.",
-        "java.lang.constant.", "java.lang.module.", "java.lang.ref.", "java.lang.reflect.",
-        "java.net.URI", "java.net.URL", "java.nio.", "java.security.Code",
+        "java.lang.String", "java.lang.ThreadLocal", "java.lang.Void", "java.lang.Weak",
+        "java.lang.annotation.", "java.lang.constant.", "java.lang.module.", "java.lang.ref.",
+        "java.lang.reflect.", "java.net.URI", "java.net.URL", "java.nio.", "java.security.Code",
         "java.security.Protection", "java.security.Secure", "java.util.Abstract",
         "java.util.Array", "java.util.BitSet", "java.util.Collections", "java.util.Enum",
         "java.util.Hash", "java.util.Identity", "java.util.Immutable", "java.util.Iterator",
@@ -178,11 +178,12 @@ static bool is_harmless(const char *name) {
         "java.util.Set", "java.util.Spliterator", "java.util.Tree", "java.util.Vector",
         "java.util.Weak", "java.util.function.", "java.util.jar.",
         "java.util.spi.LocaleServiceProvider", "jdk.internal.jimage.", "jdk.internal.loader.",
-        "jdk.internal.math.", "jdk.internal.module.", "jdk.internal.org.objectweb.asm.",
-        "jdk.internal.reflect.", "jdk.internal.util.Preconditions",
+        "jdk.internal.math.", "jdk.internal.misc.TerminatingThreadLocal",
+        "jdk.internal.module.", "jdk.internal.org.objectweb.asm.", "jdk.internal.perf.",
+        "jdk.internal.reflect.", "jdk.internal.util.Preconditions", "jdk.internal.util.jar.",
         "jdk.internal.vm.annotation.", "sun.invoke.", "sun.net.www.", "sun.nio.ch.",
         "sun.nio.cs.", "sun.nio.fs.", "sun.reflect.", "sun.security.action.",
-        "sun.security.util.ManifestEntryVerifier", NULL,
+        "sun.security.util.ManifestEntryVerifier", "sun.security.util.SignatureFileVerifier", NULL,
     };
     return begins_with_any(name, beginnings);
 }

@@ -189,6 +189,11 @@ def libraries(bench):
     imports = bench.learn(program(one), words)
     ok("the classes of a library are learned", {"lib.One", "lib.One$Inner"} <= {*names_of(imports)}, imports)
     java.same("a library", words, options=program(one), imports=imports)
+    # The library's archive is the first that Java opens.
+    mixed = ["-cp", bench.path("classes") + ":" + one, "App"]
+    imports = bench.learn(mixed, words)
+    ok("the classes of a library of a program in a folder are learned", {"lib.One", "lib.One$Inner"} <= {*names_of(imports)}, imports)
+    java.same("a library of a program in a folder", words, options=mixed, imports=imports)
 
     # The archive is another one than was inspected, or than was loaded.
     shutil.copy(one, bench.path("kept.jar"))
