@@ -33,7 +33,7 @@ local({
     placeholder <- sub("^--file=", "", prewarm[is_file])
     before <- prewarm[!is_file]
     # The variables that R or its front end has read.
-    read <- function(names) grepl("^(R_|OMP_|OPENBLAS_|LC_|LANG$|LANGUAGE$|TZ$|HOME$|LD_LIBRARY_PATH$)", names)
+    read <- function(names) grepl("^(R_|BASH_FUNC_|OMP_|OPENBLAS_|LC_|LANG$|LANGUAGE$|TZ$|HOME$|LD_LIBRARY_PATH$)", names)
     # The variables that the front end has exported, which a launch does not bring.
     exported <- function(names) grepl("^(R_|LD_LIBRARY_PATH$|(EDITOR|LN_S|MAKE|PAGER|SED|TAR|TZDIR)$)", names)
     own <- unclass(Sys.getenv())

@@ -111,6 +111,13 @@ def anew(r):
     r.same("another locale", [script], prewarm=ENVIRONMENT, environment=dict(ENVIRONMENT, LC_ALL="C"), anew=VARIABLE)
     r.same("another time zone", ["s_time_zone.R"], prewarm=ENVIRONMENT, environment=dict(ENVIRONMENT, TZ="America/New_York"),
            anew=VARIABLE)
+    r.write("function.R", "print(Sys.getenv('BASH_FUNC_x%%')); system('env | grep -A1 BASH_FUNC_')\n")
+    function = dict(ENVIRONMENT, **{"BASH_FUNC_x%%": "() {  :\n}"})
+    r.same("a function of bash", ["function.R"], environment=function)
+    r.same("another function of bash", ["function.R"], prewarm=ENVIRONMENT, environment=function, anew=VARIABLE)
+    # As bash would not write it, in whose words a direct run has it.
+    r.same("a function in other words", ["function.R"], environment=dict(ENVIRONMENT, **{"BASH_FUNC_x%%": "() { :; }"}),
+           anew=VARIABLE)
     os.mkdir(r.folder + "/library")
     r.same("a package that appeared", [script], environment=dict(ENVIRONMENT, R_LIBS=r.folder + "/library"), anew=CHANGED,
            change=lambda paused: os.mkdir(r.folder + "/library/newly"))
