@@ -7,17 +7,21 @@ LIST has a name of a module on each line, as the hook records it; - is standard 
     !NAME                    the module must be refused
     @DISTRIBUTION VERSION…   the lines below are of a profile, which counts for these versions of the distribution alone
     +NAME REASON             the module is not refused for the reason
+    ?NAME FUNCTION INPUT…    what the function of the module returns here is given again before a pause, while the inputs are
+                             the same: files (/PATH, ~/PATH), variables ($NAME), and programs that PATH finds
     <NAME STATEMENT          is executed in the module before the pause, and here after the imports
+    >NAME                    a statement is executed in the module at the launch
 
 LIBRARY is libgreenroom-inspect.so, which also sees what extension modules read.
 The output has a line for each finding, with tabs:
 
     import   NAME  STAMP             may be imported before the pause; in the order of the list
     refused  NAME  REASON  MODULE    may not: MODULE, which NAME is or imports, keeps or does what only a launch may
-    import   =PATH  STAMP            a module that the profile vouches for reads this file, or looks for it
+    import   =PATH  STAMP            a module that the profile vouches for reads this file, or looks for it; or an input
+    import   ?NAME.FUNCTION:(ARGUMENTS, NAMED ARGUMENTS, VALUE)  -    a call of a function that the profile names
     reads    VARIABLE                a kept module, or the start of the interpreter, reads this variable
     vouched  DISTRIBUTION  VERSION   the profile was used, or not because of the version that was found, or - for none
-    unknown  DISTRIBUTION  VERSION
+    unknown  DISTRIBUTION  VERSION   * if an import would not find the modules in the folder of that version
 
 Reasons: arguments, directory, terminal, variables (all are read), environment (changed), locale, signals, time, opens,
 writes, prints, runs, network, thread, descriptor, state (of the interpreter, or of another module that a launch may load
@@ -33,6 +37,7 @@ import signal
 import sys
 import threading
 import time
+import types
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import module_state  # noqa: E402
@@ -99,6 +104,8 @@ HARMLESS_STATE = {
     "urllib.parse": {"uses_netloc"},
 }
 HARMLESS = {"socket.__new__", "socket.gethostname"}
+# A list has no longer line (`LearnedImports.Limit.name`).
+LINE_LIMIT = 512
 
 
 class Findings:
@@ -108,7 +115,8 @@ class Findings:
         self.importers = {}  # module: the modules that import it
         self.pending = {}  # reason: modules
         self.vouched = set()  # (module, reason)
-        self.data = {}  # path: None, of files that vouched modules read or look for
+        self.data = {}  # path: the stamp, or None if it is that of the end; of files that vouched modules read or look for
+        self.answers = {}  # the line of a call whose value is given again: None
         self.modules = None  # ModuleState
         self.is_quiet = False
 
@@ -439,7 +447,7 @@ def watch_execution():
         was_quiet, findings.is_quiet = findings.is_quiet, True
         findings.modules.begin(module.__name__)
         before = state()
-        findings.is_quiet = was_quiet
+        findings.is_quiet = False  # also if a function with answers imports the module
         changed_within.append(set())
         try:
             return plain(self, module)
@@ -459,7 +467,7 @@ def watch_execution():
     def exec_extension(self, module):
         was_quiet, findings.is_quiet = findings.is_quiet, True
         findings.modules.begin(module.__name__)
-        findings.is_quiet = was_quiet
+        findings.is_quiet = False
         try:
             return plain_of_extensions(self, module)
         finally:
@@ -470,7 +478,8 @@ def watch_execution():
     extensions.exec_module = exec_extension
 
 
-def import_all(names):
+def import_all(names, answers):
+    """The modules of `answers` come first, so that their functions answer whoever imports them."""
     for name in names:
         findings.is_quiet = True
         before, known, passing = state(), set(sys.modules), passing_state()
@@ -483,6 +492,9 @@ def import_all(names):
         for reason, value in passing_state().items():
             findings.settle(reason, value != passing[reason])
         findings.is_quiet = True
+        for answer in answers:
+            if answer.module == name in sys.modules:
+                answer.begin()
         findings.modules.look(name)
         changed = changes(before, state()) - changed_within[0]
         if changed:
@@ -490,6 +502,8 @@ def import_all(names):
             for new in (set(sys.modules) - known) | {name}:
                 refuse_for_state(new, changed)
         findings.is_quiet = False
+    for function, code in function_codes:
+        function.__code__ = code
 
 
 def refuse_importers(names):
@@ -525,10 +539,78 @@ def stamp(module):
 def stamp_of_file(path):
     """The same as `_stamp_of_file` in sitecustomize.py."""
     try:
-        status = os.stat(path)
+        status = os.stat(path if "/" in path else program(path))
     except OSError:
         return "-"
     return "0" if status.st_mode & 0o170000 == 0o040000 else str(status.st_ctime_ns)
+
+
+def program(name):
+    """The same as `_program` in sitecustomize.py."""
+    paths = [(folder or ".") + "/" + name for folder in os.environ.get("PATH", os.defpath).split(":")]
+    return next((path for path in paths if os.path.isfile(path) and os.access(path, os.X_OK)), "/nonexistent/" + name)
+
+
+class Answer:
+    """A function of which the profile says what its value depends on. A prewarm may not start the programs that it starts,
+    and gets the values of this process instead."""
+
+    def __init__(self, module, name, *inputs):
+        self.module, self.name, self.inputs = module, name, inputs
+
+    def begin(self):
+        """Changes the code of the function, as `_answer` in sitecustomize.py does, so that its calls are noted."""
+        function = vars(sys.modules[self.module]).get(self.name)
+        if type(function) is not types.FunctionType or function.__closure__:
+            return  # then the module is refused for what the function does
+        self.plain = types.FunctionType(function.__code__, function.__globals__, self.name, function.__defaults__)
+        self.plain.__kwdefaults__ = function.__kwdefaults__
+        code = stand_in.__code__
+        function.__code__ = code.replace(co_consts=tuple(self.call if one == "answer" else one for one in code.co_consts))
+        function_codes.append((function, self.plain.__code__))
+
+    def call(self, arguments, named):
+        was_quiet, findings.is_quiet = findings.is_quiet, True
+        line = None
+        try:
+            self.note_inputs()
+            value = self.plain(*arguments, **named)
+            line = self.line(arguments, sorted(named.items()), value)
+            return value
+        finally:
+            findings.is_quiet = was_quiet
+            if line:
+                findings.answers[line] = None
+            else:
+                findings.note("runs")
+
+    def note_inputs(self):
+        for one in self.inputs:
+            if one.startswith("$"):
+                findings.variables.setdefault(one[1:], set()).add(self.module)
+                continue
+            if one.startswith("~/"):
+                findings.variables.setdefault("HOME", set()).add(self.module)
+                one = os.path.expanduser(one)
+            # Before the call: a file that is changed meanwhile has another stamp in the prewarm.
+            findings.data.setdefault(one, stamp_of_file(one))
+
+    def line(self, *call):
+        """None if the list cannot have it."""
+        text = ascii(call).replace("%", "%25").replace(" ", "%20")
+        line = "{}.{}:{}".format(self.module, self.name, text)
+        return line if is_constant(call) and len(line) < LINE_LIMIT else None
+
+
+def stand_in(*arguments, **named):
+    return "answer".__call__(arguments, named)
+
+
+def is_constant(value):
+    """Whether the value is made of what has no identity."""
+    if type(value) in (tuple, list):
+        return all(map(is_constant, value))
+    return type(value) in (str, bytes, int, float, bool, type(None))
 
 
 class Profile:
@@ -539,17 +621,33 @@ class Profile:
         self.distribution, self.versions = first[0], first[1:]
         self.vouched = {tuple(line[1:].split()) for line in lines if line.startswith("+")}
         self.at_pause = [line[1:].split(" ", 1) for line in lines if line.startswith("<")]
+        self.at_launch = [line[1:] for line in lines if line.startswith(">")]
+        self.answers = [Answer(*line[1:].split()) for line in lines if line.startswith("?")]
         self.is_used = False
 
     def choose(self):
         """Whether the installed version is known. Its name is read in a folder, so that nothing is imported."""
         if not self.distribution:
             return
-        version = next(filter(None, map(self._version, sys.path)), "-")
+        folder, version = next(filter(lambda found: found[1], zip(sys.path, map(self._version, sys.path))), ("", "-"))
+        if version != "-" and not all(self._is_found_in(folder.rstrip("/"), top) for top in self._tops()):
+            version = "*"
         self.is_used = version in self.versions
         say("vouched" if self.is_used else "unknown", self.distribution, version)
         if self.is_used:
             findings.vouched.update(self.vouched)
+
+    def _tops(self):
+        """The packages and modules that the profile is about."""
+        names = [name for name, _ in self.vouched] + [name for name, _ in self.at_pause]
+        return {name.partition(".")[0] for name in names + [answer.module for answer in self.answers] + self.at_launch}
+
+    def _is_found_in(self, folder, top):
+        """Whether the folder has what an import of that name finds; if nothing or the standard library's, it does not matter."""
+        spec = importlib._bootstrap_external.PathFinder.find_spec(top)
+        if spec is None or is_standard_file(spec.origin):
+            return True
+        return all(os.path.dirname(place) == folder for place in spec.submodule_search_locations or [spec.origin])
 
     def _version(self, folder):
         """The version in the name of NAME-VERSION.dist-info or NAME-VERSION.egg-info, perhaps with -py3."""
@@ -577,7 +675,10 @@ def normalized(name):
 
 def is_standard(name):
     """Whether a module is of the standard library, which is made to be imported anywhere."""
-    path = getattr(getattr(sys.modules.get(name), "__spec__", None), "origin", None)
+    return is_standard_file(getattr(getattr(sys.modules.get(name), "__spec__", None), "origin", None))
+
+
+def is_standard_file(path):
     return path in ("built-in", "frozen") or isinstance(path, str) and (
         path.startswith(os.path.dirname(os.__file__) + "/") and "-packages/" not in path)
 
@@ -608,7 +709,10 @@ def inspect(names, excluded, watched, profile, log):
     findings.is_quiet = False
     findings.refused.update({name: "known" for name in KNOWN if name in names})
     findings.modules.look()
-    import_all([name for name in names if name not in KNOWN])
+    answers = profile.answers if profile.is_used else []
+    first = {answer.module for answer in answers}
+    names = [name for name in names if name in first] + [name for name in names if name not in first]
+    import_all([name for name in names if name not in KNOWN], answers)
     findings.is_quiet = True
     for changing, changed, name in findings.modules.harmful_changes():
         if not is_harmless(changed, name) and not is_standard(changing):
@@ -635,8 +739,10 @@ def inspect(names, excluded, watched, profile, log):
             say("refused", name, findings.refused[cause[name]], cause[name])
         else:
             say("import", name, stamps[name])
-    for path in findings.data:
-        say("import", "=" + path, stamp_of_file(path))
+    for path, found in findings.data.items():
+        say("import", "=" + path, found or stamp_of_file(path))
+    for line in findings.answers:
+        say("import", "?" + line, "-")
     read = {name for name, modules in findings.variables.items() if name in at_start or not modules <= set(cause)}
     read |= read_by_extensions - {"TZ"}  # which the hook applies
     for name in sorted(read):
@@ -679,7 +785,7 @@ def inspect_in_child(names, excluded, watched, profile, log):
 def main():
     with open(0 if words[1] == "-" else words[1], closefd=words[1] != "-") as file:
         lines = [line for line in file.read().split("\n") if line and not line.startswith("#")]
-    names, profile = [line for line in lines if line[0] not in "!@+<>"], Profile(lines)
+    names, profile = [line for line in lines if line[0] not in "!@+<>?"], Profile(lines)
     excluded = {line[1:] for line in lines if line.startswith("!")}
     leave_streams()
     log = os.environ.pop("GREENROOM_INSPECT", None)
@@ -696,7 +802,7 @@ def main():
         refused += newly
         if not newly and not changed:
             break
-        names = [line.split("\t")[1] for line in lines if line.startswith("import\t") and line[7] != "="]
+        names = [line.split("\t")[1] for line in lines if line.startswith("import\t") and line[7] not in "=?"]
     else:
         lines = []
     write_all(result, "".join(line + "\n" for line in refused + lines))
@@ -730,6 +836,7 @@ def start_with_library():
 
 words = list(sys.argv)
 installed_places, report = [], []
+function_codes = []  # (function, its own code)
 stream_encoding = {name: getattr(getattr(sys, name), "encoding", "utf-8") for name in ("stdin", "stdout", "stderr")}
 result, errors, prints = os.dup(1), os.dup(2), os.memfd_create("greenroom-prints")
 sys.dont_write_bytecode = True

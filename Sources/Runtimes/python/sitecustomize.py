@@ -39,8 +39,10 @@ class Prewarm:
         self.record = os.environ.pop("GREENROOM_RECORD", None)
         lines = [line.split("\t") for line in os.environ.pop("GREENROOM_IMPORTS", "").split("\n") if line]
         # A name, and the `_stamp` of the module when it was inspected.
-        self.imports = [line for line in lines if line[0][0] not in "=<>"]
-        # After =, a file that the modules read, or looked for, and its `_stamp_of_file`.
+        self.imports = [line for line in lines if line[0][0] not in "=<>?"]
+        # After ?, a function of a module, how it was called in the inspection, and what it returned.
+        self.answers = _answers_by_module([line[0][1:] for line in lines if line[0][0] == "?"])
+        # After =, a file that the modules read, or looked for, or a program, and its `_stamp_of_file`.
         self.data = [(line[0][1:], line[1]) for line in lines if line[0][0] == "="]
         # Of a profile: a module, and a statement that is executed in it before the pause (<) or at the launch (>).
         self.at_pause = [(line[0][1:], line[1]) for line in lines if line[0][0] == "<"]
@@ -84,6 +86,7 @@ class Prewarm:
             raise Refusal("the machine's sitecustomize may change what is imported")
 
     def _import_all(self):
+        codes = []
         for name, *stamp in self.imports:
             try:
                 __import__(name)
@@ -92,7 +95,10 @@ class Prewarm:
                 raise Refusal("importing {}: {!r}".format(name, error))
             if stamp and stamp[0] != _stamp(sys.modules.get(name)):
                 raise Refusal("{} is another file than was inspected".format(name))
-
+            for function, answers in self.answers.get(name, {}).items():
+                codes.append(_answer(vars(sys.modules[name])[function], answers))
+        for function, code in codes:
+            function.__code__ = code
         if any(_stamp_of_file(path) != stamp for path, stamp in self.data):
             raise Refusal("another file was read than when the imports were inspected")
         _execute(self.at_pause)
@@ -244,12 +250,50 @@ def _stamp(module):
 
 
 def _stamp_of_file(path):
-    """Tells apart what a look at a file finds; inspect_imports.py has the same function. A folder is only looked for."""
+    """Tells apart what a look at a file finds; inspect_imports.py has the same function. A folder is only looked for. A name
+    without a slash is a program, which PATH finds."""
     try:
-        status = os.stat(path)
+        status = os.stat(path if "/" in path else _program(path))
     except OSError:
         return "-"
     return "0" if status.st_mode & 0o170000 == 0o040000 else str(status.st_ctime_ns)
+
+
+def _program(name):
+    """The file that is executed by that name; inspect_imports.py has the same function."""
+    paths = [(folder or ".") + "/" + name for folder in os.environ.get("PATH", os.defpath).split(":")]
+    return next((path for path in paths if os.path.isfile(path) and os.access(path, os.X_OK)), "/nonexistent/" + name)
+
+
+def _answers_by_module(lines):
+    """{module: {function: {its arguments as text: its value}}}"""
+    found = {}
+    for line in lines:
+        function, _, text = line.partition(":")
+        arguments, named, value = eval(text.replace("%20", " ").replace("%25", "%"), {"__builtins__": {}})
+        module, _, function = function.rpartition(".")
+        found.setdefault(module, {}).setdefault(function, {})[ascii((arguments, named))] = value
+    return found
+
+
+def _stand_in(*arguments, **named):
+    return "answer".__call__(arguments, named)
+
+
+def _answer(function, answers):
+    """Lets a function return what it has returned in the inspection. Returns it and its own code, which must be put back.
+    The function stays the same object, so no module can keep another one. inspect_imports.py does the same."""
+    plain = type(function)(function.__code__, function.__globals__, function.__name__, function.__defaults__)
+    plain.__kwdefaults__ = function.__kwdefaults__
+
+    def answer(arguments, named):
+        call = ascii((arguments, sorted(named.items())))
+        # Without an answer it may start a program, and then the prewarm is ended.
+        return answers[call] if call in answers else plain(*arguments, **named)
+
+    code = _stand_in.__code__
+    function.__code__ = code.replace(co_consts=tuple(answer if one == "answer" else one for one in code.co_consts))
+    return function, plain.__code__
 
 
 def _execute(statements):
