@@ -59,6 +59,7 @@ extension Runtime {
             guard readsEarly(name) else { continue }
             let value = variable[variable.utf8.index(after: equals)...]
             guard !value.isEmpty else { continue }
+            if self == .r, Self.isCommandOfFrontEnd(name) { return String(name) }
             if bootNames.contains(name) || pathNames.contains(name) && Self.isRelative(value) {
                 return String(name)
             }
@@ -101,6 +102,18 @@ extension Runtime {
         case .r: ["R_LIBS", "R_LIBS_USER", "R_LIBS_SITE"]
         case .emacs: ["EMACSLOADPATH", "EMACSDATA", "EMACSPATH"]
         }
+    }
+
+    /// Whether the variable is a function of bash that R's front end, a script of bash, would call in
+    /// place of a command.
+    private static func isCommandOfFrontEnd(_ name: Substring) -> Bool {
+        guard name.hasPrefix("BASH_FUNC_"), name.hasSuffix("%%") else { return false }
+        let commands: Set<Substring> = [
+            ".", ":", "[", "basename", "cat", "cd", "dirname", "echo", "eval", "exec", "exit",
+            "export", "expr", "false", "grep", "printf", "pwd", "readlink", "sed", "set", "sh",
+            "shift", "source", "test", "true", "uname", "unset",
+        ]
+        return commands.contains(name.dropFirst("BASH_FUNC_".count).dropLast(2))
     }
 
     /// Whether an entry of a list of paths is not absolute.

@@ -84,6 +84,8 @@ import Testing
         #expect(Runtime.r.hindrance(in: ["R_LIBS=/a", "BASH_ENV=/a"]) == "BASH_ENV")
         #expect(Runtime.r.hindrance(in: ["R_DEFAULT_PACKAGES=NULL"]) == "R_DEFAULT_PACKAGES")
         #expect(Runtime.r.hindrance(in: ["R_HOME=/opt/R"]) == "R_HOME")
+        #expect(Runtime.r.hindrance(in: ["BASH_FUNC_module%%=() { :; }"]) == nil)
+        #expect(Runtime.r.hindrance(in: ["BASH_FUNC_sed%%=() { :; }"]) == "BASH_FUNC_sed%%")
     }
 
     @Test(arguments: Runtime.allCases.filter(\.learnsImports))
