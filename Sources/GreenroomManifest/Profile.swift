@@ -14,7 +14,7 @@ public struct Profile: Hashable, Sendable {
     public var programs: [String]
     /// `Window=`; nil if the profile is about a tool.
     public var window: Window?
-    /// `Version=`, `Vouch=`, `AtPause=`, `AtLaunch=`
+    /// `Version=`, `Vouch=`, `Answer=`, `AtPause=`, `AtLaunch=`
     public var vouching: Vouching?
     /// `Reason=`: why the programs are not held, for people.
     public var reason: String?

@@ -10,6 +10,9 @@ public struct Vouching: Hashable, Sendable {
     public var versions: [String]
     /// `Vouch=`: modules, each with a word of the inspection for what it does.
     public var modules: [Module]
+    /// `Answer=`: functions that start programs, which no prewarm may do. They answer what they have
+    /// returned in the inspection.
+    public var answers: [Answer]
     /// `AtPause=`: what is executed in modules after the imports, before the pause.
     public var atPause: [Statement]
     /// `AtLaunch=`: what is executed in modules when the process has the launch's arguments,
@@ -19,6 +22,35 @@ public struct Vouching: Hashable, Sendable {
     public struct Module: Hashable, Sendable {
         public var name: String
         public var reason: String
+    }
+
+    public struct Answer: Hashable, Sendable {
+        public var module: String
+        public var function: String
+        /// What the value depends on: `/PATH`, `~/PATH`, `$VARIABLE`, or the name of a program that
+        /// `PATH` finds.
+        public var inputs: [String]
+
+        fileprivate init(_ module: String, _ rest: String) throws(ValueError) {
+            let words = rest.split(separator: " ").map(String.init)
+            self.module = module
+            function = words.first ?? ""
+            inputs = Array(words.dropFirst())
+            if let wrong = inputs.first(where: { !Self.isInput($0) }) {
+                throw ValueError(
+                    message: "“\(wrong)” is not a /PATH, a ~/PATH, a $VARIABLE or a program's name")
+            }
+            if inputs.isEmpty {
+                throw ValueError(
+                    message: "“\(function)” has no inputs: name the files, variables and programs "
+                        + "that its value depends on")
+            }
+        }
+
+        private static func isInput(_ word: String) -> Bool {
+            word.hasPrefix("/") || word.hasPrefix("~/") || word.hasPrefix("$") && word.count > 1
+                || !word.contains("/")
+        }
     }
 
     public struct Statement: Hashable, Sendable {
@@ -38,7 +70,8 @@ public struct Vouching: Hashable, Sendable {
     public var linesForInspection: [String] {
         ["@" + ([distribution] + versions).joined(separator: " ")]
             + modules.map { "+\($0.name) \($0.reason)" }
-            + atPause.map { "<\($0.module) \($0.text)" }
+            + answers.map { "?\(([$0.module, $0.function] + $0.inputs).joined(separator: " "))" }
+            + atPause.map { "<\($0.module) \($0.text)" } + atLaunch.map { ">\($0.module)" }
     }
 
     /// The lines for the hook of the interpreter.
@@ -49,7 +82,10 @@ public struct Vouching: Hashable, Sendable {
     /// - Returns: nil if the profile does not vouch for anything.
     init?(_ reader: inout SectionReader, _ section: String) {
         let version = reader.list(section, "Version", atMost: Limit.lines) { $0.text }
-        func pairs(_ key: String, _ rest: String) -> [(first: String, rest: String)] {
+        func pairs<Pair>(
+            _ key: String, _ rest: String,
+            _ make: (String, String) throws(ValueError) -> Pair
+        ) -> [Pair] {
             reader.fold(section, key, []) { pairs, value throws(ValueError) in
                 let words = value.text.split(separator: " ", maxSplits: 1).map(String.init)
                 guard words.count == 2, !value.text.contains(where: { $0 == "\t" || $0.isNewline })
@@ -57,22 +93,31 @@ public struct Vouching: Hashable, Sendable {
                 guard pairs.count < Limit.lines else {
                     throw ValueError(message: "more than \(Limit.lines) lines")
                 }
-                pairs.append((words[0], words[1]))
+                pairs.append(try make(words[0], words[1]))
             }
         }
-        modules = pairs("Vouch", "a reason").map { name, rest in
+        modules = pairs("Vouch", "a reason") { name, rest throws(ValueError) in
             // What follows the word is for people.
-            Module(name: name, reason: String(rest.prefix { $0 != " " }))
+            let reason = String(rest.prefix { $0 != " " })
+            if reason == "runs" {
+                throw ValueError(
+                    message: "a prewarm that starts a program is ended: name the function that "
+                        + "starts it in Answer=")
+            }
+            return Module(name: name, reason: reason)
         }
-        atPause = pairs("AtPause", "a statement").map { Statement(module: $0, text: $1) }
-        atLaunch = pairs("AtLaunch", "a statement").map { Statement(module: $0, text: $1) }
+        answers = pairs("Answer", "a function", Answer.init)
+        atPause = pairs("AtPause", "a statement") { Statement(module: $0, text: $1) }
+        atLaunch = pairs("AtLaunch", "a statement") { Statement(module: $0, text: $1) }
         (distribution, versions) = (version.first ?? "", Array(version.dropFirst()))
-        if modules.isEmpty, atPause.isEmpty, atLaunch.isEmpty, version.isEmpty { return nil }
+        if modules.isEmpty, answers.isEmpty, atPause.isEmpty, atLaunch.isEmpty, version.isEmpty {
+            return nil
+        }
         if versions.isEmpty {
             reader.error(
                 reader.position(of: section),
-                "Vouch=, AtPause= and AtLaunch= need a Version=, the name of a distribution and "
-                    + "the versions that were tried")
+                "Vouch=, Answer=, AtPause= and AtLaunch= need a Version=, the name of a "
+                    + "distribution and the versions that were tried")
         }
         let byteCount = (linesForInspection + linesForHook).reduce(0) { $0 + $1.utf8.count + 1 }
         if byteCount > Limit.bytes {

@@ -99,11 +99,16 @@ extension Control.Note {
                 code: "profile", text: "the profile \(file) vouches for some of them (\(name))")
         }
         let versions = vouching?.versions.joined(separator: ", ") ?? ""
+        let found =
+            switch version.number {
+            case "-": "none was found"
+            case "*": "Python finds its modules in another folder than that of the version"
+            case let number: "\(number) is installed"
+            }
         return .init(
             code: "profile_version",
             text: "the profile \(file) is not used: it knows \(version.distribution) \(versions), "
-                + "and "
-                + (version.number == "-" ? "none was found" : "\(version.number) is installed"))
+                + "and \(found)")
     }
 }
 

@@ -595,11 +595,11 @@ class Answer:
             # Before the call: a file that is changed meanwhile has another stamp in the prewarm.
             findings.data.setdefault(one, stamp_of_file(one))
 
-    def line(self, *call):
+    def line(self, arguments, named, value):
         """None if the list cannot have it."""
-        text = ascii(call).replace("%", "%25").replace(" ", "%20")
+        text = ascii((arguments, named, value)).replace("%", "%25").replace(" ", "%20")
         line = "{}.{}:{}".format(self.module, self.name, text)
-        return line if is_constant(call) and len(line) < LINE_LIMIT else None
+        return line if is_constant((arguments, tuple(named), value)) and len(line) < LINE_LIMIT else None
 
 
 def stand_in(*arguments, **named):
@@ -607,8 +607,8 @@ def stand_in(*arguments, **named):
 
 
 def is_constant(value):
-    """Whether the value is made of what has no identity."""
-    if type(value) in (tuple, list):
+    """Whether the value is made of what has no identity and cannot be changed."""
+    if type(value) is tuple:
         return all(map(is_constant, value))
     return type(value) in (str, bytes, int, float, bool, type(None))
 

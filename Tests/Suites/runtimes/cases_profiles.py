@@ -1,8 +1,6 @@
 """Tools whose profile (config/profiles) vouches for modules that an inspection must refuse: recorded, inspected with the
-profile and prewarmed with what it allows. Beside what the other suites compare, the files that a run leaves.
-
-Those in the folder profiles beside this file are not shipped: they vouch for modules that start a program, and the daemon ends
-a prewarm that does.
+profile and prewarmed with what it allows, first by the hook alone, then by a daemon. Beside what the other suites compare,
+the files that a run leaves.
 
 DETAILS=1 also prints how the times to the first byte of the first case compare.
 """
@@ -13,12 +11,14 @@ import subprocess
 
 import cases_python
 import comparing
+import control
+import greenroomd
 import instance
 import learning
 import results
 from comparing import ENVIRONMENT
 
-ROOT = os.path.dirname(os.path.abspath(__file__)) + "/../../.."
+PROFILES = os.path.dirname(os.path.abspath(__file__)) + "/../../../config/profiles"
 PYTHON = "/usr/bin/python3"
 PLAYBOOK = """- hosts: localhost
   gather_facts: no
@@ -43,6 +43,8 @@ class Case:
 
 CONFIGURED = {"ansible.cfg": "[defaults]\nnocows = 1\nstdout_callback = minimal\n"}
 BUILD = {"meson.build": "project('a', version : '1.2')\nmessage('hello')\nconfigure_file(output : 'made', configuration : {'a' : 1})\n"}
+# Nobody listens there, and nobody is asked a second time.
+NOWHERE = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_MAX_ATTEMPTS": "1", "AWS_EC2_METADATA_DISABLED": "true"}
 DEBUG = ["localhost", "-m", "debug", "-a", "msg=hello"]
 TOOLS = {
     "ansible": [
@@ -58,12 +60,21 @@ TOOLS = {
         Case(["--list"], program="ansible-inventory"), Case(["dump", "--only-changed"], program="ansible-config"),
         Case(["view", "--vault-password-file", "key", "secret"], {"secret": "plain", "key": "x"}, program="ansible-vault"),
     ],
+    "aws": [
+        Case(["--version"]), Case([]), Case([], on_terminal=True), Case(["--no-such"]), Case(["s3", "nothing"]),
+        Case(["configure", "list"]), Case(["configure", "set", "region", "eu-west-1"], mask=0o077),
+        Case(["configure", "get", "region"], home={".aws/config": "[default]\nregion = eu-west-3\n"}),
+        Case(["configure", "list"], variables={"AWS_DATA_PATH": "~/data:$FOO", "AWS_PROFILE": "none"}),
+        Case(["configure", "list"], variables={"AWS_REGION": "eu-west-2"}, on_terminal=True),
+        Case(["s3", "ls", "--endpoint-url", "http://127.0.0.1:1", "--region", "eu-west-1"], variables=NOWHERE),
+        Case(["s3", "cp", "a", "b"], {"a": "text"}), Case(["ec2", "describe-instances", "--region"], on_terminal=True),
+    ],
     "meson": [
         Case(["--version"]), Case(["setup", "nowhere"]), Case(["setup", "build"], BUILD, mask=0o077),
         Case(["setup", "build"], BUILD, on_terminal=True), Case(["introspect", "--projectinfo", "meson.build"], BUILD),
         Case(["--no-such"]), Case(["--help"]), Case(["rewrite", "kwargs", "info", "project", "/"], BUILD),
-        Case(["setup", "build"], BUILD, variables={"CC": "false"}, anew=instance.FAILED), Case([], on_terminal=True),
-        Case(["setup", "build"], BUILD, variables={"DEB_HOST_MULTIARCH": "a"}, anew=instance.FAILED),
+        Case(["setup", "build"], BUILD, variables={"CC": "false"}), Case([], on_terminal=True),
+        Case(["setup", "build"], BUILD, variables={"DEB_HOST_MULTIARCH": "a"}),
         Case(["init", "--language", "c"], mask=0o027), Case(["setup", "-Doption=1", "build"], BUILD),
     ],
     "pip": [
@@ -89,12 +100,9 @@ TOOLS = {
 
 def read(name):
     """The values of the profile's keys."""
-    keys = {"Version": [], "Vouch": [], "AtPause": [], "AtLaunch": []}
-    path = f"{ROOT}/config/profiles/{name}.conf"
-    if not os.path.exists(path):
-        path = f"{os.path.dirname(os.path.abspath(__file__))}/profiles/{name}.conf"
-    with open(path) as file:
-        text = file.read().replace("\\\n", "")
+    keys = {"Version": [], "Vouch": [], "Answer": [], "AtPause": [], "AtLaunch": []}
+    with open(f"{PROFILES}/{name}.conf") as file:
+        text = file.read().replace("\\\n", " ")
     for line in text.splitlines():
         key, equals, value = line.partition("=")
         if key in keys:
@@ -104,7 +112,8 @@ def read(name):
 
 def lines_for_inspection(keys):
     return ["@" + keys["Version"][0], *("+" + " ".join(value.split()[:2]) for value in keys["Vouch"]),
-            *("<" + value for value in keys["AtPause"])]
+            *("?" + value for value in keys["Answer"]), *("<" + value for value in keys["AtPause"]),
+            *(">" + value.split()[0] for value in keys["AtLaunch"])]
 
 
 def lines_for_hook(keys):
@@ -184,21 +193,34 @@ class Tool:
             return instance.run_prewarmed(paused, words, environment, self.place, case.given, case.mask)
         return instance.run_directly(words, environment, self.place, case.given, case.mask)
 
-    def same(self, case):
-        path = "/usr/bin/" + (case.program or self.name)
+    def title(self, case):
         variables = "".join(f"{name}={value} " for name, value in case.variables.items())
-        title = f"profile: {variables}{os.path.basename(path)} {' '.join(case.words)}"
+        title = f"profile: {variables}{case.program or self.name} {' '.join(case.words)}"
         title += ", with " + " ".join({**case.files, **case.home}) if case.files or case.home else ""
-        title += ", terminal" if case.on_terminal else ""
+        return title + (", terminal" if case.on_terminal else "")
+
+    def expect(self, case, words):
+        """What a direct run does, and the files that it leaves. Afterwards, everything is as before it."""
+        self.begin(case)
+        expected = self.run(case, words)
+        left = tree(self.python.folder)
+        self.begin(case)
+        return expected, left
+
+    def differences(self, expected, found):
+        (outcome, left), now = expected, tree(self.python.folder)
+        text = comparing.differences(outcome, found, [*comparing.ALWAYS, *HIDES])
+        return text + "".join(f"{one}: {left.get(one)}, prewarmed {now.get(one)}\n" for one in sorted({*left, *now})
+                              if left.get(one) != now.get(one))
+
+    def same(self, case):
+        path, title = "/usr/bin/" + (case.program or self.name), self.title(case)
         if not comparing.is_wanted(title):
             return
         words = [PYTHON, path, *case.words]
         try:
             lines = self.learn(path, case)
-            self.begin(case)
-            expected = self.run(case, words)
-            left = tree(self.python.folder)
-            self.begin(case)
+            expected = self.expect(case, words)
             paused = self.python.pause(imports=lines, environment=self.environment(case))
             try:
                 found = self.run(case, words, paused)
@@ -207,10 +229,7 @@ class Tool:
         except instance.Refused as refusal:
             results.report(title, False, str(refusal))
             return
-        text = comparing.differences(expected, found, [*comparing.ALWAYS, *HIDES])
-        now = tree(self.python.folder)
-        text += "".join(f"{one}: {left.get(one)}, prewarmed {now.get(one)}\n" for one in sorted({*left, *now})
-                        if left.get(one) != now.get(one))
+        text = self.differences(expected, found)
         if paused.anew != case.anew:
             text += f"started anew for reason {paused.anew}, not {case.anew}\n"
         results.report(title, not text, text)
@@ -241,6 +260,96 @@ class Tool:
         print(f"# {self.name}: {prewarmed:.1f} ms, directly {direct:.1f}: {prewarmed / direct:.3f}")
 
 
+class Daemon(greenroomd.Daemon):
+    """With the profiles that are shipped. Its apps are the programs, in the environment in which they are called."""
+
+    def __init__(self, environment, programs):
+        super().__init__(environment=environment)
+        variables = " ".join(f"{name}={value}" for name, value in environment.items())
+        for program in programs:
+            self.install("tool." + program, f"[App]\nExec=/usr/bin/{program}\nInstances=multiple\nEnvironment={variables}\n"
+                                            "[Prewarm]\nWhen=demand\n")
+
+    def command(self):
+        return [*super().command(), "--profiles", PROFILES]
+
+    def words(self, program, words):
+        return [str(self.product / "greenroomctl"), "run", "tool." + program, "--socket", str(self.socket), "--", *words]
+
+    def notes(self, program):
+        """The reasons that `explain` has, by their code."""
+        return {one["code"]: one["text"] for one in self.call("Explain", {"app": "tool." + program})["reasons"]}
+
+    def kind(self, program):
+        """How its last launch was served."""
+        return self.call("Explain", {"app": "tool." + program})["lastLaunch"]["kind"]
+
+    def await_list(self, program):
+        """An instance with a list, which a launch has taught before."""
+        def notes():
+            found = self.notes(program)
+            is_over = "imports_abandoned" in found or "imports_learned" in found and "imports_preparing" not in found
+            return found if is_over else None
+
+        return self.await_fact("a list of imports", notes, look_seconds=0.05)
+
+
+class Served:
+    """A tool whose programs a daemon prewarms."""
+
+    def __init__(self, tool):
+        self.tool = tool
+        programs = {case.program or tool.name for case in TOOLS[tool.name]}
+        self.programs = {name for name in programs if os.path.exists("/usr/bin/" + name)}
+        self.daemon = Daemon(tool.environment(Case([])), self.programs)
+        self.learned = set()
+
+    def learn(self, program):
+        """Once. What it learns from comes from the pool."""
+        if program in self.learned:
+            return
+        self.learned.add(program)
+        self.tool.begin(Case([]))
+        first = next(case for case in TOOLS[self.tool.name] if (case.program or self.tool.name) == program)
+        words = first.words if program == (TOOLS[self.tool.name][0].program or self.tool.name) else ["--version"]
+        self.daemon.call("Prewarm", {"app": "tool." + program})
+        self.tool.run(Case([]), self.daemon.words(program, words))
+        if self.daemon.kind(program) != "prewarmed":
+            raise greenroomd.Failed(f"the first launch of {program} was {self.daemon.kind(program)}")
+        notes = self.daemon.await_list(program)
+        text = notes.get("profile", str(notes))
+        results.report(f"profile: {program}: used by the daemon", "vouches for some of them" in text, text)
+
+    def same(self, case):
+        program, title = case.program or self.tool.name, self.tool.title(case) + ", by the daemon"
+        if program not in self.programs or not comparing.is_wanted(title):
+            return
+        self.learn(program)
+        expected = self.tool.expect(case, ["/usr/bin/" + program, *case.words])
+        self.daemon.call("Prewarm", {"app": "tool." + program})
+        found = self.tool.run(case, self.daemon.words(program, case.words))
+        text = self.tool.differences(expected, found)
+        kind = self.daemon.kind(program)
+        # With other variables or files in the home directory, no instance may fit.
+        allowed = {"started_anew"} if case.anew else {"prewarmed"}
+        if kind not in allowed and not (case.variables or case.home):
+            text += f"launched {kind}\n"
+        results.report(title, not text, text)
+
+
+def by_daemon(tool):
+    served = Served(tool)
+    tool.begin(Case([]))
+    try:
+        served.daemon.start()
+        for case in TOOLS[tool.name]:
+            served.same(case)
+    except (greenroomd.Failed, control.Refused) as failure:
+        results.report(f"profile: {tool.name}, by the daemon", False, str(failure))
+    finally:
+        served.daemon.stop()
+
+
 def run():
     for name, cases in TOOLS.items():
         path = "/usr/bin/" + (cases[0].program or name)
@@ -254,6 +363,7 @@ def run():
         for case in cases:
             if os.path.exists("/usr/bin/" + (case.program or name)):
                 tool.same(case)
+        by_daemon(tool)
         if comparing.is_wanted(f"profile: {name}: not used for another version") and tool.recorded:
             tool.unknown_version()
         if os.environ.get("DETAILS"):

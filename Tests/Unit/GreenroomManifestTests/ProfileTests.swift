@@ -33,7 +33,8 @@ import UnitFile
             Program=/usr/bin/pip3 pip
             Version=pip 23.0.1 23.0.2
             Vouch=pip.a directory (asked again)
-            Vouch=pip.* runs
+            Vouch=pip.* state
+            Answer=pip.b ask file /etc/magic ~/.magic $MAGIC
             AtPause=pip.a x = "a b"
             AtLaunch=pip.a assert x
             """
@@ -42,7 +43,8 @@ import UnitFile
         let vouching = try #require(tool.vouching)
         #expect(
             vouching.linesForInspection == [
-                "@pip 23.0.1 23.0.2", "+pip.a directory", "+pip.* runs", "<pip.a x = \"a b\"",
+                "@pip 23.0.1 23.0.2", "+pip.a directory", "+pip.* state",
+                "?pip.b ask file /etc/magic ~/.magic $MAGIC", "<pip.a x = \"a b\"", ">pip.a",
             ])
         #expect(vouching.linesForHook == ["<pip.a\tx = \"a b\"", ">pip.a\tassert x"])
         let profiles = Profiles([tool])
@@ -54,8 +56,13 @@ import UnitFile
     }
 
     @Test(arguments: [
-        ("Vouch=a runs", "need a Version="), ("Version=pip", "need a Version="),
+        ("Vouch=a time", "need a Version="), ("Version=pip", "need a Version="),
+        ("Answer=a f /b", "need a Version="),
         ("Version=pip 1\nVouch=a", "is not a module and a reason"),
+        ("Version=pip 1\nVouch=a runs", "name the function that starts it in Answer="),
+        ("Version=pip 1\nAnswer=a", "is not a module and a function"),
+        ("Version=pip 1\nAnswer=a f", "“f” has no inputs"),
+        ("Version=pip 1\nAnswer=a f /c b/c", "“b/c” is not a /PATH"),
         ("Version=pip 1\nAtLaunch=a", "is not a module and a statement"),
         ("Version=pip 1\nVouch=a runs\nWindow=yes", "not for the same program"),
         ("Version=pip 1\nAtLaunch=a " + String(repeating: "x", count: 17_000), "bytes"),

@@ -8,9 +8,51 @@ import Testing
 @Suite struct VouchingTests {
     private static let app = RuntimeBench.app
 
+    /// `g_value` keeps what `g_ask.ask` returns, which a program prints. `runs` counts these programs.
+    private static func askingBench(_ argument: String = "1") throws -> RuntimeBench {
+        try requireOrSkip(access("/usr/bin/python3", X_OK) == 0, "no /usr/bin/python3")
+        var options = TestDaemon.Options()
+        options.profiles = [
+            "tool.conf": """
+            [Profile]
+            Program=tool.py
+            Version=G-Tool 1.2
+            Answer=g_ask ask sh ~/.g_ask $G_WORD
+
+            """
+        ]
+        return try RuntimeBench(
+            ["/usr/bin/python3", "FOLDER/tool.py"],
+            files: [
+                "tool.py": """
+                import sys
+                early = [name for name in ("g_ask", "g_value") if name in sys.modules]
+                import g_ask
+                import g_value
+                asked = g_ask.ask("2") if sys.argv[1:] else None
+                print(early, g_value.value, asked, g_ask.ask.__code__.co_name, g_ask.keeps() is g_ask.ask)
+
+                """,
+                "lib/site-packages/g_ask.py": """
+                import subprocess
+                def ask(number):
+                    command = 'echo "$G_WORD$0"; echo >>FOLDER/runs'
+                    words = ["sh", "-c", command, number]
+                    return subprocess.run(words, stdout=subprocess.PIPE, text=True).stdout.strip()
+                def keeps(): return ask
+
+                """,
+                "lib/site-packages/g_value.py":
+                    "import os; from g_ask import ask; value = ask(\(argument))\n",
+                "lib/site-packages/g_tool-1.2.dist-info/METADATA": "", "runs": "",
+            ],
+            lines: ["Environment=PYTHONPATH=FOLDER/lib/site-packages HOME=FOLDER"],
+            prewarmLines: [], options)
+    }
+
     /// `g_words` keeps the arguments, and `g_looks` whether there is a file.
     private static func bench(
-        version: String = "1.2",
+        version: String = "1.2", path: String = "FOLDER/lib/site-packages",
         _ lines: [String] = [
             "Vouch=g_words arguments (is executed again)", "Vouch=g_looks directory (is absolute)",
             "AtLaunch=g_words value = sys.argv[1:]",
@@ -37,8 +79,9 @@ import Testing
                 "lib/site-packages/g_looks.py":
                     "import os; os.getcwd(); found = os.path.exists('FOLDER/sign')\n",
                 "lib/site-packages/g_tool-\(version).dist-info/METADATA": "",
+                "other/site-packages/g_words.py": "import sys; value = sys.argv[1:]\n",
             ],
-            lines: ["Environment=PYTHONPATH=FOLDER/lib/site-packages"], prewarmLines: [], options)
+            lines: ["Environment=PYTHONPATH=\(path)"], prewarmLines: [], options)
     }
 
     private static func note(_ bench: RuntimeBench, _ code: String) throws -> String? {
@@ -64,6 +107,71 @@ import Testing
         #expect(try bench.launch(["b"]).text == "[] ['b'] False\n")
         let note = try #require(try Self.note(bench, "profile_version"))
         #expect(note.contains("it knows G-Tool 1.1, 1.2, and 1.3 is installed"), "\(note)")
+    }
+
+    @Test func `a profile does not vouch for modules of another folder than its version's`() throws
+    {
+        let bench = try Self.bench(path: "FOLDER/other/site-packages:FOLDER/lib/site-packages")
+        try bench.launch(["a"])
+        try bench.awaitList()
+        #expect(try bench.launch(["b"]).text == "[] ['b'] False\n")
+        let note = try #require(try Self.note(bench, "profile_version"))
+        #expect(note.contains("Python finds its modules in another folder"), "\(note)")
+    }
+
+    @Test func `before the pause, a function answers what it has returned in the inspection`()
+        throws
+    {
+        let bench = try Self.askingBench()
+        try bench.launch()
+        try bench.awaitList()
+        func runCount() throws -> Int { try readFile(bench.folder.path + "/runs").count }
+        let before = try runCount()
+        let launched = try bench.launch(["again"])
+        #expect(launched.kind == .prewarmed)
+        // The program runs at the launch, and did not run before the pause.
+        #expect(launched.text == "['g_ask', 'g_value'] 1 2 ask True\n")
+        #expect(try runCount() == before + 1)
+    }
+
+    @Test func `a launch is started anew if an input of an answer has changed`() throws {
+        let bench = try Self.askingBench()
+        try bench.launch()
+        try bench.awaitList()
+        let path = "PATH=\(bench.folder.path)/bin:/usr/bin:/bin"
+        let plain = try bench.launch(environment: [path])
+        #expect(plain.kind == .prewarmed)
+        // PATH finds another program.
+        mkdir(bench.folder.path + "/bin", 0o755)
+        _ = try bench.folder.write("#!/bin/sh\necho other\n", to: "bin/sh", mode: 0o755)
+        let other = try bench.launch(environment: [path])
+        #expect(other.kind == .startedAnew)
+        #expect(other.text == "[] other None ask True\n")
+        // A file that was missing.
+        _ = try bench.folder.write("", to: ".g_ask")
+        #expect(try bench.launch().kind == .startedAnew)
+    }
+
+    @Test func `a launch with another variable that an answer depends on finds no instance`()
+        throws
+    {
+        let bench = try Self.askingBench()
+        try bench.launch()
+        try bench.awaitList()
+        let launched = try bench.launch(environment: ["G_WORD=b"])
+        #expect(launched.kind == .cold)
+        #expect(launched.text == "[] b1 None ask True\n")
+    }
+
+    @Test func `a function that is called otherwise starts its program, which ends the prewarm`()
+        throws
+    {
+        let bench = try Self.askingBench("str(os.getpid())")
+        try bench.launch()
+        let note = try bench.daemon.await("the list is given up") { client in
+            try client.explain(Self.app).reasons.first { $0.code == "imports_abandoned" }
+        }
+        #expect(note.text.contains("starts other programs"), "\(note)")
     }
 
     @Test func `a reason that the profile does not name keeps the module out`() throws {
