@@ -64,8 +64,14 @@ LEARNED = [
     ("Java, picocli", ["java", "-cp", "FOLDER:" + PICOCLI_ARCHIVE, "Hello", "--count", "3", "x"], PICOCLI, 0.45),
     ("R, ggplot2", ["Rscript", "FILE"], "library(ggplot2)\ncat('x\\n')\n", 0.05),
     ("django-admin", ["django-admin", "--version"], None, None),
+    ("Django, check", ["django-admin", "check", "--pythonpath", "FOLDER", "--settings", "site1.settings"], None, 0.15),
     ("yt-dlp", ["yt-dlp", "--version"], None, 0.25),
-    ("ansible", ["ansible", "--version"], None, 0.65),
+    ("ansible", ["ansible", "--version"], None, 0.03),
+    # Under another name, for which there is no profile.
+    ("ansible, plain", ["FOLDER/ansible", "--version"], None, 0.65),
+    ("aws", ["aws", "--version"], None, None),
+    ("perltidy", ["perltidy", "--version"], None, None),
+    ("asciidoctor", ["asciidoctor", "--version"], None, None),
     ("pip", ["pip3", "--version"], None, None),
     ("meson", ["meson", "--version"], None, None),
     ("hg", ["hg", "--version"], None, None),
@@ -86,14 +92,19 @@ class ProfiledDaemon(Daemon):
 def words_of(name, words, text, folder):
     """The words of the program, which is written into a folder of its own; or why there is none."""
     # Not a version manager's script, which executes the interpreter after a while.
-    interpreter = shutil.which(words[0], path="/usr/bin:/bin")
+    interpreter = shutil.which(Path(words[0]).name, path="/usr/bin:/bin")
     if not interpreter:
         return None, f"there is no {words[0]}"
-    if text is None:
-        return [interpreter, *words[1:]], None
     place = Path(folder) / identifier(name)
     place.mkdir()
-    file = place / ("Hello.java" if words[0] == "java" else "hello")
+    if text is None:
+        if name.startswith("Django"):
+            subprocess.run([interpreter, "startproject", "site1", place], check=True)
+        elif words[0].startswith("FOLDER/"):
+            (place / Path(interpreter).name).symlink_to(interpreter)
+            interpreter = str(place / Path(interpreter).name)
+        return [interpreter, *(word.replace("FOLDER", str(place)) for word in words[1:])], None
+    file = place / ("Hello.java" if name == "Java" else "hello")
     file.write_text(text)
     for module, program in NEEDED.items():
         if module in text and subprocess.run([interpreter, "-e" if words[0] != "python3" else "-c", program],
