@@ -64,7 +64,7 @@ import UnitFile
         ("Version=pip 1\nAnswer=a f", "“f” has no inputs"),
         ("Version=pip 1\nAnswer=a f /c b/c", "“b/c” is not a /PATH"),
         ("Version=pip 1\nAtLaunch=a", "is not a module and a statement"),
-        ("Version=pip 1\nVouch=a runs\nWindow=yes", "not for the same program"),
+        ("Version=pip 1\nVouch=a state\nWindow=yes", "not for the same program"),
         ("Version=pip 1\nAtLaunch=a " + String(repeating: "x", count: 17_000), "bytes"),
     ])
     func `a profile of a tool is refused with what is wrong`(_ lines: String, _ words: String) {

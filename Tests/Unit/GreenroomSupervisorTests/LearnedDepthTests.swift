@@ -49,7 +49,7 @@ import Testing
         #expect(try learning().basis == basis)
         #expect(try learning(version: "1.1").basis != basis)
         #expect(try learning(lines: "ImportsExclude=json").basis != basis)
-        let vouched = try learning(try profile("runs"))
+        let vouched = try learning(try profile("time"))
         #expect(vouched.basis != basis && vouched.profile == "/profiles/tool.conf")
         #expect(try learning(try profile("opens")).basis != vouched.basis)
     }
