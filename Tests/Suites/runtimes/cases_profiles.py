@@ -5,6 +5,7 @@ the files that a run leaves.
 DETAILS=1 also prints how the times to the first byte of the first case compare.
 """
 import os
+import pwd
 import shutil
 import statistics
 import subprocess
@@ -31,6 +32,10 @@ PLAYBOOK = """- hosts: localhost
 HIDES = [(rb"ansible-local-\d+\w*|ansible-tmp-[\d.]+-\d+-\d+", b"LOCAL"), (rb"LOCAL/tmp\w+", b"LOCAL/FILE"),
          (rb'("|\')?(start|end|delta)("|\')?: "[^"]*"', b"TIME"),
          (rb"\d+\.\d+ ?s\b", b"N s"), (rb"/tmp/pip-[\w-]+", b"/tmp/pip")]
+
+
+# The name that `tree` gives to what a process makes for itself, and removes at its end.
+OF_ONE_PROCESS = "one of its own"
 
 
 class Case:
@@ -120,6 +125,14 @@ def lines_for_hook(keys):
     return [sign + value.replace(" ", "\t", 1) for sign, key in (("<", "AtPause"), (">", "AtLaunch")) for value in keys[key]]
 
 
+def empty(folder, kept):
+    """Makes the folder, or removes what it has except for one name."""
+    os.makedirs(folder, exist_ok=True)
+    for entry in list(os.scandir(folder)):
+        if entry.name != kept:
+            shutil.rmtree(entry.path) if entry.is_dir(follow_symlinks=False) else os.remove(entry.path)
+
+
 def tree(folder):
     """The paths in a folder with their modes and contents."""
     found = {}
@@ -131,7 +144,7 @@ def tree(folder):
                 with open(path, "rb") as file:
                     content = file.read()
             if "ansible-local" in path or "__pycache__" in path:
-                path = "one of its own"
+                path = folder + "/" + OF_ONE_PROCESS
             found[os.path.relpath(path, folder)] = (os.lstat(path).st_mode if os.path.lexists(path) else 0, content)
     return found
 
@@ -142,21 +155,23 @@ class Tool:
         self.python = cases_python.language(PYTHON, "profile-" + name)
         self.place, self.home = self.python.folder + "/place", self.python.folder + "/home"
         self.recorded, self.lists = {}, {}
+        self.is_shared = False  # whether a daemon may inspect or prewarm it at any time
 
     def begin(self, case):
         """A home and a directory with the case's files. The home is that of somebody who has used the tool."""
         for folder, files in ((self.place, case.files), (self.home, case.home)):
-            shutil.rmtree(folder, ignore_errors=True)
-            os.makedirs(folder)
+            empty(folder, ".ansible" if self.is_shared else None)
             for path, text in files.items():
                 os.makedirs(os.path.dirname(os.path.join(folder, path)), exist_ok=True)
                 with open(os.path.join(folder, path), "w") as file:
                     file.write(text)
         if self.name == "ansible":
-            os.makedirs(self.home + "/.ansible/tmp", 0o700)
+            os.makedirs(self.home + "/.ansible/tmp", 0o700, exist_ok=True)
 
     def environment(self, case):
-        return dict(ENVIRONMENT, HOME=self.home, PATH="/usr/bin:/bin", TERM="xterm", **case.variables)
+        user = pwd.getpwuid(os.getuid()).pw_name
+        return {**ENVIRONMENT, "HOME": self.home, "PATH": "/usr/bin:/bin", "TERM": "xterm", "USER": user, "LOGNAME": user,
+                **case.variables}
 
     def learn(self, path, case):
         """The lines for the hook, as the daemon learns them: inspected in the environment of the prewarm."""
@@ -210,8 +225,10 @@ class Tool:
     def differences(self, expected, found):
         (outcome, left), now = expected, tree(self.python.folder)
         text = comparing.differences(outcome, found, [*comparing.ALWAYS, *HIDES])
-        return text + "".join(f"{one}: {left.get(one)}, prewarmed {now.get(one)}\n" for one in sorted({*left, *now})
-                              if left.get(one) != now.get(one))
+        for one in sorted({*left, *now} - ({OF_ONE_PROCESS} if self.is_shared else set())):
+            if left.get(one) != now.get(one):
+                text += f"{one}: {left.get(one)}, prewarmed {now.get(one)}\n"
+        return text
 
     def same(self, case):
         path, title = "/usr/bin/" + (case.program or self.name), self.title(case)
@@ -299,6 +316,7 @@ class Served:
 
     def __init__(self, tool):
         self.tool = tool
+        tool.is_shared = True
         programs = {case.program or tool.name for case in TOOLS[tool.name]}
         self.programs = {name for name in programs if os.path.exists("/usr/bin/" + name)}
         self.daemon = Daemon(tool.environment(Case([])), self.programs)
@@ -325,16 +343,23 @@ class Served:
         if program not in self.programs or not comparing.is_wanted(title):
             return
         self.learn(program)
-        expected = self.tool.expect(case, ["/usr/bin/" + program, *case.words])
-        self.daemon.call("Prewarm", {"app": "tool." + program})
-        found = self.tool.run(case, self.daemon.words(program, case.words))
-        text = self.tool.differences(expected, found)
-        kind = self.daemon.kind(program)
         # With other variables or files in the home directory, no instance may fit.
-        allowed = {"started_anew"} if case.anew else {"prewarmed"}
-        if kind not in allowed and not (case.variables or case.home):
+        is_plain = not case.variables and not case.home
+        self.settle(program, is_plain)
+        expected = self.tool.expect(case, ["/usr/bin/" + program, *case.words])
+        found = self.tool.run(case, self.daemon.words(program, case.words))
+        kind = self.daemon.kind(program)
+        self.settle(program, is_plain)
+        text = self.tool.differences(expected, found)
+        if is_plain and kind != ("started_anew" if case.anew else "prewarmed"):
             text += f"launched {kind}\n"
         results.report(title, not text, text)
+
+    def settle(self, program, with_list):
+        """Waits for an instance."""
+        self.daemon.call("Prewarm", {"app": "tool." + program})
+        if with_list and "imports_learned" not in (notes := self.daemon.await_list(program)):
+            raise greenroomd.Failed(f"{program} has lost its list: {notes}")
 
 
 def by_daemon(tool):
@@ -342,12 +367,14 @@ def by_daemon(tool):
     tool.begin(Case([]))
     try:
         served.daemon.start()
-        for case in TOOLS[tool.name]:
+        # After a change of files that were read, the list is made anew.
+        for case in sorted(TOOLS[tool.name], key=lambda case: bool(case.home)):
             served.same(case)
     except (greenroomd.Failed, control.Refused) as failure:
         results.report(f"profile: {tool.name}, by the daemon", False, str(failure))
     finally:
         served.daemon.stop()
+        tool.is_shared = False
 
 
 def run():
