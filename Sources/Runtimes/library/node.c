@@ -6,12 +6,14 @@
 #define _GNU_SOURCE
 #include "files.h"
 #include "runtime.h"
+#include "stamp.h"
 #include "variables.h"
 
 #include <fcntl.h>
 #include <link.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -181,6 +183,31 @@ static value are_unchanged(environment env, call info) {
     return result;
 }
 
+/// stamp(path): see stamp.h
+static value stamp(environment env, call info) {
+    value result;
+    char path[4096], text[STAMP_SIZE];
+    read_argument(env, info, path, sizeof path);
+    stamp_of(path, text);
+    napi_create_string_utf8(env, text, strlen(text), &result);
+    return result;
+}
+
+/// sendTo(path, text): sends a text to the daemon's socket.
+static value send_to(environment env, call info) {
+    enum { LONGEST = 1 << 16 };
+    size_t count = 2;
+    value arguments[2] = {NULL, NULL}, nothing;
+    char path[128] = "", *text = malloc(LONGEST);
+    napi_get_cb_info(env, info, &count, arguments, NULL, NULL);
+    napi_get_value_string_utf8(env, arguments[0], path, sizeof path, NULL);
+    if (text && napi_get_value_string_utf8(env, arguments[1], text, LONGEST, NULL) == 0)
+        launch_send(path, text);
+    free(text);
+    napi_get_undefined(env, &nothing);
+    return nothing;
+}
+
 /// haveEqualVariables(names): see variables.h
 static value have_equal_variables(environment env, call info) {
     value result;
@@ -199,7 +226,7 @@ EXPORT value napi_register_module_v1(environment env, value exports) {
     } functions[] = {
         {"findStreams", find_streams}, {"wait", wait_for_launch}, {"resume", resume},
         {"startAnew", start_anew},     {"take", take},            {"watch", watch},
-        {"areUnchanged", are_unchanged},
+        {"areUnchanged", are_unchanged}, {"stamp", stamp}, {"sendTo", send_to},
         {"haveEqualVariables", have_equal_variables},
     };
     for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {

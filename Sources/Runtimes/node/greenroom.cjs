@@ -9,7 +9,10 @@
 const Module = module.constructor;
 const fs = require('fs');
 const path = require('path');
+const Learned = require('./learned.cjs');
+const World = require('./world.cjs');
 
+const recordLimit = 65_536; // in bytes; the daemon reads no longer record
 // Why Node starts anew (enum gr_anew_reason in CPrewarm/wire.h).
 const otherOptions = 1, otherProgram = 2, changed = 4, otherVariables = 5, failed = 7;
 // The variables that Node reads at its start. NODE_PATH and HOME are read again at the launch.
@@ -17,7 +20,7 @@ const variables = 'NODE_CHANNEL_* NODE_CLUSTER_* NODE_COMPILE_* NODE_DEBUG* NODE
   'NODE_NO_* NODE_OPTIONS NODE_PENDING_* NODE_PRESERVE_* NODE_REDIRECT_* NODE_REPL_* NODE_SKIP_* NODE_TLS_* ' +
   'NODE_UNIQUE_ID NODE_USE_* NODE_V8_* FORCE_COLOR NO_COLOR OPENSSL_* SSL_CERT_* UV_* WATCH_* LANG LANGUAGE LC_* LD_*';
 
-delete require.cache[__filename];
+for (const file of [__filename, require.resolve('./learned.cjs'), require.resolve('./world.cjs')]) delete require.cache[file];
 if (realPath(process.argv[1]) === path.join(__dirname, 'placeholder')) {
   prepare();
 } else {
@@ -45,6 +48,15 @@ function giveUp(message) {
   process.reallyExit(72);
 }
 
+function loadNamed(name) {
+  try {
+    if (name.startsWith('node:')) require(name);
+    else Module._load(name, undefined, false);
+  } catch (error) {
+    giveUp(`${name}: ${error?.message}`); // Half-loaded modules stay, so the process is of no use.
+  }
+}
+
 function prepare() {
   const addon = { exports: {} };
   process.dlopen(addon, path.join(__dirname, '../libgreenroom-runtime.so'));
@@ -53,14 +65,10 @@ function prepare() {
   const record = runtime.take('GREENROOM_RECORD');
   if (!runtime.findStreams()) giveUp('this Node keeps its streams elsewhere');
 
-  for (const name of imports.split('\n').filter((line) => line !== '')) {
-    try {
-      if (name.startsWith('node:')) require(name);
-      else Module._load(name, null, false);
-    } catch (error) {
-      giveUp(`${name}: ${error?.message}`); // Half-loaded modules stay, so the process is of no use.
-    }
-  }
+  // Lines that were learned have stamps; an author of a list knows what follows.
+  const lines = imports.split('\n').filter((line) => line !== '');
+  const learned = lines.some((line) => line.includes('\t')) ? new Learned(runtime, lines, loadNamed, giveUp) : undefined;
+  if (!learned) lines.forEach(loadNamed);
   if (process._getActiveHandles().length + process._getActiveRequests().length > 0) {
     giveUp('what was imported waits for events');
   }
@@ -72,12 +80,14 @@ function prepare() {
     enumerable: true,
     get() {
       settle(runMain.value);
-      watchFiles(runtime);
+      watchFiles(runtime, learned?.modules ?? Object.values(require.cache));
+      learned?.hide();
       const words = runtime.wait();
       if (!words) giveUp('nobody waits for this process');
       try {
         become(runtime, words);
-        if (record) recordImports(record);
+        learned?.launched();
+        if (record) recordImports(runtime, record);
       } catch {
         runtime.startAnew(failed);
       }
@@ -91,12 +101,13 @@ function prepare() {
   });
 }
 
-// Watches the loaded files, their folders, and the folders above up to the package, whose
-// package.json Node has read.
-function watchFiles(runtime) {
+// Watches the loaded files, their folders, the folders above up to the package, whose package.json Node has read, and
+// the folders in which Node looks for packages.
+function watchFiles(runtime, modules) {
   const watched = new Set();
-  for (const file of Object.keys(require.cache)) {
+  for (const { filename: file, paths } of modules) {
     watched.add(file);
+    for (const folder of paths ?? []) watched.add(folder);
     for (let folder = path.dirname(file); ; folder = path.dirname(folder)) {
       watched.add(folder);
       const description = path.join(folder, 'package.json');
@@ -134,30 +145,25 @@ function become(runtime, words) {
   process.argv.splice(1, Infinity, path.resolve(name), ...rest);
 }
 
-// Writes, when the program ends, which modules it has loaded from outside its own package.
-function recordImports(record) {
+// Sends, when the program ends, which modules it has loaded, in the order in which they began. Those of a program that
+// is not installed may be edited at any time, so only its packages are named.
+function recordImports(runtime, record) {
   const { pid } = process;
+  const atStart = new Set(process.moduleLoadList);
   process.on('exit', () => {
     if (process.pid !== pid) return;
     try {
-      const own = `${packageOf(fs.realpathSync(process.argv[1]))}/`;
-      const builtins = process.moduleLoadList
-        .filter((entry) => entry.startsWith('NativeModule '))
-        .map((entry) => entry.slice('NativeModule '.length))
-        .filter((name) => Module.builtinModules.includes(name) && !name.startsWith('internal/'))
-        .map((name) => `node:${name}`);
-      const files = Object.keys(require.cache)
-        .filter((file) => !file.startsWith(own) || file.startsWith(`${own}node_modules/`));
-      fs.writeFileSync(record, [...builtins, ...files].map((name) => `${name}\n`).join(''));
+      const main = process.mainModule?.filename ?? fs.realpathSync(process.argv[1]);
+      const isInstalled = /^\/usr\/|\/node_modules\//;
+      const builtins = [...World.plain].filter((name) => !atStart.has(`NativeModule ${name}`)
+        && process.moduleLoadList.includes(`NativeModule ${name}`)).map((name) => `node:${name}`);
+      const files = Object.keys(require.cache).filter((file) => file !== main && isInstalled.test(file));
+      let text = [...builtins, ...files].join('\n');
+      // More is not read.
+      while (Buffer.byteLength(text) >= recordLimit) text = text.slice(0, text.lastIndexOf('\n'));
+      runtime.sendTo(record, `${text}\n`);
     } catch {
       // Without the list, the daemon learns nothing.
     }
   });
-}
-
-function packageOf(file) {
-  for (let folder = path.dirname(file); folder !== '/'; folder = path.dirname(folder)) {
-    if (fs.existsSync(path.join(folder, 'package.json'))) return folder;
-  }
-  return path.dirname(file);
 }

@@ -288,6 +288,15 @@ ASKS(int, glob, (const char *restrict path, int flags, int (*failed)(const char 
 ASKS(int, glob64, (const char *restrict path, int flags, int (*failed)(const char *, int), void *restrict found),
      path, flags, failed, found)
 
+ASKS(int, scandir,
+     (const char *restrict path, struct dirent ***restrict found, int (*filter)(const struct dirent *),
+      int (*compare)(const struct dirent **, const struct dirent **)),
+     path, found, filter, compare)
+ASKS(int, scandir64,
+     (const char *restrict path, struct dirent64 ***restrict found, int (*filter)(const struct dirent64 *),
+      int (*compare)(const struct dirent64 **, const struct dirent64 **)),
+     path, found, filter, compare)
+
 WATCHED(int, creat, "writes", (const char *path, mode_t mode), path, mode)
 WATCHED(int, creat64, "writes", (const char *path, mode_t mode), path, mode)
 WATCHED(int, mkdirat, "writes", (int folder, const char *path, mode_t mode), folder, path, mode)

@@ -241,23 +241,6 @@ def files(node):
         refuses(node, name, [imported])
 
 
-def recording(node):
-    """A list is recorded at the end of a launch and can be replayed."""
-    script = node.write("app/main.js", "require('zlib'); require('dep'); require('./own'); require('sibling');\n"
-                                       "console.log(process.argv.slice(2)); process.exit(3)\n")
-    node.write("app/package.json", "{}")
-    node.write("app/own.js", "")
-    node.write("app/node_modules/sibling/index.js", "require('util')\n")
-    path = node.folder + "/list"
-    node.same("a launch that is recorded", [script, "x"], environment=node.base, prewarm=dict(node.base, GREENROOM_RECORD=path))
-    with open(path) as file:
-        names = file.read().splitlines()
-    results.report(f"{node.name}: the list has no module of the program itself", "node:zlib" in names
-                   and [os.path.relpath(name, node.folder) for name in names if name.startswith("/")]
-                   == ["node_modules/dep/index.js", "app/node_modules/sibling/index.js"], str(names))
-    node.same("a recorded list", [script, "x"], environment=node.base, imports=names)
-
-
 def tools(node):
     """Unmodified tools."""
     node.write("sum.js", "var a = 1\nif (a == 2) { debugger }\nfunction f( x ){return x}\n")
@@ -288,7 +271,7 @@ def run():
     for path, major in interpreters():
         base = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
         node = language("node" + major, path, base)
-        for part in (scripts, programs, options, variables, pipes, files, recording, tools):
+        for part in (scripts, programs, options, variables, pipes, files, tools):
             part(node)
         node.end()
     if major is None:

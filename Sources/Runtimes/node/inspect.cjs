@@ -1,0 +1,338 @@
+// Finds out for Greenroom what modules do besides defining things when they are loaded. It runs in a separate process.
+//
+//     node [OPTIONS] inspect.cjs <LIST
+//
+// LIST has a module on each line: a builtin ("node:fs") or a path, as `require.cache` spells it. libgreenroom-trace.so is
+// preloaded: it writes which functions of the C library were called, and this file tells it, by getenv(3), where each
+// module begins and ends, and what happens in Node itself: uses of the arguments and streams, reads of all variables,
+// questions about the caller, work for later, and changes of what all modules share (world.cjs).
+//
+// An answer that many launches share is a question of the list, which the hook asks again when the program wants the
+// module: ?terminal, ?argument:WORD, ?variables:PREFIX, ?stderr (which is kept and not used), each with =PATH.
+'use strict';
+const Module = module.constructor;
+const fs = require('fs');
+const path = require('path');
+const World = require('./world.cjs');
+
+const variables = process.env;
+const tell = (text) => void variables[`greenroom ${text}`];
+const names = fs.readFileSync(0, 'utf8').split('\n').filter((name) => name !== '' && !name.startsWith('!'));
+
+// The modules in progress, the innermost last.
+const progress = [];
+const does = (reason) => tell(`does ${reason}`);
+const ask = (question) => tell(`reads ?${question}=${progress.at(-1)}`);
+
+// The file of the code that has called the function which calls this one.
+function caller() {
+  const { prepareStackTrace, stackTraceLimit } = Error;
+  Error.prepareStackTrace = (_, sites) => sites.map((site) => site.getFileName());
+  Error.stackTraceLimit = 8;
+  const files = new Error().stack;
+  Object.assign(Error, { prepareStackTrace, stackTraceLimit });
+  return files.find((file) => file && file !== __filename) ?? '';
+}
+const isNodes = (file) => file.startsWith('node:');
+
+for (const name of World.plain) require(name);
+// These are made when they are first asked for.
+for (const key of Object.getOwnPropertyNames(globalThis)) void globalThis[key];
+
+// The folders in which packages are installed.
+for (const place of new Set(names.map((name) => /^.*?\/node_modules(?=\/)/.exec(name)?.[0]))) {
+  if (place) tell(`place ${place}`);
+}
+
+// Functions that change or ask what cannot be compared afterwards.
+function watch(object, keys, reason) {
+  for (const key of keys) {
+    const plain = object?.[key];
+    if (typeof plain !== 'function') continue;
+    const watched = new Proxy(plain, {
+      apply(target, receiver, words) {
+        does(reason);
+        return Reflect.apply(target, receiver, words);
+      },
+    });
+    Object.defineProperty(object, key, { ...Object.getOwnPropertyDescriptor(object, key), value: watched });
+  }
+}
+const { AsyncLocalStorage, AsyncHook } = require('async_hooks');
+watch(process, ['chdir'], 'directory');
+// depd keeps the directory, for its warnings; if that is empty, it asks for each.
+const { cwd } = process;
+process.cwd = () => {
+  if (progress.length === 0) return cwd();
+  if (caller().endsWith('/depd/index.js')) {
+    ask('directory');
+    return '';
+  }
+  does('directory');
+  return cwd();
+};
+watch(process, ['exit', 'abort', 'kill', 'dlopen'], 'runs');
+watch(process, ['umask', 'setUncaughtExceptionCaptureCallback', 'setSourceMapsEnabled', 'setMaxListeners', 'setuid', 'setgid',
+  'seteuid', 'setegid', 'setgroups', 'initgroups', '_setupDomainUse', 'binding', '_linkedBinding', 'emitWarning'], 'state');
+watch(process.hrtime, ['bigint'], 'time');
+watch(process, ['hrtime', 'uptime'], 'time');
+watch(AsyncLocalStorage.prototype, ['run', 'enterWith', 'exit'], 'state');
+watch(require('async_hooks'), ['createHook'], 'state');
+watch(require('dns'), ['setServers', 'setDefaultResultOrder'], 'state');
+watch(require('crypto'), ['setEngine', 'setFips'], 'state');
+watch(require('net'), ['setDefaultAutoSelectFamily', 'setDefaultAutoSelectFamilyAttemptTimeout'], 'state');
+watch(require('v8'), ['setFlagsFromString', 'setHeapSnapshotNearHeapLimit'], 'state');
+watch(require('vm'), ['measureMemory'], 'async');
+watch(require('events'), ['setMaxListeners'], 'state');
+watch(require('diagnostics_channel'), ['channel', 'subscribe', 'tracingChannel'], 'state');
+watch(require('perf_hooks').performance, ['mark', 'measure', 'now', 'timerify', 'toJSON'], 'time');
+watch(Module, ['register', 'syncBuiltinESMExports', 'enableCompileCache', 'registerHooks', '_initPaths'], 'state');
+watch(require('os'), ['loadavg', 'freemem', 'uptime', 'networkInterfaces', 'hostname', 'setPriority'], 'time');
+watch(globalThis, ['fetch'], 'network');
+
+// Whether only this user, or root, can have written the file. Another user's would otherwise run here at any time.
+const { statSync } = fs;
+const trusted = new Map();
+const groups = [0, process.getgid()], users = [0, process.getuid()];
+function isTrusted(file) {
+  if (!trusted.has(file)) {
+    const { uid, gid, mode } = statSync(file);
+    const isShared = (mode & 0o002) !== 0 || ((mode & 0o020) !== 0 && !groups.includes(gid));
+    trusted.set(file, users.includes(uid) && (!isShared || (mode & 0o1000) !== 0) && (file === '/' || isTrusted(path.dirname(file))));
+  }
+  return trusted.get(file);
+}
+
+// The kernel is asked for the state of a file without a function of the C library.
+let isResolving = false;
+function noteQuestions(object, key) {
+  const plain = object[key], copy = (...words) => {
+    if (!isResolving && progress.length > 0) {
+      if (typeof words[0] === 'number') does(words[0] <= 2 ? 'terminal' : 'descriptor');
+      else fs.existsSync(words[0]); // which does call one
+    }
+    return plain(...words);
+  };
+  object[key] = Object.assign(copy, plain);
+}
+noteQuestions(fs.realpathSync, 'native');
+for (const key of ['statSync', 'lstatSync', 'fstatSync', 'realpathSync']) noteQuestions(fs, key);
+
+// The arguments. That a word is missing is an answer that many launches share.
+function watchedWords(words) {
+  return new Proxy(words, {
+    get(target, key) {
+      if (key !== 'indexOf' && key !== 'includes') {
+        if (progress.length > 0) does('arguments');
+        return Reflect.get(target, key);
+      }
+      return (word, ...from) => {
+        if (typeof word !== 'string' || !/^[\x21-\x7e]+$/.test(word) || word.includes('=/') || from.length > 0) does('arguments');
+        else ask(`argument:${word}`);
+        return key === 'includes' ? false : -1;
+      };
+    },
+    has: (target, key) => (does('arguments'), Reflect.has(target, key)),
+    ownKeys: (target) => (does('arguments'), Reflect.ownKeys(target)),
+    set: (target, key, value) => (does('arguments'), Reflect.set(target, key, value)),
+  });
+}
+process.argv = watchedWords(process.argv);
+function noteReads(object, key, note) {
+  const property = Object.getOwnPropertyDescriptor(object, key);
+  if (!property?.configurable) return;
+  Object.defineProperty(object, key, {
+    configurable: true, enumerable: property.enumerable,
+    get() {
+      if (progress.length > 0) note();
+      return property.get ? property.get.call(object) : property.value;
+    },
+    set(value) {
+      does('state');
+      if (property.set) property.set.call(object, value);
+    },
+  });
+}
+for (const key of ['execArgv', 'argv0', 'title']) noteReads(process, key, () => does('arguments'));
+for (const key of ['stdin', 'stdout']) noteReads(process, key, () => does('terminal'));
+// debug keeps this stream, or asks for its number.
+noteReads(process, 'stderr', () => undefined);
+const { get: stderr } = Object.getOwnPropertyDescriptor(process, 'stderr');
+Object.defineProperty(process, 'stderr', { ...Object.getOwnPropertyDescriptor(process, 'stderr'), get() {
+  if (progress.length === 0) return stderr.call(process);
+  if (!caller().endsWith('/debug/src/node.js')) {
+    does('terminal');
+    return stderr.call(process);
+  }
+  ask('stderr');
+  return new Proxy({}, { get: (_, key) => key === 'fd' ? 2 : does('terminal') });
+} });
+for (const key of ['ppid', 'debugPort', 'report']) noteReads(process, key, () => does('state'));
+require('tty').isatty = (number) => {
+  if (number >= 0 && number <= 2) ask('terminal');
+  return false;
+};
+
+// A variable is read by getenv(3). Who asks for all names gets those of the launch only here:
+const asksForPrefix = /Object\.keys\(process\.env\)\.filter\((?:function \(key\)|\(?key\)? =>) \{\s*return \/\^(\w+)\/i\.test\(key\)/;
+process.env = new Proxy({}, {
+  get: (_, key) => variables[key],
+  has: (_, key) => key in variables,
+  set: (_, key, value) => Reflect.set(variables, key, value),
+  deleteProperty: (_, key) => Reflect.deleteProperty(variables, key),
+  defineProperty: (_, key, { value }) => Reflect.set(variables, key, value),
+  getOwnPropertyDescriptor: (_, key) => Reflect.getOwnPropertyDescriptor(variables, key),
+  ownKeys() {
+    if (progress.length === 0) return Reflect.ownKeys(variables);
+    const file = progress.at(-1);
+    const prefix = file.endsWith('/debug/src/node.js') && asksForPrefix.exec(fs.readFileSync(file, 'utf8'))?.[1].toLowerCase();
+    if (!prefix) {
+      tell('reads *');
+      return Reflect.ownKeys(variables);
+    }
+    ask(`variables:${prefix}`);
+    return []; // of which no name is read
+  },
+});
+
+// Who asks what has called it finds this file. depd looks only at the module that it is called by.
+const { captureStackTrace } = Error;
+Error.captureStackTrace = Object.assign(function (...words) {
+  if (progress.length > 0 && !caller().endsWith('/depd/index.js')) does('caller');
+  return captureStackTrace(...words);
+}, captureStackTrace);
+Error.prepareStackTrace = (error, sites) => {
+  if (progress.length > 0) does('caller');
+  return [String(error), ...sites.map((site) => `    at ${site}`)].join('\n');
+};
+
+// Work that a module leaves for later.
+const creators = new Map();
+const late = new Set();
+require('async_hooks').createHook({
+  init(number, type) {
+    if (progress.length === 0) return;
+    if (type === 'PROMISE') creators.set(number, progress.at(-1));
+    else does('async');
+  },
+  before(number) {
+    if (creators.has(number)) late.add(creators.get(number));
+  },
+}).enable();
+
+// What a text asks of Node's own objects, which cannot be watched. `require.main === module` is false in a module
+// that is required, before the pause as afterwards.
+function judge(text) {
+  const plain = text.replace(/require\.main\s*[!=]==?\s*module\b|\bmodule\s*[!=]==?\s*require\.main\b/g, '');
+  if (/\brequire\.main\b|\bmainModule\b|\bcallee\.caller\b/.test(plain)) does('caller');
+  if (/\brequire\.cache\b/.test(plain)) does('order');
+}
+const cache = Module._cache;
+Object.defineProperty(Module, '_cache', { configurable: true, get() {
+  if (progress.length > 0 && !isNodes(caller())) does('order');
+  return cache;
+} });
+
+// What these keep is not used before they are called, or counts their calls.
+const harmless = { '/lodash/lodash.js': 'time', '/lodash/_shortOut.js': 'time' };
+
+let world, listeners;
+const listenersNow = () => [process.exitCode, ...Object.entries(process._events).flat()];
+function takeWorld() {
+  world = World.whole();
+  listeners = listenersNow();
+}
+function compareWorld() {
+  const now = listenersNow();
+  if (world.isUnchanged() && now.length === listeners.length && now.every((value, i) => value === listeners[i])) return;
+  does('state');
+  takeWorld();
+}
+
+function begin(name) {
+  if (progress.length > 0) compareWorld();
+  progress.push(name);
+  tell(`begin ${name}`);
+  for (const [ending, reason] of Object.entries(harmless)) if (name.endsWith(ending)) tell(`spares ${reason}`);
+}
+
+function end(name, hasFailed) {
+  compareWorld();
+  tell(`${hasFailed ? 'fails' : 'end'} ${name}\t${name.startsWith('/') ? name : ''}`);
+  progress.pop();
+}
+
+function during(name, call) {
+  let hasFailed = true;
+  begin(name);
+  try {
+    const result = call();
+    hasFailed = false;
+    return result;
+  } finally {
+    end(name, hasFailed);
+  }
+}
+
+const { _load: load } = Module;
+Module._load = function (request, parent, isMain) {
+  let file;
+  isResolving = true;
+  try {
+    file = Module._resolveFilename(request, parent, isMain);
+  } catch {
+    // It fails below.
+  } finally {
+    isResolving = false;
+  }
+  if (file === undefined || !path.isAbsolute(file)) {
+    const name = file?.replace(/^node:/, '');
+    if (name !== undefined && !World.plain.has(name)) does('known');
+    return load.call(this, request, parent, isMain);
+  }
+  if (cache[file]) {
+    tell(`needs ${file}`);
+    return load.call(this, request, parent, isMain);
+  }
+  return during(file, () => {
+    if (!isTrusted(file)) throw new Error('another user may have written it');
+    return load.call(this, request, parent, isMain);
+  });
+};
+// A module that is loaded before the pause has no parent yet.
+const { load: loadFile } = Module.prototype;
+Module.prototype.load = function (file) {
+  Object.defineProperty(this, 'parent', { configurable: true, get() {
+    does('caller');
+    return undefined;
+  } });
+  if (/\.c?js$/.test(file)) judge(fs.readFileSync(file, 'utf8'));
+  try {
+    return loadFile.call(this, file);
+  } finally {
+    delete this.parent;
+  }
+};
+// A module that ends the process fails.
+process.reallyExit = () => {
+  throw new Error('it ends the process');
+};
+process.on('uncaughtException', () => undefined); // of work that a module has left
+
+takeWorld();
+(async () => {
+  for (const name of names) {
+    if (cache[name]) continue;
+    try {
+      if (!name.startsWith('node:')) Module._load(name, undefined, false);
+      else during(name, () => World.plain.has(name.slice('node:'.length)) ? require(name) : does('known'));
+    } catch {
+      // The trace has it.
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+    for (const each of late) during(each, () => does('async'));
+    late.clear();
+    takeWorld();
+  }
+  tell('done');
+})();

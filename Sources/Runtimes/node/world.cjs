@@ -1,0 +1,133 @@
+// What all modules share, for Greenroom: the global object and the builtin modules, with what can be reached from
+// them in a few steps. The inspection finds with it which modules change something there; the hook, whether the program
+// has changed something before it asks for a module that was loaded before the pause.
+'use strict';
+const Module = module.constructor;
+const { is } = Object, { stringify } = JSON;
+const { ownKeys, getOwnPropertyDescriptor: descriptorOf, getPrototypeOf: prototypeOf, apply } = Reflect;
+
+// Builtin modules that only define things when they are loaded. (assert, which http2 needs,
+// asks whether there is a terminal.)
+const plain = new Set(('async_hooks buffer child_process constants crypto dgram diagnostics_channel ' +
+  'dns dns/promises events fs fs/promises http https module net os path path/posix path/win32 perf_hooks process ' +
+  'querystring readline readline/promises stream stream/consumers stream/promises stream/web string_decoder timers ' +
+  'timers/promises tls tty url util util/types v8 vm worker_threads zlib').split(' ')
+  .filter((name) => Module.builtinModules.includes(name)));
+// Those that Node itself uses to load a module, and those that others are made from.
+const common = ['buffer', 'events', 'module', 'path', 'process', 'stream', 'url', 'util', 'vm'];
+
+const isObject = (value) => typeof value === 'function' || (typeof value === 'object' && value !== null);
+
+// What any program changes, and modules do not ask for; and what the launch changes.
+const own = new Map([
+  [process, new Set(['mainModule', 'title', 'exitCode', 'moduleLoadList', '_events', '_eventsCount', '_exiting', 'domain'])],
+  [Module, new Set(['globalPaths'])],
+  [Module.prototype.require, new Set(['main'])],
+]);
+
+// The state behind accessors, which a comparison of the accessors does not show.
+function hiddenState() {
+  const { EventEmitter, captureRejections } = require('events');
+  const { readFileSync, realpathSync, statSync, lstatSync, existsSync, openSync, readSync, closeSync } = require('fs');
+  return [EventEmitter.defaultMaxListeners, captureRejections, stringify(require('util').inspect.defaultOptions),
+    process.hasUncaughtExceptionCaptureCallback(), Module.wrap, Module.wrapper[0], Module.wrapper[1],
+    // Node uses these to load a module.
+    readFileSync, realpathSync, statSync, lstatSync, existsSync, openSync, readSync, closeSync];
+}
+
+// Some accessors replace themselves by the value when they are first asked.
+function isSameLazily(object, property, now) {
+  return now !== undefined && 'value' in now && property.get !== undefined
+    && is(apply(property.get, object, []), now.value);
+}
+
+class World {
+  #found = [];
+  // For each of them, the keys that are left out.
+  #ignored = [];
+  #seen;
+  #hidden = hiddenState();
+
+  // `roots`: objects. `depth`: how many steps are taken from them. What `others` have is left out.
+  constructor(roots, depth, others = []) {
+    this.#seen = new Set(others.flatMap((other) => [...other.#seen]));
+    for (const object of [process.env, process.argv, process.execArgv, Module._cache, Module._pathCache, process.moduleLoadList,
+      process._events, process.mainModule]) this.#seen.add(object);
+    let next = roots;
+    for (; depth > 0; depth--) {
+      const objects = next;
+      next = [];
+      for (const object of objects) {
+        if (!this.#seen.has(object)) next.push(...this.#note(object));
+      }
+    }
+  }
+
+  // Returns the objects that are one step away.
+  #note(object) {
+    this.#seen.add(object);
+    // What others add to a plain function is not looked for.
+    if (typeof object === 'function' && ownKeys(object).length === 2) return [];
+    const keys = ownKeys(object).filter((key) => !own.get(object)?.has(key));
+    const values = [], accessors = [], next = [];
+    for (const key of keys) {
+      const property = descriptorOf(object, key);
+      if (!('value' in property)) {
+        accessors.push(key, property);
+        continue;
+      }
+      values.push(key, property.value);
+      if (isObject(property.value)) next.push(property.value);
+    }
+    this.#ignored.push(own.has(object) ? [...own.get(object)] : undefined);
+    this.#found.push({ object, prototype: prototypeOf(object), keys, values, accessors });
+    return next;
+  }
+
+  // Whether everything is as it was. `isHarmless(key, value)`: whether a change does not matter. What is compared may
+  // have been replaced, so nothing of it is used here.
+  isUnchanged(isHarmless = () => false) {
+    for (let i = 0; i < this.#found.length; i++) {
+      const { object, prototype, keys, values, accessors } = this.#found[i];
+      if (prototypeOf(object) !== prototype) return false;
+      const now = ownKeys(object), ignored = this.#ignored[i];
+      let count = now.length;
+      for (let j = 0; ignored !== undefined && j < ignored.length; j++) {
+        if (descriptorOf(object, ignored[j]) !== undefined) count--;
+      }
+      if (count !== keys.length) return false;
+      for (let j = 0; j < values.length; j += 2) {
+        const key = values[j];
+        if (!is(object[key], values[j + 1]) && !isHarmless(key, object[key])) return false;
+      }
+      for (let j = 0; j < accessors.length; j += 2) {
+        const property = accessors[j + 1], current = descriptorOf(object, accessors[j]);
+        if (current !== undefined && current.get === property.get && current.set === property.set) continue;
+        if (!isSameLazily(object, property, current)) return false;
+      }
+    }
+    const hidden = hiddenState();
+    for (let i = 0; i < hidden.length; i++) {
+      if (hidden[i] !== this.#hidden[i]) return false;
+    }
+    return true;
+  }
+
+  static plain = plain;
+
+  // What every module can find.
+  static common() {
+    return new World([globalThis, ...common.map((name) => require(name))], 3);
+  }
+
+  static of(builtin, ...others) {
+    return new World([require(builtin)], 3, others);
+  }
+
+  // With all of these builtin modules, and one step more.
+  static whole() {
+    return new World([globalThis, ...[...plain].map((name) => require(name))], 4);
+  }
+}
+
+module.exports = World;
