@@ -90,6 +90,9 @@ watch(Module, ['register', 'syncBuiltinESMExports', 'enableCompileCache', 'regis
 watch(require('os'), ['loadavg', 'freemem', 'uptime', 'networkInterfaces', 'hostname', 'setPriority'], 'time');
 watch(globalThis, ['fetch'], 'network');
 
+// These change what all modules share, so nothing could be told of what is loaded after them: they are not loaded here.
+const known = /\/(?:v8-compile-cache\/v8-compile-cache|graceful-fs\/graceful-fs|source-map-support\/(?:register|source-map-support)|pirates\/lib\/index|esm\/esm|dd-trace\/init|newrelic\/index)\.c?js$/;
+
 // Whether only this user, or root, can have written the file. Another user's would otherwise run here at any time.
 const { statSync } = fs;
 const trusted = new Map();
@@ -154,19 +157,20 @@ function noteReads(object, key, note) {
   });
 }
 for (const key of ['execArgv', 'argv0', 'title']) noteReads(process, key, () => does('arguments'));
-for (const key of ['stdin', 'stdout']) noteReads(process, key, () => does('terminal'));
-// debug keeps this stream, or asks for its number.
-noteReads(process, 'stderr', () => undefined);
-const { get: stderr } = Object.getOwnPropertyDescriptor(process, 'stderr');
-Object.defineProperty(process, 'stderr', { ...Object.getOwnPropertyDescriptor(process, 'stderr'), get() {
-  if (progress.length === 0) return stderr.call(process);
-  if (!caller().endsWith('/debug/src/node.js')) {
-    does('terminal');
-    return stderr.call(process);
-  }
-  ask('stderr');
-  return new Proxy({}, { get: (_, key) => key === 'fd' ? 2 : does('terminal') });
-} });
+noteReads(process, 'stdin', () => does('terminal'));
+// debug and optionator keep one of these, and use it when they print.
+const keepers = { stdout: '/optionator/lib/index.js', stderr: '/debug/src/node.js' };
+for (const [stream, keeper] of Object.entries(keepers)) {
+  const property = Object.getOwnPropertyDescriptor(process, stream);
+  Object.defineProperty(process, stream, { ...property, get() {
+    if (progress.length === 0 || !caller().endsWith(keeper)) {
+      does('terminal');
+      return property.get.call(process);
+    }
+    ask(stream);
+    return new Proxy({}, { get: (_, key) => key === 'fd' ? 2 : does('terminal') });
+  } });
+}
 for (const key of ['ppid', 'debugPort', 'report']) noteReads(process, key, () => does('state'));
 require('tty').isatty = (number) => {
   if (number >= 0 && number <= 2) ask('terminal');
@@ -288,6 +292,7 @@ Module._load = function (request, parent, isMain) {
   if (file === undefined || !path.isAbsolute(file)) {
     const name = file?.replace(/^node:/, '');
     if (name !== undefined && !World.plain.has(name)) does('known');
+    if (World.asking.has(name)) ask('stderr');
     return load.call(this, request, parent, isMain);
   }
   if (cache[file]) {
@@ -295,6 +300,8 @@ Module._load = function (request, parent, isMain) {
     return load.call(this, request, parent, isMain);
   }
   return during(file, () => {
+    if (known.test(file)) does('known');
+    if (known.test(file)) throw new Error('it is known to change what all modules share');
     if (!isTrusted(file)) throw new Error('another user may have written it');
     return load.call(this, request, parent, isMain);
   });

@@ -8,7 +8,13 @@
 // it has asked for nothing else, and has changed nothing else, is what the inspection has proved (inspect.cjs).
 'use strict';
 const Module = module.constructor;
+const fs = require('fs');
 const World = require('./world.cjs');
+
+// A group of fewer modules, and fewer bytes of text, is not worth its comparison.
+const fewest = 4, smallest = 40_000;
+
+const sizeOf = (modules) => modules.reduce((sum, { filename }) => sum + fs.statSync(filename).size, 0);
 
 // The modules of a list that was learned. They form groups: a module that the program may ask for, and all that this one
 // has loaded. No two groups have a module in common, so the order in which the program asks for them does not matter.
@@ -23,6 +29,7 @@ module.exports = class Learned {
   #common;
   #worlds = new Map();
   #variables;
+  #isLoaded = false;
   #folders = Module.globalPaths.join();
 
   constructor(runtime, lines, load, giveUp) {
@@ -44,28 +51,54 @@ module.exports = class Learned {
         else runtime.watch(file);
       }
     }
-    builtins.forEach(load);
-    const plain = ['stderr', 'cwd'].map((key) => [key, Object.getOwnPropertyDescriptor(process, key)]);
+    this.#common = World.common();
+    const plain = ['stdout', 'stderr', 'cwd'].map((key) => [key, Object.getOwnPropertyDescriptor(process, key)]);
     // A module that only keeps one of these gets what leads to the launch's.
-    Object.defineProperty(process, 'stderr', { configurable: true, enumerable: true, get: standIn });
+    for (const key of ['stdout', 'stderr']) {
+      Object.defineProperty(process, key, { configurable: true, enumerable: true, get: () => this.#standIn(key) });
+    }
     const { cwd } = process;
     process.cwd = () => filesOfCallers()[0]?.endsWith('/depd/index.js') ? '' : cwd();
+    builtins.forEach(load);
+    const loaded = new Set();
     for (const file of stamps.keys()) {
-      if (this.modules.every((each) => each.filename !== file)) this.#loadGroup(file, stamps, questions);
+      if (!loaded.has(file)) this.#loadGroup(file, stamps, questions).forEach(({ filename }) => loaded.add(filename));
     }
     for (const [key, property] of plain) Object.defineProperty(process, key, property);
+    this.#isLoaded = true;
     // Which file a name means is looked up again.
     for (const key of Object.keys(Module._pathCache)) delete Module._pathCache[key];
   }
 
+  // Leads to a standard stream of the launch, which is made when it is first used.
+  #standIn(name) {
+    const real = () => process[name];
+    return new Proxy({}, {
+      get: (_, key) => {
+        if (key === 'fd') return name === 'stdout' ? 1 : 2;
+        // assert asks, and asks again when it prints something.
+        if (!this.#isLoaded) return key === 'isTTY' ? undefined : this.#giveUp(`process.${name} was used`);
+        const value = Reflect.get(real(), key);
+        return typeof value === 'function' ? value.bind(real()) : value;
+      },
+      set: (_, key, value) => Reflect.set(real(), key, value),
+      has: (_, key) => Reflect.has(real(), key),
+      getPrototypeOf: () => Reflect.getPrototypeOf(real()),
+    });
+  }
+
   #loadGroup(root, stamps, questions) {
     const before = new Set(Object.keys(this.#cache));
-    const builtins = new Set();
+    const builtins = new Set(), worlds = this.#worlds, common = this.#common;
     const plainRequire = Module.prototype.require;
     Module.prototype.require = function (request) {
       const name = String(request).replace(/^node:/, '');
-      if (World.plain.has(name)) builtins.add(name);
-      return plainRequire.call(this, request);
+      const result = plainRequire.call(this, request);
+      if (World.plain.has(name)) {
+        builtins.add(name);
+        if (!worlds.has(name)) worlds.set(name, World.of(result, common));
+      }
+      return result;
     };
     this.#load(root);
     Module.prototype.require = plainRequire;
@@ -75,6 +108,11 @@ module.exports = class Learned {
       if (!stamps.has(filename)) this.#giveUp(`${filename} was not inspected`);
     }
     if (modules[0]?.filename !== root) this.#giveUp(`${root} is loaded by others`);
+    // A comparison of the world takes longer than to load these anew. They have changed nothing.
+    if (modules.length < fewest && sizeOf(modules) < smallest) {
+      for (const { filename } of modules) delete this.#cache[filename];
+      return modules;
+    }
     this.modules.push(...modules);
     this.#groups.push(group);
     // If another group asks for one of these, they have something in common.
@@ -82,6 +120,7 @@ module.exports = class Learned {
       Object.defineProperty(this.#cache, filename, { configurable: true, enumerable: false,
         get: () => this.#giveUp(`${filename} is loaded by others, too`) });
     }
+    return modules;
   }
 
   // The program is not to see what it has not asked for.
@@ -99,12 +138,13 @@ module.exports = class Learned {
         });
       }
     }
-    this.#common = World.common();
-    for (const name of new Set(this.#groups.flatMap(({ builtins }) => [...builtins]))) {
-      this.#worlds.set(name, World.of(name, this.#common));
+    // What is used often is optimized by V8, and then takes a tenth of the time.
+    for (let count = 0; count < 10; count++) {
+      for (const group of this.#groups.slice(0, count > 0 ? 3 : Infinity)) {
+        const worlds = [this.#common, ...[...group.builtins].map((name) => this.#worlds.get(name))];
+        if (!worlds.every((world) => world.isUnchanged())) this.#giveUp('what was loaded has changed what all modules share');
+      }
     }
-    // A comparison takes a tenth of the time once V8 has optimized it, which it does for functions that are used often.
-    for (let count = 0; count < 30; count++) this.#groups.slice(0, 3).forEach((group) => this.#isWorldAsBefore(group));
   }
 
   launched() {
@@ -113,7 +153,7 @@ module.exports = class Learned {
     const isElsewhere = Module.globalPaths.join() !== this.#folders;
     // A module that is the program must run as such.
     const file = Module._findPath(process.argv[1], null, true);
-    const main = file && require('fs').realpathSync(file);
+    const main = file && fs.realpathSync(file);
     for (const group of this.#groups) {
       if (isElsewhere || group.modules.some(({ filename }) => filename === file || filename === main)) this.#forget(group);
     }
@@ -123,7 +163,9 @@ module.exports = class Learned {
   #ask(group, file) {
     let reader;
     try {
-      if (file === group.root && this.#isAsBefore(group)) reader = readerOfCache();
+      // What the program has changed stays changed.
+      if (!this.#common.isUnchanged(isHarmless)) this.#groups.forEach((each) => this.#forget(each));
+      else if (file === group.root && this.#isAsBefore(group)) reader = readerOfCache();
     } catch {
       // The program has changed what this needs.
     }
@@ -131,7 +173,8 @@ module.exports = class Learned {
       this.#forget(group);
       return undefined;
     }
-    if (group.questions.includes('stderr')) void process.stderr; // which a direct run makes now
+    // A direct run makes these now.
+    for (const name of ['stdout', 'stderr']) if (group.questions.includes(name)) void process[name];
     for (const each of group.modules) {
       delete this.#cache[each.filename];
       this.#cache[each.filename] = each;
@@ -153,14 +196,9 @@ module.exports = class Learned {
   }
 
   #isAsBefore(group) {
-    return this.#isWorldAsBefore(group) && group.questions.every(isAnsweredNo) && Module._cache === this.#cache
+    return [...group.builtins].every((name) => this.#worlds.get(name).isUnchanged()) && group.questions.every(isAnsweredNo) && Module._cache === this.#cache
       && group.modules.every((_, i) => this.#isHidden(group, i))
       && variablesNow() === this.#variables && Module.globalPaths.join() === this.#folders && this.#runtime.areUnchanged();
-  }
-
-  #isWorldAsBefore(group) {
-    if (!this.#common.isUnchanged(isHarmless)) return false;
-    return [...group.builtins].every((name) => this.#worlds.get(name).isUnchanged());
   }
 };
 
@@ -175,27 +213,12 @@ function variablesNow() {
 
 // What a module has asked while it was loaded, and what the answer was then: no.
 function isAnsweredNo(question) {
-  if (question === 'stderr' || question === 'directory') return true;
+  if (['stdout', 'stderr', 'directory'].includes(question)) return true;
   if (question === 'terminal') return ![0, 1, 2].some((number) => require('tty').isatty(number));
   const [kind, word] = question.split(/:(.*)/);
   if (kind === 'argument') return !process.argv.includes(word);
   if (kind === 'variables') return !Object.keys(process.env).some((name) => name.toLowerCase().startsWith(word));
   return false;
-}
-
-// Leads to process.stderr, which is made when it is first used.
-function standIn() {
-  const real = () => process.stderr;
-  return new Proxy({}, {
-    get(_, key) {
-      if (key === 'fd') return 2;
-      const value = Reflect.get(real(), key);
-      return typeof value === 'function' ? value.bind(real()) : value;
-    },
-    set: (_, key, value) => Reflect.set(real(), key, value),
-    has: (_, key) => Reflect.has(real(), key),
-    getPrototypeOf: () => Reflect.getPrototypeOf(real()),
-  });
 }
 
 // The files of the functions that call this file, the nearest first.

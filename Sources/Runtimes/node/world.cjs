@@ -3,13 +3,15 @@
 // has changed something before it asks for a module that was loaded before the pause.
 'use strict';
 const Module = module.constructor;
+const events = require('events'), fs = require('fs'), util = require('util');
 const { is } = Object, { stringify } = JSON;
 const { ownKeys, getOwnPropertyDescriptor: descriptorOf, getPrototypeOf: prototypeOf, apply } = Reflect;
 
-// Builtin modules that only define things when they are loaded. (assert, which http2 needs,
-// asks whether there is a terminal.)
-const plain = new Set(('async_hooks buffer child_process constants crypto dgram diagnostics_channel ' +
-  'dns dns/promises events fs fs/promises http https module net os path path/posix path/win32 perf_hooks process ' +
+// Builtin modules that only define things when they are loaded. Those that ask for process.stderr, too, are in
+// `asking`.
+const asking = new Set(['assert', 'assert/strict', 'http2']);
+const plain = new Set(('assert assert/strict async_hooks buffer child_process constants crypto dgram diagnostics_channel ' +
+  'dns dns/promises events fs fs/promises http http2 https module net os path path/posix path/win32 perf_hooks process ' +
   'querystring readline readline/promises stream stream/consumers stream/promises stream/web string_decoder timers ' +
   'timers/promises tls tty url util util/types v8 vm worker_threads zlib').split(' ')
   .filter((name) => Module.builtinModules.includes(name)));
@@ -27,9 +29,9 @@ const own = new Map([
 
 // The state behind accessors, which a comparison of the accessors does not show.
 function hiddenState() {
-  const { EventEmitter, captureRejections } = require('events');
-  const { readFileSync, realpathSync, statSync, lstatSync, existsSync, openSync, readSync, closeSync } = require('fs');
-  return [EventEmitter.defaultMaxListeners, captureRejections, stringify(require('util').inspect.defaultOptions),
+  const { EventEmitter, captureRejections } = events;
+  const { readFileSync, realpathSync, statSync, lstatSync, existsSync, openSync, readSync, closeSync } = fs;
+  return [EventEmitter.defaultMaxListeners, captureRejections, stringify(util.inspect.defaultOptions),
     process.hasUncaughtExceptionCaptureCallback(), Module.wrap, Module.wrapper[0], Module.wrapper[1],
     // Node uses these to load a module.
     readFileSync, realpathSync, statSync, lstatSync, existsSync, openSync, readSync, closeSync];
@@ -114,6 +116,7 @@ class World {
   }
 
   static plain = plain;
+  static asking = asking;
 
   // What every module can find.
   static common() {
@@ -121,7 +124,7 @@ class World {
   }
 
   static of(builtin, ...others) {
-    return new World([require(builtin)], 3, others);
+    return new World([builtin], 3, others);
   }
 
   // With all of these builtin modules, and one step more.
