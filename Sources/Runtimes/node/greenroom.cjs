@@ -69,6 +69,8 @@ function prepare() {
   const lines = imports.split('\n').filter((line) => line !== '');
   const learned = lines.some((line) => line.includes('\t')) ? new Learned(runtime, lines, loadNamed, giveUp) : undefined;
   if (!learned) lines.forEach(loadNamed);
+  // Which file a name means is looked up again.
+  for (const key of Object.keys(Module._pathCache)) delete Module._pathCache[key];
   if (process._getActiveHandles().length + process._getActiveRequests().length > 0) {
     giveUp('what was imported waits for events');
   }

@@ -89,6 +89,7 @@ watch(require('perf_hooks').performance, ['mark', 'measure', 'now', 'timerify', 
 watch(Module, ['register', 'syncBuiltinESMExports', 'enableCompileCache', 'registerHooks', '_initPaths'], 'state');
 watch(require('os'), ['loadavg', 'freemem', 'uptime', 'networkInterfaces', 'hostname', 'setPriority'], 'time');
 watch(globalThis, ['fetch'], 'network');
+watch(process, ['getBuiltinModule'], 'known'); // past `require`, which the hook watches
 
 // These change what all modules share, so nothing could be told of what is loaded after them: they are not loaded here.
 const known = /\/(?:v8-compile-cache\/v8-compile-cache|graceful-fs\/graceful-fs|source-map-support\/(?:register|source-map-support)|pirates\/lib\/index|esm\/esm|dd-trace\/init|newrelic\/index)\.c?js$/;

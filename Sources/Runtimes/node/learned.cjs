@@ -66,8 +66,6 @@ module.exports = class Learned {
     }
     for (const [key, property] of plain) Object.defineProperty(process, key, property);
     this.#isLoaded = true;
-    // Which file a name means is looked up again.
-    for (const key of Object.keys(Module._pathCache)) delete Module._pathCache[key];
   }
 
   // Leads to a standard stream of the launch, which is made when it is first used.
