@@ -63,6 +63,11 @@ LEARNED = [
      "require 'active_support/all'\nrequire 'nokogiri'\nputs Nokogiri::XML('<a>x</a>').at('a').text\n", 0.02),
     ("Java, picocli", ["java", "-cp", "FOLDER:" + PICOCLI_ARCHIVE, "Hello", "--count", "3", "x"], PICOCLI, 0.45),
     ("R, ggplot2", ["Rscript", "FILE"], "library(ggplot2)\ncat('x\\n')\n", 0.05),
+    ("Node, express", ["node", "FILE"],
+     "const app = require('express')()\napp.get('/', (q, r) => r.send('x'))\nconsole.log('x')\n", 0.1),
+    ("eslint", ["eslint", "--help"], None, None),
+    ("tsc", ["tsc", "--version"], None, None),
+    ("npm", ["npm", "--version"], None, None),
     ("django-admin", ["django-admin", "--version"], None, None),
     ("Django, check", ["django-admin", "check", "--pythonpath", "FOLDER", "--settings", "site1.settings"], None, 0.15),
     ("yt-dlp", ["yt-dlp", "--version"], None, 0.25),
@@ -79,7 +84,7 @@ LEARNED = [
 PROFILES = Path(__file__).resolve().parents[2] / "config/profiles"
 # What the programs need that may be missing, and a program that finds out.
 NEEDED = {"numpy": "import numpy", "Moose": "use Moose", "nokogiri": "require 'active_support/all'; require 'nokogiri'",
-          "ggplot2": "library(ggplot2)"}
+          "ggplot2": "library(ggplot2)", "express": "require('express')"}
 
 
 class ProfiledDaemon(Daemon):
