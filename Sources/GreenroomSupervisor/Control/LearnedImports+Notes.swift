@@ -61,6 +61,8 @@ extension LearnedImports {
         case "state": "(changes the interpreter)"
         case "fails": "(cannot be imported alone)"
         case "archive": "(is not a file)"
+        case "async": "(leaves work for later)"
+        case "shared": "(is loaded by two that the program may ask for alone)"
         case "limit": "(comes after as many as one list can have)"
         case "order": "(comes after one that is left)"
         case "caller": "(asks what loads it)"

@@ -78,6 +78,9 @@ final class ImportInspection {
     /// What a trace says about the names.
     func findings(in trace: ImportTrace) -> LearnedImports? {
         let words = Set(excluded)
-        return trace.findings(for: names) { runtime.isExcluded($0, by: words) }
+        func isExcluded(_ name: String) -> Bool { runtime.isExcluded(name, by: words) }
+        return runtime.importsInOrder
+            ? trace.findings(for: names, excluding: isExcluded)
+            : trace.findingsInGroups(for: names, excluding: isExcluded)
     }
 }

@@ -51,8 +51,8 @@ final class ImportLearning {
 
     private func heard(_ record: ImportRecords.Record) {
         guard let app = catalog[record.app], let learning = learning(of: record.app),
-            // What such a program loads first is the same in every launch.
-            app.program.depth.start?.runtime.inspectionIsTraced != true
+            // What a program loads first is the same in every launch.
+            app.program.depth.start?.runtime.importsInOrder != true
                 || lists.recorded(of: record.app, learning.basis).isEmpty,
             lists.add(record.names, of: record.app, learning.basis)
         else { return }

@@ -13,7 +13,7 @@
 ///     opens PATH              it reads a file, or looks for one, that may be the user's
 ///     data PATH STAMP         it reads an installed file, or looks for one in that folder ("-")
 ///     reads VARIABLE          it reads a variable; * stands for all, and ?terminal for the question
-///                             whether a standard stream is a terminal
+///                             whether a standard stream is a terminal (of Node, ?QUESTION=MODULE)
 ///     place FOLDER            modules are installed here
 ///     done                    the last line
 struct ImportTrace {
@@ -30,6 +30,8 @@ struct ImportTrace {
         static let lines = 16 << 10
         /// At most this many are read without a pause for other work: a millisecond or two.
         static let linesInARow = 256
+        /// From a module to one that it needs, while groups are made. npm takes 2,000.
+        static let steps = 32 << 10
         /// In bytes, of one line: a path that a module looks for may be longer than a name.
         static let line = 4096 + 64
     }
@@ -126,6 +128,8 @@ struct ImportTrace {
         case "reads":
             if text == "*" || Self.perLaunch.contains(text) {
                 refuse(for: "variables")
+            } else if text.first == "?", !LearnedImports.canList(text) {
+                refuse(for: "arguments")
             } else if let module = inProgress.last {
                 readers[text, default: []].insert(module)
             }
@@ -182,13 +186,114 @@ struct ImportTrace {
         }
         let roots = Set(kept)
         let keptModules = Set(begun.filter { roots.contains($0.root) }.map(\.name))
-        var variables = readers.filter { !$0.value.isDisjoint(with: keptModules) }
-        let question = LearnedImports.terminalQuestion
-        let isAsked = variables.removeValue(forKey: question) != nil
-        let questions = isAsked ? [(name: question, stamp: "-")] : []
+        let asked = asked(by: keptModules)
+        let questions = asked.filter { $0.first == "?" }.map { (name: $0, stamp: "-") }
         return LearnedImports(
             imports: imports(of: roots) + questions, refused: refused,
-            variables: variables.keys.sorted())
+            variables: asked.filter { $0.first != "?" })
+    }
+
+    /// The variables that the modules read, and their questions.
+    private func asked(by modules: Set<String>) -> [String] {
+        readers.filter { !$0.value.isDisjoint(with: modules) }.keys.sorted()
+    }
+
+    /// What may be loaded before the pause where the hook hides it until the program asks for it
+    /// (`node/learned.cjs`): groups of a module and all that it needs, without a module that is
+    /// refused. The program may ask for them in any order, or for some of them only, so no two groups
+    /// have a module in common: one could have changed it for the other.
+    func findingsInGroups(
+        for names: [String], excluding isExcluded: (String) -> Bool
+    ) -> LearnedImports? {
+        guard isWithinLimits else { return nil }
+        var reasons = reasons
+        for name in Set(names).union(stamps.keys) where isExcluded(name) {
+            reasons[name] = "excluded"
+        }
+        for name in failed { reasons[name] = reasons[name] ?? "fails" }
+        let causes = causes(of: reasons)
+        let (needed, questions) = (needed, questions)
+        // The hook itself watches the descriptions of packages.
+        let files = files(of: Set(begun.map(\.root))).filter {
+            !$0.path.hasSuffix("/package.json")
+        }
+        guard files.count <= Limit.data else { return nil }
+        var imports = files.map { (name: "=" + $0.path, stamp: $0.stamp) }
+        var (byteCount, steps) = (LearnedImports.byteCount(of: imports), 0)
+        var (listed, refused): (Set<String>, [LearnedImports.Refusal]) = ([], [])
+        for name in names where !listed.contains(name) {
+            func refuse(for reason: String, _ cause: String) {
+                refused.append(.init(name: name, reason: reason, cause: cause))
+            }
+            if let cause = causes[name] {
+                refuse(for: reasons[cause]!, cause)
+                continue
+            }
+            let group = group(of: name, needed, &steps)
+            guard steps < Limit.steps else {
+                refuse(for: "limit", name)
+                continue
+            }
+            if let shared = group.first(where: listed.contains) {
+                refuse(for: "shared", shared)
+                continue
+            }
+            if let missing = group.first(where: { stamps[$0] == nil }) {
+                refuse(for: "fails", missing)
+                continue
+            }
+            let more =
+                group.map { (name: $0, stamp: stamps[$0]!) }
+                + group.flatMap { questions[$0] ?? [] }.map { (name: $0, stamp: "-") }
+            let moreBytes = LearnedImports.byteCount(of: more)
+            guard
+                LearnedImports.fits(
+                    count: imports.count + more.count, byteCount: byteCount + moreBytes)
+            else {
+                refuse(for: "limit", name)
+                continue
+            }
+            imports += more
+            byteCount += moreBytes
+            listed.formUnion(group)
+        }
+        return LearnedImports(
+            imports: imports, refused: refused,
+            variables: asked(by: listed).filter { $0.first != "?" })
+    }
+
+    /// The questions that each module asks.
+    private var questions: [String: [String]] {
+        var questions: [String: [String]] = [:]
+        for (question, modules) in readers.sorted(by: { $0.key < $1.key })
+        where question.first == "?" {
+            for module in modules { questions[module, default: []].append(question) }
+        }
+        return questions
+    }
+
+    /// The modules that each one asks for.
+    private var needed: [String: [String]] {
+        var needed: [String: [String]] = [:]
+        for (name, importers) in importers {
+            for importer in importers { needed[importer, default: []].append(name) }
+        }
+        return needed
+    }
+
+    /// The module, first, and all that it needs.
+    private func group(
+        of name: String, _ needed: [String: [String]], _ steps: inout Int
+    ) -> [String] {
+        var (group, found) = ([name], Set([name]))
+        var next = 0
+        while next < group.count, steps < Limit.steps {
+            let others = (needed[group[next]] ?? []).sorted()
+            group += others.filter { found.insert($0).inserted }
+            steps += others.count + 1
+            next += 1
+        }
+        return group
     }
 
     /// What a list has that loads these names: all modules that they load, and the files that are

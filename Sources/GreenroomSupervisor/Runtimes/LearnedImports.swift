@@ -103,9 +103,16 @@ struct LearnedImports: Hashable, Sendable {
 
     /// Whether one list can have all of these.
     static func fits(_ imports: [(name: String, stamp: String)]) -> Bool {
-        imports.count <= Limit.names
-            && imports.reduce(0) { $0 + $1.name.utf8.count + $1.stamp.utf8.count + 2 }
-                <= Limit.lines
+        fits(count: imports.count, byteCount: byteCount(of: imports))
+    }
+
+    static func fits(count: Int, byteCount: Int) -> Bool {
+        count <= Limit.names && byteCount <= Limit.lines
+    }
+
+    /// How long the lines of a list are for these.
+    static func byteCount(of imports: [(name: String, stamp: String)]) -> Int {
+        imports.reduce(0) { $0 + $1.name.utf8.count + $1.stamp.utf8.count + 2 }
     }
 
     /// The names of the modules alone.

@@ -5,6 +5,10 @@ extension Runtime {
     /// report. The inspections of Python and Java write the report themselves.
     var inspectionIsTraced: Bool { self != .python && self != .java }
 
+    /// Whether a list is what the program loads first, in its order. That of Node has groups, and
+    /// that of Python any modules.
+    var importsInOrder: Bool { inspectionIsTraced && self != .node }
+
     /// Whether one of the words of `ImportsExclude=` means the module with that name.
     func isExcluded(_ name: String, by words: Set<String>) -> Bool {
         if words.contains(name) { return true }
@@ -19,11 +23,15 @@ extension Runtime {
             return stem.indices.contains { index in
                 stem[index] == "/" && words.contains(String(stem[stem.index(after: index)...]))
             }
-        case .emacs:
-            // A feature that another one requires is listed as its file.
-            let file = name.split(separator: "/").last ?? ""
-            return name.hasPrefix("/") && words.contains(String(file.prefix { $0 != "." }))
-        case .python, .node, .java, .r: return false
+        case .node:
+            // As `require` names it: a package, or a file of one, perhaps without its ending.
+            return words.contains { word in
+                ["/node_modules/\(word)", "/nodejs/\(word)"].contains { path in
+                    name.contains(path + "/")
+                        || ["", ".js", ".cjs", ".json"].contains { name.hasSuffix(path + $0) }
+                }
+            }
+        case .python, .java, .r, .emacs: return false
         }
     }
 }

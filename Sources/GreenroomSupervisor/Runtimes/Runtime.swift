@@ -52,8 +52,8 @@ enum Runtime: String, CaseIterable, Hashable, Sendable {
     /// of these modules may be imported before a pause.
     var learnsImports: Bool {
         switch self {
-        case .python, .perl, .ruby, .r, .java: true
-        case .node, .emacs: false
+        case .python, .perl, .ruby, .r, .node: true
+        case .java, .emacs: false
         }
     }
 

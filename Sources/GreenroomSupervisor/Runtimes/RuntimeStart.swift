@@ -55,8 +55,8 @@ struct RuntimeStart: Hashable, Sendable {
         case .perl: command.boot + ["\(hooks)/perl/inspect.pl"]
         case .ruby: command.boot + ["\(hooks)/ruby/inspect.rb"]
         case .r: wordsOfR("\(hooks)/r/inspect.R")
-        case .java: wordsOfJava(agentOptions: "=inspect")
-        case .node, .emacs: preconditionFailure("\(runtime.title) learns no imports")
+        case .node: command.boot + ["\(hooks)/node/inspect.cjs"]
+        case .java, .emacs: preconditionFailure("\(runtime.title) learns no imports")
         }
     }
 

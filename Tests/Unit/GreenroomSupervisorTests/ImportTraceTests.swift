@@ -156,6 +156,11 @@ import Testing
         (.ruby, "/usr/lib/ruby/net/http.rb", "net/http", true),
         (.ruby, "/usr/lib/ruby/net/http.rb", "http", true),
         (.ruby, "/usr/lib/ruby/net/http.rb", "ttp", false), (.python, "a.b", "a.b", true),
+        (.node, "/a/node_modules/debug/src/x.js", "debug", true),
+        (.node, "/a/node_modules/debug/src/x.js", "debug/src/x.js", true),
+        (.node, "/usr/share/nodejs/@a/b/x.js", "@a/b", true),
+        (.node, "/a/node_modules/b.js", "b", true),
+        (.node, "/a/node_modules/debug/src/x.js", "src", false), (.node, "node:fs", "fs", false),
         (.python, "a.b", "b", false),
     ])
     func `a word of ImportsExclude is a name as the language writes it`(
@@ -200,6 +205,97 @@ import Testing
         let lines = repeatElement("needs\ta\n", count: 16 << 10)
         #expect(Self.read(lines.dropLast().joined() + "done\n") != nil)
         #expect(Self.read(lines.joined() + "needs\ta\ndone\n") == nil)
+    }
+
+    private static func readGroups(
+        _ lines: String..., names: [String], excluded: Set<String> = []
+    ) -> LearnedImports? {
+        let text = (lines + ["done"]).map { $0.replacing(" ", with: "\t") + "\n" }.joined()
+        var trace = ImportTrace(Array(text.utf8))
+        while trace?.readSome() == true {}
+        return trace?.findingsInGroups(for: names, excluding: excluded.contains)
+    }
+
+    @Test func `a group has a module first, and then all that it needs`() throws {
+        let found = try #require(
+            Self.readGroups(
+                "begin a", "begin c", "end c 3", "begin b", "needs c", "needs a", "end b 2",
+                "end a 1", "begin node:fs", "end node:fs -", names: ["a", "c", "b", "node:fs"]))
+        #expect(found.lines == ["a\t1", "b\t2", "c\t3", "node:fs\t-"] && found.refused.isEmpty)
+    }
+
+    @Test func `a refused module keeps out what needs it, and not what it needs or what follows`()
+        throws
+    {
+        let found = try #require(
+            Self.readGroups(
+                "begin a", "begin b", "begin c", "reads C", "end c 3", "does time", "reads B",
+                "end b 2", "end a 1", "begin d", "end d 4", names: ["a", "b", "c", "d"]))
+        #expect(found.lines == ["c\t3", "d\t4"] && found.variables == ["C"])
+        #expect(
+            found.refused == [
+                .init(name: "a", reason: "time", cause: "b"),
+                .init(name: "b", reason: "time", cause: "b"),
+            ])
+    }
+
+    @Test func `of two groups that share a module, only the first is loaded before the pause`()
+        throws
+    {
+        let found = try #require(
+            Self.readGroups(
+                "begin a", "begin x", "end x 9", "end a 1", "begin b", "needs x", "begin y",
+                "end y 8", "end b 2", names: ["a", "x", "b", "y"]))
+        #expect(found.lines == ["a\t1", "x\t9", "y\t8"])
+        #expect(found.refused == [.init(name: "b", reason: "shared", cause: "x")])
+    }
+
+    @Test func `one that fails keeps out what needs it`() throws {
+        let found = try #require(
+            Self.readGroups(
+                "begin a", "begin b", "fails b 2", "end a 1", "begin c", "end c 3",
+                names: ["a", "b", "c", "d"]))
+        #expect(found.lines == ["c\t3"])
+        #expect(
+            found.refused == [
+                .init(name: "a", reason: "fails", cause: "b"),
+                .init(name: "b", reason: "fails", cause: "b"),
+                .init(name: "d", reason: "fails", cause: "d"),
+            ])
+    }
+
+    @Test func `questions are listed with their group, and files but not descriptions of packages`()
+        throws
+    {
+        let found = try #require(
+            Self.readGroups(
+                "place /n", "begin /n/a.js", "reads ?terminal=/n/a.js", "data /n/a/package.json 6",
+                "data /n/x.txt 5", "end /n/a.js 1", "begin /n/b.js", "does time",
+                "reads ?terminal=/n/b.js", "end /n/b.js 2", names: ["/n/a.js", "/n/b.js"]))
+        #expect(found.lines == ["=/n/x.txt\t5", "/n/a.js\t1", "?terminal=/n/a.js\t-"])
+        #expect(found.names == ["/n/a.js"])
+    }
+
+    @Test func `a question that no list can have is refused`() throws {
+        let found = Self.readGroups(
+            "begin a", "reads ?argument:\u{e9}=a", "end a 1", names: ["a"])
+        #expect(try #require(found).refused.map(\.reason) == ["arguments"])
+    }
+
+    @Test func `an excluded module keeps out its group, and one list has no more than it can`()
+        throws
+    {
+        let found = try #require(
+            Self.readGroups(
+                "begin a", "begin b", "end b 2", "end a 1", names: ["a", "b"], excluded: ["b"]))
+        #expect(found.refused.map(\.cause) == ["b", "b"])
+        let names = (0..<1025).map { "a\($0)" }
+        var trace = ImportTrace(
+            Array((names.map { "begin\t\($0)\nend\t\($0)\t1\n" }.joined() + "done\n").utf8))
+        while trace?.readSome() == true {}
+        let many = try #require(trace?.findingsInGroups(for: names, excluding: { _ in false }))
+        #expect(many.lines.count == 1024)
+        #expect(many.refused == [.init(name: "a1024", reason: "limit", cause: "a1024")])
     }
 
     @Test func `a trace without its end tells nothing`() {

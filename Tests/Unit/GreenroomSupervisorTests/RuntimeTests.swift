@@ -131,6 +131,11 @@ import Testing
             r.environment(["A=b"]) == [
                 "A=b", "R_PROFILE_USER=/h/r/Rprofile.R", "R_ENVIRON_USER=",
             ])
+        let node = RuntimeStart(
+            runtime: .node,
+            command: try RuntimeCommand(["node", "--no-warnings", "x.js"], of: .node), hooks: "/h",
+            imports: [], processName: nil)
+        #expect(node.inspection == ["node", "--no-warnings", "/h/node/inspect.cjs"])
         #expect(r.inspection == ["Rscript", "/h/r/inspect.R"])
         #expect(
             java.inspection == [

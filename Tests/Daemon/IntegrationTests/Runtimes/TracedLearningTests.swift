@@ -4,7 +4,7 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// Programs of Perl, Ruby and Emacs whose imports the daemon learns from their launches, by the trace of
+/// Programs of Perl, Ruby and Node whose imports the daemon learns from their launches, by the trace of
 /// an inspection. `LearningTests` has the tests that are the same for every interpreter.
 @Suite struct TracedLearningTests {
     private static let app = RuntimeBench.app
@@ -25,6 +25,7 @@ import Testing
         let inner: String
         let words: String
         let ending: String
+        var folder = "lib"
         /// A program that also looks for modules in its own folder.
         let wandering: String
         /// What loads the module that does nothing.
@@ -56,36 +57,16 @@ import Testing
                 """,
             heavy: "require 'Inner'\nHeavy = ENV['G_VALUE'] || 'unset'\n", inner: "Inner = 1\n",
             words: "Words = ARGV.join(' ')\n", ending: "rb",
-            wandering: "$:.unshift 'own'; require 'Heavy'; puts Heavy\n",
-            plain: "require 'Plain'\n")
-        static let emacs = Language(
-            name: "Emacs", interpreter: "/usr/bin/emacs", options: ["-Q", "-batch", "-l"],
-            path: "EMACSLOADPATH", rest: ":",
-            program: """
-                (require 'Heavy)
-                (require 'Words)
-                (princ (format "%s|%s\\n" heavy words))
-                (setq command-line-args-left nil)
-
-                """,
-            heavy: """
-                (require 'Inner)
-                (defvar heavy (or (getenv "G_VALUE") "unset"))
-                (provide 'Heavy)
-
-                """,
-            inner: "(provide 'Inner)\n",
-            words: """
-                (defvar words (mapconcat #'identity command-line-args-left " "))
-                (provide 'Words)
-
-                """, ending: "el",
-            wandering: """
-                (push (expand-file-name "own") load-path)
-                (require 'Heavy)
-                (princ (concat heavy "\\n"))
-
-                """, plain: "(require 'Plain)\n", hasEndings: false)
+            wandering: "$:.unshift 'own'; require 'Heavy'; puts Heavy\n")
+        static let node = Language(
+            name: "Node", interpreter: "/usr/bin/node", path: "NODE_PATH",
+            program: "console.log(require('Heavy').value + '|' + require('Words').value)\n",
+            // A smaller module is not worth its comparison.
+            heavy: "require('Inner'); exports.value = process.env.G_VALUE ?? 'unset'\n//"
+                + String(repeating: "x", count: 40_000),
+            inner: "exports.value = 1\n",
+            words: "exports.value = process.argv.slice(2).join(' ')\n", ending: "js",
+            folder: "bin/node_modules", wandering: "")
     }
 
     private static func bench(
@@ -94,7 +75,7 @@ import Testing
     ) throws -> RuntimeBench {
         let interpreter = language.interpreter
         try requireOrSkip(access(interpreter, X_OK) == 0, "no \(interpreter)")
-        func file(_ module: String) -> String { "lib/\(module).\(language.ending)" }
+        func file(_ module: String) -> String { "\(language.folder)/\(module).\(language.ending)" }
         return try RuntimeBench(
             [interpreter] + language.options + ["FOLDER/bin/program"],
             files: [
@@ -105,7 +86,7 @@ import Testing
             prewarmLines: prewarmLines)
     }
 
-    @Test(arguments: Language.all)
+    @Test(arguments: [Language.perl, .ruby, .node])
     func `the second launch finds the first one's modules loaded`(
         _ language: Language
     ) throws {
@@ -123,7 +104,7 @@ import Testing
         #expect(try bench.daemon.client().explain(Self.app).startedAnewCount ?? 0 == 0)
     }
 
-    @Test(arguments: Language.all)
+    @Test(arguments: [Language.perl, .ruby, .node])
     func `a variable that a module reads must be the same at a launch`(
         _ language: Language
     ) throws {
@@ -137,16 +118,16 @@ import Testing
         #expect(same.kind == .prewarmed)
     }
 
-    @Test(arguments: Language.all)
+    @Test(arguments: [Language.perl, .ruby, .node])
     func `a module that is installed again while an instance waits is loaded anew`(
         _ language: Language
     ) throws {
         let bench = try Self.bench(language)
         try bench.launch()
         try bench.awaitList()
-        let place = bench.folder.path + "/lib/"
+        let place = "\(bench.folder.path)/\(language.folder)/"
         _ = try bench.folder.write(
-            language.heavy.replacing("unset", with: "new"), to: "lib/.new")
+            language.heavy.replacing("unset", with: "new"), to: "\(language.folder)/.new")
         #expect(rename(place + ".new", place + "Heavy.\(language.ending)") == 0)
         let launched = try bench.launch()
         #expect(launched.kind == .startedAnew)
@@ -158,11 +139,12 @@ import Testing
         #expect(next.text == "new|\n")
     }
 
-    @Test(arguments: Language.all)
+    @Test(arguments: [Language.perl, .ruby, .node])
     func `an excluded module is left to launches, with those that load it`(
         _ language: Language
     ) throws {
         // Without anything to load, the instance would stay, and nothing would tell of the list.
+        let plain = language.ending == "pm" ? "use Plain;\n" : "require('Plain')\n"
         let bench = try Self.bench(
             language, program: language.plain + language.program,
             prewarmLines: ["ImportsExclude=Inner"])
@@ -172,7 +154,7 @@ import Testing
         #expect(try bench.launch().text == "unset|\n")
     }
 
-    @Test(arguments: Language.all)
+    @Test(arguments: [Language.perl, .ruby, .node])
     func `where the manifest says so, launches teach nothing`(_ language: Language) throws {
         let bench = try Self.bench(language, prewarmLines: ["Imports=none"])
         for _ in 0..<2 { #expect(try bench.launch().text == "unset|\n") }
@@ -194,7 +176,7 @@ import Testing
         #expect(!codes.contains("imports_learned"))
     }
 
-    @Test(arguments: Language.all)
+    @Test(arguments: [Language.perl, .ruby, .node])
     func `the inspection runs as the app's user, and its list can be forgotten`(
         _ language: Language
     ) throws {
