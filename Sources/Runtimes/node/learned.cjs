@@ -30,6 +30,7 @@ module.exports = class Learned {
   #worlds = new Map();
   #variables;
   #isLoaded = false;
+  // Of NODE_PATH: a package that was not found may be in another.
   #folders = Module.globalPaths.join();
 
   constructor(runtime, lines, load, giveUp) {
@@ -147,13 +148,11 @@ module.exports = class Learned {
 
   launched() {
     this.#variables = variablesNow();
-    // A package that was not found may be in another folder of NODE_PATH.
-    const isElsewhere = Module.globalPaths.join() !== this.#folders;
     // A module that is the program must run as such.
     const file = Module._findPath(process.argv[1], null, true);
     const main = file && fs.realpathSync(file);
     for (const group of this.#groups) {
-      if (isElsewhere || group.modules.some(({ filename }) => filename === file || filename === main)) this.#forget(group);
+      if (group.modules.some(({ filename }) => filename === file || filename === main)) this.#forget(group);
     }
   }
 
@@ -194,8 +193,8 @@ module.exports = class Learned {
   }
 
   #isAsBefore(group) {
-    return [...group.builtins].every((name) => this.#worlds.get(name).isUnchanged()) && group.questions.every(isAnsweredNo) && Module._cache === this.#cache
-      && group.modules.every((_, i) => this.#isHidden(group, i))
+    return [...group.builtins].every((name) => this.#worlds.get(name).isUnchanged()) && group.questions.every(isAnsweredNo)
+      && Module._cache === this.#cache && group.modules.every((_, i) => this.#isHidden(group, i))
       && variablesNow() === this.#variables && Module.globalPaths.join() === this.#folders && this.#runtime.areUnchanged();
   }
 };

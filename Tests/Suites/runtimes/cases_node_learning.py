@@ -8,6 +8,7 @@ import instance
 import learning
 import results
 from cases_traces import stamp_of
+from comparing import is_wanted
 from instance import CHANGED, RUNTIMES
 
 INSPECT = RUNTIMES + "/node/inspect.cjs"
@@ -154,6 +155,8 @@ def traces(node, packages):
     packages.write("g_data/data.txt", "data\n")
     packages.write("g_json/data.json", "{}\n")
     for name, (_, reason) in MODULES.items():
+        if not is_wanted(f"trace: {name}"):
+            continue
         found = inspection(node, [packages.path(f"g_{name}/index.js")])
         does = found.does.get(packages.path(f"g_{name}/index.js"))
         results.report(f"{node.name}: trace: {name}", does == reason, f"{does}, not {reason}")
@@ -203,6 +206,7 @@ PROGRAMS = {
     "another folder of its own": "require('module').globalPaths.unshift(__dirname + '/more'); require('module')._resolveFilename; console.log(require('tree').name)",
     "a defined module": "Object.defineProperty(require.cache, require.resolve('leaf'), {value: {exports: {name: 'mine'}, loaded: true, id: '/a/b', children: [], paths: []}, configurable: true});"
                         "console.log(require('tree').name)",
+    "a patched accessor": "Object.defineProperty(RegExp.prototype, 'flags', {get: () => 'patched'}); console.log(require('tree').flags)",
     "a patched iterator": "const p = Array.prototype, f = p.every; p.every = () => true; p.some = () => false; console.log(require('tree').some, f.length)",
     "a frozen error": "Object.freeze(Error); console.log(require('tree').name)",
     "a cache of its own": "require('module')._cache = {}; console.log(require('tree').name)",
@@ -231,6 +235,7 @@ exports.base = path.basename('/a/b')
 exports.joined = ['a', 'b'].join()
 exports.global = globalThis.gName
 exports.variable = process.env.G_ONE
+exports.flags = /x/g.flags
 exports.some = [1].some((one) => one === 1)
 exports.limit = Error.stackTraceLimit
 exports.isMain = require.main === module
@@ -249,6 +254,7 @@ def programs(node, packages):
     packages.write("tree/inner.js", "exports.inner = require('leaf').name\n")
     packages.write("tree/package.json", '{"name": "tree", "main": "index.js"}')
     packages.write("leaf/index.js", "exports.name = 'leaf'\n")
+    packages.write("runs/index.js", "exports.x = 1; if (require.main === module) console.log('runs', process.argv.length)\n")
     packages.node.write("app/node_modules/small/index.js", "exports.x = 'small'\n")
     packages.write("other/index.js", "exports.x = require('./more').x\n")
     packages.write("other/more.js", "exports.x = 'other'\n")
@@ -256,15 +262,15 @@ def programs(node, packages):
     packages.write("circle/b.js", "const a = require('.'); exports.y = a.x + 5\n")
     node.write("app/own.js", "require('tree')\n")
     imports = packages.list("tree/index.js", "tree/inner.js", "leaf/index.js", "other/index.js", "other/more.js",
-                            "circle/index.js", "circle/b.js", "small/index.js")
-    results.report(f"{node.name}: a list of four packages", len(imports) == 8, str(imports))
+                            "circle/index.js", "circle/b.js", "small/index.js", "runs/index.js")
+    results.report(f"{node.name}: a list of five packages", len(imports) == 9, str(imports))
     subprocess.run([node.interpreter, "-e", ""], env=node.base, check=True)  # so that the files are older than a pause
     for name, text in PROGRAMS.items():
         script = node.write(f"app/{name.replace(' ', '_').replace(',', '')}.js", text + "\n")
         node.same(f"learned: {name}", [script, "x"], environment=node.base, imports=imports, hides=cases_node.HIDES)
     node.write("app/esm.mjs", "import tree from 'tree'\nimport { x } from 'other'\nconsole.log(tree.name, x, import.meta.url)\n")
     node.same("learned: an ECMAScript module", [node.folder + "/app/esm.mjs"], environment=node.base, imports=imports)
-    for name in ("tree/index.js", "leaf", "tree/inner"):
+    for name in ("tree/index.js", "leaf", "tree/inner", "runs/index.js", "runs"):
         node.same(f"learned: a listed module as the program: {name}", [packages.path(name), "x"], environment=node.base, imports=imports)
     script = node.folder + "/app/one_package.js"
     node.same_on_terminal("learned: one package", [script], [], environment=node.base, imports=imports)
@@ -273,7 +279,7 @@ def programs(node, packages):
               prewarm=node.base, imports=imports)
     node.same("learned: a package that was optional", [script], environment=node.base, imports=imports, anew=CHANGED,
               change=lambda _: packages.write("optional/index.js", "console.log('optional')\n"))
-    shutil.rmtree(packages.path("optional"))
+    shutil.rmtree(packages.path("optional"), ignore_errors=True)
     subprocess.run([node.interpreter, "-e", ""], env=node.base, check=True)
     node.same("learned: an edited package", [script], environment=node.base, imports=imports, anew=CHANGED,
               change=lambda _: packages.write("leaf/index.js", "exports.name = 'edited'\n"))
