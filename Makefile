@@ -68,7 +68,7 @@ include Tests/Benchmarks/build.mk
 
 .PHONY: help demo demo-systemd test check snapshots docs bench bench-peers bench-windows fuzz simulate replay install \
     uninstall test-asan test-tsan setup setup-demo build release order samples clean units install-dev \
-    deb test-deb torture fresh corpus test-vm test-aarch64
+    one-word deb test-deb torture fresh corpus test-vm test-aarch64
 help:
 	@sed -n '/^#   make/s/^#   //p' $(firstword $(MAKEFILE_LIST))
 
@@ -241,13 +241,20 @@ units:
 	    sed -e 's|@BINDIR@|$(BINDIR)|g; s|@LIBEXECDIR@|$(LIBEXECDIR)|g; s|@DOCDIR@|$(DOCDIR)|g' \
 	        systemd/$$unit > .build/units/$$unit; done
 
+# Make divides lists at blanks, so no folder's name may have one.
+one-word:
+	@[ $(words x$(DESTDIR) x$(PREFIX) x$(SYSCONFDIR) x$(MANDIR)) = 4 ] || { \
+	    echo "DESTDIR, PREFIX, SYSCONFDIR and MANDIR must not contain blanks" >&2; exit 1; }
+
 INSTALLED_COMMANDS := $(addprefix $(PRODUCT)/,greenroomctl greenroom-run)
 INSTALLED_PROGRAMS := $(PRODUCT)/greenroomd \
     $(addprefix $(PRODUCT)/greenroom-,spawner bus foreground launchscreen history conformance)
 INSTALLED_LIBRARIES := $(addprefix $(PRODUCT)/libgreenroom-,prewarm.so withhold.so)
 INSTALLED := $(INSTALLED_COMMANDS) $(INSTALLED_PROGRAMS) $(INSTALLED_LIBRARIES)
+# Installs what a pipe has, with a mode that does not depend on the umask.
+written := install -m 644 /dev/stdin
 # Programs that are already built are installed without building.
-install: $(if $(filter-out $(wildcard $(INSTALLED)),$(INSTALLED)),samples) units
+install: one-word $(if $(filter-out $(wildcard $(INSTALLED)),$(INSTALLED)),samples) units
 	@install -D -m 755 -t $(DESTDIR)$(BINDIR) $(INSTALLED_COMMANDS)
 	@install -D -m 755 -t $(DESTDIR)$(LIBEXECDIR) $(INSTALLED_PROGRAMS)
 	@install -m 644 -t $(DESTDIR)$(LIBEXECDIR) $(INSTALLED_LIBRARIES)
@@ -261,19 +268,19 @@ install: $(if $(filter-out $(wildcard $(INSTALLED)),$(INSTALLED)),samples) units
 	@install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/user \
 	    $(addprefix .build/units/user/,$(UNITS) $(SESSION_UNITS))
 	@install -d $(DESTDIR)$(PREFIX)/share/dbus-1/services
-	@sed 's|@LIBEXECDIR@|$(LIBEXECDIR)|g' systemd/$(BUS_SERVICE) \
-	    >$(DESTDIR)$(PREFIX)/share/dbus-1/services/$(BUS_SERVICE)
+	@sed 's|@LIBEXECDIR@|$(LIBEXECDIR)|g' systemd/$(BUS_SERVICE) | $(written) \
+	    $(DESTDIR)$(PREFIX)/share/dbus-1/services/$(BUS_SERVICE)
 	@install -D -m 644 systemd/greenroom.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/greenroom.conf
 	@install -D -m 644 systemd/greenroom.tmpfiles $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/greenroom.conf
 	@install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/catalog systemd/greenroom.catalog
 	@install -D -m 644 -t $(DESTDIR)$(DOCDIR) README.md LICENSE
 	@for page in $(MANUAL); do \
 	    install -D -m 644 -t $(DESTDIR)$(MANDIR)/man$${page##*.} $$page; done
-	@echo '.so man1/greenroomctl.1' >$(DESTDIR)$(MANDIR)/man1/greenroom-run.1
+	@echo '.so man1/greenroomctl.1' | $(written) $(DESTDIR)$(MANDIR)/man1/greenroom-run.1
 	@install -d $(addprefix $(DESTDIR)$(PREFIX)/share/,$(dir $(COMPLETIONS)))
 	@for script in $(COMPLETIONS); do \
 	    case $$script in bash*) shell=bash ;; zsh*) shell=zsh ;; fish*) shell=fish ;; esac; \
-	    $(PRODUCT)/greenroomctl completion $$shell >$(DESTDIR)$(PREFIX)/share/$$script; done
+	    $(PRODUCT)/greenroomctl completion $$shell | $(written) $(DESTDIR)$(PREFIX)/share/$$script; done
 	@for link in $(COMPLETION_LINKS); do \
 	    name=$${link##*/}; ln -sf greenroomctl$${name#greenroom-run} $(DESTDIR)$(PREFIX)/share/$$link; done
 	@install -d $(DESTDIR)$(SYSCONFDIR)/greenroom/apps
@@ -289,21 +296,21 @@ install: $(if $(filter-out $(wildcard $(INSTALLED)),$(INSTALLED)),samples) units
 PYTHONDIR ?= $(PREFIX)/lib/python$(shell [ $(PREFIX) = /usr ] && echo 3 || \
     /usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || echo 3)/dist-packages
 # For building apps: headers, the library for C, the module for Python.
-install-dev: $(APP_LIBRARY)
+install-dev: one-word $(APP_LIBRARY)
 	@install -D -m 644 -t $(DESTDIR)$(PREFIX)/include Sources/CPrewarm/include/greenroom-prewarm.h \
 	    Sources/CGreenroomApp/include/greenroom-app.h
 	@install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib $(APP_LIBRARY)
 	@ln -sf libgreenroom-app.so.0 $(DESTDIR)$(PREFIX)/lib/libgreenroom-app.so
 	@install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
 	@for file in CPrewarm/greenroom-prewarm CGreenroomApp/greenroom-app; do \
-	    sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' Sources/$$file.pc.in \
-	        >$(DESTDIR)$(PREFIX)/lib/pkgconfig/$${file##*/}.pc; done
+	    sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' Sources/$$file.pc.in | $(written) \
+	        $(DESTDIR)$(PREFIX)/lib/pkgconfig/$${file##*/}.pc; done
 	@install -D -m 644 -t $(DESTDIR)$(PYTHONDIR) Sources/Python/greenroom_app.py
 	@install -D -m 644 -t $(DESTDIR)$(MANDIR)/man3 $(MANUAL_DEV)
 	@[ -n "$(DESTDIR)" ] || ldconfig || echo "install-dev: as root, run ldconfig, so that programs find the library" >&2
 
 # First disables the units, because links to the removed ones would remain.
-uninstall:
+uninstall: one-word
 	@[ -n "$(DESTDIR)" ] || ! command -v systemctl >/dev/null || { \
 	    [ ! -d /run/systemd/system ] || \
 	        systemctl stop greenroom-metrics.socket greenroomd.socket greenroomd.service greenroom-apps.service 2>/dev/null || true; \
@@ -326,7 +333,8 @@ uninstall:
 	@rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/,$(COMPLETIONS) $(COMPLETION_LINKS))
 	@rm -f $(foreach page,$(MANUAL) $(MANUAL_DEV),$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(notdir $(page))) \
 	    $(DESTDIR)$(MANDIR)/man1/greenroom-run.1
-	@echo "kept: $(DESTDIR)$(SYSCONFDIR)/greenroom, $(DESTDIR)/var/lib/greenroom, $(DESTDIR)/var/cache/greenroom"
+	@for folder in $(DESTDIR)$(SYSCONFDIR)/greenroom $(DESTDIR)/var/lib/greenroom $(DESTDIR)/var/cache/greenroom; do \
+	    [ ! -d $$folder ] || echo "kept: $$folder"; done
 
 # The Debian packages, in .build/packages. A package with a higher VERSION= replaces an installed one.
 deb: samples

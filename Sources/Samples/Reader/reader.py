@@ -96,7 +96,10 @@ def main():
     application.process_events()
     watched = [sys.stdin] if sys.stdin and sys.stdin.isatty() else []
     while True:
-        readable = select.select([*watched, *([application] if application.fileno() >= 0 else [])], [], [])[0]
+        waited = [*watched, *([application] if application.fileno() >= 0 else [])]
+        if not waited:
+            sys.exit("without a terminal and a daemon, nobody can turn the pages")
+        readable = select.select(waited, [], [])[0]
         if application in readable:
             application.process_events()
         if sys.stdin in readable:

@@ -137,7 +137,19 @@ int main(int argc, char **argv) {
 
 def installed(folder):
     """`make install-dev` and pkg-config are enough to build with, in C and C++, shared and static."""
-    run("make", "-C", ROOT, "--no-print-directory", "install-dev", f"DESTDIR={folder}/root", "PREFIX=/usr")
+    make = ["make", "-C", ROOT, "--no-print-directory", "install-dev", "PREFIX=/usr"]
+    blank = subprocess.run([*make, f"DESTDIR={folder}/a b"], stderr=subprocess.PIPE, text=True)
+    if blank.returncode == 0 or "must not contain blanks" not in blank.stderr or os.path.exists(folder + "/a"):
+        raise Wrong(f"a folder with a blank: {blank.stderr}")
+    former = os.umask(0o077)
+    try:
+        run(*make, f"DESTDIR={folder}/root")
+    finally:
+        os.umask(former)
+    unreadable = [path for parent, _, files in os.walk(folder + "/root") for path in
+                  [parent, *(f"{parent}/{name}" for name in files)] if not os.stat(path).st_mode & 0o004]
+    if unreadable:
+        raise Wrong(f"only its owner can read what is installed with umask 077: {unreadable}")
     environment = {**os.environ, "PKG_CONFIG_PATH": folder + "/root/usr/lib/pkgconfig",
                    "PKG_CONFIG_SYSROOT_DIR": folder + "/root", "LD_LIBRARY_PATH": folder + "/root/usr/lib"}
     environment.pop("GREENROOM_CHANNEL", None)
