@@ -54,7 +54,14 @@ struct BriefRun {
         run.app = target.app
         run.socket = target.socket
         call.app = target.app
-        return try Self.launch(run, call, descriptors, target.connection, inheritance)
+        do throws(HandOver) {
+            return try Self.launch(run, call, descriptors, target.connection, inheritance)
+        } catch {
+            guard isLink, error.isRefusal else { throw error }
+            // Nothing was launched. greenroomctl begins again and knows what a link does then.
+            Caller.block(only: inheritance.blockedSignals)
+            throw HandOver()
+        }
     }
 
     private var isLink: Bool { if case .link = meaning { true } else { false } }
@@ -95,7 +102,7 @@ struct BriefRun {
             case .unseen: throw HandOver()
             }
         } catch {
-            throw HandOver(begun)
+            throw HandOver(begun, isRefusal: error.isRefusal && begun.begun?.instance == nil)
         }
     }
 }

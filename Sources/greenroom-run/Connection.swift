@@ -72,9 +72,10 @@ final class Connection {
     ) throws(HandOver) -> ControlReply? {
         while true {
             if let reply = connection.nextReply() {
-                guard reply.error == nil,
-                    let reply = try? ControlReply(reply.parameters, to: call)
-                else { throw HandOver() }
+                guard reply.error == nil else { throw HandOver(isRefusal: true) }
+                guard let reply = try? ControlReply(reply.parameters, to: call) else {
+                    throw HandOver()
+                }
                 return reply
             }
             guard connection.violation == nil else { throw HandOver() }

@@ -6,8 +6,13 @@ import GreenroomControl
 struct HandOver: Error {
     /// The launch that may have been made, with the app's full identifier.
     private let run: AttachedRun?
+    /// Whether the daemon has answered with an error, so that it has not done what it was asked.
+    let isRefusal: Bool
 
-    init(_ run: AttachedRun? = nil) { self.run = run }
+    init(_ run: AttachedRun? = nil, isRefusal: Bool = false) {
+        self.run = run
+        self.isRefusal = isRefusal
+    }
 
     /// Executes greenroomctl, which is in the same folder as this program.
     ///

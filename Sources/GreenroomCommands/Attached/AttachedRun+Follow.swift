@@ -15,23 +15,28 @@ extension AttachedRun {
                 begun == nil
                 ? try ControlClient.usual(option: socket)
                 : try? ControlClient.usual(option: socket)
-            return try follow(client, SocketPath.find(option: socket), console, inheritance)
-                .take(console)
+            return try follow(client, SocketPath.find(option: socket), inheritance).take(console)
         } catch {
             console.complain(error.description)
             return error.attachedExitCode
         }
     }
 
-    /// Runs the app to its end.
+    /// Runs the app to its end. The parameters are those of ``start(_:_:_:)``.
+    func follow(
+        _ client: ControlClient?, _ path: String, _ inheritance: Inheritance
+    ) throws(Failure) -> Ending {
+        try start(client, path, inheritance).end()
+    }
+
+    /// Launches the app. If the daemon refuses that, nothing was started.
     ///
     /// - Parameters:
     ///   - client: a connection; nil if a launch has begun and the daemon is away.
     ///   - path: the daemon's socket.
-    func follow(
-        _ client: ControlClient?, _ path: String, _ console: any Console,
-        _ inheritance: Inheritance
-    ) throws(Failure) -> Ending {
+    func start(
+        _ client: ControlClient?, _ path: String, _ inheritance: Inheritance
+    ) throws(Failure) -> StartedRun {
         var call = call(of: try client?.resolve(app) ?? app)
         let signals: SignalDescriptor
         var terminal: AppTerminal?
@@ -43,7 +48,6 @@ extension AttachedRun {
             throw .system(error)
         }
         let descriptors = try call.attach(terminal, inheritance)
-        defer { terminal?.restore() }
         terminal?.takeFront()
         let following: FollowedLaunch
         if let begun, let instance = begun.instance {
@@ -52,18 +56,35 @@ extension AttachedRun {
             following.resume(instance, process: begun.process)
         } else {
             let second = client == nil && socket == nil ? SocketPath.second(after: path) : nil
-            (following, _) = try FollowedLaunch.begin(
-                client, path, second: second, call, descriptors: descriptors, signals: signals,
-                terminal: terminal)
+            do throws(Failure) {
+                (following, _) = try FollowedLaunch.begin(
+                    client, path, second: second, call, descriptors: descriptors,
+                    signals: signals, terminal: terminal)
+            } catch {
+                terminal?.restore()
+                throw error.naming(directory: Caller.currentPath() ?? "this directory")
+            }
         }
-        let exited = try following.waitForExit()
-        terminal?.finish()
-        return Ending(exited.exit)
+        return StartedRun(launch: following, terminal: terminal)
     }
 
     /// What this process has inherited, apart from what greenroom-run has changed.
     private var inheritance: Inheritance {
         begun.map { Inheritance.own.with(blockedSignals: $0.blockedSignals) } ?? .own
+    }
+}
+
+/// An app that was launched and is attached to this process.
+struct StartedRun {
+    fileprivate let launch: FollowedLaunch
+    fileprivate let terminal: AppTerminal?
+
+    /// Waits for the app's end.
+    func end() throws(Failure) -> Ending {
+        defer { terminal?.restore() }
+        let exited = try launch.waitForExit()
+        terminal?.finish()
+        return Ending(exited.exit)
     }
 }
 

@@ -26,15 +26,25 @@ extension LinkedRun {
             }
             let run = AttachedRun(
                 app: app.identifier, environment: [], arguments: arguments, socket: nil)
-            return try run.follow(client, client.path, console, inheritance).take(console)
-        } catch {
-            switch error {
-            case .unreachable: return executeElsewhere(because: error.description, console)
-            case .disconnected, .control, .service, .unknown, .system, .ambiguous, .number,
-                .manifest:
+            let started: StartedRun
+            do throws(Failure) {
+                started = try run.start(client, client.path, inheritance)
+            } catch {
+                // The next program gets the signals that the failed launch has blocked.
+                Caller.block(only: inheritance.blockedSignals)
+                throw error
+            }
+            // From here on the app has run, so no error lets another program run.
+            do throws(Failure) { return try started.end().take(console) } catch {
                 console.complain(error.description)
                 return error.attachedExitCode
             }
+        } catch {
+            if error.isOfUnreachableApp {
+                return executeElsewhere(because: error.description, console)
+            }
+            console.complain(error.description)
+            return error.attachedExitCode
         }
     }
 

@@ -88,14 +88,49 @@ extension Failure: CustomStringConvertible {
         }
     }
 
-    /// The exit status for verbs that end as the app did.
+    /// Whether this caller cannot launch the app, so that a link executes the program itself: the
+    /// app is not there or hidden, or nobody could be asked for it.
+    var isOfUnreachableApp: Bool {
+        switch self {
+        case .unreachable, .control(.permissionDenied), .service(.permissionDenied): true
+        case .control, .disconnected, .service, .unknown, .system, .ambiguous, .number, .manifest:
+            isOfMissingApp
+        }
+    }
+
+    /// The same failure; if the app could not enter the caller's directory, one that names it.
+    func naming(directory: String) -> Failure {
+        guard case .control(.spawnFailed(let stage, let code, let reason)) = self,
+            stage == SpawnError.Stage.directory.activity
+        else { return self }
+        let cure =
+            code == ENOENT
+            ? "the app's sandbox may hide it: call it from elsewhere, or set WorkingDirectory="
+            : "call it from elsewhere, or set WorkingDirectory="
+        return .refused("directory", "the app cannot enter \(directory): \(reason); \(cure)")
+    }
+
+    /// What is being done when a spawn fails because of the program or its interpreter.
+    private static let programStages = [
+        SpawnError.Stage.execute.activity, "finding the program's interpreter",
+    ]
+
+    /// The exit status for verbs that end as the app did. 126 and 127 are about the program, so the
+    /// same errors of an earlier stage of the spawn do not count.
     var attachedExitStatus: ExitStatus {
         switch self {
         case .control(.noSuchApp), .ambiguous, .number: .notFound
-        case .control(.refused(Control.Note.ofSystem, _)): .notFound
-        case .control(.spawnFailed(_, ENOENT, _)): .notFound
-        case .control(.spawnFailed(_, EACCES, _)), .control(.spawnFailed(_, ENOEXEC, _)):
-            .notExecutable
+        // The app has a manifest and is not installed, for example because its program is missing.
+        case .control(.refused(Control.Note.ofSystem, _)),
+            .control(.refused("manifest_refused", _)), .control(.refused("masked", _)):
+            .notFound
+        case .control(.spawnFailed(let stage, let code, _))
+        where Self.programStages.contains(where: stage.hasPrefix):
+            switch code {
+            case ENOENT: .notFound
+            case EACCES, ENOEXEC: .notExecutable
+            case _: .notStarted
+            }
         case .unreachable, .disconnected, .control, .service, .unknown, .system, .manifest:
             .notStarted
         }

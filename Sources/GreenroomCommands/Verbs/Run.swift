@@ -38,10 +38,10 @@ struct Run: Verb {
     func exitCode(of failure: Failure) -> Int32 { failure.attachedExitCode }
 
     func perform(_ client: ControlClient, _ console: any Console) throws(Failure) -> Int32 {
-        guard !property.isEmpty else { return try end(launch.app, client, console).take(console) }
+        guard !property.isEmpty else { return try end(launch.app, client).take(console) }
         let app = try TransientApp(launch.app, property, daemon, console)
         let ending: Ending
-        do throws(Failure) { ending = try end(app.name, client, console) } catch {
+        do throws(Failure) { ending = try end(app.name, client) } catch {
             app.remove(console)
             throw error
         }
@@ -50,12 +50,10 @@ struct Run: Verb {
     }
 
     /// Runs the app to its end.
-    private func end(
-        _ app: String, _ client: ControlClient, _ console: any Console
-    ) throws(Failure) -> Ending {
+    private func end(_ app: String, _ client: ControlClient) throws(Failure) -> Ending {
         try AttachedRun(
             app: app, environment: launch.environmentBytes, arguments: launch.argumentBytes,
             socket: daemon.socket, terminalUse: pty ? .always : pipe ? .never : .automatic
-        ).follow(client, client.path, console, .own)
+        ).follow(client, client.path, .own)
     }
 }

@@ -134,6 +134,26 @@ import Testing
     }
 
     @Test(arguments: RunClient.allCases)
+    func `a link to an app that is not installed any more executes the program itself`(
+        _ client: RunClient
+    ) throws {
+        #expect(try call(client, "probe-tool", "1").output == "app 1\n")
+        try daemon.remove("org.example.probe-tool")
+        _ = try daemon.client().reload()
+        // The others have this name, too, as that of their programs.
+        try daemon.remove("org.example.other")
+        try daemon.remove("com.example.twice")
+        _ = try daemon.client().reload()
+        let result = try call(client, "probe-tool", "a b", "--help")
+        #expect(result.output == "real a b --help\n")
+        #expect(result.exit == .status(0))
+        // The same with a manifest that is refused.
+        try daemon.install(TestApp("org.example.probe-tool", exec: "/nowhere/at/all"))
+        _ = try? daemon.client().reload()
+        #expect(try call(client, "probe-tool", "2").output == "real 2\n")
+    }
+
+    @Test(arguments: RunClient.allCases)
     func `links to two greenroomctls do not execute each other forever`(_ client: RunClient) throws
     {
         for directory in ["copy", "between", "again"] {

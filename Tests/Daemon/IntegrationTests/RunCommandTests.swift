@@ -209,6 +209,44 @@ import Testing
         #expect(try child.waitForExit() == .signal(SIGKILL))
     }
 
+    @Test(arguments: RunClient.allCases)
+    func `a forwarded signal thaws an app that was suspended elsewhere`(_ client: RunClient) throws
+    {
+        let daemon = try Self.daemon()
+        try requireOrSkip(
+            try daemon.client().describe().degraded.allSatisfy { !$0.code.contains("cgroup") },
+            "freezing needs cgroups")
+        let output = try Output()
+        var request = try Self.request(daemon, client.words + [Self.cold, "--", "signals"])
+        request.descriptors = [1: output.number]
+        let child = try ChildProcess(request)
+        output.closeWriting()
+        #expect(try output.line() == "waiting")
+        let instance = try #require(
+            try daemon.client().instances(of: Self.cold).first { $0.isAttached }?.instance)
+        try daemon.client().change(.suspend, instance)
+        child.kill(SIGINT)
+        #expect(try output.line() == "\(SIGINT)")
+        try daemon.client().change(.kill, instance)
+        #expect(try child.waitForExit() == .signal(SIGKILL))
+    }
+
+    @Test(arguments: RunClient.allCases)
+    func `a directory that the app's sandbox hides is named`(_ client: RunClient) throws {
+        try requireOrSkip(getuid() == 0, "a sandbox of every kind needs root")
+        let folder = try TemporaryDirectory()
+        let daemon = try TestDaemon(
+            TestApp(
+                "org.example.private", exec: "/bin/true",
+                prewarmLines: ["[Sandbox]", "PrivateTmp=yes"]))
+        var request = try Self.request(daemon, client.words + ["org.example.private"])
+        request.directory = folder.path
+        let result = try TestSupport.run(request, mergingErrors: true)
+        let text = String(decoding: result.output, as: UTF8.self)
+        #expect(result.exit == .status(125), "\(text)")
+        #expect(text.contains(folder.path) && text.contains("sandbox may hide it"), "\(text)")
+    }
+
     /// Makes the daemon of an app's client hang from now on. Also returns the client's complaints.
     private static func hung(_ daemon: TestDaemon, _ client: RunClient) throws -> (
         child: ChildProcess, pid: Int32, complaints: Output
@@ -276,6 +314,10 @@ import Testing
             TestApp("org.example.limit", exec: "/bin/true", "LimitNOFILE=2000000000"))
         let unknown = try Self.run(daemon, client, "org.example.nothing")
         #expect(unknown.exit == .status(127))
+        try daemon.install(TestApp("org.example.absent", exec: "/nowhere/at/all"))
+        _ = try? daemon.client().reload()
+        let absent = try Self.run(daemon, client, "org.example.absent")
+        #expect(absent.exit == .status(127) && absent.output.contains("/nowhere/at/all"))
         let unexecutable = try Self.run(daemon, client, "org.example.text")
         #expect(unexecutable.exit == .status(126))
         let failed = try Self.run(daemon, client, "org.example.limit")

@@ -69,6 +69,46 @@ import VarlinkTestSupport
         #expect(daemon.received.count == count)
     }
 
+    @Test(arguments: Client.allCases)
+    func `a link to an app that the caller may not launch executes the program itself`(
+        _ client: Client
+    ) throws {
+        let daemon = try FakeDaemon { received, _ in
+            guard case .launch = received.call else { return nil }
+            return .fail(ControlError.permissionDenied(needed: "to be root"))
+        }
+        let folder = try TemporaryDirectory()
+        for name in ["links", "real"] { mkdir(folder.path + "/" + name, 0o755) }
+        try folder.write("#!/bin/sh\necho real \"$@\"\n", to: "real/ffmpeg", mode: 0o755)
+        let program = client == .greenroomctl ? "greenroomctl" : "greenroom-run"
+        symlink(Self.built(program), folder.path + "/links/ffmpeg")
+        func call(_ path: String) -> (status: Int32, output: String) {
+            PythonClient.shell(
+                """
+                GREENROOM_SOCKET=\(daemon.server.path) PATH=\(path):/usr/bin:/bin \
+                \(folder.path)/links/ffmpeg 'a b' -c </dev/null 2>&1
+                """)
+        }
+        let result = call("\(folder.path)/links:\(folder.path)/real")
+        #expect(result.status == 0 && result.output == "real a b -c\n", "\(result)")
+        #expect(
+            daemon.received.contains { if case .launch = $0.call { true } else { false } })
+        // Without such a program, the daemon's answer is the message.
+        unlink(folder.path + "/real/ffmpeg")
+        if access("/usr/bin/ffmpeg", X_OK) != 0 {
+            let none = call(folder.path + "/links")
+            #expect(none.status == 127 && none.output.contains("requires to be root"), "\(none)")
+        }
+    }
+
+    @Test func `output for a standard output that is closed is lost with an error`() throws {
+        let daemon = try FakeDaemon()
+        let line = "\(Self.program) list --socket \(daemon.server.path) 2>&1 >&-"
+        let result = PythonClient.shell(line)
+        #expect(result.status == 1, "\(result)")
+        #expect(result.output.contains("writing the output: bad file descriptor"), "\(result)")
+    }
+
     @Test func `a launch that has begun is repeated at both daemons`() throws {
         let first = try FakeDaemon { received, _ in
             guard case .launch(let launch) = received.call else { return nil }

@@ -554,9 +554,16 @@ import VarlinkTestSupport
             (.service(.permissionDenied), 77, 125),
             (.unreachable(path: "", .init(code: EACCES, call: "connect")), 77, 125),
             (.disconnected, 69, 125),
-            (.control(.spawnFailed(stage: "exec", errno: EACCES, reason: "")), 1, 126),
-            (.control(.spawnFailed(stage: "exec", errno: ENOEXEC, reason: "")), 1, 126),
-            (.control(.spawnFailed(stage: "exec", errno: ENOENT, reason: "")), 1, 127),
+            (.control(.spawnFailed(stage: executing, errno: EACCES, reason: "")), 1, 126),
+            (.control(.spawnFailed(stage: executing, errno: ENOEXEC, reason: "")), 1, 126),
+            (.control(.spawnFailed(stage: executing, errno: ENOENT, reason: "")), 1, 127),
+            // Not about the program.
+            (
+                .control(
+                    .spawnFailed(
+                        stage: "entering the working directory", errno: ENOENT, reason: "")),
+                1, 125
+            ),
             (.control(.backOff(app: "", retryAfterUSec: 0, isCrashLooping: true)), 1, 125),
         ] as [(Failure, Int32, Int32)])
     func `a verb that fails has the documented exit status`(
@@ -566,3 +573,5 @@ import VarlinkTestSupport
         #expect(failure.attachedExitCode == attached)
     }
 }
+    private static let executing = "executing the program"
+

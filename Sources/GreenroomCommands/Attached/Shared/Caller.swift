@@ -27,6 +27,18 @@ enum Caller {
         return unsafe ByteString(cString: path)
     }
 
+    /// Replaces the set of blocked signals (sigprocmask(2)).
+    ///
+    /// - Parameter signals: bit N−1 stands for signal N.
+    static func block(only signals: UInt64) {
+        var set = sigset_t()
+        unsafe sigemptyset(&set)
+        for signal in 1...CInt(64) where signals >> UInt64(signal - 1) & 1 != 0 {
+            unsafe sigaddset(&set, signal)
+        }
+        unsafe sigprocmask(SIG_SETMASK, &set, nil)
+    }
+
     /// Opens `/dev/null` in place of each closed standard descriptor. Otherwise the next file to be
     /// opened, the connection to the daemon, would become the app's input.
     static func fillStandardDescriptors() {

@@ -3,8 +3,9 @@ import GreenroomControl
 
 /// greenroom-run or greenroomctl called by the name of an app
 /// (`ln -s greenroom-run /usr/local/bin/ffmpeg`): runs that app and passes every argument on.
-/// Callers need not change and lose nothing: if no daemon can be reached, or if this process may not
-/// enter its working directory any more, the next program of that name in PATH is executed instead.
+/// Callers need not change and lose nothing: if no daemon can be reached, if the caller cannot have
+/// the app, or if this process may not enter its working directory any more, the next program of that
+/// name in PATH is executed instead.
 struct LinkedRun: Equatable {
     /// Our programs that run an app by the name of a link.
     static let ownNames = ["greenroomctl", "greenroom-run"]
