@@ -23,6 +23,7 @@ final class AppTerminal {
     /// Whether the app has ended, so that keys belong to the shell again.
     private var appHasEnded = false
     private var outputIsLost = false
+    private var sawSignalKey = false
     /// Whether to write while in the background, which is allowed if the kernel has not stopped
     /// this process for it.
     private var writesInBackground = false
@@ -130,6 +131,15 @@ final class AppTerminal {
         return entries
     }
 
+    /// Whether a key that makes a signal was passed on to the app since the last call.
+    func takeSignalKey() -> Bool {
+        defer { sawSignalKey = false }
+        return sawSignalKey
+    }
+
+    /// Shows a line of this program among the app's output.
+    func show(_ line: String) { for byte in (line + "\r\n").utf8 { toUser.append(byte) } }
+
     /// Moves the bytes that can be moved.
     /// - Returns: false if there were none.
     @discardableResult
@@ -153,7 +163,9 @@ final class AppTerminal {
     private func readInput() {
         guard !inputHasEnded else { return }
         switch toApp.read(from: plan.input, Self.chunkByteCount) {
-        case .some, .blocked: break
+        case .some:
+            if Terminal.hasSignalKey(of: controller, in: toApp.waiting) { sawSignalKey = true }
+        case .blocked: break
         case .end, .failed:
             inputHasEnded = true
             // The end of a pipe is passed on as if the user had typed it. A terminal that ends is

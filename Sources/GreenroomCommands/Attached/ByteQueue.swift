@@ -11,6 +11,9 @@ struct ByteQueue {
 
     var isEmpty: Bool { start == bytes.count }
 
+    /// What was not written yet.
+    var waiting: ArraySlice<UInt8> { bytes[start...] }
+
     mutating func append(_ byte: UInt8?) {
         if let byte { bytes.append(byte) }
     }

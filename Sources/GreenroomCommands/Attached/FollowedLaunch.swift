@@ -197,6 +197,7 @@ final class FollowedLaunch {
             terminal.leaveInput()
         }
         if terminal.relay(entries[terminalEntries...]) { job.sawActivity() }
+        if terminal.takeSignalKey(), forwarded.isAnswered { job.thaw(terminal) }
         if terminal.isWaitingForFront { terminal.takeFront() }
         if count == 0 && pause.isForJob && job.look() { job.stop(terminal, SIGTSTP) }
         if terminal.wantsFront {
@@ -243,6 +244,9 @@ final class FollowedLaunch {
 
     private func forwardOrKeep(_ signal: CInt) {
         guard forwarded.take(signal, for: instance, hasEnded: hasEnded) else { die(by: signal) }
+        if [SIGINT, SIGTERM, SIGHUP, SIGQUIT].contains(signal), forwarded.isAnswered {
+            job.thaw(terminal)
+        }
     }
 
     private func die(by signal: CInt) -> Never {

@@ -35,6 +35,9 @@ struct ForwardedSignals {
         return forward(signal, to: instance, hasEnded: hasEnded())
     }
 
+    /// Whether the daemon has answered the latest signal, so that it can be asked something.
+    var isAnswered: Bool { unanswered == nil }
+
     /// Sends the signals that came before there was an instance.
     /// - Returns: a signal that nobody took; nil if all were taken.
     mutating func sendKept(to instance: UInt64, hasEnded: @autoclosure () -> Bool) -> CInt? {

@@ -13,6 +13,9 @@ struct JobControl {
     private static let looks: [CInt] = [10, 40, 160, 640]
     /// How long the daemon may take to freeze or thaw the app, in milliseconds.
     private static let patience: CInt = 5000
+    /// How long the daemon may take to say whether the app is suspended, in milliseconds. Meanwhile
+    /// no key reaches the app.
+    private static let statePatience: CInt = 1000
 
     private let client: String
     private(set) var isStopped = false
@@ -52,6 +55,25 @@ struct JobControl {
         terminal?.restore()
         SignalDescriptor.stopGroup(signal)
         goOn(terminal, wasFrozen: isFrozen)
+    }
+
+    /// Thaws the app if something else than this process has suspended it (`greenroomctl suspend`):
+    /// a frozen app would not notice a signal that is to end or to stop it.
+    func thaw(_ terminal: AppTerminal?) {
+        guard let instance, let client = try? ControlClient(path: client),
+            case .status(let instances)? = try? client.call(
+                .status(.instance(instance)), milliseconds: Self.statePatience),
+            instances.first?.state == .known(.suspended)
+        else { return }
+        // It may have been suspended so that it stays so. The user is told why it does not.
+        let notice =
+            "\(instances[0].app) was suspended by somebody else; it goes on, to take the signal"
+        if let terminal {
+            terminal.show("greenroomctl: \(notice.harmless)")
+        } else {
+            StandardConsole().complain(notice)
+        }
+        transition(terminal?.isInForeground == true ? .foreground : .resume)
     }
 
     private mutating func goOn(_ terminal: AppTerminal?, wasFrozen: Bool) {

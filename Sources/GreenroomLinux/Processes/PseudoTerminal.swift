@@ -73,6 +73,19 @@ public enum Terminal {
         return attributes.c_cc.4  // VEOF
     }
 
+    /// Whether a key is among the bytes that the terminal turns into a signal (VINTR, VQUIT and
+    /// VSUSP of termios(3)).
+    public static func hasSignalKey(
+        of descriptor: CInt, in bytes: some Sequence<UInt8>
+    ) -> Bool {
+        guard let attributes = attributes(of: descriptor),
+            attributes.c_lflag & tcflag_t(ISIG) != 0
+        else { return false }
+        let keys = [attributes.c_cc.0, attributes.c_cc.1, attributes.c_cc.10]
+        // A key that is turned off is 0 (_POSIX_VDISABLE).
+        return bytes.contains { $0 != 0 && keys.contains($0) }
+    }
+
     /// The identity of the open terminal: equal for two descriptors of the same terminal.
     public static func device(of descriptor: CInt) -> UInt64? {
         var status = stat()

@@ -351,6 +351,43 @@ import Testing
     }
 
     @Test(arguments: all)
+    func `the interrupt key reaches an app that was suspended elsewhere`(_ app: String) throws {
+        let desk = try Self.desk(try compileProbe("terminal.c"))
+        try requireOrSkip(!desk.isDegraded, "freezing needs cgroups")
+        try desk.shell.enter("greenroomctl run \(app)", until: "waiting\r\n")
+        let instance = try desk.instance(app).instance
+        try desk.awaitFront()
+        try desk.daemon.client().change(.suspend, instance)
+        desk.shell.type("\u{3}")
+        #expect(try desk.shell.await("ready> ").contains("suspended by somebody else"))
+        #expect(try desk.shell.enter("echo status $?").contains("status 130"))
+        #expect(!desk.shell.isRaw)
+    }
+
+    @Test func `the stop key stops an app that was suspended elsewhere`() throws {
+        let desk = try Self.desk(try compileProbe("terminal.c"))
+        try requireOrSkip(!desk.isDegraded, "freezing needs cgroups")
+        try desk.shell.enter("greenroomctl run \(Self.cold)", until: "waiting\r\n")
+        let instance = try desk.instance(Self.cold).instance
+        try desk.awaitFront()
+        try desk.daemon.client().change(.suspend, instance)
+        desk.shell.type("\u{1A}")
+        #expect(try desk.shell.await("ready> ").contains("Stopped"))
+        try desk.shell.enter("fg", until: "run \(Self.cold)\r\n")
+        try desk.awaitFront()
+        try desk.shell.enter("again", until: "got again\r\n")
+        desk.shell.type("\u{4}")
+        try desk.shell.await("ready> ")
+    }
+
+    @Test func `report does not fill a terminal with its page`() throws {
+        let desk = try Self.desk("/bin/sh")
+        let shown = try desk.shell.enter(
+            "greenroomctl report; echo status $?", until: "status 1\r\n")
+        #expect(shown.contains("greenroomctl report >week.html"))
+    }
+
+    @Test(arguments: all)
     func `a program on a terminal sees no children but its own`(_ app: String) throws {
         let desk = try Self.desk("/bin/bash")
         let shown = try desk.shell.enter(
