@@ -7,16 +7,17 @@ public enum Spelling {
         guard let wanted = ComparedWord(lowercase),
             let wantedLast = ComparedWord(lastComponent(lowercase))
         else { return nil }
-        // At most a third of the letters may be wrong.
-        var limit = max(1, wanted.count / 3)
+        // At most a third of the letters of what is compared may be wrong.
+        var limit = wanted.count / 3
         var best: String?
         for candidate in candidates {
             let whole = Array(candidate.lowercased().utf8)
             let last = lastComponent(whole)
             for (wanted, other) in [(wanted, whole), (wanted, last), (wantedLast, last)] {
-                guard abs(wanted.count - other.count) <= limit else { continue }
+                let allowed = min(limit, wanted.count / 3)
+                guard abs(wanted.count - other.count) <= allowed else { continue }
                 let distance = wanted.distance(to: other)
-                if distance < limit || distance == limit && best == nil {
+                if distance <= allowed, distance < limit || best == nil {
                     (limit, best) = (distance, candidate)
                 }
             }

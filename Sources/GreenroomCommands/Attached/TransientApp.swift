@@ -27,7 +27,7 @@ struct TransientApp {
     ) throws(Failure) {
         let text = try Self.text(Self.path(of: program), properties)
         manifests = try InstalledManifests(options)
-        let folder = manifests.folders.paths.first { $0.hasPrefix("/run/") } ?? manifests.own
+        let folder = manifests.volatileFolder ?? manifests.own
         Self.removeForgotten(in: folder)
         name = "\(Self.prefix)\(getpid())-\(String(MonotonicClock.nanoseconds, radix: 36))"
         file = "\(folder)/\(name)\(AppManifest.fileSuffix)"

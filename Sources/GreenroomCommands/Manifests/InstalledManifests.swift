@@ -43,6 +43,7 @@ final class InstalledManifests {
         folders = AppFolders(paths, user: client?.serverUser)
         world = World(of: found, user: client?.serverUser)
         profileFolder = profilePaths.first
+        runtimeDirectory = found?.surroundings?.runtimeDirectory
     }
 
     /// The daemon, for a verb that needs it.
@@ -52,6 +53,8 @@ final class InstalledManifests {
     }
 
     private let path: String
+    /// The daemon's; nil without a daemon.
+    private let runtimeDirectory: String?
 
     /// The manifests of these folders, without a daemon.
     init(in folders: [String]) {
@@ -60,10 +63,25 @@ final class InstalledManifests {
         self.folders = AppFolders(folders)
         world = World(of: nil, user: nil)
         profileFolder = nil
+        runtimeDirectory = nil
     }
 
     /// The folder in which changes are made. It has the highest precedence.
     var own: String { folders.paths.first ?? "." }
+
+    /// The folder for files that are created at run time; nil if the daemon reads none.
+    var volatileFolder: String? {
+        Self.volatileFolder(
+            among: folders.paths,
+            [runtimeDirectory, SocketPath.runtimeDirectory.map { $0 + "/greenroom" }])
+    }
+
+    /// - Parameter own: the runtime directories of the daemon and of the caller. A user's one need
+    ///   not be below /run, and the machine's folder there is not the user's to write.
+    static func volatileFolder(among paths: [String], _ own: [String?]) -> String? {
+        let own = own.compactMap { $0.map { $0 + "/apps" } }
+        return paths.first(where: own.contains) ?? paths.first { $0.hasPrefix("/run/") }
+    }
 
     /// Finds a manifest by its file's name, or by the last part of that if only one manifest has
     /// it.
@@ -102,9 +120,9 @@ final class InstalledManifests {
     func possibleName(_ text: String) throws(Failure) -> ManifestName {
         do throws(Failure) { return try name(text) } catch {
             let name = ManifestName(text)
-            guard case .manifest(.noManifest) = error,
-                ManifestName.isValid(name.identifier) || world.entries[name.identifier] != nil
-            else { throw error }
+            guard case .manifest(.noManifest(_, _, let suggestion)) = error else { throw error }
+            guard ManifestName.isValid(name.identifier) || world.entries[name.identifier] != nil
+            else { throw suggestion == nil ? .manifest(.badName(text)) : error }
             return name
         }
     }
@@ -210,6 +228,7 @@ extension ManifestVerb {
     }
 
     mutating func run() throws {
+        _ = Inheritance.own
         Caller.fillStandardDescriptors()
         let code = execute(StandardConsole())
         if code != 0 { throw ExitCode(code) }

@@ -26,7 +26,7 @@ enum ManifestFailure: CustomStringConvertible {
         case .noManifest(let name, let folders, nil):
             "there is no manifest \(name).app in \(folders.joined(separator: ", ")); "
                 + "\"greenroomctl edit --full ID\" makes one"
-        case .badManifest(let lines): lines.joined(separator: "\n")
+        case .badManifest(let lines): lines.joined(separator: "; ")
         case .badProperty(let property, let fault): "--property=\(property): \(fault)"
         case .masked(let name, let path):
             "\(name) is masked by \(path); \"greenroomctl unmask \(name)\" undoes that"
@@ -38,7 +38,8 @@ enum ManifestFailure: CustomStringConvertible {
         case .inTheWay(let path): "\(path) is in the way; move it elsewhere first"
         case .notWritable(let error):
             "\(error.description); whoever owns the folder may do this: for the system's apps, root"
-        case .badName(let name): "\(name) is not the name of an app; give its identifier"
+        case .badName(let name):
+            "\(name) is not the name of an app; give its identifier, such as org.example.app"
         case .anothersDaemon(let socket, let user):
             "\(socket) is the daemon of user \(user), whose files are that user's to change; do it "
                 + "as that user"

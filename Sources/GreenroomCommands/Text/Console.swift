@@ -28,7 +28,10 @@ final class StandardConsole: Console {
     }
 
     func write(_ text: String) {
-        guard let code = put(text, 1) else { return }
+        // A standard output that the caller has closed was replaced (`fillStandardDescriptors`), and
+        // nobody would notice that the text is lost.
+        let isClosed = Inheritance.own.closedDescriptors.contains(STDOUT_FILENO)
+        guard let code = isClosed ? EBADF : put(text, STDOUT_FILENO) else { return }
         // If the reader has closed the pipe, this process ends silently, even if its caller ignores
         // SIGPIPE.
         if code == EPIPE { Ending.die(by: SIGPIPE) }

@@ -24,6 +24,12 @@ struct HistoryReport: Verb {
     private static let recordLimit = 20_000
 
     func perform(_ client: ControlClient, _ console: any Console) throws(Failure) -> Int32 {
+        guard console.appearance.columns == nil else {
+            throw .refused(
+                "terminal",
+                "the page is HTML, for a browser; write it to a file with "
+                    + "\"greenroomctl report >week.html\"")
+        }
         let now = Phrase.now
         let begin = (since ?? PastTime(Self.usual, now: now))?.microseconds ?? 0
         let past = PastRecords(apps: [], since: begin, until: nil)

@@ -39,7 +39,15 @@ extension TransitionVerb {
         if output.json {
             console.write(Report.json(reply))
         } else {
-            console.line("instance \(changed.instance): \(changed.state.words)")
+            let end = changed.state == .known(.notRunning) ? client.end(of: changed.instance) : nil
+            console.line("instance \(changed.instance): \(end ?? changed.state.words)")
+            if case .app(let app) = target, [.terminate, .kill].contains(Self.transition) {
+                let rest = ((try? client.running(app)) ?? []).filter {
+                    $0.instance != changed.instance
+                }
+                let numbers = rest.map { String($0.instance) }.joined(separator: ", ")
+                if !rest.isEmpty { console.line("still running: \(numbers)") }
+            }
         }
     }
 }
@@ -172,6 +180,14 @@ struct Kill: TransitionVerb {
 }
 
 extension ControlClient {
+    /// How an instance ended, in words; nil if the daemon does not say it.
+    fileprivate func end(of instance: UInt64) -> String? {
+        guard case .status(let instances)? = try? call(.status(.instance(instance))) else {
+            return nil
+        }
+        return instances.first.flatMap(\.exit).map { Phrase.exit($0) }
+    }
+
     /// The app's instances that were launched and have not ended.
     func running(_ app: String) throws(Failure) -> [Control.InstanceStatus] {
         guard case .status(let instances) = try call(.status(.app(app))) else { return [] }

@@ -200,6 +200,13 @@ import Testing
         #expect(try client.list().contains { $0.name == "By socket" })
     }
 
+    @Test func `edit says what an identifier looks like`() throws {
+        let result = try run("edit", "--full", "--stdin", "foo")
+        #expect(result.exit == .status(1))
+        #expect(result.error.contains("give its identifier, such as org.example.app"))
+        #expect(!result.error.contains("--full"), "\(result.error)")
+    }
+
     @Test func `edit installs nothing that a reload would refuse`() throws {
         try daemon.directory.write("[App]\nExec=/nowhere/at/all\n", to: "text")
         let program = try Programs.client

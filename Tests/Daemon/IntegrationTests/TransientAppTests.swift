@@ -44,6 +44,15 @@ import Testing
         #expect(try Self.files(daemon) == [])
     }
 
+    @Test func `several faults are on one line`() throws {
+        let daemon = try TestDaemon([TestApp("org.example.app", exec: "/bin/sh")])
+        let result = try Self.run(
+            daemon, "-p", "App.NoSuchKey=1", "-p", "App.NoOther=1", "/bin/true")
+        #expect(result.exit == .status(125))
+        #expect(!result.output.contains("\\n"), "\(result.output)")
+        #expect(result.output.contains("NoSuchKey=") && result.output.contains("NoOther="))
+    }
+
     @Test(
         "A key that cannot be applied is refused, and nothing runs",
         arguments: [

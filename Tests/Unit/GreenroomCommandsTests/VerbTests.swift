@@ -65,6 +65,47 @@ import VarlinkTestSupport
                 + "\"greenroomctl launch org.ffmpeg.ffmpeg\"\n")
     }
 
+    @Test func `terminate says how the instance ended and which others run`() throws {
+        let daemon = try FakeDaemon { received, _ in
+            switch received.call {
+            case .transition:
+                return .reply([ControlReply.changed(.init(instance: 4, state: .notRunning))])
+            case .status(.instance?):
+                var ended = Control.InstanceStatus(
+                    instance: 4, app: "org.ffmpeg.ffmpeg", state: .notRunning,
+                    sinceTimestampUSec: 0)
+                ended.exit = .init(reason: .terminated, signal: SIGTERM)
+                return .reply([ControlReply.status([ended])])
+            case .status:
+                let running = Control.InstanceStatus(
+                    instance: 5, app: "org.ffmpeg.ffmpeg", state: .background,
+                    sinceTimestampUSec: 0)
+                return .reply([ControlReply.status([running])])
+            case _: return nil
+            }
+        }
+        #expect(
+            try run("terminate", "ffmpeg", on: daemon)
+                == Ran(output: "instance 4: terminated (SIGTERM)\nstill running: 5\n"))
+        #expect(
+            try run("suspend", "ffmpeg", on: daemon)
+                == Ran(output: "instance 4: terminated (SIGTERM)\n"))
+    }
+
+    @Test(arguments: [
+        ("/tmp/r/greenroom", "/tmp/r/greenroom/apps"), ("/elsewhere", "/run/greenroom/user-apps"),
+        (nil, "/run/greenroom/user-apps"),
+    ])
+    func `a transient app is in the daemon's runtime directory, wherever that is`(
+        own: String?, folder: String
+    ) {
+        let paths = [
+            "/tmp/r/home/.config/greenroom/apps", "/etc/greenroom/user-apps",
+            "/tmp/r/greenroom/apps", "/run/greenroom/user-apps",
+        ]
+        #expect(InstalledManifests.volatileFolder(among: paths, [own, nil]) == folder)
+    }
+
     @Test func `an app that is asked for its version is not asked by an option of run`() {
         let complaint = Greenroomctl.versionComplaint(about: ["run", "git", "--version"])
         #expect(complaint?.hasSuffix(": greenroomctl run git -- --version") == true)
@@ -548,6 +589,8 @@ import VarlinkTestSupport
         #expect(try run(["run", "a.b", "--socket", "/nonexistent/control"]).code == 125)
     }
 
+    private static let executing = "executing the program"
+
     @Test(
         arguments: [
             (.control(.permissionDenied(needed: "x")), 77, 125),
@@ -573,5 +616,3 @@ import VarlinkTestSupport
         #expect(failure.attachedExitCode == attached)
     }
 }
-    private static let executing = "executing the program"
-
