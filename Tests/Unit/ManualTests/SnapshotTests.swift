@@ -65,7 +65,8 @@ import Varlink
             .ineligible(app: "a.b"), .refused(code: "over_budget", reason: "it does not fit"),
             .permissionDenied(needed: "root"),
             .spawnFailed(stage: "executing the program", errno: ENOENT, reason: "no such file"),
-            .spawnFailed(stage: "executing the program", errno: EACCES, reason: "permission denied"),
+            .spawnFailed(
+                stage: "executing the program", errno: EACCES, reason: "permission denied"),
             .backOff(app: "a.b", retryAfterUSec: 1_500_000, isCrashLooping: false),
             .backOff(app: "a.b", retryAfterUSec: 1_500_000, isCrashLooping: true),
             .backOff(app: "a.b", retryAfterUSec: 1, isCrashLooping: false, wasReclaimed: true),
