@@ -109,7 +109,7 @@ def words_of(name, words, text, folder):
             (place / Path(interpreter).name).symlink_to(interpreter)
             interpreter = str(place / Path(interpreter).name)
         return [interpreter, *(word.replace("FOLDER", str(place)) for word in words[1:])], None
-    file = place / ("Hello.java" if name == "Java" else "hello")
+    file = place / ("Hello.java" if words[0] == "java" else "hello")
     file.write_text(text)
     for module, program in NEEDED.items():
         if module in text and subprocess.run([interpreter, "-e" if words[0] != "python3" else "-c", program],

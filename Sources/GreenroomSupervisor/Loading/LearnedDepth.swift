@@ -3,14 +3,13 @@ internal import GreenroomLinux
 internal import GreenroomManifest
 
 extension InstalledApp.Depth {
-    /// Adds what launches have taught about imports, if the app's interpreter can learn and its
-    /// manifest has no list.
+    /// Adds what launches have taught about imports, if the app has an interpreter and its manifest
+    /// has no list.
     mutating func learn(
         from lists: ImportLists, _ profiles: Profiles, _ manifest: AppManifest, _ account: Account,
         _ facts: ExecutableFacts?, _ digest: KeyedDigest, version: String = productVersion
     ) {
-        guard let start, let facts, manifest.prewarm.learnsImports, start.runtime.learnsImports
-        else { return }
+        guard let start, let facts, manifest.prewarm.learnsImports else { return }
         let excluded = manifest.prewarm.importsExclude
         let name = start.command.programName
         let profile = profiles.vouching(for: name)

@@ -23,6 +23,10 @@ extension Runtime {
             return stem.indices.contains { index in
                 stem[index] == "/" && words.contains(String(stem[stem.index(after: index)...]))
             }
+        case .emacs:
+            // A feature that another one requires is listed as its file.
+            let file = name.split(separator: "/").last ?? ""
+            return name.hasPrefix("/") && words.contains(String(file.prefix { $0 != "." }))
         case .node:
             // As `require` names it: a package, or a file of one, perhaps without its ending.
             return words.contains { word in
@@ -31,7 +35,7 @@ extension Runtime {
                         || ["", ".js", ".cjs", ".json"].contains { name.hasSuffix(path + $0) }
                 }
             }
-        case .python, .java, .r, .emacs: return false
+        case .python, .java, .r: return false
         }
     }
 }

@@ -48,15 +48,6 @@ enum Runtime: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// Whether the interpreter's hook records what launches import, and an inspection tells which
-    /// of these modules may be imported before a pause.
-    var learnsImports: Bool {
-        switch self {
-        case .python, .perl, .ruby, .r, .node: true
-        case .java, .emacs: false
-        }
-    }
-
     /// Whether it has opened descriptors when it has booted: from 3 on, where a launch's would come.
     var opensDescriptors: Bool { self != .python }
 

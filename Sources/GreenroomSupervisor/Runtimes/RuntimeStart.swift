@@ -56,7 +56,8 @@ struct RuntimeStart: Hashable, Sendable {
         case .ruby: command.boot + ["\(hooks)/ruby/inspect.rb"]
         case .r: wordsOfR("\(hooks)/r/inspect.R")
         case .node: command.boot + ["\(hooks)/node/inspect.cjs"]
-        case .java, .emacs: preconditionFailure("\(runtime.title) learns no imports")
+        case .java: wordsOfJava(agentOptions: "=inspect")
+        case .emacs: command.boot.prefix(1) + ["-Q", "-batch", "-l", "\(hooks)/emacs/inspect.el"]
         }
     }
 
@@ -64,16 +65,17 @@ struct RuntimeStart: Hashable, Sendable {
     var inspectionFiles: [String] {
         let names =
             switch runtime {
-            case .python: ["inspect_imports.py", "module_state.py"]
-            case .perl: ["inspect.pl"]
-            case .ruby: ["inspect.rb"]
-            case .r: ["inspect.R"]
-            case .emacs: ["inspect.el"]
-            case .node, .java: [String]()
+            case .python:
+                ["python/inspect_imports.py", "python/module_state.py", "libgreenroom-inspect.so"]
+            case .perl: ["perl/inspect.pl"]
+            case .ruby: ["ruby/inspect.rb"]
+            case .r: ["r/inspect.R"]
+            case .node: ["node/inspect.cjs", "node/learned.cjs", "node/world.cjs"]
+            case .java: ["libgreenroom-jvm.so"]
+            case .emacs: ["emacs/inspect.el"]
             }
-        let library = runtime.inspectionIsTraced ? "trace" : "inspect"
-        return names.map { "\(hooks)/\(runtime.rawValue)/\($0)" }
-            + ["\(hooks)/libgreenroom-\(library).so"]
+        return (names + (runtime.inspectionIsTraced ? ["libgreenroom-trace.so"] : []))
+            .map { "\(hooks)/\($0)" }
     }
 
     /// The environment of that process, which is to have `variables`.

@@ -4,7 +4,7 @@ import GreenroomControl
 import TestSupport
 import Testing
 
-/// Programs of Perl, Ruby and Node whose imports the daemon learns from their launches, by the trace of
+/// Programs of Perl, Ruby, Node and Emacs whose imports the daemon learns from their launches, by the trace of
 /// an inspection. `LearningTests` has the tests that are the same for every interpreter.
 @Suite struct TracedLearningTests {
     private static let app = RuntimeBench.app
@@ -32,7 +32,7 @@ import Testing
         let plain: String
         /// Whether a list has the files of what the program loads, and not its names.
         var hasEndings = true
-        static let all = [perl, ruby, emacs]
+        static let all = [perl, ruby, node, emacs]
         var testDescription: String { name }
 
         static let perl = Language(
@@ -57,7 +57,36 @@ import Testing
                 """,
             heavy: "require 'Inner'\nHeavy = ENV['G_VALUE'] || 'unset'\n", inner: "Inner = 1\n",
             words: "Words = ARGV.join(' ')\n", ending: "rb",
-            wandering: "$:.unshift 'own'; require 'Heavy'; puts Heavy\n")
+            wandering: "$:.unshift 'own'; require 'Heavy'; puts Heavy\n",
+            plain: "require 'Plain'\n")
+        static let emacs = Language(
+            name: "Emacs", interpreter: "/usr/bin/emacs", options: ["-Q", "-batch", "-l"],
+            path: "EMACSLOADPATH", rest: ":",
+            program: """
+                (require 'Heavy)
+                (require 'Words)
+                (princ (format "%s|%s\\n" heavy words))
+                (setq command-line-args-left nil)
+
+                """,
+            heavy: """
+                (require 'Inner)
+                (defvar heavy (or (getenv "G_VALUE") "unset"))
+                (provide 'Heavy)
+
+                """,
+            inner: "(provide 'Inner)\n",
+            words: """
+                (defvar words (mapconcat #'identity command-line-args-left " "))
+                (provide 'Words)
+
+                """, ending: "el",
+            wandering: """
+                (push (expand-file-name "own") load-path)
+                (require 'Heavy)
+                (princ (concat heavy "\\n"))
+
+                """, plain: "(require 'Plain)\n", hasEndings: false)
         static let node = Language(
             name: "Node", interpreter: "/usr/bin/node", path: "NODE_PATH",
             program: "console.log(require('Heavy').value + '|' + require('Words').value)\n",
@@ -66,7 +95,7 @@ import Testing
                 + String(repeating: "x", count: 40_000),
             inner: "exports.value = 1\n",
             words: "exports.value = process.argv.slice(2).join(' ')\n", ending: "js",
-            folder: "bin/node_modules", wandering: "")
+            folder: "bin/node_modules", wandering: "", plain: "require('Plain')\n")
     }
 
     private static func bench(
@@ -86,7 +115,7 @@ import Testing
             prewarmLines: prewarmLines)
     }
 
-    @Test(arguments: [Language.perl, .ruby, .node])
+    @Test(arguments: Language.all)
     func `the second launch finds the first one's modules loaded`(
         _ language: Language
     ) throws {
@@ -104,7 +133,7 @@ import Testing
         #expect(try bench.daemon.client().explain(Self.app).startedAnewCount ?? 0 == 0)
     }
 
-    @Test(arguments: [Language.perl, .ruby, .node])
+    @Test(arguments: Language.all)
     func `a variable that a module reads must be the same at a launch`(
         _ language: Language
     ) throws {
@@ -118,7 +147,7 @@ import Testing
         #expect(same.kind == .prewarmed)
     }
 
-    @Test(arguments: [Language.perl, .ruby, .node])
+    @Test(arguments: Language.all)
     func `a module that is installed again while an instance waits is loaded anew`(
         _ language: Language
     ) throws {
@@ -139,12 +168,11 @@ import Testing
         #expect(next.text == "new|\n")
     }
 
-    @Test(arguments: [Language.perl, .ruby, .node])
+    @Test(arguments: Language.all)
     func `an excluded module is left to launches, with those that load it`(
         _ language: Language
     ) throws {
         // Without anything to load, the instance would stay, and nothing would tell of the list.
-        let plain = language.ending == "pm" ? "use Plain;\n" : "require('Plain')\n"
         let bench = try Self.bench(
             language, program: language.plain + language.program,
             prewarmLines: ["ImportsExclude=Inner"])
@@ -154,7 +182,7 @@ import Testing
         #expect(try bench.launch().text == "unset|\n")
     }
 
-    @Test(arguments: [Language.perl, .ruby, .node])
+    @Test(arguments: Language.all)
     func `where the manifest says so, launches teach nothing`(_ language: Language) throws {
         let bench = try Self.bench(language, prewarmLines: ["Imports=none"])
         for _ in 0..<2 { #expect(try bench.launch().text == "unset|\n") }
@@ -163,7 +191,7 @@ import Testing
     }
 
     /// The next launch may find a module there that hides an installed one.
-    @Test(arguments: Language.all)
+    @Test(arguments: [Language.perl, .ruby, .emacs])
     func `a program that also looks in other folders for modules teaches nothing`(
         _ language: Language
     ) throws {
@@ -176,7 +204,7 @@ import Testing
         #expect(!codes.contains("imports_learned"))
     }
 
-    @Test(arguments: [Language.perl, .ruby, .node])
+    @Test(arguments: Language.all)
     func `the inspection runs as the app's user, and its list can be forgotten`(
         _ language: Language
     ) throws {
