@@ -96,6 +96,7 @@ final class AppCatalog {
 
     func add(_ app: InstalledApp) {
         inOrder = nil
+        formerOwners[app.identifier] = nil
         if app.isKeptFromControl {
             confinedUsers.insert(app.account.user)
             confinedCgroups.insert(InstanceCgroup.name(ofApp: app.identifier.rawValue))
@@ -104,12 +105,13 @@ final class AppCatalog {
         onDemandCount += (app.isMadeOnDemand ? 1 : 0) - (former?.isMadeOnDemand == true ? 1 : 0)
     }
 
-    func remove(_ app: AppIdentifier) {
+    /// - Parameter isUnused: whether no instance of it runs, so that nobody will ask for its owner.
+    func remove(_ app: AppIdentifier, isUnused: Bool = false) {
         inOrder = nil
         lastLaunches[app] = nil
         let former = table.removeValue(forKey: app)
         if former?.isMadeOnDemand == true { onDemandCount -= 1 }
-        if formerOwners.count < Self.formerOwnerLimit { formerOwners[app] = former?.account }
+        if !isUnused, formerOwners.count < Self.formerOwnerLimit { formerOwners[app] = former?.account }
     }
 
     /// Notes the app's latest launch.

@@ -88,9 +88,11 @@ struct Authorization {
     ) throws(ControlError) {
         switch target {
         case .app(let name):
-            // An app that is not installed any more is its user's until its instances have ended.
+            // What still runs of an app that is not installed any more is its user's, as long as
+            // this daemon knows whose it was.
             let app = AppIdentifier(name)
-            guard catalog[app] == nil, !core.lifecycle.instances(of: app).isEmpty,
+            guard catalog[app] == nil,
+                core.lifecycle.states(of: app).contains(where: { $0 != .notRunning }),
                 maySee(app, peer)
             else {
                 _ = try find(name, verb, peer)

@@ -10,7 +10,8 @@ final class DeferredEffects {
     private let perform: (Effect) -> Void
     private var effects: [InstanceIdentifier: [Effect]] = [:]
     private var isCollecting = false
-    private lazy var rounds = Rounds(priority: LoopPriority.afterLaunches) { [unowned self] in
+    /// In turn with clients: at a lower priority, a flood of calls would put the thaws off for ever.
+    private lazy var rounds = Rounds(priority: 0) { [unowned self] in
         round()
     }
 

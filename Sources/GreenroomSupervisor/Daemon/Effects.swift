@@ -65,7 +65,7 @@ final class Effects: EffectPerformer {
             if !records.save(record) { reporter.runtimeStateIsFullOfInstances() }
         case .erase(let instance): records.erase(instance)
         case .saveApp(let record):
-            if !records.save(record) { reporter.runtimeStateIsFull(record.app) }
+            if !records.save(record) { reporter.runtimeStateIsFullOfApps() }
         case .eraseApp(let app): records.erase(app)
         case .spawn(let instance, let app, let purpose):
             processes.spawn(instance, of: app, for: purpose)

@@ -55,7 +55,8 @@ extension Prepared {
         self.init(
             options: options, environment: environment, catalog: catalog, log: log,
             configuration: configuration, configurationNote: configurationNote,
-            stateNote: stateNote, lock: lock, socket: socket, disposal: disposal, link: link, inheritance: inheritance)
+            stateNote: stateNote, lock: lock, socket: socket, disposal: disposal, link: link,
+            inheritance: inheritance)
     }
 
     private static func isManaged(_ environment: [String]) -> Bool {

@@ -10,9 +10,12 @@ enum StateDirectory {
     /// - Returns: for clients, why nothing can be kept there; nil if it can.
     static func make(_ path: String) -> Control.Note? {
         do throws(SystemError) {
-            // The apps of other users pass through root's directory to their own data. A user's
-            // directory is private, as the XDG Base Directory Specification asks.
-            try AppFolderChange.makeFolder(path, mode: getuid() == 0 ? 0o711 : 0o700)
+            // The apps of other users pass through root's directory to their own data, whatever our
+            // umask is. A user's directory is private, as the XDG Base Directory Specification asks.
+            let mode: UInt32 = getuid() == 0 ? 0o711 : 0o700
+            let isNew = unsafe access(path, F_OK) != 0
+            try AppFolderChange.makeFolder(path, mode: mode)
+            if isNew { _ = unsafe chmod(path, mode) }
             guard unsafe access(path, W_OK | X_OK) == 0 else {
                 throw SystemError(code: errno, call: "access", subject: path)
             }

@@ -64,6 +64,7 @@ final class LaunchHistory {
     func reconfigure(_ configuration: DaemonConfiguration) {
         if isOn, !configuration.keepsHistory { write() }
         isOn = configuration.keepsHistory
+        if !isOn { degradations.forget(Self.unwritten) }
         batch.days = configuration.historyDays
         batch.launchesPerUser = configuration.historyLaunchesPerUser
     }

@@ -123,7 +123,7 @@ final class AppInstaller {
         let formerlyAbsent = catalog.absent.keys
         catalog.absent = result.absent
         catalog.templates = result.templates
-        for app in removed { registration.remove(app, isGone: catalog.absent[app.rawValue] == nil) }
+        for app in removed { registration.remove(app, isGone: isGone(app)) }
         for name in formerlyAbsent where catalog.absent[name] == nil {
             let app = AppIdentifier(name)
             if catalog[app] == nil { registration.forgetLearned(of: app) }
@@ -151,6 +151,14 @@ final class AppInstaller {
         if !changed.isEmpty || !removed.isEmpty { reporter.appsChanged(catalog.count) }
         return Control.ReloadReport(
             loaded: catalog.identifiers, failed: faults, warnings: result.warnings)
+    }
+
+    /// Whether no manifest of this daemon describes the app any more, not even a faulty one.
+    private func isGone(_ app: AppIdentifier) -> Bool {
+        switch catalog.absent[app.rawValue]?.reason {
+        case nil, .isSystems: true
+        case .masked, .refused: false
+        }
     }
 
     /// Installs an instance of a template (`name@x`), which has no file of its own.
@@ -199,7 +207,7 @@ final class AppInstaller {
     func forgetUnused() {
         guard catalog.onDemandCount > 0 else { return }
         for app in catalog.apps where app.isMadeOnDemand && isUnused(app.identifier) {
-            catalog.remove(app.identifier)
+            catalog.remove(app.identifier, isUnused: true)
             registration.remove(app.identifier, isGone: true)
         }
     }

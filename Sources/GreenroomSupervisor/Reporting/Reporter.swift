@@ -136,12 +136,12 @@ final class Reporter {
             ], as: .spawnFault)
     }
 
-    func runtimeStateIsFull(_ app: AppIdentifier) {
+    func runtimeStateIsFullOfApps() {
         degradations.note(
             Control.Note(
                 code: "full_app_state",
                 text: "the runtime state, or its file system, is full: failures and pools of "
-                    + "\(app) and of other apps will not survive a restart"))
+                    + "some apps will not survive a restart"))
     }
 
     func runtimeStateIsFullOfInstances() {

@@ -70,7 +70,7 @@ import Testing
         for _ in 1...3 {
             #expect(try client.reload().failed.contains { $0.file.contains("faulty") })
         }
-        #expect(daemon.log.split(separator: "org.example.faulty.app:").count == 2, "\(daemon.log)")
+        #expect(daemon.log.split(separator: "org.example.faulty.app:1:").count == 2, "\(daemon.log)")
         #expect(!daemon.log.contains("warning: warning"))
     }
 

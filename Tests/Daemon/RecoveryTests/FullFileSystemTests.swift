@@ -50,16 +50,21 @@ import Testing
             }
             return page.records.map(\.instance)
         }
+        func run() throws -> UInt64 {
+            let launched = try client.launch(app, ["exit", "3"])
+            #expect(try client.wait(launched.instance).status == 3)
+            return launched.instance
+        }
         func notes() throws -> [String] { try client.describe().degraded.map(\.code) }
-        let first = try client.run(app, ["exit", "3"]).launched.instance
+        let first = try run()
         #expect(try launches() == [first])
         #expect(try !notes().contains("unwritten_history"))
         try fill(folder + "/filler")
-        _ = try client.run(app, ["exit", "3"])
+        _ = try run()
         #expect(try launches() == [first])
         #expect(try notes().contains("unwritten_history"))
         unlink(folder + "/filler")
-        let last = try client.run(app, ["exit", "3"]).launched.instance
+        let last = try run()
         #expect(try launches() == [last, first])
         #expect(try !notes().contains("unwritten_history"))
     }

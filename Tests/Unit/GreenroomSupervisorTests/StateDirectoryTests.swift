@@ -1,4 +1,5 @@
 import Glibc
+import GreenroomControl
 import TestSupport
 import Testing
 
@@ -8,9 +9,12 @@ import Testing
     @Test func `the directory is made with all that are missing above it`() throws {
         let folder = try TemporaryDirectory()
         let path = folder.path + "/.local/state/greenroom"
+        let mask = umask(0o077)
         #expect(StateDirectory.make(path) == nil)
+        umask(mask)
         var status = stat()
         #expect(stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR)
+        #expect(status.st_mode & 0o777 == (getuid() == 0 ? 0o711 : 0o700))
         #expect(StateDirectory.make(path) == nil)
     }
 
