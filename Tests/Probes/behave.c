@@ -14,6 +14,7 @@
 ///   signals         prints the number of each signal it then gets, until it is killed
 /// With -DLIBRARY its library, which does BEHAVE_CONSTRUCTOR=word of the environment when loaded.
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -42,7 +43,11 @@ static void print_signals(void) {
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
     dprintf(1, "waiting\n");
-    for (int number; (number = sigwaitinfo(&all, NULL)) > 0;) dprintf(1, "%d\n", number);
+    for (int number;;) {
+        // Being frozen and thawed ends the wait with EINTR.
+        if ((number = sigwaitinfo(&all, NULL)) > 0) dprintf(1, "%d\n", number);
+        else if (errno != EINTR) return;
+    }
 }
 
 /// Returns how many words were used.
