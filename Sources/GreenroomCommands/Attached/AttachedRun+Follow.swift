@@ -29,7 +29,8 @@ extension AttachedRun {
         try start(client, path, inheritance).end()
     }
 
-    /// Launches the app. If the daemon refuses that, nothing was started.
+    /// Launches the app. If this fails with `disconnected`, the app may run all the same; after any
+    /// other error, it does not.
     ///
     /// - Parameters:
     ///   - client: a connection; nil if a launch has begun and the daemon is away.

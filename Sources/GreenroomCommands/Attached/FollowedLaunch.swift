@@ -11,8 +11,8 @@ final class FollowedLaunch {
     /// How many times to connect again while the app runs: for 30 s. systemd restarts the daemon at
     /// once, and a reboot ends this process anyway.
     static let reconnectLimit = 600
-    /// How many times to connect again before the app runs: for 5 s, which is as long as a restart
-    /// takes at most. Nothing is lost by giving up then.
+    /// How many times to connect again before the app is known to run: for 5 s, which is as long as
+    /// a restart takes at most.
     static let launchLimit = 100
     /// How many times to connect again for the exit status of an app that has ended in the
     /// meantime: for 5 s. A daemon that was stopped takes the status with it.
@@ -34,6 +34,9 @@ final class FollowedLaunch {
     private var job: JobControl
     private var forwarded: ForwardedSignals
     private var instance: UInt64?
+    /// Whether a connection ended after a call was sent on it, so that a daemon may have carried
+    /// out the call.
+    private var isDoubtful = false
     /// Whether this process was asked to stop before there was an instance to freeze.
     private var stopsOnceLaunched = false
     /// The main process of an app with a terminal, until it has ended.
@@ -88,8 +91,18 @@ final class FollowedLaunch {
         try begin(client, client.path, call, descriptors: [])
     }
 
+    /// - Throws: `disconnected` if the app may run all the same. After any other error of the
+    ///   daemon or of the connection, it does not run.
     private func launch() throws(Failure) -> Control.Launched {
-        let reply = try insist(.launch(call), descriptors: descriptors)
+        let reply: ControlReply
+        do throws(Failure) {
+            reply = try insist(.launch(call), descriptors: descriptors)
+        } catch {
+            // Whatever comes after this launch (another daemon, another program) gets the signals.
+            forwarded.returnKept()
+            if stopsOnceLaunched { kill(getpid(), SIGTSTP) }
+            throw isDoubtful && error.isOfUnreachableApp ? .disconnected : error
+        }
         guard case .launched(let launched) = reply else { throw .unknown("another question") }
         resume(launched.instance, process: launched.processId)
         if terminal != nil {
@@ -146,6 +159,7 @@ final class FollowedLaunch {
             } catch {
                 switch error {
                 case .disconnected, .unreachable, .control(.shuttingDown):
+                    if case .disconnected = error { isDoubtful = true }
                     guard tries < limit else { throw error }
                     tries += 1
                     self.client = nil

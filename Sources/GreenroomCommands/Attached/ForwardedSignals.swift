@@ -46,6 +46,13 @@ struct ForwardedSignals {
         return signals.first { !forward($0, to: instance, hasEnded: hasEnded()) }
     }
 
+    /// Makes the kept signals pending for this process again, because there will be no instance.
+    /// They are blocked, so they take effect later.
+    mutating func returnKept() {
+        for signal in early { kill(getpid(), signal) }
+        early = []
+    }
+
     /// - Returns: false if the daemon is away, or if it does not answer and the app has ended.
     private mutating func forward(_ signal: CInt, to instance: UInt64, hasEnded: Bool) -> Bool {
         do throws(Failure) {

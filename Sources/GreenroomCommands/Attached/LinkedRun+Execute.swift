@@ -14,9 +14,13 @@ extension LinkedRun {
         Caller.fillStandardDescriptors()
         do throws(Failure) {
             let client = try ControlClient.usual(option: nil)
-            guard case .listed(let apps) = try client.call(.list) else {
-                throw .unknown("another question")
+            let listed: ControlReply
+            do throws(Failure) { listed = try client.call(.list) } catch {
+                // No launch was sent yet, so the program cannot run twice.
+                guard case .disconnected = error else { throw error }
+                return executeElsewhere(because: error.description, console)
             }
+            guard case .listed(let apps) = listed else { throw .unknown("another question") }
             let app = try Self.app(called: name, among: apps + client.systemsApps(besides: apps))
             if let program = app.program, Self.isOurselves(program) {
                 return executeElsewhere(
@@ -30,7 +34,7 @@ extension LinkedRun {
             do throws(Failure) {
                 started = try run.start(client, client.path, inheritance)
             } catch {
-                // The next program gets the signals that the failed launch has blocked.
+                // Signals that came during the failed launch take effect now.
                 Caller.block(only: inheritance.blockedSignals)
                 throw error
             }

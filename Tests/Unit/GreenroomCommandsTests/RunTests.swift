@@ -69,6 +69,92 @@ import VarlinkTestSupport
         #expect(daemon.received.count == count)
     }
 
+    /// A folder with a link to the client (`links/ffmpeg`) and the program of that name
+    /// (`real/ffmpeg`).
+    private static func linkedFolder(_ client: Client) throws -> TemporaryDirectory {
+        let folder = try TemporaryDirectory()
+        for name in ["links", "real"] { mkdir(folder.path + "/" + name, 0o755) }
+        try folder.write("#!/bin/sh\necho real \"$@\"\n", to: "real/ffmpeg", mode: 0o755)
+        let program = client == .greenroomctl ? "greenroomctl" : "greenroom-run"
+        symlink(built(program), folder.path + "/links/ffmpeg")
+        return folder
+    }
+
+    /// - Parameter directories: those of PATH in the folder.
+    private static func callLink(
+        in folder: TemporaryDirectory, _ directories: String..., socket: String
+    ) -> (status: Int32, output: String) {
+        let path = directories.map { "\(folder.path)/\($0):" }.joined()
+        return PythonClient.shell(
+            """
+            export GREENROOM_SOCKET=\(socket) PATH=\(path)/usr/bin:/bin FOLDER=\(folder.path)
+            sh -c 'echo $$ >$FOLDER/pid; exec $FOLDER/links/ffmpeg "a b" -c' </dev/null 2>&1
+            exit $?
+            """)
+    }
+
+    @Test(arguments: Client.allCases, ["noSuchApp", "unreachable"])
+    func `a link does not execute the program if the launch may have been made`(
+        _ client: Client, later: String
+    ) throws {
+        let folder = try Self.linkedFolder(client)
+        let socket = folder.path + "/control"
+        let launchCount = Mutex(0)
+        let daemon = try FakeDaemon { received, _ in
+            guard case .launch(let launch) = received.call else { return nil }
+            let count = launchCount.withLock {
+                $0 += 1
+                return $0
+            }
+            if later == "unreachable" { unlink(socket) }
+            return count == 1
+                ? .hangUp : .fail(ControlError.noSuchApp(launch.app, suggestion: nil))
+        }
+        symlink(daemon.server.path, socket)
+        let result = Self.callLink(in: folder, "links", "real", socket: socket)
+        #expect(launchCount.withLock { $0 } == (later == "unreachable" ? 1 : 2))
+        #expect([125, 127].contains(result.status), "\(result)")
+        #expect(!result.output.contains("real"), "\(result)")
+    }
+
+    @Test(arguments: Client.allCases)
+    func `a link executes the program if the daemon leaves before the launch`(
+        _ client: Client
+    ) throws {
+        let daemon = try FakeDaemon { received, _ in
+            switch received.call {
+            case .list, .listCalled: .hangUp
+            default: nil
+            }
+        }
+        let folder = try Self.linkedFolder(client)
+        let result = Self.callLink(in: folder, "links", "real", socket: daemon.server.path)
+        #expect(result.status == 0 && result.output == "real a b -c\n", "\(result)")
+    }
+
+    @Test func `a signal during a launch that is then refused ends a link`() throws {
+        let folder = try Self.linkedFolder(.greenroomctl)
+        let path = folder.path + "/pid"
+        let daemon = try FakeDaemon { received, _ in
+            guard case .launch = received.call, let text = try? readFile(path),
+                let pid = pid_t(String(decoding: text.dropLast(), as: UTF8.self))
+            else { return nil }
+            kill(pid, SIGTERM)
+            // Until the client has read it.
+            let deadline = ContinuousClock.now + .milliseconds(Patience.milliseconds)
+            while let status = try? readFile("/proc/\(pid)/status"),
+                !String(decoding: status, as: UTF8.self).contains("ShdPnd:\t0000000000000000"),
+                ContinuousClock.now < deadline
+            {
+                sched_yield()
+            }
+            return .fail(ControlError.permissionDenied(needed: "to be root"))
+        }
+        let result = Self.callLink(in: folder, "links", "real", socket: daemon.server.path)
+        #expect(!result.output.contains("real"), "\(result)")
+        #expect(result.status == 128 + SIGTERM, "\(result)")
+    }
+
     @Test(arguments: Client.allCases)
     func `a link to an app that the caller may not launch executes the program itself`(
         _ client: Client
@@ -77,26 +163,16 @@ import VarlinkTestSupport
             guard case .launch = received.call else { return nil }
             return .fail(ControlError.permissionDenied(needed: "to be root"))
         }
-        let folder = try TemporaryDirectory()
-        for name in ["links", "real"] { mkdir(folder.path + "/" + name, 0o755) }
-        try folder.write("#!/bin/sh\necho real \"$@\"\n", to: "real/ffmpeg", mode: 0o755)
-        let program = client == .greenroomctl ? "greenroomctl" : "greenroom-run"
-        symlink(Self.built(program), folder.path + "/links/ffmpeg")
-        func call(_ path: String) -> (status: Int32, output: String) {
-            PythonClient.shell(
-                """
-                GREENROOM_SOCKET=\(daemon.server.path) PATH=\(path):/usr/bin:/bin \
-                \(folder.path)/links/ffmpeg 'a b' -c </dev/null 2>&1
-                """)
-        }
-        let result = call("\(folder.path)/links:\(folder.path)/real")
+        let folder = try Self.linkedFolder(client)
+        let socket = daemon.server.path
+        let result = Self.callLink(in: folder, "links", "real", socket: socket)
         #expect(result.status == 0 && result.output == "real a b -c\n", "\(result)")
         #expect(
             daemon.received.contains { if case .launch = $0.call { true } else { false } })
         // Without such a program, the daemon's answer is the message.
         unlink(folder.path + "/real/ffmpeg")
         if access("/usr/bin/ffmpeg", X_OK) != 0 {
-            let none = call(folder.path + "/links")
+            let none = Self.callLink(in: folder, "links", socket: socket)
             #expect(none.status == 127 && none.output.contains("requires to be root"), "\(none)")
         }
     }
