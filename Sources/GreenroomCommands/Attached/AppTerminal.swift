@@ -138,7 +138,10 @@ final class AppTerminal {
     }
 
     /// Shows a line of this program among the app's output.
-    func show(_ line: String) { for byte in (line + "\r\n").utf8 { toUser.append(byte) } }
+    func show(_ line: String) {
+        guard !outputIsLost else { return }
+        for byte in (line + "\r\n").utf8 { toUser.append(byte) }
+    }
 
     /// Moves the bytes that can be moved.
     /// - Returns: false if there were none.

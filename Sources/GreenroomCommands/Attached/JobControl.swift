@@ -68,12 +68,15 @@ struct JobControl {
         // It may have been suspended so that it stays so. The user is told why it does not.
         let notice =
             "\(instances[0].app) was suspended by somebody else; it goes on, to take the signal"
-        if let terminal {
+        // The app goes on first, because the kernel may stop this process for the notice (stty(1):
+        // tostop).
+        transition(terminal?.isInForeground == true ? .foreground : .resume)
+        // Bytes that wait for the terminal while in the background may stop this process, too.
+        if let terminal, terminal.isInForeground {
             terminal.show("greenroomctl: \(notice.harmless)")
         } else {
             StandardConsole().complain(notice)
         }
-        transition(terminal?.isInForeground == true ? .foreground : .resume)
     }
 
     private mutating func goOn(_ terminal: AppTerminal?, wasFrozen: Bool) {
