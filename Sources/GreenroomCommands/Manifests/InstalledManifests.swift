@@ -228,7 +228,6 @@ extension ManifestVerb {
     }
 
     mutating func run() throws {
-        _ = Inheritance.own
         Caller.fillStandardDescriptors()
         let code = execute(StandardConsole())
         if code != 0 { throw ExitCode(code) }

@@ -54,7 +54,6 @@ extension Verb {
     }
 
     mutating func run() throws {
-        _ = Inheritance.own
         Caller.fillStandardDescriptors()
         let code = execute(StandardConsole())
         if code != 0 { throw ExitCode(code) }
