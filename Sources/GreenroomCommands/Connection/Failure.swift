@@ -98,16 +98,17 @@ extension Failure: CustomStringConvertible {
         }
     }
 
-    /// The same failure; if the app could not enter the caller's directory, one that names it.
+    /// The same failure; if the app could not enter its working directory, one that says which
+    /// directories that may be. The daemon does not tell the manifest's from the caller's.
     func naming(directory: String) -> Failure {
         guard case .control(.spawnFailed(let stage, let code, let reason)) = self,
-            stage == SpawnError.Stage.directory.activity
+            stage == SpawnError.Stage.directory.activity, code == ENOENT || code == EACCES
         else { return self }
-        let cure =
-            code == ENOENT
-            ? "the app's sandbox may hide it: call it from elsewhere, or set WorkingDirectory="
-            : "call it from elsewhere, or set WorkingDirectory="
-        return .refused("directory", "the app cannot enter \(directory): \(reason); \(cure)")
+        let cause = code == ENOENT ? "its sandbox may hide it: " : ""
+        return .refused(
+            "directory",
+            "the app cannot enter its WorkingDirectory= or, if it has none, \(directory): "
+                + "\(reason); \(cause)call it from elsewhere, or correct WorkingDirectory=")
     }
 
     /// What is being done when a spawn fails because of the program or its interpreter.
