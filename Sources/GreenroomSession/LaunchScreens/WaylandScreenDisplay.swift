@@ -134,7 +134,8 @@ final class WaylandScreenDisplay: ScreenDisplay {
             return nil
         }
         let count = size.width * size.height
-        return (1...max(1, wantedScale)).last { count * $0 * $0 <= Self.pixelLimit }
+        // The compositor may send any number.
+        return (1...min(max(1, wantedScale), 16)).last { count * $0 * $0 <= Self.pixelLimit }
     }
 
     func show(_ screen: ScreenDescription) throws(DisplayFailure) {

@@ -98,7 +98,8 @@ struct XDesktop {
         guard let reply = try connection.reply(to: request) else { return whole }
         var monitors: [Area] = []
         var offset = 32
-        for _ in 0..<reply.word(at: 12) where offset < reply.count {
+        for _ in 0..<reply.word(at: 12) {
+            guard offset < reply.count else { break }
             monitors.append(
                 Area(
                     x: reply.signed(at: offset + 8), y: reply.signed(at: offset + 10),
