@@ -252,7 +252,8 @@ INSTALLED_PROGRAMS := $(PRODUCT)/greenroomd \
 INSTALLED_LIBRARIES := $(addprefix $(PRODUCT)/libgreenroom-,prewarm.so withhold.so)
 INSTALLED := $(INSTALLED_COMMANDS) $(INSTALLED_PROGRAMS) $(INSTALLED_LIBRARIES)
 # Installs what a pipe has, with a mode that does not depend on the umask.
-written := install -m 644 /dev/stdin
+# Some versions of install (uutils) refuse to replace a file by what a pipe has.
+written := sh -c 'rm -f "$$0" && install -m 644 /dev/stdin "$$0"'
 # Programs that are already built are installed without building.
 install: one-word $(if $(filter-out $(wildcard $(INSTALLED)),$(INSTALLED)),samples) units
 	@install -D -m 755 -t $(DESTDIR)$(BINDIR) $(INSTALLED_COMMANDS)
