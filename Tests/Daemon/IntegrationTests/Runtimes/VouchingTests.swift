@@ -9,7 +9,7 @@ import Testing
     private static let app = RuntimeBench.app
 
     /// `g_value` keeps what `g_ask.ask` returns, which a program prints. `runs` counts these programs.
-    private static func askingBench(_ argument: String = "1") throws -> RuntimeBench {
+    private static func askingBench(_ value: String = "ask('1')") throws -> RuntimeBench {
         try requireOrSkip(access("/usr/bin/python3", X_OK) == 0, "no /usr/bin/python3")
         var options = TestDaemon.Options()
         options.profiles = [
@@ -36,14 +36,14 @@ import Testing
                 "lib/site-packages/g_ask.py": """
                 import subprocess
                 def ask(number):
-                    command = 'echo "$G_WORD$0"; echo >>FOLDER/runs'
+                    command = 'eval echo "$G_WORD$0"; echo >>FOLDER/runs'
                     words = ["sh", "-c", command, number]
                     return subprocess.run(words, stdout=subprocess.PIPE, text=True).stdout.strip()
                 def keeps(): return ask
 
                 """,
                 "lib/site-packages/g_value.py":
-                    "import os; from g_ask import ask; value = ask(\(argument))\n",
+                    "import os; from g_ask import ask; value = \(value)\n",
                 "lib/site-packages/g_tool-1.2.dist-info/METADATA": "", "runs": "",
             ],
             lines: ["Environment=PYTHONPATH=FOLDER/lib/site-packages HOME=FOLDER"],
@@ -166,12 +166,25 @@ import Testing
     @Test func `a function that is called otherwise starts its program, which ends the prewarm`()
         throws
     {
-        let bench = try Self.askingBench("str(os.getpid())")
+        let bench = try Self.askingBench("ask(str(os.getpid()))")
         try bench.launch()
         let note = try bench.daemon.await("the list is given up") { client in
             try client.explain(Self.app).reasons.first { $0.code == "imports_abandoned" }
         }
         #expect(note.text.contains("starts other programs"), "\(note)")
+    }
+
+    @Test func `a function that returns something else when it is called again answers nothing`()
+        throws
+    {
+        let call = "ask('$(wc -l <FOLDER/runs)')"
+        let bench = try Self.askingBench("\(call) + \(call)")
+        try bench.launch()
+        let list = try bench.awaitList()
+        #expect(list.text.contains("g_ask (starts other programs)"), "\(list)")
+        let launched = try bench.launch()
+        #expect(launched.kind == .prewarmed)
+        #expect(launched.text.hasPrefix("[] "), "\(launched)")
     }
 
     @Test func `a reason that the profile does not name keeps the module out`() throws {
