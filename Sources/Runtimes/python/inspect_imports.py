@@ -116,7 +116,7 @@ class Findings:
         self.pending = {}  # reason: modules
         self.vouched = set()  # (module, reason)
         self.data = {}  # path: the stamp, or None if it is that of the end; of files that vouched modules read or look for
-        self.answers = {}  # the line of a call whose value is given again: None
+        self.answers = {}  # a function and its arguments: the line of this call, whose value is given again
         self.modules = None  # ModuleState
         self.is_quiet = False
 
@@ -579,10 +579,12 @@ class Answer:
             return value
         finally:
             findings.is_quiet = was_quiet
-            if line:
-                findings.answers[line] = None
-            else:
+            if not line:
                 findings.note("runs")
+            elif findings.answers.setdefault((self.module, self.name, ascii((arguments, sorted(named.items())))), line) != line:
+                # Who asks next may get either value, or a third.
+                findings.note("runs")
+                findings.refuse(self.module, "runs")
 
     def note_inputs(self):
         for one in self.inputs:
@@ -741,7 +743,7 @@ def inspect(names, excluded, watched, profile, log):
             say("import", name, stamps[name])
     for path, found in findings.data.items():
         say("import", "=" + path, found or stamp_of_file(path))
-    for line in findings.answers:
+    for line in findings.answers.values():
         say("import", "?" + line, "-")
     read = {name for name, modules in findings.variables.items() if name in at_start or not modules <= set(cause)}
     read |= read_by_extensions - {"TZ"}  # which the hook applies
