@@ -109,9 +109,9 @@ extension Runtime {
     private static func isCommandOfFrontEnd(_ name: Substring) -> Bool {
         guard name.hasPrefix("BASH_FUNC_"), name.hasSuffix("%%") else { return false }
         let commands: Set<Substring> = [
-            ".", ":", "[", "basename", "cat", "cd", "dirname", "echo", "eval", "exec", "exit",
-            "export", "expr", "false", "grep", "printf", "pwd", "readlink", "sed", "set", "sh",
-            "shift", "source", "test", "true", "uname", "unset",
+            ".", ":", "[", "basename", "break", "cat", "cd", "dirname", "echo", "eval", "exec",
+            "exit", "export", "expr", "false", "grep", "printf", "pwd", "readlink", "sed", "set",
+            "sh", "shift", "source", "test", "true", "uname", "unset",
         ]
         return commands.contains(name.dropFirst("BASH_FUNC_".count).dropLast(2))
     }

@@ -86,6 +86,7 @@ import Testing
         #expect(Runtime.r.hindrance(in: ["R_HOME=/opt/R"]) == "R_HOME")
         #expect(Runtime.r.hindrance(in: ["BASH_FUNC_module%%=() { :; }"]) == nil)
         #expect(Runtime.r.hindrance(in: ["BASH_FUNC_sed%%=() { :; }"]) == "BASH_FUNC_sed%%")
+        #expect(Runtime.r.hindrance(in: ["BASH_FUNC_break%%=() { :; }"]) == "BASH_FUNC_break%%")
     }
 
     @Test(arguments: Runtime.allCases)
