@@ -10,7 +10,6 @@ const Module = module.constructor;
 const fs = require('fs');
 const path = require('path');
 const Learned = require('./learned.cjs');
-const World = require('./world.cjs');
 
 const recordLimit = 65_536; // in bytes; the daemon reads no longer record
 // Why Node starts anew (enum gr_anew_reason in CPrewarm/wire.h).
@@ -20,7 +19,7 @@ const variables = 'NODE_CHANNEL_* NODE_CLUSTER_* NODE_COMPILE_* NODE_DEBUG* NODE
   'NODE_NO_* NODE_OPTIONS NODE_PENDING_* NODE_PRESERVE_* NODE_REDIRECT_* NODE_REPL_* NODE_SKIP_* NODE_TLS_* ' +
   'NODE_UNIQUE_ID NODE_USE_* NODE_V8_* FORCE_COLOR NO_COLOR OPENSSL_* SSL_CERT_* UV_* WATCH_* LANG LANGUAGE LC_* LD_*';
 
-for (const file of [__filename, require.resolve('./learned.cjs'), require.resolve('./world.cjs')]) delete require.cache[file];
+for (const file of Object.keys(require.cache)) if (path.dirname(file) === __dirname) delete require.cache[file];
 if (realPath(process.argv[1]) === path.join(__dirname, 'placeholder')) {
   prepare();
 } else {
@@ -65,6 +64,7 @@ function prepare() {
   const record = runtime.take('GREENROOM_RECORD');
   if (!runtime.findStreams()) giveUp('this Node keeps its streams elsewhere');
 
+  const atEnd = record && noteEnd();
   // Lines that were learned have stamps; an author of a list knows what follows.
   const lines = imports.split('\n').filter((line) => line !== '');
   const learned = lines.some((line) => line.includes('\t')) ? new Learned(runtime, lines, loadNamed, giveUp) : undefined;
@@ -89,7 +89,7 @@ function prepare() {
       try {
         become(runtime, words);
         learned?.launched();
-        if (record) recordImports(runtime, record);
+        atEnd?.(() => recordImports(runtime, record));
       } catch {
         runtime.startAnew(failed);
       }
@@ -103,19 +103,19 @@ function prepare() {
   });
 }
 
-// Watches the loaded files, their folders, the folders above up to the package, whose package.json Node has read, and
-// the folders in which Node looks for packages.
+// Watches the loaded files, their folders, the folders above up to the package, each package.json for which Node has
+// looked there, and the folders in which Node looks for packages. A folder above node_modules is none of them: other
+// programs write to it at any time.
 function watchFiles(runtime, modules) {
-  const watched = new Set();
+  const watched = new Set(Module.globalPaths);
   for (const { filename: file, paths } of modules) {
     watched.add(file);
     for (const folder of paths ?? []) watched.add(folder);
     for (let folder = path.dirname(file); ; folder = path.dirname(folder)) {
       watched.add(folder);
       const description = path.join(folder, 'package.json');
-      if (fs.existsSync(description)) watched.add(description);
-      else if (folder !== '/' && path.basename(path.dirname(folder)) !== 'node_modules') continue;
-      break;
+      watched.add(description);
+      if (fs.existsSync(description) || folder === '/' || path.basename(folder) === 'node_modules') break;
     }
   }
   for (const file of watched) runtime.watch(file);
@@ -147,25 +147,45 @@ function become(runtime, words) {
   process.argv.splice(1, Infinity, path.resolve(name), ...rest);
 }
 
-// Sends, when the program ends, which modules it has loaded, in the order in which they began. Those of a program that
-// is not installed may be edited at any time, so only its packages are named.
-function recordImports(runtime, record) {
-  const { pid } = process;
-  const atStart = new Set(process.moduleLoadList);
-  process.on('exit', () => {
-    if (process.pid !== pid) return;
-    try {
-      const main = process.mainModule?.filename ?? fs.realpathSync(process.argv[1]);
-      const isInstalled = /^\/usr\/|\/node_modules\//;
-      const builtins = [...World.plain].filter((name) => !atStart.has(`NativeModule ${name}`)
-        && process.moduleLoadList.includes(`NativeModule ${name}`)).map((name) => `node:${name}`);
-      const files = Object.keys(require.cache).filter((file) => file !== main && isInstalled.test(file));
-      let text = [...builtins, ...files].join('\n');
-      // More is not read.
-      while (Buffer.byteLength(text) >= recordLimit) text = text.slice(0, text.lastIndexOf('\n'));
-      runtime.sendTo(record, `${text}\n`);
-    } catch {
-      // Without the list, the daemon learns nothing.
-    }
+// Returns a function that takes what is called when the program ends. A listener would show (process.listenerCount), so
+// the end is noted when Node looks for `process.emit` then. A program that replaces that method is not recorded. This is
+// put there before what all modules share is looked at.
+function noteEnd() {
+  const { emit } = process;
+  let atEnd;
+  Object.defineProperty(Object.getPrototypeOf(process), 'emit', {
+    configurable: true,
+    enumerable: false,
+    get() {
+      if (process._exiting && atEnd) {
+        const call = atEnd;
+        atEnd = undefined;
+        call();
+      }
+      return emit;
+    },
+    set(value) {
+      Object.defineProperty(this, 'emit', { configurable: true, enumerable: true, writable: true, value });
+    },
   });
+  const { pid } = process;
+  return (call) => {
+    atEnd = () => process.pid === pid && call();
+  };
+}
+
+// Sends which modules the program has loaded, in the order in which they began. Those of a program that is not installed
+// may be edited at any time, so only its packages are named. A builtin module is not: it takes what it needs of others
+// when it is loaded, and the program may replace that first.
+function recordImports(runtime, record) {
+  try {
+    const main = process.mainModule?.filename ?? fs.realpathSync(process.argv[1]);
+    const isInstalled = /^\/usr\/|\/node_modules\//;
+    let text = Object.keys(require.cache).filter((file) => file !== main && isInstalled.test(file)).join('\n');
+    // More is not read.
+    while (Buffer.byteLength(text) >= recordLimit) text = text.slice(0, text.lastIndexOf('\n'));
+    runtime.sendTo(record, `${text}\n`);
+  } catch {
+    // Without the list, the daemon learns nothing.
+  }
 }

@@ -24,12 +24,14 @@ const progress = [];
 const does = (reason) => tell(`does ${reason}`);
 const ask = (question) => tell(`reads ?${question}=${progress.at(-1)}`);
 
+const PlainError = Error;
+
 // The file of the code that has called the function which calls this one.
 function caller() {
   const { prepareStackTrace, stackTraceLimit } = Error;
   Error.prepareStackTrace = (_, sites) => sites.map((site) => site.getFileName());
   Error.stackTraceLimit = 8;
-  const files = new Error().stack;
+  const files = new PlainError().stack;
   Object.assign(Error, { prepareStackTrace, stackTraceLimit });
   return files.find((file) => file && file !== __filename) ?? '';
 }
@@ -95,14 +97,16 @@ watch(process, ['getBuiltinModule'], 'known'); // past `require`, which the hook
 const known = /\/(?:v8-compile-cache\/v8-compile-cache|graceful-fs\/graceful-fs|source-map-support\/(?:register|source-map-support)|pirates\/lib\/index|esm\/esm|dd-trace\/init|newrelic\/index)\.c?js$/;
 
 // Whether only this user, or root, can have written the file. Another user's would otherwise run here at any time.
-const { statSync } = fs;
+// The folders of its real path count, whatever links lead there. In a sticky folder nobody can replace it.
+const { statSync, realpathSync } = fs;
 const trusted = new Map();
-const groups = [0, process.getgid()], users = [0, process.getuid()];
+const users = [0, process.getuid()];
 function isTrusted(file) {
   if (!trusted.has(file)) {
-    const { uid, gid, mode } = statSync(file);
-    const isShared = (mode & 0o002) !== 0 || ((mode & 0o020) !== 0 && !groups.includes(gid));
-    trusted.set(file, users.includes(uid) && (!isShared || (mode & 0o1000) !== 0) && (file === '/' || isTrusted(path.dirname(file))));
+    const status = statSync(file), { uid, gid, mode } = status;
+    const isShared = (mode & 0o002) !== 0 || ((mode & 0o020) !== 0 && gid !== 0);
+    const isSticky = status.isDirectory() && (mode & 0o1000) !== 0;
+    trusted.set(file, users.includes(uid) && (!isShared || isSticky) && (file === '/' || isTrusted(path.dirname(file))));
   }
   return trusted.get(file);
 }
@@ -211,6 +215,21 @@ Error.prepareStackTrace = (error, sites) => {
   return [String(error), ...sites.map((site) => `    at ${site}`)].join('\n');
 };
 
+// An error has the stack of where it was made, which is written when it is first read.
+const errors = { Error, AggregateError, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError, DOMException };
+for (const [name, plain] of Object.entries(errors)) {
+  const note = () => progress.length > 0 && does('caller');
+  globalThis[name] = new Proxy(plain, {
+    apply: (target, receiver, words) => (note(), Reflect.apply(target, receiver, words)),
+    construct: (target, words, made) => (note(), Reflect.construct(target, words, made)),
+  });
+  Object.defineProperty(plain.prototype, 'constructor', { value: globalThis[name] });
+}
+watch(AbortSignal, ['abort', 'timeout'], 'caller');
+// Node makes these when they are first asked for.
+for (const key of ['ReadStream', 'WriteStream', 'FileReadStream', 'FileWriteStream']) noteReads(fs, key, () => does('known'));
+noteReads(globalThis, 'crypto', () => does('known'));
+
 // Work that a module leaves for later.
 const creators = new Map();
 const late = new Set();
@@ -228,9 +247,11 @@ require('async_hooks').createHook({
 // What a text asks of Node's own objects, which cannot be watched. `require.main === module` is false in a module
 // that is required, before the pause as afterwards.
 function judge(text) {
-  const plain = text.replace(/require\.main\s*[!=]==?\s*module\b|\bmodule\s*[!=]==?\s*require\.main\b/g, '');
+  const plain = text.replace(/require\.main\s*[!=]==?\s*module\b(?!\s*[.?[(])|\bmodule\s*[!=]==?\s*require\.main\b(?!\s*[.?[(])/g, '');
   if (/\brequire\.main\b|\bmainModule\b|\bcallee\.caller\b/.test(plain)) does('caller');
   if (/\brequire\.cache\b/.test(plain)) does('order');
+  // `require` under another name
+  if (/[=(,]\s*require\s*[;,)\n]|\{[^}]*\b(?:main|cache)\b[^}]*\}\s*=\s*require\b(?!\s*\()/.test(plain)) does('caller');
 }
 const cache = Module._cache;
 Object.defineProperty(Module, '_cache', { configurable: true, get() {
@@ -286,7 +307,9 @@ Module._load = function (request, parent, isMain) {
   try {
     file = Module._resolveFilename(request, parent, isMain);
   } catch {
-    // It fails below.
+    // It fails below. That the file is missing is noted, so that it is noticed if it appears.
+    isResolving = false;
+    if (/^\.\.?(?:\/|$)/.test(request) && parent?.filename) fs.existsSync(path.resolve(path.dirname(parent.filename), request));
   } finally {
     isResolving = false;
   }
@@ -302,8 +325,8 @@ Module._load = function (request, parent, isMain) {
   }
   return during(file, () => {
     if (known.test(file)) does('known');
-    if (known.test(file)) throw new Error('it is known to change what all modules share');
-    if (!isTrusted(file)) throw new Error('another user may have written it');
+    if (known.test(file)) throw new PlainError('it is known to change what all modules share');
+    if (!isTrusted(realpathSync(file))) throw new PlainError('another user may have written it');
     return load.call(this, request, parent, isMain);
   });
 };
@@ -323,7 +346,7 @@ Module.prototype.load = function (file) {
 };
 // A module that ends the process fails.
 process.reallyExit = () => {
-  throw new Error('it ends the process');
+  throw new PlainError('it ends the process');
 };
 process.on('uncaughtException', () => undefined); // of work that a module has left
 

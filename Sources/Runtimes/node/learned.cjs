@@ -32,17 +32,19 @@ module.exports = class Learned {
   #isLoaded = false;
   // Of NODE_PATH: a package that was not found may be in another.
   #folders = Module.globalPaths.join();
+  // V8 asks for the zone once, so the inspection does not see which modules use it.
+  #zone = process.env.TZ;
 
   constructor(runtime, lines, load, giveUp) {
     this.#runtime = runtime;
     this.#load = load;
     this.#giveUp = giveUp;
-    const stamps = new Map(), questions = new Map(), builtins = [];
+    const stamps = new Map(), questions = new Map();
     for (const line of lines) {
       const [name, stamp] = line.split('\t');
-      if (name.startsWith('node:')) {
-        builtins.push(name);
-      } else if (name.startsWith('?')) {
+      // A list of an older version has builtin modules, too.
+      if (name.startsWith('node:')) continue;
+      if (name.startsWith('?')) {
         const [, question, file] = /^\?(.*?)=(\/.*)/.exec(name) ?? [undefined, name];
         questions.set(file, [...questions.get(file) ?? [], question]);
       } else {
@@ -52,6 +54,7 @@ module.exports = class Learned {
         else runtime.watch(file);
       }
     }
+    runtime.watch('/etc/localtime');
     this.#common = World.common();
     const plain = ['stdout', 'stderr', 'cwd'].map((key) => [key, Object.getOwnPropertyDescriptor(process, key)]);
     // A module that only keeps one of these gets what leads to the launch's.
@@ -60,7 +63,6 @@ module.exports = class Learned {
     }
     const { cwd } = process;
     process.cwd = () => filesOfCallers()[0]?.endsWith('/depd/index.js') ? '' : cwd();
-    builtins.forEach(load);
     const loaded = new Set();
     for (const file of stamps.keys()) {
       if (!loaded.has(file)) this.#loadGroup(file, stamps, questions).forEach(({ filename }) => loaded.add(filename));
@@ -88,8 +90,8 @@ module.exports = class Learned {
 
   #loadGroup(root, stamps, questions) {
     const before = new Set(Object.keys(this.#cache));
-    const builtins = new Set(), worlds = this.#worlds, common = this.#common;
-    const plainRequire = Module.prototype.require;
+    const builtins = new Set(), worlds = this.#worlds, common = this.#common, giveUp = this.#giveUp;
+    const { require: plainRequire, load: plainLoad } = Module.prototype;
     Module.prototype.require = function (request) {
       const name = String(request).replace(/^node:/, '');
       const result = plainRequire.call(this, request);
@@ -99,20 +101,24 @@ module.exports = class Learned {
       }
       return result;
     };
+    // What was not inspected does not run at all: another user may have written it.
+    Module.prototype.load = function (file) {
+      if (!stamps.has(file)) giveUp(`${file} was not inspected`);
+      return plainLoad.call(this, file);
+    };
     this.#load(root);
     Module.prototype.require = plainRequire;
+    Module.prototype.load = plainLoad;
     const modules = Object.entries(this.#cache).filter(([file]) => !before.has(file)).map(([, each]) => each);
     const group = { root, modules, builtins, getters: [], questions: modules.flatMap(({ filename }) => questions.get(filename) ?? []) };
-    for (const { filename } of modules) {
-      if (!stamps.has(filename)) this.#giveUp(`${filename} was not inspected`);
-    }
     if (modules[0]?.filename !== root) this.#giveUp(`${root} is loaded by others`);
+    // Node keeps what it has read of their packages, also of those that are dropped.
+    this.modules.push(...modules);
     // A comparison of the world takes longer than to load these anew. They have changed nothing.
     if (modules.length < fewest && sizeOf(modules) < smallest) {
       for (const { filename } of modules) delete this.#cache[filename];
       return modules;
     }
-    this.modules.push(...modules);
     this.#groups.push(group);
     // If another group asks for one of these, they have something in common.
     for (const { filename } of modules) {
@@ -193,7 +199,8 @@ module.exports = class Learned {
   }
 
   #isAsBefore(group) {
-    return [...group.builtins].every((name) => this.#worlds.get(name).isUnchanged()) && group.questions.every(isAnsweredNo)
+    return process.env.TZ === this.#zone && [...group.builtins].every((name) => this.#worlds.get(name).isUnchanged())
+      && group.questions.every(isAnsweredNo)
       && Module._cache === this.#cache && group.modules.every((_, i) => this.#isHidden(group, i))
       && variablesNow() === this.#variables && Module.globalPaths.join() === this.#folders && this.#runtime.areUnchanged();
   }

@@ -3,20 +3,26 @@
 // has changed something before it asks for a module that was loaded before the pause.
 'use strict';
 const Module = module.constructor;
-const events = require('events'), fs = require('fs'), util = require('util');
+const buffer = require('buffer'), events = require('events'), fs = require('fs'), stream = require('stream'), util = require('util');
 const { is } = Object, { stringify } = JSON;
-const { ownKeys, getOwnPropertyDescriptor: descriptorOf, getPrototypeOf: prototypeOf, apply } = Reflect;
+const { ownKeys, getOwnPropertyDescriptor: descriptorOf, getPrototypeOf: prototypeOf, isExtensible, apply } = Reflect;
 
 // Builtin modules that only define things when they are loaded. Those that ask for process.stderr, too, are in
-// `asking`.
-const asking = new Set(['assert', 'assert/strict', 'http2']);
-const plain = new Set(('assert assert/strict async_hooks buffer child_process constants crypto dgram diagnostics_channel ' +
-  'dns dns/promises events fs fs/promises http http2 https module net os path path/posix path/win32 perf_hooks process ' +
-  'querystring readline readline/promises stream stream/consumers stream/promises stream/web string_decoder timers ' +
-  'timers/promises tls tty url util util/types v8 vm worker_threads zlib').split(' ')
+// `asking`. Not among them are those that then take functions or classes of others, which a program may replace first:
+// http evaluates net.createConnection, zlib and crypto take stream.Transform.
+const asking = new Set(['assert', 'assert/strict']);
+const plain = new Set(('assert assert/strict async_hooks buffer constants diagnostics_channel events fs fs/promises ' +
+  'module os path path/posix path/win32 perf_hooks process querystring readline readline/promises stream ' +
+  'stream/consumers stream/promises stream/web string_decoder timers timers/promises tty url util util/types vm').split(' ')
   .filter((name) => Module.builtinModules.includes(name)));
 // Those that Node itself uses to load a module, and those that others are made from.
 const common = ['buffer', 'events', 'module', 'path', 'process', 'stream', 'url', 'util', 'vm'];
+
+// Objects of the language that no name leads to.
+const unnamed = () => [
+  [].values(), new Map().values(), new Set().values(), ''[Symbol.iterator](), ''.matchAll(/x/g),
+  function* () {}, async function () {}, async function* () {},
+].map(prototypeOf);
 
 const isObject = (value) => typeof value === 'function' || (typeof value === 'object' && value !== null);
 
@@ -31,7 +37,8 @@ const own = new Map([
 function hiddenState() {
   const { EventEmitter, captureRejections } = events;
   const { readFileSync, realpathSync, statSync, lstatSync, existsSync, openSync, readSync, closeSync } = fs;
-  return [EventEmitter.defaultMaxListeners, captureRejections, stringify(util.inspect.defaultOptions),
+  return [buffer.INSPECT_MAX_BYTES, stream.getDefaultHighWaterMark?.(false), stream.getDefaultHighWaterMark?.(true),
+    EventEmitter.defaultMaxListeners, captureRejections, stringify(util.inspect.defaultOptions),
     process.hasUncaughtExceptionCaptureCallback(), Module.wrap, Module.wrapper[0], Module.wrapper[1],
     // Node uses these to load a module.
     readFileSync, realpathSync, statSync, lstatSync, existsSync, openSync, readSync, closeSync];
@@ -71,18 +78,21 @@ class World {
     // What others add to a plain function is not looked for.
     if (typeof object === 'function' && ownKeys(object).length === 2) return [];
     const keys = ownKeys(object).filter((key) => !own.get(object)?.has(key));
-    const values = [], accessors = [], next = [];
+    const values = [], accessors = [], next = [], prototype = prototypeOf(object);
+    if (prototype !== null) next.push(prototype);
     for (const key of keys) {
       const property = descriptorOf(object, key);
       if (!('value' in property)) {
         accessors.push(key, property);
+        // To load this takes nothing of others.
+        if (object === fs && key === 'promises') next.push(apply(property.get, object, []));
         continue;
       }
       values.push(key, property.value);
       if (isObject(property.value)) next.push(property.value);
     }
     this.#ignored.push(own.has(object) ? [...own.get(object)] : undefined);
-    this.#found.push({ object, prototype: prototypeOf(object), keys, values, accessors });
+    this.#found.push({ object, prototype, isOpen: isExtensible(object), keys, values, accessors });
     return next;
   }
 
@@ -90,8 +100,8 @@ class World {
   // have been replaced, so nothing of it is used here.
   isUnchanged(isHarmless = () => false) {
     for (let i = 0; i < this.#found.length; i++) {
-      const { object, prototype, keys, values, accessors } = this.#found[i];
-      if (prototypeOf(object) !== prototype) return false;
+      const { object, prototype, isOpen, keys, values, accessors } = this.#found[i];
+      if (prototypeOf(object) !== prototype || isExtensible(object) !== isOpen) return false;
       const now = ownKeys(object), ignored = this.#ignored[i];
       let count = now.length;
       for (let j = 0; ignored !== undefined && j < ignored.length; j++) {
@@ -100,7 +110,9 @@ class World {
       if (count !== keys.length) return false;
       for (let j = 0; j < values.length; j += 2) {
         const key = values[j];
-        if (!is(object[key], values[j + 1]) && !isHarmless(key, object[key])) return false;
+        const property = descriptorOf(object, key);
+        if (property === undefined || !('value' in property)) return false;
+        if (!is(property.value, values[j + 1]) && !isHarmless(key, property.value)) return false;
       }
       for (let j = 0; j < accessors.length; j += 2) {
         const property = accessors[j + 1], current = descriptorOf(object, accessors[j]);
@@ -120,7 +132,7 @@ class World {
 
   // What every module can find.
   static common() {
-    return new World([globalThis, ...common.map((name) => require(name))], 3);
+    return new World([globalThis, ...common.map((name) => require(name)), ...unnamed()], 3);
   }
 
   static of(builtin, ...others) {
@@ -129,7 +141,7 @@ class World {
 
   // With all of these builtin modules, and one step more.
   static whole() {
-    return new World([globalThis, ...[...plain].map((name) => require(name))], 4);
+    return new World([globalThis, ...[...plain].map((name) => require(name)), ...unnamed()], 4);
   }
 }
 

@@ -50,9 +50,9 @@ MODULES = {
     "keeps": ("exports.x = require('fs').openSync(__filename)", "descriptor"),
     "writes": ("require('fs').writeFileSync('/tmp/greenroom-g', ''); require('fs').unlinkSync('/tmp/greenroom-g')", "writes"),
     "reads_later": ("require('fs').readFile(__filename, () => {})", "async"),
-    "runs": ("require('child_process').spawnSync('true', {env: {}})", "runs"),
+    "runs": ("require('child_process').spawnSync('true', {env: {}})", "known"),
     "exits": ("process.exit(3)", "runs"),
-    "listens": ("require('net').createServer().listen(0).unref()", "async"),
+    "listens": ("require('net').createServer().listen(0).unref()", "known"),
     "timer": ("setTimeout(() => {}, 1).unref()", "async"),
     "interval": ("setInterval(() => {}, 1e6).unref()", "async"),
     "tick": ("process.nextTick(() => {})", "async"),
@@ -82,7 +82,7 @@ MODULES = {
     "exit_code": ("process.exitCode = 4", "state"),
     "mask": ("exports.x = process.umask()", "state"),
     "prints": ("require('fs').writeSync(1, 'x')", "prints"),
-    "fails": ("throw new Error('no')", "fails"),
+    "fails": ("throw 'no'", "fails"),
     "tries": ("try { require('nosuch') } catch {}", None),
     "loads": ("exports.x = require('g_words')", None),
     "json": ("exports.x = require('./data.json')", None),
@@ -91,7 +91,27 @@ MODULES = {
     "zone": ("exports.x = new Date(0).getHours()", "opens"),
     "high_clock": ("exports.x = process.hrtime.bigint()", "time"),
     "random": ("exports.x = Math.random() < 2", None),
-    "lazy_global": ("exports.x = typeof structuredClone + typeof crypto + typeof fetch", None),
+    "lazy_global": ("exports.x = typeof structuredClone + typeof fetch", None),
+    "crypto": ("exports.x = crypto", "known"),
+    "http": ("exports.x = require('http')", "known"),
+    "zlib": ("exports.x = require('node:zlib')", "known"),
+    "file_streams": ("exports.X = class extends require('fs').ReadStream {}", "known"),
+    "error": ("exports.x = new Error('x')", "caller"),
+    "type_error": ("exports.x = TypeError('x')", "caller"),
+    "own_error": ("class E extends Error {} exports.x = new E()", "caller"),
+    "defines_error": ("exports.E = class extends RangeError {}; exports.x = {} instanceof Error", None),
+    "aborted": ("exports.x = AbortSignal.abort()", "caller"),
+    "freezes": ("Object.freeze(Array.prototype)", "state"),
+    "accessor": ("const f = JSON.parse; Object.defineProperty(JSON, 'parse', {get: () => f})", "state"),
+    "promises": ("require('fs').promises.readFile = () => {}", "state"),
+    "iterator": ("const p = Object.getPrototypeOf([][Symbol.iterator]()), { next } = p; p.next = function () { return next.call(this) }", "state"),
+    "typed_arrays": ("Object.getPrototypeOf(Uint8Array).prototype.gLast = 1", "state"),
+    "inspects_more": ("require('buffer').INSPECT_MAX_BYTES = 9", "state"),
+    "water_mark": ("require('stream').setDefaultHighWaterMark(true, 9)", "state"),
+    "is_main_of_parent": ("exports.x = require.main === module.parent", "caller"),
+    "require_renamed": ("const r = require; exports.x = r.main", "caller"),
+    "require_taken_apart": ("const { main } = require; exports.x = main", "caller"),
+    "require_given": ("exports.x = ((r) => r.cache)(require)", "caller"),
 }
 DEBUG = """const tty = require('tty')
 exports.inspectOpts = Object.keys(process.env).filter(key => {
@@ -121,7 +141,9 @@ def listed(found, names):
         lines += [f"{name}\t{found.stamps[name]}" for name in group]
         lines += [f"{asked}\t-" for asked in sorted(found.reads) if asked[0] == "?" and asked.split("=/")[1] in
                   [name[1:] for name in group]]
-    return lines
+    folders = {os.path.dirname(name) for name in found.stamps}
+    return lines + [f"={path}\t{stamp}" for path, stamp in found.data.items() if lines and path not in found.stamps
+                    and path not in folders and os.path.basename(path) not in ("package.json", "node_modules")]
 
 
 def inspection(node, names):
@@ -208,6 +230,14 @@ PROGRAMS = {
                         "console.log(require('tree').name)",
     "a patched accessor": "Object.defineProperty(RegExp.prototype, 'flags', {get: () => 'patched'}); console.log(require('tree').flags)",
     "a patched iterator": "const p = Array.prototype, f = p.every; p.every = () => true; p.some = () => false; console.log(require('tree').some, f.length)",
+    "a frozen prototype": "Object.freeze(Array.prototype); console.log(require('tree').frozen)",
+    "a property that became an accessor": "const f = JSON.stringify; Object.defineProperty(JSON, 'stringify', {get: () => f});"
+                                          "console.log(require('tree').accessor)",
+    "a patched iterator of arrays": "const p = Object.getPrototypeOf([][Symbol.iterator]()); p.more = 1; console.log(require('tree').iterator)",
+    "a patched promise of a file": "require('fs').promises.readFile = 1; console.log(require('tree').promise)",
+    "another length of dumps": "require('buffer').INSPECT_MAX_BYTES = 3; console.log(require('tree').dump)",
+    "a builtin that takes a patched one": "const net = require('net'); net.createConnection = () => 1; require('tree');"
+                                          "console.log(require('http').Agent.prototype.createConnection === net.createConnection)",
     "a frozen error": "Object.freeze(Error); console.log(require('tree').name)",
     "a cache of its own": "require('module')._cache = {}; console.log(require('tree').name)",
     "what is exported": "require('module')._extensions['.js'] = (m) => { m.exports = {name: 'mine'} }; console.log(require('tree').name)",
@@ -239,6 +269,11 @@ exports.flags = /x/g.flags
 exports.some = [1].some((one) => one === 1)
 exports.limit = Error.stackTraceLimit
 exports.isMain = require.main === module
+exports.frozen = Object.isFrozen(Array.prototype)
+exports.accessor = 'get' in Object.getOwnPropertyDescriptor(JSON, 'stringify')
+exports.iterator = [][Symbol.iterator]().more
+exports.promise = typeof require('fs').promises.readFile
+exports.dump = require('util').inspect(Buffer.from('abcdef'))
 exports.missing = () => require('nosuch')
 exports.parent = () => module.parent
 exports.stack = () => new Error('x').stack
@@ -344,14 +379,77 @@ def questions(node, packages):
     node.same("learned: the directory of a warning", [script], environment=node.base, imports=imports, directory="app")
 
 
+def changes(node, packages):
+    """What changes between the pause and the launch."""
+    def renew():
+        subprocess.run([node.interpreter, "-e", ""], env=node.base, check=True)
+
+    packages.node.write("app/node_modules/dropped/package.json", '{"main": "one.js"}')
+    for name in ("one", "two"):
+        packages.node.write(f"app/node_modules/dropped/{name}.js", f"exports.x = '{name}'\n")
+    imports = packages.list("dropped/one.js")
+    script = node.write("app/dropped.js", "console.log(require('dropped').x)\n")
+    renew()
+    node.same("learned: another main file of a small package", [script], environment=node.base, imports=imports, anew=CHANGED,
+              change=lambda _: packages.node.write("app/node_modules/dropped/package.json", '{"main": "two.js"}'))
+
+    for name in ("hours", "minutes"):
+        packages.write(f"{name}/index.js", "exports.x = new Date(0).getHours()\n")
+    # The inspection refuses the first module alone, because V8 keeps the zone.
+    imports = [f"{packages.path(name)}\t{stamp_of(packages.path(name))}" for name in ("hours/index.js", "minutes/index.js")]
+    script = node.write("app/hours.js", "console.log(require('hours').x, require('minutes').x)\n")
+    renew()
+    node.same("learned: another zone", [script], environment=dict(node.base, TZ="Asia/Tokyo"), prewarm=node.base, imports=imports)
+
+    packages.write("tries/lib/index.js", "try { exports.x = require('../more/own') } catch { exports.x = 'none' }\n")
+    packages.write("tries/package.json", '{"main": "lib/index.js"}')
+    packages.node.write("app/node_modules/tries/more/other.txt", "")
+    imports = packages.list("tries/lib/index.js")
+    script = node.write("app/tries.js", "console.log(require('tries').x)\n")
+    renew()
+    node.same("learned: a file that was optional, in another folder", [script], environment=node.base, imports=imports, anew=CHANGED,
+              change=lambda _: packages.node.write("app/node_modules/tries/more/own.js", "module.exports = 'own'\n"))
+
+    packages.write("asks/index.js", "try { exports.x = require('of_home') } catch { exports.x = 'none' }\n")
+    imports = packages.list("asks/index.js")
+    script = node.write("app/asks.js", "console.log(require('asks').x)\n")
+    environment = dict(node.base, HOME=node.folder + "/home")
+    os.makedirs(node.folder + "/home")
+    renew()
+    node.same("learned: a folder of packages that appears", [script], environment=environment, imports=imports, anew=CHANGED,
+              change=lambda _: node.write("home/.node_modules/of_home.js", "module.exports = 'own'\n"))
+
+    # Whatever else is written beside or above the packages does not matter.
+    node.write("top/app/node_modules/alone.js", "exports.x = 1\n//" + "x" * 40_000)
+    path = node.folder + "/top/app/node_modules/alone.js"
+    script = node.write("top/app/alone.js", "console.log(require('alone').x)\n")
+    renew()
+    node.same("learned: a file that appears above the packages", [script], environment=node.base,
+              imports=[f"{path}\t{stamp_of(path)}"], change=lambda _: (node.write("top/new", ""), node.write("top/app/new", "")))
+
+    # What was not inspected does not run: another user may have written it.
+    packages.write("careful/index.js", "try { require('surprise') } catch {}\n")
+    imports = packages.list("careful/index.js")
+    packages.write("surprise/index.js", f"require('fs').writeFileSync('{node.folder}/surprised', '')\n")
+    renew()
+    node.refused("learned: a module that was not inspected", imports=imports, environment=node.base)
+    results.report(f"{node.name}: learned: a module that was not inspected: does not run",
+                   not os.path.exists(node.folder + "/surprised"))
+    shutil.rmtree(packages.path("surprise"))
+
+
 def recording(node, packages):
-    packages.write("recorded/index.js", "require('leaf'); require('zlib')\n")
+    packages.write("recorded/index.js", "require('leaf'); require('os')\n")
     script = node.write("app/records.js", "require('./own'); require('recorded')\n")
     names = learning.record(node, [script], node.base, node.folder, node.folder + "/list") or []
     own = [name[len(packages.path("")):] for name in names if name.startswith("/")]
-    results.report(f"{node.name}: learned: what is recorded", "node:zlib" in names
+    results.report(f"{node.name}: learned: what is recorded", len(own) == len(names)
                    and own == ["tree/index.js", "leaf/index.js", "tree/inner.js", "recorded/index.js"], str(names))
     node.same("learned: recording changes nothing", [script], environment=node.base,
+              prewarm=dict(node.base, GREENROOM_RECORD=node.folder + "/nobody"))
+    script = node.write("app/listens.js", "console.log(process.listenerCount('exit'), process.eventNames(), Object.keys(process).includes('emit'))\n"
+                        "process.on('exit', (code) => console.log('exit', code))\n")
+    node.same("learned: recording adds no listener", [script], environment=node.base,
               prewarm=dict(node.base, GREENROOM_RECORD=node.folder + "/nobody"))
     # A list that is recorded, inspected and loaded.
     node.same("learned: a recorded list", [script], environment=node.base, imports=listed(inspection(node, names), names))
@@ -398,10 +496,16 @@ def others(node, packages):
     packages.write("needs_foreign/index.js", "exports.x = require('foreign').x\n")
     os.chown(packages.path("foreign/index.js"), 65534, 65534)
     os.chmod(packages.path("open"), 0o777)
-    found = inspection(node, [packages.path(f"{name}/index.js") for name in ("foreign", "open", "needs_foreign", "leaf")])
+    packages.write("sticky/index.js", "exports.x = 1\n")
+    os.chmod(packages.path("sticky/index.js"), 0o1666)
+    packages.write("grouped/index.js", "exports.x = 1\n")
+    os.chown(packages.path("grouped/index.js"), 0, 65534)
+    os.chmod(packages.path("grouped/index.js"), 0o664)
+    found = inspection(node, [packages.path(f"{name}/index.js") for name in
+                              ("foreign", "open", "needs_foreign", "sticky", "grouped", "leaf")])
     does = {os.path.basename(os.path.dirname(name)): reason for name, reason in found.does.items()}
     return results.report(f"{node.name}: trace: packages of another user",
-                          does == {"foreign": "fails", "open": "fails", "needs_foreign": "fails"}, str(does))
+                          does == {"foreign": "fails", "open": "fails", "needs_foreign": "fails", "sticky": "fails", "grouped": "fails"}, str(does))
 
 
 def run():
@@ -410,7 +514,7 @@ def run():
         base = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
         node = cases_node.language("node" + major, path, base)
         packages = Packages(node, "app")
-        for part in (traces, programs, writes, questions, recording, shared, links, others):
+        for part in (traces, programs, changes, writes, questions, recording, shared, links, others):
             part(node, packages)
         node.end()
     if major is None:
