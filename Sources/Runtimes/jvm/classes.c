@@ -74,9 +74,10 @@ bool class_may_be_initialized(const char *name) {
         "java.lang.invoke.", "java.util.regex.", "java.util.concurrent.", "java.util.stream.",
         "java.util.zip.",    "java.text.",       "java.math.",            NULL,
     };
-    // These count the processors, which the launch's affinity may change, or read properties that
-    // the program may set first.
+    // These count the processors, which the launch's affinity may change, read properties that the
+    // program may set first, or initialize a class that does.
     static const char *const counting[] = {
+        "java.lang.invoke.InnerClassLambdaMetafactory",
         "java.util.concurrent.CompletableFuture",
         "java.util.concurrent.CountedCompleter",
         "java.util.concurrent.Exchanger",
@@ -85,7 +86,11 @@ bool class_may_be_initialized(const char *name) {
         "java.util.concurrent.Phaser",
         "java.util.concurrent.SubmissionPublisher",
         "java.util.concurrent.SynchronousQueue",
+        "java.util.concurrent.ThreadLocalRandom",
+        "java.util.concurrent.atomic.Striped64",
+        "java.util.stream.FindOps$FindSink",
         "java.util.stream.Tripwire",
+        "java.util.zip.ZipOutputStream",
         NULL,
     };
     // Tasks of a stream are for the pool of threads.
@@ -262,7 +267,7 @@ void classes_note(jni_environment *env) {
 
 bool class_makes_others(const char *name) {
     static const char *const parts[] = {"javassist.", "bytebuddy.", "asm.ClassWriter", "cglib.",
-                                        ".bcel.", NULL};
+                                        ".bcel.", "com.sun.tools.javac.", NULL};
     if (strcmp(name, "sun.instrument.InstrumentationImpl") == 0) return true;
     for (const char *const *part = parts; *part; part++)
         if (strstr(name, *part)) return strncmp(name, "jdk.internal.", 13) != 0;

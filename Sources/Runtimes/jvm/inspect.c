@@ -30,26 +30,19 @@ struct inspected {
 static struct inspected list[NAMES];
 static int count;
 
-static struct {
-    char *name;
-    object class; // null if there is none
-} excluded[NAMES];
+static char *excluded[NAMES];
 static int excluded_count;
 
 static const char *program; // the class with `main`
 static const char *maker; // a class by which the program makes others; null if there is none
 
-static void read_list(jni_environment *env, object loader) {
+static void read_list(void) {
     char *line = NULL;
     size_t capacity = 0;
     while (getline(&line, &capacity, stdin) > 0) {
         line[strcspn(line, "\n")] = 0;
         if (*line == '!' && excluded_count < NAMES) {
-            object class;
-            bool is_there = class_load(env, loader, line + 1, &class);
-            excluded[excluded_count].name = strdup(line + 1);
-            if (is_there) excluded[excluded_count].class = original->new_global_ref(env, class);
-            excluded_count++;
+            excluded[excluded_count++] = strdup(line + 1);
         } else if (*line && !strchr("!@+<", *line) && count < NAMES) {
             list[count].name = strdup(line);
             if (!maker && class_makes_others(line)) maker = list[count].name;
@@ -57,6 +50,18 @@ static void read_list(jni_environment *env, object loader) {
         }
     }
     free(line);
+}
+
+static bool is_excluded(const char *name) {
+    for (int i = 0; i < excluded_count; i++)
+        if (strcmp(excluded[i], name) == 0) return true;
+    return false;
+}
+
+static bool is_listed(const char *name) {
+    for (const struct inspected *one = list; one < list + count; one++)
+        if (strcmp(one->name, name) == 0) return true;
+    return false;
 }
 
 static void refuse(struct inspected *one, const char *reason, const char *cause) {
@@ -80,12 +85,8 @@ static struct inspected *first_of_source(const struct inspected *one, bool is_re
 
 static void inspect(jni_environment *env, object loader, struct inspected *one) {
     object class;
-    for (int i = 0; i < excluded_count; i++)
-        if (strcmp(excluded[i].name, one->name) == 0) return refuse(one, "excluded", one->name);
+    if (is_excluded(one->name)) return refuse(one, "excluded", one->name);
     if (!class_load(env, loader, one->name, &class)) return refuse(one, "fails", one->name);
-    for (int i = 0; i < excluded_count; i++)
-        if (excluded[i].class && original->is_assignable_from(env, class, excluded[i].class))
-            return refuse(one, "excluded", excluded[i].name);
     object own = NULL;
     (*tool)->get_class_loader(tool, class, &own);
     if (own && original->is_same_object(env, own, loader)) {
@@ -139,6 +140,43 @@ static void refuse_split_packages(void) {
             }
 }
 
+/// Whether a listed class of that package comes from another archive or folder.
+static bool is_split(const char *name, const char *source) {
+    if (have_same_package(name, program)) return false;
+    for (const struct inspected *one = list; one < list + count; one++)
+        if (one->source && strcmp(one->source, source) != 0 && have_same_package(one->name, name))
+            return true;
+    return false;
+}
+
+static char *loaded_along; // for which all are refused
+
+/// To link a class also loads others, such as the types of its public fields. If one of those must
+/// be left to launches, all of the application's classes are: the JVM does not tell which of them
+/// has loaded it.
+static void refuse_for_others(jni_environment *env) {
+    original->push_local_frame(env, 4096);
+    struct classes all = classes_loaded(env);
+    const char *reason = NULL, *cause = NULL;
+    for (int i = 0; i < all.count && all.items[i].is_own && !reason; i++) {
+        const char *name = all.items[i].name;
+        if (is_excluded(name)) {
+            reason = "excluded";
+        } else if (!is_listed(name) && strcmp(name, program) != 0) {
+            bool is_signed = false;
+            char *source = path_of_source(env, all.items[i].reference, &is_signed);
+            if (is_signed) reason = "signed";
+            else if (source && is_split(name, source)) reason = "split";
+            free(source);
+        }
+        if (reason) cause = loaded_along = strdup(name);
+    }
+    for (struct inspected *one = list; reason && one < list + count; one++)
+        if (one->source && !one->reason) refuse(one, reason, cause);
+    classes_free(all);
+    original->pop_local_frame(env, NULL);
+}
+
 static void write_report(FILE *report) {
     size_t size = 0;
     fputc('\n', report); // the JVM may have printed something
@@ -167,7 +205,7 @@ _Noreturn void classes_inspect(jni_environment *env, object main_class, int repo
     object loader = system_loader(env);
     program = class_name(main_class);
     if (!file || !loader || !program) give_up("there is nothing to inspect");
-    read_list(env, loader);
+    read_list();
     classes_note_initialized(env);
     for (int i = 0; i < count; i++) {
         original->push_local_frame(env, 64);
@@ -175,6 +213,7 @@ _Noreturn void classes_inspect(jni_environment *env, object main_class, int repo
         original->pop_local_frame(env, NULL);
     }
     inspect_initialization(env, loader);
+    refuse_for_others(env);
     refuse_split_packages();
     write_report(file);
     _exit(0);

@@ -130,8 +130,9 @@ def inspection(bench):
     ok("a class that cannot be loaded is left, and no other", {name: len(more) for name, more in found.items()}
        == {"App$Base": 1, "App$Absent": 2, "no.Such": 2, "not a class": 2}, found)
     found = bench.inspect(program, ["App$Shape", "App$Base", "App$Leaf", "App$Other", "App$Pair"], ["App$Derived", "App$Pair"])
-    ok("an excluded class is left, and those that extend it", {name for name, more in found.items() if more[0] == "excluded"}
-       == {"App$Leaf", "App$Pair"}, found)
+    ok("if one extends an excluded class, all of the application's are left", {more[:1] for more in found.values()} == {("excluded",)}, found)
+    found = bench.inspect(program, ["App$Leaf", "App$Other", "App$Pair", "java.util.Scanner"], ["App$Pair"])
+    ok("an excluded class is left, and no other", {name for name, more in found.items() if more[0] == "excluded"} == {"App$Pair"}, found)
     found = bench.inspect(program, ["sun.instrument.InstrumentationImpl", "App$Base", "java.util.Scanner"])
     ok("nothing of a program is loaded that changes classes while they are loaded",
        found["App$Base"] == ("generates", "sun.instrument.InstrumentationImpl") and len(found["java.util.Scanner"]) == 1, found)
@@ -248,6 +249,62 @@ def libraries(bench):
     ok("nothing of a program is loaded that makes classes", found["org.objectweb.asm.ClassWriter"] == ("generates", "org.objectweb.asm.ClassWriter"), found)
 
 
+def others(bench):
+    """To link a class loads others, which nobody has listed."""
+    java = bench.java
+
+    def compiled(folder, **sources):
+        for name, source in sources.items():
+            java.write(f"{folder}.src/{name}.java", source)
+        subprocess.run([bench.compiler, "-cp", ":".join(bench.path(name) for name in ("one", "two")), "-d", bench.path(folder),
+                        *(bench.path(f"{folder}.src/{name}.java") for name in sources)], check=True, stderr=subprocess.DEVNULL)
+
+    # The program defines the type of a public field itself.
+    word = "public class B { String word() { return \"%s\"; } }"
+    compiled("defining", B=word % "file", Other="public class Other { public B b; String hello() { return (b = new B()).word(); } }",
+             Defining="""public class Defining { public static void main(String[] words) throws Exception {
+        if (words.length > 0)
+            java.lang.invoke.MethodHandles.lookup().defineClass(java.nio.file.Files.readAllBytes(java.nio.file.Path.of(words[0])));
+        System.out.println(new Other().hello());
+    } }""")
+    compiled("generated", B=word % "generated")
+    program = ["-cp", bench.path("defining"), "Defining"]
+    bench.settle()
+    found = bench.inspect(program, bench.record(program, []), ["B"])
+    imports = [f"{name}\t{more[0]}" for name, more in found.items() if len(more) == 1]
+    ok("nothing of the application is loaded if that loads an excluded class", found["Other"] == ("excluded", "B"), found)
+    java.same("a program that defines an excluded class", [bench.path("generated/B.class")], options=program, imports=imports)
+
+    # The type of a public field is from another archive, with the same package.
+    for number, name in (("one", "One"), ("two", "Two")):
+        compiled(number, **{name: f"package q; public class {name} {{ }}"})
+        java.write(number + ".MANIFEST", f"Implementation-Version: {number}\n")
+        bench.archive(f"q-{number}.jar", number, number + ".MANIFEST")
+    compiled("holding", Holder="public class Holder { public q.Two two; void go() { System.out.println(\"go\"); } }",
+             Holding="""public class Holding { public static void main(String[] words) {
+        if (words.length > 0) new Holder().go();
+        System.out.println(new q.One().getClass().getPackage().getImplementationVersion());
+        new Holder().go();
+    } }""")
+    program = ["-cp", ":".join(bench.path(name) for name in ("holding", "q-one.jar", "q-two.jar")), "Holding"]
+    bench.settle()
+    java.same("a field's type from another archive with the same package", [], options=program, imports=bench.learn(program, ["x"]))
+
+    # A property that a class of the JDK reads when it is initialized.
+    compiled("zip", Zip="""import java.util.zip.*;
+public class Zip { public static void main(String[] words) throws Exception {
+        System.setProperty("jdk.util.zip.inhibitZip64", "true");
+        var bytes = new java.io.ByteArrayOutputStream();
+        var file = new ZipOutputStream(bytes);
+        for (int i = 0; i < 66000; i++) file.putNextEntry(new ZipEntry("e" + i));
+        file.close();
+        System.out.println(bytes.size());
+    } }""")
+    program = ["-cp", bench.path("zip"), "Zip"]
+    bench.settle()
+    java.same("a property that a program sets before it writes an archive", [], options=program, imports=bench.learn(program, []))
+
+
 def special_archives(bench):
     java, archive = bench.java, bench.path("app.jar")
     words = ["libraries", "lib.One"]
@@ -332,6 +389,6 @@ def run():
     prepare = java.prepare
     java.prepare = lambda options, imports, environment: prepare(options or java.options, imports, environment)
     bench = Bench(java, compiler)
-    for part in (recording, inspection, equal, subjects, libraries, special_archives, writing, limits):
+    for part in (recording, inspection, equal, subjects, libraries, others, special_archives, writing, limits):
         part(bench)
     java.end()
