@@ -60,7 +60,7 @@ extension Runtime {
             let value = variable[variable.utf8.index(after: equals)...]
             guard !value.isEmpty else { continue }
             if self == .r, Self.isCommandOfFrontEnd(name) { return String(name) }
-            if bootNames.contains(name) || pathNames.contains(name) && Self.isRelative(value) {
+            if bootNames.contains(name) || pathNames.contains(name) && isRelative(value, in: name) {
                 return String(name)
             }
         }
@@ -116,9 +116,10 @@ extension Runtime {
         return commands.contains(name.dropFirst("BASH_FUNC_".count).dropLast(2))
     }
 
-    /// Whether an entry of a list of paths is not absolute.
-    private static func isRelative(_ list: Substring) -> Bool {
-        list.split(separator: ":", omittingEmptySubsequences: false).contains {
+    /// Whether an entry of a list of paths is not absolute. An empty one is the current directory,
+    /// and in `EMACSLOADPATH` the folders that Emacs searches by default.
+    private func isRelative(_ list: Substring, in name: Substring) -> Bool {
+        list.split(separator: ":", omittingEmptySubsequences: name == "EMACSLOADPATH").contains {
             !$0.hasPrefix("/")
         }
     }

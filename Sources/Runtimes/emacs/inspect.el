@@ -43,17 +43,19 @@
                     auto-coding-functions set-auto-coding-function file-coding-system-alist
                     coding-system-for-read inhibit-eol-conversion locale-coding-system file-name-coding-system
                     default-process-coding-system standard-output standard-input debugger debug-on-error
-                    command-line-functions command-switch-alist shell-file-name user-emacs-directory
+                    command-line-functions command-switch-alist after-change-functions
+                    before-change-functions kill-buffer-hook buffer-list-update-hook shell-file-name user-emacs-directory
                     gc-cons-threshold load-no-native obarray))
        ;; The agenda keeps the time of its last marker, and has none yet.  Whatever ox-odt finds in the directory,
        ;; it takes no schema from there.
        (harmless '(("/org/org-agenda.elc" . "time") ("/org/ox-odt.elc" . "opens")))
        (functions '(load require eval eval-buffer insert-file-contents load-with-code-conversion
                     internal-macroexpand-for-load macroexpand-all command-line-1 kill-emacs))
+       (is-bound (symbol-function 'boundp))
        (file-modes (symbol-function 'default-file-modes)) ; which is replaced below
        (state
         (lambda ()
-          (append (mapcar (lambda (name) (and (boundp name) (symbol-value name))) variables)
+          (append (mapcar (lambda (name) (and (funcall is-bound name) (symbol-value name))) variables)
                   (mapcar #'symbol-function functions)
                   (delq (get-buffer " *code-conversion-work*") (buffer-list)) timer-list timer-idle-list
                   (list (current-buffer) (point) (buffer-modified-tick) (length (buffer-local-variables))
@@ -106,7 +108,7 @@
             (with-temp-buffer
               (mapatoms
                (lambda (symbol)
-                 (when (and (boundp symbol) (not (memq symbol '(default-directory obarray))))
+                 (when (and (funcall is-bound symbol) (not (memq symbol '(default-directory obarray signal-hook-function))))
                    (prin1 (symbol-value symbol) (current-buffer)))
                  (let ((before (gethash symbol known))
                        (now (funcall definition symbol)))
@@ -140,6 +142,15 @@
   (setq gc-cons-threshold most-positive-fixnum
         default-directory nowhere)
   (dolist (each replaced) (makunbound (car each)))
+  ;; Also where the library handles the error, or asks first.
+  (setq signal-hook-function
+        (lambda (symbol data)
+          (let ((reason (and (eq symbol 'void-variable) (cdr (assq (car data) replaced)))))
+            (when reason (funcall does reason)))))
+  (dolist (name '(boundp default-boundp))
+    (funcall note name (lambda (symbol) (when (assq symbol replaced) (funcall does (cdr (assq symbol replaced)))))))
+  (dolist (name '(backtrace-frame backtrace-frames backtrace-get-frames))
+    (when (fboundp name) (funcall note name (lambda (&rest _) (funcall does "caller")))))
   (add-variable-watcher
    'load-file-name
    (lambda (_symbol path operation _where)
@@ -150,7 +161,7 @@
               (funcall end path (not (assoc path load-history))))))))
   (mapatoms (lambda (symbol) (puthash symbol (funcall definition symbol) known)))
   (dolist (name names)
-    (let ((is-new (not (featurep (intern name)))) (has-failed nil))
+    (let ((is-new (not (featurep (intern name)))) (has-failed nil) (hooks after-load-functions))
       (setq own-file nil)
       (funcall begin name)
       (condition-case error
@@ -163,6 +174,7 @@
       (when (and is-new (funcall keeps-directory)) (funcall does "directory"))
       (let ((path (or (symbol-file (intern name) 'provide) "")))
         (unless (or has-failed (not is-new) (equal path own-file)) (funcall does "state"))
+        (unless (equal hooks after-load-functions) (funcall does "state"))
         (funcall end path has-failed))))
   (funcall trace "done"))
 

@@ -184,6 +184,9 @@ LIBRARIES = {
     "coding": ("(setq locale-coding-system 'latin-1)", "state"),
     "loads": ("(require 'g-words)", "arguments"),
     "tries": ("(ignore-errors (require 'g-line))", None),
+    "handles": ("(defvar g-handles (ignore-errors (car command-line-args-left)))", "arguments"),
+    "is_bound": ("(defvar g-is-bound (boundp 'command-line-args-left))", "arguments"),
+    "frame": ("(defvar g-frame (backtrace-frame 5))", "caller"),
     "inner": ("(require 'g-plain)", None),
     "lazy": ("(defun g-lazy () (require 'g-words))", None),
     "after": ("(with-eval-after-load 'g-inner (princ \"after\"))", None),
@@ -209,7 +212,7 @@ def traces(emacs, environment):
     results.report("emacs: trace: the variables that are read", {"G_ONE", "G_TWO"} <= reads, str(reads))
     found = trace(emacs, ["g-tries"], environment)
     line, tries = emacs.folder + "/features/g-line.el", emacs.folder + "/features/g-tries.el"
-    results.report("emacs: trace: a library within another", ("g-tries", line) in found.needs and found.does.get(line) == "fails", str(found))
+    results.report("emacs: trace: a library within another", ("g-tries", line) in found.needs and found.does.get(line) == "arguments", str(found))
     results.report("emacs: trace: a stamp of each", found.stamps.get("g-tries") == stamp_of(tries), str(found.stamps))
     found = trace(emacs, ["g-user-file"], environment)
     results.report("emacs: trace: a file of the user's that is missing", found.data.get("/root/.g-nosuch") == "0", str(found.data))

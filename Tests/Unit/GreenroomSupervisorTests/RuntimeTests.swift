@@ -87,6 +87,9 @@ import Testing
         #expect(Runtime.r.hindrance(in: ["BASH_FUNC_module%%=() { :; }"]) == nil)
         #expect(Runtime.r.hindrance(in: ["BASH_FUNC_sed%%=() { :; }"]) == "BASH_FUNC_sed%%")
         #expect(Runtime.r.hindrance(in: ["BASH_FUNC_break%%=() { :; }"]) == "BASH_FUNC_break%%")
+        #expect(Runtime.emacs.hindrance(in: ["EMACSLOADPATH=/a:"]) == nil)
+        #expect(Runtime.emacs.hindrance(in: ["EMACSLOADPATH=/a:b:"]) == "EMACSLOADPATH")
+        #expect(Runtime.emacs.hindrance(in: ["EMACSPATH=/a:"]) == "EMACSPATH")
     }
 
     @Test(arguments: Runtime.allCases)
