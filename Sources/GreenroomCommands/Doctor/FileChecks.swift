@@ -43,7 +43,11 @@ extension ExaminedMachine {
         guard case .success(let description) = daemon else { return [] }
         let shownElsewhere: Set = ["bad_configuration", "no_cgroups"]
         return description.degraded.filter { !shownElsewhere.contains($0.code) }
-            .map { .warning("daemon", $0.text, "correct what it says; restart greenroomd if that does not help") }
+            .map {
+                .warning(
+                    "daemon", $0.text,
+                    "correct what it says; restart greenroomd if that does not help")
+            }
     }
 
     /// Checks every manifest of the search path.

@@ -111,7 +111,9 @@ final class AppCatalog {
         lastLaunches[app] = nil
         let former = table.removeValue(forKey: app)
         if former?.isMadeOnDemand == true { onDemandCount -= 1 }
-        if !isUnused, formerOwners.count < Self.formerOwnerLimit { formerOwners[app] = former?.account }
+        if !isUnused, formerOwners.count < Self.formerOwnerLimit {
+            formerOwners[app] = former?.account
+        }
     }
 
     /// Notes the app's latest launch.
