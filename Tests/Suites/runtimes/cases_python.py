@@ -190,6 +190,12 @@ def programs(python):
 
 def surroundings(python):
     """Other names of the interpreter, other bytes, closed streams."""
+    # Written before anything is prewarmed, because a file that has just changed is not trusted.
+    # What a function answers before the pause is the list's: here it could only find what the prewarm has.
+    python.write("library/g_ask.py", "import os\ndef ask(name, other='-', *, third='!'): return os.environ[name] + other + third\n")
+    python.write("library/g_asks.py", "from g_ask import ask\nvalue = ask('G_WORD'), ask('G_WORD', third='?'), ask('G_OTHER')\n")
+    python.write("asks.py", "import g_ask, g_asks\nprint(g_asks.value, g_asks.ask is g_ask.ask, g_ask.ask('G_WORD'), vars(g_ask.ask),\n"
+                 "      g_ask.ask.__code__.co_name, g_ask.ask.__defaults__, g_ask.ask.__kwdefaults__)\n")
     environment = python.folder + "/environment"
     subprocess.run([python.interpreter, "-m", "venv", "--without-pip", environment], check=True)
     inside = language(environment + "/bin/python3", python.name)
@@ -210,11 +216,6 @@ def surroundings(python):
     python.refused("an import that exits", imports=["g_exits"], environment=dict(ENVIRONMENT, PYTHONPATH=python.folder + "/library"))
     python.refused("an import that changes a variable", imports=["g_changes"],
                    environment=dict(ENVIRONMENT, PYTHONPATH=python.folder + "/library"))
-    # What a function answers before the pause is the list's: here it could only find what the prewarm has.
-    python.write("library/g_ask.py", "import os\ndef ask(name, other='-', *, third='!'): return os.environ[name] + other + third\n")
-    python.write("library/g_asks.py", "from g_ask import ask\nvalue = ask('G_WORD'), ask('G_WORD', third='?'), ask('G_OTHER')\n")
-    python.write("asks.py", "import g_ask, g_asks\nprint(g_asks.value, g_asks.ask is g_ask.ask, g_ask.ask('G_WORD'), vars(g_ask.ask),\n"
-                 "      g_ask.ask.__code__.co_name, g_ask.ask.__defaults__, g_ask.ask.__kwdefaults__)\n")
     asking = dict(ENVIRONMENT, PYTHONPATH=python.folder + "/library", G_OTHER="same")
     python.same("a function that answers", ["asks.py"], prewarm=dict(asking, G_WORD="old"), environment=dict(asking, G_WORD="new"),
                 imports=["g_ask", "g_asks", "?g_ask.ask:(('G_WORD',),%20[],%20'new-!')\t-",
