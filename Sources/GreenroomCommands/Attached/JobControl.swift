@@ -68,15 +68,16 @@ struct JobControl {
         // It may have been suspended so that it stays so. The user is told why it does not.
         let notice =
             "\(instances[0].app) was suspended by somebody else; it goes on, to take the signal"
-        // The app goes on first, because the kernel may stop this process for the notice (stty(1):
-        // tostop).
-        transition(terminal?.isInForeground == true ? .foreground : .resume)
-        // Bytes that wait for the terminal while in the background may stop this process, too.
+        // In the foreground, the terminal gets the notice before the app can end.
         if let terminal, terminal.isInForeground {
             terminal.show("greenroomctl: \(notice.harmless)")
-        } else {
-            StandardConsole().complain(notice)
+            transition(.foreground)
+            return
         }
+        // In the background the app goes on first, because the kernel may stop this process for the
+        // notice (stty(1): tostop), and so may bytes that wait for the terminal.
+        transition(.resume)
+        StandardConsole().complain(notice)
     }
 
     private mutating func goOn(_ terminal: AppTerminal?, wasFrozen: Bool) {
