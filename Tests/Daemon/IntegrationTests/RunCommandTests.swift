@@ -222,8 +222,12 @@ import Testing
         let child = try ChildProcess(request)
         output.closeWriting()
         #expect(try output.line() == "waiting")
-        let instance = try #require(
-            try daemon.client().instances(of: Self.cold).first { $0.isAttached }?.instance)
+        // Its line may come before the daemon knows that it has started.
+        let instance = try daemon.await("the app is active") { client in
+            try client.instances(of: Self.cold).first {
+                $0.isAttached && $0.state == .known(.active)
+            }?.instance
+        }
         try daemon.client().change(.suspend, instance)
         child.kill(SIGINT)
         #expect(try output.line() == "\(SIGINT)")
