@@ -359,7 +359,8 @@ import Testing
         try desk.awaitFront()
         try desk.daemon.client().change(.suspend, instance)
         desk.shell.type("\u{3}")
-        #expect(try desk.shell.await("ready> ").contains("suspended by somebody else"))
+        // An app that ends at once may be gone before the client has told the user.
+        try desk.shell.await("ready> ")
         #expect(try desk.shell.enter("echo status $?").contains("status 130"))
         #expect(!desk.shell.isRaw)
     }
