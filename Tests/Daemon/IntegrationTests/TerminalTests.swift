@@ -359,7 +359,8 @@ import Testing
         try desk.awaitFront()
         try desk.daemon.client().change(.suspend, instance)
         desk.shell.type("\u{3}")
-        // An app that ends at once may be gone before the client has told the user.
+        // A fatal signal ends a program although it is frozen (cgroup v2), so the client may have
+        // nothing to thaw and nothing to say. The stop key below is not fatal.
         try desk.shell.await("ready> ")
         #expect(try desk.shell.enter("echo status $?").contains("status 130"))
         #expect(!desk.shell.isRaw)
@@ -373,7 +374,8 @@ import Testing
         try desk.awaitFront()
         try desk.daemon.client().change(.suspend, instance)
         desk.shell.type("\u{1A}")
-        #expect(try desk.shell.await("ready> ").contains("Stopped"))
+        let shown = try desk.shell.await("ready> ")
+        #expect(shown.contains("suspended by somebody else") && shown.contains("Stopped"))
         try desk.shell.enter("fg", until: "run \(Self.cold)\r\n")
         try desk.awaitFront()
         try desk.shell.enter("again", until: "got again\r\n")
