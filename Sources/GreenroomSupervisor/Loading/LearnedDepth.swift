@@ -16,8 +16,8 @@ extension InstalledApp.Depth {
         let vouching = profile?.vouching
         let script = Self.script(name, facts)
         // Another version of Greenroom may inspect better, and so may other files of the same one.
-        let inspection = start.inspectionFiles.map { FileIdentity(path: $0) }
-        var words = [version, "\(inspection)", "\(account.user)", "\(account.group)"]
+        let inspection = start.inspectionFiles.compactMap { Self.file($0, .hook)?.words }
+        var words = [version] + inspection + ["-", "\(account.user)", "\(account.group)"]
         words += start.command.boot + ["-"] + start.command.program + ["-"] + excluded + ["-"]
         if let vouching { words += vouching.linesForInspection + vouching.linesForHook + ["-"] }
         words += manifest.environment.map(\.description) + facts.files.map(\.words)
@@ -40,8 +40,10 @@ extension InstalledApp.Depth {
     /// is among the program's files.
     private static func script(_ name: String, _ facts: ExecutableFacts) -> InspectedFile? {
         guard name.hasPrefix("/"), facts.argumentPrefix == nil else { return nil }
-        return FileIdentity(path: name).map {
-            InspectedFile(role: .script, path: name, identity: $0)
-        }
+        return file(name, .script)
+    }
+
+    private static func file(_ path: String, _ role: InspectedFile.Role) -> InspectedFile? {
+        FileIdentity(path: path).map { InspectedFile(role: role, path: path, identity: $0) }
     }
 }

@@ -163,10 +163,7 @@ struct ImportTrace {
         for names: [String], excluding isExcluded: (String) -> Bool
     ) -> LearnedImports? {
         guard isWithinLimits else { return nil }
-        var reasons = reasons
-        for name in Set(names).union(stamps.keys) where isExcluded(name) {
-            reasons[name] = "excluded"
-        }
+        var reasons = reasons(for: names, excluding: isExcluded)
         for root in rootsWithTooMuchData { reasons[root] = reasons[root] ?? "opens" }
         let causes = causes(of: reasons)
         let possible = names.prefix {
@@ -193,6 +190,17 @@ struct ImportTrace {
             variables: asked.filter { $0.first != "?" })
     }
 
+    /// Why modules are refused: for what they did, or because the manifest excludes them.
+    private func reasons(
+        for names: [String], excluding isExcluded: (String) -> Bool
+    ) -> [String: String] {
+        var reasons = reasons
+        for name in Set(names).union(stamps.keys) where isExcluded(name) {
+            reasons[name] = "excluded"
+        }
+        return reasons
+    }
+
     /// The variables that the modules read, and their questions.
     private func asked(by modules: Set<String>) -> [String] {
         readers.filter { !$0.value.isDisjoint(with: modules) }.keys.sorted()
@@ -206,10 +214,7 @@ struct ImportTrace {
         for names: [String], excluding isExcluded: (String) -> Bool
     ) -> LearnedImports? {
         guard isWithinLimits else { return nil }
-        var reasons = reasons
-        for name in Set(names).union(stamps.keys) where isExcluded(name) {
-            reasons[name] = "excluded"
-        }
+        var reasons = reasons(for: names, excluding: isExcluded)
         for name in failed { reasons[name] = reasons[name] ?? "fails" }
         let causes = causes(of: reasons)
         let (needed, questions) = (needed, questions)
