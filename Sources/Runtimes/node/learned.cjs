@@ -42,8 +42,6 @@ module.exports = class Learned {
     const stamps = new Map(), questions = new Map();
     for (const line of lines) {
       const [name, stamp] = line.split('\t');
-      // A list of an older version has builtin modules, too.
-      if (name.startsWith('node:')) continue;
       if (name.startsWith('?')) {
         const [, question, file] = /^\?(.*?)=(\/.*)/.exec(name) ?? [undefined, name];
         questions.set(file, [...questions.get(file) ?? [], question]);
