@@ -180,7 +180,9 @@ static bool is_special(const char *path) {
 }
 
 bool trace_installed_file(const char *path) {
-    bool is_installed = is_below(path, "/usr") || !strncmp(path, "/lib", 4);
+    // Where /usr is merged, the others are links into it (file-hierarchy(7)).
+    bool is_installed = is_below(path, "/usr") || is_below(path, "/bin") || is_below(path, "/sbin")
+        || !strncmp(path, "/lib", 4);
     for (int i = 0; i < place_count; i++) is_installed = is_installed || is_below(path, places[i]);
     if (depth == 0 || is_at_work || !is_inspected()) return is_installed;
     is_at_work = true;

@@ -53,6 +53,7 @@ PERL = {
     "Order": ("our $x = $INC{'threads.pm'};", None),
     "Ends": ("\n  END { 1 }", None),
     "Data": ("our $x = do { open my $f, '<', __FILE__ =~ s/pm$/txt/r; <$f> };", None),
+    "Program": ("our $x = -x '/bin/sh';", None),
     "Missing": ("our $x = -e '/usr/share/greenroom-nosuch/x';", None),
     "Caller": ("our @x = caller;", "caller"),
     "Near": ("sub f { my @x = caller; $x[0] } our $x = f(); die $x if $x ne 'G::Near';", None),
