@@ -46,9 +46,11 @@ class Bench:
         self.ground = Ground(kind)
         self.screen = self.ground.screen
         self.rounds, self.releases = rounds, releases
-        # What is started directly must not find the name of a held program.
+        # What is not held has a bus and a home of its own: it must not find the name of a held program, nor write
+        # settings that this has read, as Mousepad does when it ends.
         other = self.ground.start_bus(self.ground.closing, "other-bus")
-        self.other_variables = {**self.ground.variables, "DBUS_SESSION_BUS_ADDRESS": f"unix:path={other}"}
+        self.other_variables = {**self.ground.variables, "DBUS_SESSION_BUS_ADDRESS": f"unix:path={other}",
+                                "HOME": self.ground.add_home("other-home")}
         self.daemon = Daemon(product=product, environment={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"})
         self.ground.closing.callback(self.daemon.stop)
         self.daemon.start()
@@ -100,8 +102,7 @@ class Bench:
         """Installs the program twice, and lets it learn its libraries."""
         app = f"org.example.{name}"
         held = self.ground.manifest([path], "Depth=window")
-        mine, other = (f"unix:path={self.ground.folder}/{bus}" for bus in ("bus", "other-bus"))
-        libraries = self.ground.manifest([path], "Depth=libraries").replace(mine, other)
+        libraries = self.ground.manifest([path], "Depth=libraries", self.other_variables)
         self.daemon.install(f"{app}-libraries", libraries)
         self.daemon.install(f"{app}-window", held)
         self.daemon.call("Reload")

@@ -44,10 +44,7 @@ class Ground:
             if os.getuid() == 0:
                 os.chown(folder, NOBODY, NOBODY)
             os.chmod(folder, 0o700)
-            self.home = self.folder / "home"
-            self.home.mkdir()
-            if os.getuid() == 0:
-                os.chown(self.home, NOBODY, NOBODY)
+            self.home = Path(self.add_home("home"))
             self.screen = kind(folder)
             stack.callback(self.screen.close)
             self.bus = self.start_bus(stack, "bus")
@@ -64,6 +61,13 @@ class Ground:
 
     def __exit__(self, *_):
         self.closing.close()
+
+    def add_home(self, name):
+        home = self.folder / name
+        home.mkdir()
+        if os.getuid() == 0:
+            os.chown(home, NOBODY, NOBODY)
+        return str(home)
 
     def start_bus(self, stack, name):
         path = self.folder / name
@@ -147,9 +151,9 @@ class Ground:
 
     # --- By the daemon.
 
-    def manifest(self, words, lines=""):
+    def manifest(self, words, lines="", variables=None):
         """`lines`: of [Prewarm]."""
-        settings = [f"Environment={name}={value}" for name, value in self.variables.items()]
+        settings = [f"Environment={name}={value}" for name, value in (variables or self.variables).items()]
         if os.getuid() == 0:
             settings.append(f"User={NOBODY}")
         return "\n".join(["[App]", "Exec=" + " ".join(words), *settings, "[Prewarm]", "When=boot", lines, ""])
