@@ -230,6 +230,23 @@ def libraries(bench):
     java.same("an archive that another one names, and that appears", words, options=program(front), imports=imports, anew=CHANGED,
               change=lambda paused: os.rename(absent, bench.path("absent.jar")))
 
+    # What an archive names is looked for after the start, because the program's own class is in an earlier one.
+    java.write("text.jar", "no archive")
+    for title, entry in (("missing archive", "later.jar"), ("missing folder", "later/"), ("file that is no archive", "text.jar")):
+        front = bench.library("front.Two", "front", "front.jar", f"Class-Path: {entry} one.jar\n")
+        bench.settle()
+        late = ["-cp", archive + ":" + front, "App"]
+        imports = bench.learn(late, words)
+        ok(f"a {title} that an archive names costs nothing", {"lib.One", "front.Two"} <= {*names_of(imports)},
+           bench.inspect(late, bench.record(late, words)))
+        java.same(f"a {title} that an archive names", words, options=late, imports=imports)
+        made, place = bench.library("lib.One", "later", "later.new"), bench.path(entry)
+        bench.settle()
+        source, copy, remove = (bench.path("lib-later"), shutil.copytree, shutil.rmtree) if entry == "later/" else (made, shutil.copy, os.remove)
+        java.same(f"a {title} that an archive names, and that appears", words, options=late, imports=imports, anew=CHANGED,
+                  change=lambda paused: copy(source, place))
+        remove(place)
+
     # Two archives with one package: it has the version of the one that is loaded first.
     first = bench.library("both.One", "first", "first.jar", "Implementation-Version: 1\n")
     second = bench.library("both.Two", "second", "second.jar", "Implementation-Version: 2\n")
