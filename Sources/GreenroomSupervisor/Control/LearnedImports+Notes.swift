@@ -60,6 +60,7 @@ extension LearnedImports {
         case "descriptor": "(keeps files open)"
         case "state": "(changes the interpreter)"
         case "fails": "(cannot be imported alone)"
+        case "pause": "(AtPause= of its profile fails)"
         case "archive": "(is not a file)"
         case "async": "(leaves work for later)"
         case "shared": "(is loaded by two that the program may ask for alone)"

@@ -25,7 +25,7 @@ The output has a line for each finding, with tabs:
 
 Reasons: arguments, directory, terminal, variables (all are read), environment (changed), locale, signals, time, opens,
 writes, prints, runs, network, thread, descriptor, state (of the interpreter, or of another module that a launch may load
-alone), fails, known, excluded.
+alone), fails, pause (a statement of the profile fails), known, excluded.
 Refused with a module is every module that imports it, because it would import something else without it.
 """
 import _thread
@@ -664,11 +664,15 @@ class Profile:
         return None
 
     def pause(self):
+        """Executes all statements for the pause, also after one has failed: the next may remove what the module has made."""
         if self.is_used:
             for name, statement in self.at_pause:
                 if name in sys.modules:
-                    code = compile(statement, "<profile>", "exec", dont_inherit=True, optimize=0)
-                    exec(code, sys.modules[name].__dict__)
+                    try:
+                        code = compile(statement, "<profile>", "exec", dont_inherit=True, optimize=0)
+                        exec(code, sys.modules[name].__dict__)
+                    except BaseException:
+                        findings.refused.setdefault(name, "pause")
 
 
 def normalized(name):

@@ -60,6 +60,8 @@ TOOLS = {
         Case(DEBUG, variables={"ANSIBLE_ROLES_PATH": "roles"}, anew=instance.FAILED),
         Case(DEBUG, variables={"ANSIBLE_CONFIG": "own.cfg"}, files={"own.cfg": CONFIGURED["ansible.cfg"]}, anew=instance.FAILED),
         Case(DEBUG, home={".ansible.cfg": CONFIGURED["ansible.cfg"]}),
+        # What depends on the directory of the launch, which no instance knows.
+        Case(DEBUG, home={".ansible.cfg": "[defaults]\nroles_path = {{CWD}}/roles\n"}),
         Case(["play.yml"], {"play.yml": PLAYBOOK}, program="ansible-playbook", mask=0o077),
         Case(["--diff", "play.yml"], {"play.yml": PLAYBOOK}, program="ansible-playbook", on_terminal=True),
         Case(["--list"], program="ansible-inventory"), Case(["dump", "--only-changed"], program="ansible-config"),

@@ -202,6 +202,19 @@ import Testing
         #expect(launched.text == "[] ['b'] True\n")
     }
 
+    @Test func `a statement that fails before the pause leaves its module to launches`() throws {
+        let bench = try Self.bench([
+            "Vouch=g_words arguments (is executed again)", "Vouch=g_looks directory (is absolute)",
+            "AtPause=g_looks assert found", "AtLaunch=g_words value = sys.argv[1:]",
+        ])
+        try bench.launch(["a"])
+        let list = try bench.awaitList()
+        #expect(list.text.contains("g_looks (AtPause= of its profile fails)"), "\(list)")
+        let launched = try bench.launch(["b"])
+        #expect(launched.kind == .prewarmed)
+        #expect(launched.text == "['g_words'] ['b'] False\n")
+    }
+
     @Test func `a launch for which a statement fails is started anew`() throws {
         let bench = try Self.bench([
             "Vouch=g_words arguments (is checked)", "AtLaunch=g_words assert not sys.argv[1:]",
