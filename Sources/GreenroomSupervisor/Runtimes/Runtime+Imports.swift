@@ -24,7 +24,9 @@ extension Runtime {
                 stem[index] == "/" && words.contains(String(stem[stem.index(after: index)...]))
             }
         case .emacs:
-            // A feature that another one requires is listed as its file.
+            // A feature that another one requires is listed as its file, and a library that the
+            // option -l loads as that.
+            if name.hasPrefix("-l:") { return words.contains(String(name.dropFirst(3))) }
             let file = name.split(separator: "/").last ?? ""
             return name.hasPrefix("/") && words.contains(String(file.prefix { $0 != "." }))
         case .node:

@@ -3,11 +3,12 @@
 ;;; Commentary:
 
 ;; The daemon runs `emacs -Q -batch -l THIS_FILE PLACEHOLDER'.  Emacs works through the words of its
-;; command line in `command-line-args-left'.  This file requires what GREENROOM_IMPORTS lists (if a launch
-;; has taught it, what the program would require first), and puts a form there in place of the
-;; placeholder.  When Emacs evaluates the form, it has left this file.  The form waits for a launch, and the launch's words replace those of Emacs, which then goes on
-;; by itself.  If the program could notice a difference from a direct call, Emacs is executed anew
-;; with the launch's words in the same process.
+;; command line in `command-line-args-left'.  This file loads what GREENROOM_IMPORTS lists (if a launch
+;; has taught it, what the program would load first), and puts a form there in place of the
+;; placeholder.  When Emacs evaluates the form, it has left this file.  The form waits for a launch,
+;; and the launch's words replace those of Emacs, which then goes on by itself.  If the program could
+;; notice a difference from a direct call, Emacs is executed anew with the launch's words in the same
+;; process.
 
 ;;; Code:
 
@@ -31,8 +32,11 @@
        ;; An author of a list knows what follows; lines that were learned have stamps.
        (is-learned (and imports (string-match-p "\t" (car imports))))
        (initial features)
-       ;; What no other import has loaded, the last one first, each with the features that were there then.
+       ;; What no other import has loaded, the last one first: its name in the list, and the features that were there then.
        (roots nil)
+       ;; In a list, the name of a library that the option -l loads.
+       (library-of (lambda (name) (and (string-prefix-p "-l:" name) (substring name 3))))
+       (suffixes (append (get-load-suffixes) load-file-rep-suffixes)) ; which `load' tries
        (hides-screen inhibit-startup-screen) ; which the option --eval changes
        (record (funcall native 'take "GREENROOM_RECORD"))
        (own-name
@@ -115,11 +119,19 @@
                 (cond ((or (member word options) (equal word "-scriptload")) (pop words))
                       ((not (string-prefix-p "-" word)) (push word files)))))
             files)))
-       ;; What a program requires first, before anything of its own can make a difference: the features that its
-       ;; first words require, and those of the first forms of the file that they load.
-       (first-features
+       ;; Whether the option -l finds that in `load-path', because the directory has no such file.
+       (is-library
+        (lambda (name)
+          (let ((path (expand-file-name name)))
+            (and (string-match-p "\\`[a-zA-Z0-9][a-zA-Z0-9._+-]*\\'" name)
+                 (not (find-file-name-handler path 'load))
+                 (not (file-regular-p (file-truename path)))))))
+       ;; What a program loads first, before anything of its own can make a difference: the libraries that its first words
+       ;; load, then the features that the next words require, and those of the first forms of the file that they load.
+       (first-names
         (lambda (words)
           (let* ((names nil) (is-first t) (private (obarray-make 61)) ; whose symbols nobody finds
+                 (takes-libraries t) ; until there is another word
                  (is-named (lambda (symbol name) (and symbol (symbolp symbol) (equal (symbol-name symbol) name))))
                  (is-nil (lambda (form) (or (null form) (funcall is-named form "nil"))))
                  (is-quoted-name
@@ -133,6 +145,7 @@
                           (cond
                            ((and (funcall is-named head "require") (<= 1 (length arguments) 3)
                                  (funcall is-quoted-name (car arguments))
+                                 (not (funcall library-of (symbol-name (cadr (car arguments)))))
                                  (funcall is-nil (nth 1 arguments))
                                  (or (symbolp (nth 2 arguments)) (funcall is-quoted-name (nth 2 arguments))))
                             (push (symbol-name (cadr (car arguments))) names))
@@ -163,10 +176,14 @@
                           (when (= (buffer-size) text-limit) (setq is-first nil))))))))
             (condition-case nil
                 (while (and is-first words)
-                  (let ((word (pop words)))
+                  (let* ((word (pop words)) (is-load (member word '("-l" "-load" "--load")))
+                         (library (and is-load (funcall is-library (car words)) (concat "-l:" (pop words)))))
+                    (unless library (setq takes-libraries nil))
                     (cond
-                     ((member word '("-l" "-load" "--load"))
-                      (funcall take-file (pop words) (append (get-load-suffixes) load-file-rep-suffixes)))
+                     (library ; which is loaded again if it is named twice
+                      (if (and takes-libraries (not (member library names))) (push library names) (setq is-first nil)))
+                     (is-load
+                      (funcall take-file (pop words) suffixes))
                      ((equal word "-scriptload") (funcall take-file (pop words) '("")))
                      ((member word '("-eval" "--eval" "-execute" "--execute")) (funcall take-text (pop words)))
                      (t (setq is-first nil)))))
@@ -177,9 +194,9 @@
         (lambda (names)
           (let ((left (reverse roots)) (loaded initial))
             (while (and names left)
-              (let ((feature (intern-soft (pop names))))
-                (cond ((eq feature (car (car left))) (setq loaded (cdr (pop left))))
-                      ((not (memq feature loaded)) (setq names nil)))))
+              (let ((name (pop names)))
+                (cond ((equal name (car (car left))) (setq loaded (cdr (pop left))))
+                      ((not (memq (intern-soft name) loaded)) (setq names nil)))))
             (null left))))
        ;; What comes first is loaded whatever the program does then, so it is sent at once.
        (send-record
@@ -188,7 +205,7 @@
             (while (and names is-listed)
               (let ((line (concat (car names) "\n")))
                 (cond ((memq (intern-soft (pop names)) initial))
-                      ((and (string-match-p "\\`[a-zA-Z0-9][!-~]*\n\\'" line)
+                      ((and (string-match-p "\\`\\(-l:\\)?[a-zA-Z0-9][!-~]*\n\\'" line)
                             (< (+ (length text) (length line)) record-limit))
                        (setq text (concat text line)))
                       (t (setq is-listed nil)))))
@@ -221,10 +238,14 @@
                   before-init-time (current-time)
                   after-init-time (current-time))
             (cond (is-learned
-                   (unless (funcall begins-with-list (funcall first-features rest))
-                     (funcall native 'start-anew hidden)))
+                   (unless (funcall begins-with-list (funcall first-names rest))
+                     (funcall native 'start-anew hidden))
+                   ;; What -l has loaded before the pause is not loaded again.
+                   (dolist (root roots)
+                     (when (funcall library-of (car root))
+                       (setq command-line-args-left (nthcdr 2 command-line-args-left)))))
                   ;; What a program loads first does not change.
-                  (record (funcall send-record (funcall first-features rest))))
+                  (record (funcall send-record (funcall first-names rest))))
             (funcall native 'resume))))
        (pause
         (lambda ()
@@ -249,10 +270,14 @@
                (name (car fields))
                (path (if (string-prefix-p "=" name) (substring name 1) name)))
           (unless (string-prefix-p "/" path)
-            (let ((is-new (not (featurep (intern name)))))
-              (require (intern name))
-              (when is-new (push (cons (intern name) features) roots))
-              (setq path (or (symbol-file (intern name) 'provide) ""))))
+            (let* ((library (funcall library-of name))
+                   (is-new (or library (not (featurep (intern name))))))
+              (setq path (or (if library
+                                 (prog1 (locate-file-internal library load-path suffixes) (load library nil t))
+                               (require (intern name))
+                               (symbol-file (intern name) 'provide))
+                             ""))
+              (when is-new (push (cons name features) roots))))
           ;; The stamp is that of the file which was inspected.
           (unless (member (cadr fields) (list nil "-" (funcall native 'stamp path)))
             (error "Another file than was inspected"))

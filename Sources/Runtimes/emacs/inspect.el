@@ -6,10 +6,11 @@
 ;;
 ;;     emacs -Q -batch -l inspect.el <LIST
 ;;
-;; LIST has a feature on each line.  libgreenroom-trace.so is preloaded: it writes which functions of the C
-;; library were called, and this file tells it where each feature, and each file that it loads beside its
-;; own, begins and ends, and what happens in Emacs itself: uses of the words of the launch, of variables and
-;; of the directory, and changes of the state that all libraries share.  Nothing here may load another library.
+;; LIST has a feature on each line, or -l:NAME for a library that the option -l loads.  libgreenroom-trace.so
+;; is preloaded: it writes which functions of the C library were called, and this file tells it where each
+;; feature, and each file that it loads beside its own, begins and ends, and what happens in Emacs itself: uses
+;; of the words of the launch, of variables and of the directory, and changes of the state that all libraries
+;; share.  Nothing here may load another library.
 
 ;;; Code:
 
@@ -161,18 +162,19 @@
               (funcall end path (not (assoc path load-history))))))))
   (mapatoms (lambda (symbol) (puthash symbol (funcall definition symbol) known)))
   (dolist (name names)
-    (let ((is-new (not (featurep (intern name)))) (has-failed nil) (hooks after-load-functions))
+    (let* ((library (and (string-prefix-p "-l:" name) (substring name 3)))
+           (is-new (or library (not (featurep (intern name))))) (has-failed nil) (hooks after-load-functions))
       (setq own-file nil)
       (funcall begin name)
       (condition-case error
-          (require (intern name))
+          (if library (load library nil t) (require (intern name)))
         (error
          (setq has-failed t)
          (when (eq (car error) 'void-variable)
            (let ((reason (cdr (assq (cadr error) replaced))))
              (when reason (funcall does reason))))))
       (when (and is-new (funcall keeps-directory)) (funcall does "directory"))
-      (let ((path (or (symbol-file (intern name) 'provide) "")))
+      (let ((path (or (if library own-file (symbol-file (intern name) 'provide)) "")))
         (unless (or has-failed (not is-new) (equal path own-file)) (funcall does "state"))
         (unless (equal hooks after-load-functions) (funcall does "state"))
         (funcall end path has-failed))))

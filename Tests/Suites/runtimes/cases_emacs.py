@@ -240,6 +240,7 @@ def recording(emacs, environment):
     """What a launch says that it loads first."""
     emacs.write("more.el", "(require 'g-lazy)\n(princ 2)\n")
     emacs.write("only.el", "(require 'g-plain)\n;; That is all.\n")
+    emacs.write("g-here", "(require 'g-plain)\n")
     emacs.write("hidden.el.el", "")
     emacs.write("hidden.el", "(require 'g-plain)\n")
     os.mkfifo(emacs.folder + "/pipe.el")
@@ -259,7 +260,14 @@ def recording(emacs, environment):
             ("more than an expression", "", ["--eval", "(require 'g-plain) 1"], []),
             ("several words", "", ["-l", "only.el", "--eval", "(require 'g-inner)", "-l", "more.el"], ["g-plain", "g-inner", "g-lazy"]),
             ("a folder for libraries first", "", ["-L", "features", "-l", "only.el"], []),
-            ("a library by its name", "", ["-l", "g-plain", "-l", "only.el"], []),
+            ("a library by its name", "", ["-l", "g-lazy", "-l", "only.el"], ["-l:g-lazy", "g-plain"]),
+            ("two libraries", "", ["--load", "g-lazy", "-load", "g-plain", "-f", "ignore"], ["-l:g-lazy", "-l:g-plain"]),
+            ("a library that is named twice", "", ["-l", "g-lazy", "-l", "g-plain", "-l", "g-lazy", "-l", "g-inner"], ["-l:g-lazy", "-l:g-plain"]),
+            ("a library that Emacs has loaded at its start", "", ["-l", "subr", "-l", "only.el"], ["-l:subr", "g-plain"]),
+            ("a library after something else", "", ["-l", "only.el", "-l", "g-lazy"], ["g-plain"]),
+            ("a library in a folder", "", ["-l", "features/g-lazy"], []),
+            ("a feature with the name of a library", "(require '-l:g-plain)\n", None, []),
+            ("a file with the name of a library", "", ["-l", "g-here"], ["g-plain"]),
             ("a function first", "", ["-f", "ignore", "-l", "only.el"], []),
             ("a visited file first", "", ["only.el", "-l", "only.el"], []),
             ("a file that another one hides", "", ["-l", "hidden.el"], [])):
@@ -310,6 +318,7 @@ def learned(emacs, environment):
                        ("nothing", "(princ 1)\n"), ("a condition", "(when t (require 'g-plain))\n")):
         same("started anew: " + name, text, ["g-plain"], anew=HIDDEN)
     same("started anew: a library by its name", plain, ["g-plain"], ["-Q", "-batch", "-l", "g-plain"], anew=HIDDEN)
+    libraries(emacs, same)
     same("started anew: another folder", plain, ["g-plain"], ["-Q", "-batch", "-L", "/tmp", "-l", "learned.el"], anew=HIDDEN)
     home = emacs.folder + "/home"
     os.makedirs(home)
@@ -335,6 +344,32 @@ def learned(emacs, environment):
     emacs.refused("another file than was inspected", environment=environment, imports=["g-lazy\t1"])
     emacs.write("features/g-ends.el", text_of("ends", """(add-hook 'kill-emacs-hook (lambda () (write-region "" nil "~/ended")))"""))
     ended(emacs, dict(environment, HOME=home))
+
+
+def libraries(emacs, same):
+    """What -l loads by its name, even if it is loaded."""
+    def words(*libraries, more=("--eval", SEES, "a")):
+        return ["-Q", "-batch", *(word for library in libraries for word in ("-l", library)), *more]
+
+    one = ["-l:g-plain"]
+    same("a library", "", one, words("g-plain"))
+    same("nothing but a library", "", one, words("g-plain", more=()))
+    same("a backtrace after a library", "", one, words("g-plain", more=("--eval", "(backtrace)", "--eval", "(princ command-line-args)")))
+    same("two libraries", "", ["-l:org", "-l:ox-html"], words("org", "ox-html"))
+    same("the first of two libraries", "", ["-l:g-inner"], words("g-inner", "g-plain"))
+    same("a library that another one has loaded", "", ["-l:g-inner", "-l:g-plain"], words("g-inner", "g-plain"))
+    same("a library and a file", "(require 'g-plain)\n(require 'g-lazy)\n" + SEES, ["-l:g-plain", "g-lazy"], words("g-plain", "learned.el"))
+    emacs.write("features/g-count.el", "(defvar g-count 0)\n(setq g-count (1+ g-count))\n")
+    same("a library that is named twice", "", ["-l:g-count"], words("g-count", "g-count", more=("--eval", "(princ (list g-count features))")))
+    same("tests", "(ert-deftest a () (should (equal 1 1)))\n(ert-deftest b () (ert-fail 1))\n", ["-l:ert"],
+         words("ert", "learned.el", more=("-f", "ert-run-tests-batch-and-exit")),
+         hides=[(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d{4}", b"TIME"), (rb"\d\.\d{6}", b"SECONDS")])
+    for name, given in (("another library", words("g-lazy")), ("another library first", words("g-lazy", "g-plain")),
+                        ("a feature", ["-Q", "-batch", "--eval", "(require 'g-plain)"]), ("a library that comes later", ["-Q", "-batch", "-f", "ignore", *words("g-plain")[2:]])):
+        same("started anew: instead of a library, " + name, "", one, given, anew=HIDDEN)
+    same("started anew: a file with the name of a library", "", one, words("g-plain"), anew=HIDDEN,
+         change=lambda paused: emacs.write("g-plain", "(princ 'mine)"))
+    os.remove(emacs.folder + "/g-plain")
 
 
 def ended(emacs, environment):

@@ -105,11 +105,13 @@ import Testing
         #expect(start.inspectionFiles.last?.hasSuffix(".so") == true)
     }
 
-    @Test func `an exclusion names the file of a feature that another one requires`() {
+    @Test func `an exclusion names a feature, its file or a library that the option -l loads`() {
         let path = "/usr/share/emacs/28.2/lisp/org/ob-core.elc"
         #expect(Runtime.emacs.isExcluded("ob-core", by: ["ob-core"]))
         #expect(Runtime.emacs.isExcluded(path, by: ["ob-core"]))
         #expect(!Runtime.emacs.isExcluded(path, by: ["ob", "core", "org"]))
+        #expect(Runtime.emacs.isExcluded("-l:ob-core", by: ["ob-core"]))
+        #expect(!Runtime.emacs.isExcluded("-l:ob-core", by: ["ob"]))
     }
 
     @Test func `the hook's option and the placeholder come before the program`() throws {

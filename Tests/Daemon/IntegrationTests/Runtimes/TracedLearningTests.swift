@@ -190,6 +190,24 @@ import Testing
         #expect(!codes.contains { $0.hasPrefix("imports_") })
     }
 
+    @Test func `a library that Emacs loads by its name is learned`() throws {
+        try requireOrSkip(access("/usr/bin/emacs", X_OK) == 0, "no /usr/bin/emacs")
+        let bench = try RuntimeBench(
+            ["/usr/bin/emacs", "-Q", "-batch"],
+            files: [
+                "lib/g-count.el": "(defvar g-count 0)\n(setq g-count (1+ g-count))\n",
+                "bin/program": "(princ g-count)\n",
+            ], lines: ["Environment=EMACSLOADPATH=FOLDER/lib:"], prewarmLines: [])
+        let words = ["-l", "g-count", "-l", bench.folder.path + "/bin/program"]
+        #expect(try bench.launch(words).text == "1")
+        let note = try bench.awaitList()
+        #expect(note.text.contains("import 1 module "), "\(note)")
+        let second = try bench.launch(words)
+        #expect(second.kind == .prewarmed && second.text == "1", "\(second)")
+        let other = try bench.launch(["--eval", "(princ (boundp 'g-count))"])
+        #expect(other.kind == .startedAnew && other.text == "nil", "\(other)")
+    }
+
     /// The next launch may find a module there that hides an installed one.
     @Test(arguments: [Language.perl, .ruby, .emacs])
     func `a program that also looks in other folders for modules teaches nothing`(
