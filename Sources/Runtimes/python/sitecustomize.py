@@ -155,23 +155,35 @@ def _read_variables(program):
 def _names_in_path_files():
     """Words that could name variables in lines that `site` executes from .pth files."""
     names = set()
+    for path in _path_files():
+        try:
+            with open(path, "rb") as file:
+                lines = [line for line in file.read(65536).split(b"\n") if line.startswith((b"import ", b"import\t"))]
+        except OSError:
+            continue
+        text = b" ".join(lines).decode("latin-1")
+        text = "".join(letter if letter.isalnum() or letter == "_" else " " for letter in text)
+        names.update(word for word in text.split() if word.isupper() and len(word) > 2)
+    return names
+
+
+def _path_files():
+    """The .pth files, in which `site` finds folders for the search path and lines to execute."""
     for folder in sys.path:
         if not folder.endswith("-packages"):
             continue
         try:
-            entries = [entry for entry in os.listdir(folder) if entry.endswith(".pth")]
+            entries = os.listdir(folder)
         except OSError:
             continue
-        for entry in entries:
-            try:
-                with open(folder + "/" + entry, "rb") as file:
-                    lines = [line for line in file.read(65536).split(b"\n") if line.startswith((b"import ", b"import\t"))]
-            except OSError:
-                continue
-            text = b" ".join(lines).decode("latin-1")
-            text = "".join(letter if letter.isalnum() or letter == "_" else " " for letter in text)
-            names.update(word for word in text.split() if word.isupper() and len(word) > 2)
-    return names
+        yield from (folder + "/" + entry for entry in entries if entry.endswith(".pth"))
+
+
+def _site_folders():
+    """The folders that `site` adds to the search path if they exist."""
+    site = sys.modules.get("site")
+    user = [site.getusersitepackages()] if getattr(site, "ENABLE_USER_SITE", None) else []
+    return site.getsitepackages() + user if site else []
 
 
 def _is_sitecustomize_known():
@@ -223,7 +235,7 @@ def _is_installed(path):
 def _files_of_modules():
     """The modification time of each folder in which a module was found or looked for, and of each file that
     may be edited in place: packages of the system are replaced as a whole."""
-    paths = {entry for entry in sys.path if entry.startswith("/")}
+    paths = {entry for entry in (*sys.path, *_site_folders(), *_path_files()) if entry.startswith("/")}
     is_of_system = {}
     for path in _imported_files(sys.modules):
         folder = os.path.dirname(path)

@@ -78,7 +78,9 @@ local({
     databases <- list.files(paste0(packages, "/R"), full.names = TRUE)
     # What the front end and R read before this file.
     at_start <- file.path(R.home(), c("bin/R", "etc/ldpaths", "etc/Renviron", "etc/Renviron.site", "etc/Rprofile.site"))
-    native("watch", unique(c(.libPaths(), parts, libraries, databases, at_start)))
+    # Of these, R takes those that exist into .libPaths().
+    wanted <- path.expand(unlist(strsplit(Sys.getenv(c("R_LIBS", "R_LIBS_USER", "R_LIBS_SITE")), ":")))
+    native("watch", unique(c(.libPaths(), wanted, parts, libraries, databases, at_start)))
 
     # If this process is never launched, nobody would remove R's temporary folder.
     unlink(tempdir(), recursive = TRUE)

@@ -348,6 +348,22 @@ def anew(python):
     python.same("a module beside that appeared", ["fresh.py"], environment=own, imports=["json"], anew=CHANGED,
                 change=lambda paused: python.write("library/json.py", "x = 1\n"))
 
+    # The user's own packages, of whom there were none.
+    version = "python{}.{}".format(*subprocess.run([python.interpreter, "-c", "import sys; print(*sys.version_info[:2])"],
+                                                   capture_output=True, text=True).stdout.split())
+    packages = f"home/.local/lib/{version}/site-packages"
+    at_home = dict(ENVIRONMENT, HOME=python.folder + "/home", PYTHONDONTWRITEBYTECODE="1")
+    words = ["-c", "import atHome; print(atHome.x)"]
+    python.same("the first package of the user's", words, environment=at_home, anew=CHANGED,
+                change=lambda paused: python.write(packages + "/atHome.py", "x = 1\n"))
+    for name in ("one", "two"):
+        python.write(f"{name}/atHome.py", f"x = '{name}'\n")
+    os.remove(f"{python.folder}/{packages}/atHome.py")
+    python.write(packages + "/more.pth", python.folder + "/one\n")
+    python.same("a folder that a file names", words, environment=at_home)
+    python.same("a folder that an edited file names", words, environment=at_home, anew=CHANGED,
+                change=lambda paused: python.write(packages + "/more.pth", python.folder + "/two\n"))
+
 
 def interpreters():
     """The machine's, and one of each other version, by version: (3, 11), ..."""

@@ -121,6 +121,9 @@ def anew(r):
     os.mkdir(r.folder + "/library")
     r.same("a package that appeared", [script], environment=dict(ENVIRONMENT, R_LIBS=r.folder + "/library"), anew=CHANGED,
            change=lambda paused: os.mkdir(r.folder + "/library/newly"))
+    r.write("libraries.R", "print(.libPaths())\n")
+    r.same("the first package of the user's", ["libraries.R"], environment=dict(ENVIRONMENT, R_LIBS_USER=r.folder + "/mine"), anew=CHANGED,
+           change=lambda paused: os.mkdir(r.folder + "/mine"))
     r.same("a profile in a variable", [script], prewarm=ENVIRONMENT,
            environment=dict(ENVIRONMENT, R_PROFILE_USER=r.folder + "/own/.Rprofile"), anew=VARIABLE)
 
