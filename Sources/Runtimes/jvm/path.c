@@ -70,6 +70,32 @@ static void add_urls(jni_environment *env, object urls) {
     }
 }
 
+/// Adds the archives that the index of one names (META-INF/INDEX.LIST, which Java reads before version
+/// 21): then Java looks there, and not in `Class-Path:`.
+static void add_index(jni_environment *env, object index, object loader) {
+    object url = call(env, field(env, loader, "csu", "Ljava/net/URL;"), "toExternalForm",
+                      "()Ljava/lang/String;");
+    char *text = text_of(env, url), *archive = path_of_url(text), place[PATH_SIZE];
+    object names = call(env, field(env, index, "jarMap", "Ljava/util/HashMap;"), "keySet",
+                        "()Ljava/util/Set;");
+    object list = call(env, names, "toArray", "()[Ljava/lang/Object;");
+    if (!archive || !list) give_up("this JVM does not show the index of an archive");
+    int folder = (int)(strrchr(archive, '/') - archive + 1);
+    int count = original->get_array_length(env, list);
+    for (int i = 0; i < count; i++) {
+        object one = original->get_object_array_element(env, list, i);
+        char *name = text_of(env, one);
+        if (!name || strpbrk(name, ":%?#")
+            || snprintf(place, PATH_SIZE, "%.*s%s", *name == '/' ? 0 : folder, archive, name)
+                >= PATH_SIZE)
+            give_up("the index of an archive names something else than files");
+        add_entry(place);
+        free(name);
+        original->delete_local_ref(env, one);
+    }
+    free(text);
+}
+
 /// What java(1) was given. Java itself makes relative entries absolute.
 static void check_property(jni_environment *env) {
     object name = original->new_string_utf(env, "java.class.path");
@@ -97,8 +123,8 @@ void path_read(jni_environment *env) {
     int count = original->get_array_length(env, loaders);
     for (int i = 0; i < count; i++) {
         object loader = original->get_object_array_element(env, loaders, i);
-        if (field(env, loader, "index", "Ljdk/internal/util/jar/JarIndex;"))
-            give_up("an archive has an index");
+        object index = field(env, loader, "index", "Ljdk/internal/util/jar/JarIndex;");
+        if (index) add_index(env, index, loader);
         add_urls(env, call(env, loader, "getClassPath", "()[Ljava/net/URL;"));
     }
     original->pop_local_frame(env, NULL);

@@ -247,6 +247,22 @@ def libraries(bench):
                   change=lambda paused: copy(source, place))
         remove(place)
 
+    # An archive with an index names there the archives in which Java looks for the rest.
+    front = bench.library("front.Two", "front", "front.jar", "Class-Path: one.jar\n")
+    subprocess.run([bench.tools + "/jar", "-i", "front.jar"], cwd=bench.folder, check=True, stderr=subprocess.DEVNULL)
+    ok("an archive has an index", "META-INF/INDEX.LIST" in zipfile.ZipFile(front).namelist())
+    for title, options in (("before the program's own class", program(front)), ("after it", ["-cp", archive + ":" + front, "App"])):
+        bench.settle()
+        imports = bench.learn(options, words)
+        ok(f"the classes of an archive that an index names, {title}", {"lib.One", "front.Two"} <= {*names_of(imports)}, imports)
+        java.same(f"an archive that an index names, {title}", words, options=options, imports=imports)
+        shutil.copy(one, bench.path("kept.jar"))
+        other = bench.library("lib.One", "indexed", "indexed.jar")
+        bench.settle()
+        java.same(f"an archive that an index names is replaced, {title}", words, options=options, imports=imports, anew=CHANGED,
+                  change=lambda paused: os.rename(other, one))
+        os.rename(bench.path("kept.jar"), one)
+
     # Two archives with one package: it has the version of the one that is loaded first.
     first = bench.library("both.One", "first", "first.jar", "Implementation-Version: 1\n")
     second = bench.library("both.Two", "second", "second.jar", "Implementation-Version: 2\n")
