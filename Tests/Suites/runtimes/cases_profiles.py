@@ -48,6 +48,17 @@ class Case:
 
 CONFIGURED = {"ansible.cfg": "[defaults]\nnocows = 1\nstdout_callback = minimal\n"}
 BUILD = {"meson.build": "project('a', version : '1.2')\nmessage('hello')\nconfigure_file(output : 'made', configuration : {'a' : 1})\n"}
+COMPILED = {"meson.build": "project('a', 'c')\nexecutable('hello', 'hello.c')\n"}
+ASKING = "project('a')\nmessage(run_command('sh', '-c', 'echo $FOO', check: true).stdout(), find_program('sh').full_path())\n"
+COLLECTION = ".ansible/collections/ansible_collections/a/b/plugins/"
+MODULE = "from ansible.module_utils.basic import AnsibleModule\nAnsibleModule(argument_spec={}).exit_json(msg='hi')\n"
+FILTER = "class FilterModule:\n    def filters(self): return {'loud': lambda text: text + '!'}\n"
+USER_PACKAGE = ".local/lib/python3.11/site-packages/mine-1.0.dist-info/METADATA"
+EXTRACTOR = """from yt_dlp.extractor.common import InfoExtractor
+class OwnIE(InfoExtractor):
+    _VALID_URL = r'own:(?P<id>.+)'
+    def _real_extract(self, url): self.raise_no_formats('own ' + url, expected=True)
+"""
 # Nobody listens there, and nobody is asked a second time.
 NOWHERE = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_MAX_ATTEMPTS": "1", "AWS_EC2_METADATA_DISABLED": "true"}
 DEBUG = ["localhost", "-m", "debug", "-a", "msg=hello"]
@@ -66,6 +77,21 @@ TOOLS = {
         Case(["--diff", "play.yml"], {"play.yml": PLAYBOOK}, program="ansible-playbook", on_terminal=True),
         Case(["--list"], program="ansible-inventory"), Case(["dump", "--only-changed"], program="ansible-config"),
         Case(["view", "--vault-password-file", "key", "secret"], {"secret": "plain", "key": "x"}, program="ansible-vault"),
+        Case(["--version"], variables={"LC_ALL": "C"}), Case(["--help"]), Case(["--help"], variables={"COLUMNS": "60"}, on_terminal=True),
+        Case(["-i", "/dev/stdin", "all", "--list-hosts"], given=b"one\ntwo\n"),
+        Case(DEBUG, variables={"TERM": "dumb", "NO_COLOR": "1"}, on_terminal=True), Case(DEBUG, variables={"HOME": "/tmp"}),
+        Case(DEBUG, variables={"PATH": "/bin:/usr/bin"}), Case(DEBUG, variables={"ANSIBLE_LOG_PATH": "log"}, anew=instance.FAILED),
+        Case(["localhost", "-m", "a.b.hi"], home={COLLECTION + "modules/hi.py": MODULE}),
+        Case(["localhost", "-m", "debug", "-a", "msg={{ 'x' | a.b.loud }}"], home={COLLECTION + "filter/loud.py": FILTER}),
+        Case(["-M", "own", "localhost", "-m", "hi"], {"own/hi.py": MODULE}),
+        Case(["play.yml"], {"play.yml": "- hosts: localhost\n  gather_facts: no\n  tasks:\n  - hi:\n", "library/hi.py": MODULE},
+             program="ansible-playbook"),
+        Case(["play.yml"], {"play.yml": "- hosts: localhost\n  tasks: x\n"}, program="ansible-playbook", on_terminal=True),
+        Case(["--syntax-check", "nowhere.yml"], program="ansible-playbook"),
+        Case(["list"], home={COLLECTION + "../MANIFEST.json": "{}"}, program="ansible-galaxy"),
+        Case(["collection", "list"], home={COLLECTION + "../galaxy.yml": "namespace: a\nname: b\nversion: 1.0.0\nreadme: x\nauthors: [c]\n"},
+             program="ansible-galaxy"),
+        Case(["role", "init", "made"], program="ansible-galaxy", mask=0o027), Case(["-s", "debug"], program="ansible-doc"),
     ],
     "aws": [
         Case(["--version"]), Case([]), Case([], on_terminal=True), Case(["--no-such"]), Case(["s3", "nothing"]),
@@ -74,6 +100,14 @@ TOOLS = {
         Case(["configure", "list"], variables={"AWS_DATA_PATH": "/data:/more", "AWS_PROFILE": "none"}),
         Case(["configure", "list"], variables={"AWS_REGION": "eu-west-2"}, on_terminal=True),
         Case(["s3", "ls", "--endpoint-url", "http://127.0.0.1:1", "--region", "eu-west-1"], variables=NOWHERE),
+        Case(["who"], home={".aws/cli/alias": "[toplevel]\nwho = !echo $FOO; pwd\n"}),
+        Case(["configure", "list-profiles"], home={".aws/config": "[profile a]\n", ".aws/credentials": "[b]\n"}),
+        Case(["configure", "list"], variables={"AWS_CONFIG_FILE": "own"}, files={"own": "[default]\nregion = eu-north-1\n"}),
+        Case(["configure"], home={".aws/config": "[default]\nregion = a\n"}, on_terminal=True, given=b"one\ntwo\nthree\njson\n"),
+        Case(["s3", "cp", "-", "s3://a/b", "--endpoint-url", "http://127.0.0.1:1"], variables=NOWHERE, given=b"text"),
+        Case(["s3", "ls"], home={".aws/config": "no ini"}), Case(["configure", "list"], variables={"HOME": "/tmp"}),
+        Case(["--version"], home={".aws/config": "[plugins]\nx = nowhere\ncli_legacy_plugin_path = /tmp\n"}),
+        Case(["s3", "ls"], variables={**NOWHERE, "HTTPS_PROXY": "http://127.0.0.1:1", "PYTHONWARNINGS": "error"}),
         Case(["s3", "cp", "a", "b"], {"a": "text"}), Case(["ec2", "describe-instances", "--region"], on_terminal=True),
     ],
     "meson": [
@@ -84,6 +118,13 @@ TOOLS = {
         Case(["setup", "build"], BUILD, variables={"PERL5LIB": "/nowhere"}, anew=instance.FAILED), Case([], on_terminal=True),
         Case(["setup", "build"], BUILD, variables={"DEB_HOST_MULTIARCH": "a"}),
         Case(["init", "--language", "c"], mask=0o027), Case(["setup", "-Doption=1", "build"], BUILD),
+        Case(["setup", "build"], {**COMPILED, "hello.c": "int main(void) { return 0; }\n"}), Case(["help", "setup"]),
+        Case(["setup", "build"], {"meson.build": "project('a')\nerror('no')\n"}, on_terminal=True),
+        Case(["setup", "build"], {"meson.build": "project('a'\n"}), Case(["setup", "build"], {"meson.build": ASKING}, variables={"FOO": "x"}),
+        Case(["setup", "build"], BUILD, variables={"PATH": "/bin:/usr/bin"}), Case(["setup", "build"], BUILD, variables={"HOME": "/tmp"}),
+        Case(["setup", "--native-file", "own", "build"], {**BUILD, "own": "[built-in options]\nwarning_level = '3'\n"}),
+        Case(["setup", "build"], BUILD, home={".local/share/meson/native/x": "", ".dpkg.cfg": "# no option\n"}),
+        Case(["setup", "build"], BUILD, variables={"LC_ALL": "C"}), Case(["setup", "build"], BUILD, variables={"TERM": "dumb"}, on_terminal=True),
     ],
     "pip": [
         Case(["--version"], program="pip3"), Case(["list"], program="pip3"), Case(["list", "--format", "json"], program="pip3"),
@@ -95,6 +136,17 @@ TOOLS = {
         Case(["config", "list"], program="pip3", home={".config/pip/pip.conf": "[global]\ntimeout = 3\n"}),
         Case(["install", "--no-index", "nothing-such"], program="pip3", on_terminal=True),
         Case(["install", "-e", "git+file:///nowhere#egg=a", "--no-index", "--break-system-packages"], program="pip3"),
+        Case(["list", "--user"], program="pip3", home={USER_PACKAGE: "Metadata-Version: 2.1\nName: mine\nVersion: 1.0\n"}),
+        Case(["show", "-f", "mine"], program="pip3", home={USER_PACKAGE: "Metadata-Version: 2.1\nName: mine\nVersion: 1.0\n"}),
+        Case(["list", "--path", "."], {"own-2.dist-info/METADATA": "Metadata-Version: 2.1\nName: own\nVersion: 2\n"}, program="pip3"),
+        Case(["install", "-r", "nowhere.txt"], program="pip3"),
+        Case(["install", "-r", "/dev/stdin", "--no-index"], program="pip3", given=b"nothing-such\n"),
+        Case(["cache", "dir"], program="pip3", variables={"HOME": "/tmp"}), Case(["completion", "--bash"], program="pip3"),
+        Case(["--version"], program="pip3", variables={"PATH": "/bin:/usr/bin"}), Case([], program="pip3", on_terminal=True),
+        Case(["install", "nothing-such", "--index-url", "http://127.0.0.1:1/simple", "--retries", "0"], program="pip3"),
+        Case(["help", "install"], program="pip3", variables={"COLUMNS": "60"}, on_terminal=True),
+        Case(["list"], program="pip3", variables={"PIP_CONFIG_FILE": "own"}, files={"own": "[list]\nformat = json\n"}),
+        Case(["uninstall", "nothing-such"], program="pip3", variables={"LC_ALL": "C"}, on_terminal=True),
     ],
     "yt-dlp": [
         Case(["--version"]), Case(["--help"]), Case(["--help"], on_terminal=True), Case([]), Case(["--no-such"]),
@@ -102,6 +154,14 @@ TOOLS = {
         Case(["--list-extractors"]), Case(["--load-info-json", "a.json", "--skip-download", "--write-info-json"], {"a.json": "{}"}),
         Case(["--print", "title", "nothing://x"]), Case(["--verbose", "nothing://x"], variables={"NO_COLOR": "1"}),
         Case(["--version"], home={".config/yt-dlp/config": "--no-such\n"}),
+        Case(["--list-extractors"], home={".config/yt-dlp/plugins/p/yt_dlp_plugins/extractor/own.py": EXTRACTOR}),
+        Case(["own:x"], home={".config/yt-dlp/plugins/p/yt_dlp_plugins/extractor/own.py": EXTRACTOR}),
+        Case(["--list-extractors"], {"yt-dlp-plugins/p/yt_dlp_plugins/extractor/own.py": EXTRACTOR}),
+        Case(["--batch-file", "-"], given=b"# none\nnothing://x\n"), Case(["-s", "http://127.0.0.1:1/x"], on_terminal=True),
+        Case(["--cookies", "made", "nothing://x"], mask=0o077), Case(["--verbose", "nothing://x"], variables={"PATH": "/bin:/usr/bin"}),
+        Case(["--print", "x", "nothing://x"], variables={"HOME": "/tmp", "XDG_CONFIG_HOME": "/nowhere"}),
+        Case(["-q", "--config-location", "own"], {"own": "--version\n"}),
+        Case(["--version"], {"yt-dlp.conf": "--no-such\n"}), Case(["--help"], variables={"COLUMNS": "60", "LC_ALL": "C"}, on_terminal=True),
     ],
 }
 
@@ -157,7 +217,7 @@ class Tool:
         self.name, self.keys = name, read(name)
         self.python = cases_python.language(PYTHON, "profile-" + name)
         self.place, self.home = self.python.folder + "/place", self.python.folder + "/home"
-        self.recorded, self.lists = {}, {}
+        self.recorded, self.lists, self.variables = {}, {}, {}
         self.is_shared = False  # whether a daemon may inspect or prewarm it at any time
 
     def begin(self, case):
@@ -174,7 +234,7 @@ class Tool:
     def environment(self, case):
         user = pwd.getpwuid(os.getuid()).pw_name
         return {**ENVIRONMENT, "HOME": self.home, "PATH": "/usr/bin:/bin", "TERM": "xterm", "USER": user, "LOGNAME": user,
-                **case.variables}
+                **self.variables, **case.variables}
 
     def learn(self, path, case):
         """The lines for the hook, as the daemon learns them: inspected in the environment of the prewarm."""
@@ -380,6 +440,39 @@ def by_daemon(tool):
         tool.is_shared = False
 
 
+def upgraded():
+    """Meson in a folder of its own, of which another version is installed while an instance waits."""
+    tool, case, source = Tool("meson"), Case(["--version"]), "/usr/lib/python3/dist-packages"
+    folder = tool.python.folder + "/dist-packages"
+    for name in ("mesonbuild", "meson-1.0.1.egg-info"):
+        shutil.copytree(f"{source}/{name}", f"{folder}/{name}")
+    tool.variables = {"PYTHONPATH": folder, "PYTHONDONTWRITEBYTECODE": "1"}
+    served, title = Served(tool), "profile: meson, upgraded while an instance waits"
+    tool.begin(case)
+    try:
+        served.daemon.start()
+        served.same(case)
+        with open(folder + "/mesonbuild/coredata.py") as file:
+            text = file.read()
+        tool.python.write("dist-packages/mesonbuild/new", text.replace("version = '1.0.1'", "version = '1.0.2'"))
+        os.rename(folder + "/mesonbuild/new", folder + "/mesonbuild/coredata.py")
+        os.rename(folder + "/meson-1.0.1.egg-info", folder + "/meson-1.0.2.egg-info")
+        expected = tool.expect(case, ["/usr/bin/meson", *case.words])
+        found = tool.run(case, served.daemon.words("meson", case.words))
+        text, kind = tool.differences(expected, found), served.daemon.kind("meson")
+        results.report(title, not text and kind == "started_anew" and b"1.0.2" in found.output, f"{text}launched {kind}")
+        notes = served.daemon.await_fact("another list", lambda: (notes := served.daemon.notes("meson")).get("profile_version") and notes,
+                                         look_seconds=0.05)
+        results.report("profile: meson: its profile does not know the new version", "1.0.2 is installed" in notes["profile_version"],
+                       str(notes))
+        served.same(Case(["setup", "build"], BUILD))
+    except (greenroomd.Failed, control.Refused) as failure:
+        results.report(title, False, str(failure))
+    finally:
+        served.daemon.stop()
+    tool.python.end()
+
+
 def run():
     for name, cases in TOOLS.items():
         path = "/usr/bin/" + (cases[0].program or name)
@@ -399,6 +492,8 @@ def run():
         if os.environ.get("DETAILS"):
             tool.measure()
         tool.python.end()
+        if name == "meson":
+            upgraded()
 
 
 def is_known(name):
