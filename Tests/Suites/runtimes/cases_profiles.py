@@ -247,7 +247,8 @@ class Tool:
             with open(recorded) as file:
                 self.recorded[path] = file.read()
         key = (path, *case.variables.items(), *case.home.items())
-        if key not in self.lists:
+        # A file that is written again is another one than was inspected.
+        if key not in self.lists or case.home:
             self.begin(case)
             self.lists[key] = self.inspect(path, environment, self.keys)
         return self.lists[key]
@@ -299,8 +300,8 @@ class Tool:
             return
         words = [PYTHON, path, *case.words]
         try:
-            lines = self.learn(path, case)
             expected = self.expect(case, words)
+            lines = self.learn(path, case)
             paused = self.python.pause(imports=lines, environment=self.environment(case))
             try:
                 found = self.run(case, words, paused)
