@@ -404,7 +404,9 @@ class Served:
 
     def same(self, case):
         program, title = case.program or self.tool.name, self.tool.title(case) + ", by the daemon"
-        if program not in self.programs or not comparing.is_wanted(title):
+        # The variables that the manifest names are the same in every launch.
+        is_possible = not case.variables.keys() & self.tool.environment(Case([])).keys()
+        if program not in self.programs or not is_possible or not comparing.is_wanted(title):
             return
         self.learn(program)
         # With other variables or files in the home directory, no instance may fit.
