@@ -289,7 +289,7 @@ class Tool:
     def differences(self, expected, found):
         (outcome, left), now = expected, tree(self.python.folder)
         text = comparing.differences(outcome, found, [*comparing.ALWAYS, *HIDES])
-        for one in sorted({*left, *now} - ({OF_ONE_PROCESS} if self.is_shared else set())):
+        for one in sorted({*left, *now} - {"recorded"} - ({OF_ONE_PROCESS} if self.is_shared else set())):
             if left.get(one) != now.get(one):
                 text += f"{one}: {left.get(one)}, prewarmed {now.get(one)}\n"
         return text
