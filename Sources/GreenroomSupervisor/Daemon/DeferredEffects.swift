@@ -10,20 +10,18 @@ final class DeferredEffects {
     private let perform: (Effect) -> Void
     private var effects: [InstanceIdentifier: [Effect]] = [:]
     private var isCollecting = false
-    /// In turn with clients: at a lower priority, a flood of calls would put the thaws off for ever.
-    private lazy var rounds = Rounds(priority: 0) { [unowned self] in
-        round()
-    }
+    /// At a lower priority, a flood of calls would put the thaws off for ever; all in one turn, the
+    /// thaws would hold up the calls.
+    private lazy var turns = Turns { [unowned self] in performSome() }
 
-    private static let instancesPerRound = 16
+    private static let instancesPerTurn = 16
 
     init(_ perform: @escaping (Effect) -> Void) { self.perform = perform }
 
     /// Collects effects from now on.
     func begin() { isCollecting = true }
 
-    /// Clients are served. If the rounds cannot be asked for (out of memory, for example), everything
-    /// is performed at once.
+    /// Clients are served.
     func end() {
         isCollecting = false
         ask()
@@ -67,17 +65,12 @@ final class DeferredEffects {
         for effect in effects.removeValue(forKey: instance) ?? [] { perform(effect) }
     }
 
-    private func round() {
-        for instance in effects.keys.prefix(Self.instancesPerRound) {
+    private func performSome() {
+        for instance in effects.keys.prefix(Self.instancesPerTurn) {
             perform(ofInstance: instance)
         }
         ask()
     }
 
-    private func ask() {
-        if effects.isEmpty { return }
-        do throws(SystemdError) { try rounds.ask() } catch {
-            for instance in effects.keys { perform(ofInstance: instance) }
-        }
-    }
+    private func ask() { if effects.isEmpty { turns.end() } else { turns.ask() } }
 }

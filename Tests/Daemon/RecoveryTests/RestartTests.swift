@@ -77,6 +77,43 @@ import Testing
         }
     }
 
+    @Test func `a flood of calls keeps no instance frozen after a restart, nor the reverse`() throws
+    {
+        let daemon = try daemon()
+        let first = try daemon.client().launch(app, ["wait-forever"])
+        try requireOrSkip(
+            Cgroups.appFolder(of: first.processId!) != nil, "without cgroups, nothing is frozen")
+        let launched =
+            try [first]
+            + (1..<40).map { _ in
+                try daemon.client().launch(app, ["wait-forever"])
+            }
+        let pids = launched.map { $0.processId! }
+        try daemon.kill()
+        // As if the former supervisor had been killed between the record and the thaw.
+        for pid in pids {
+            let path = Cgroups.appFolder(of: pid)! + "/cgroup.freeze"
+            try FileDescriptor.open(path, O_WRONLY).writeText("1")
+            while !Processes.isFrozen(pid) { sched_yield() }
+        }
+        try daemon.start()
+        // Each client has always sent more calls than were answered.
+        let clients = try (0..<8).map { _ in try daemon.client() }
+        var answerCounts = clients.map { _ in 0 }
+        for client in clients { for _ in 0..<8 { try client.send(.describe) } }
+        while answerCounts.contains(0) || pids.contains(where: Processes.isFrozen) {
+            for (index, client) in clients.enumerated() {
+                _ = try client.reply(to: .describe)
+                try client.send(.describe)
+                answerCounts[index] += 1
+            }
+            try #require(answerCounts[0] < 1_000, "some are frozen after a thousand rounds")
+        }
+        for instance in launched {
+            try daemon.client().change(.kill, instance.instance)
+        }
+    }
+
     @Test func `a terminate grace continues, and an app that ignores SIGTERM is killed`() throws {
         let daemon = try daemon(["TerminateGraceSec=2"])
         let pipe = try Pipe()

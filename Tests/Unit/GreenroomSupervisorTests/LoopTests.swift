@@ -1,3 +1,4 @@
+import GreenroomLifecycle
 import GreenroomLinux
 import Systemd
 import Testing
@@ -73,6 +74,74 @@ import Testing
                 #expect(looks == 1)
                 #expect(LoopActor.shared.loop.run() == 0)
                 #expect(looks == 4)
+            }
+        }
+    }
+}
+
+@Suite struct `Effects of a start that clients need not wait for` {
+    private static let instances = (1...80).map { InstanceIdentifier($0) }
+
+    /// A client that has always sent another call, beside many instances that are to be thawed.
+    @Test func `take turns with calls, so that a flood delays neither for long`() async {
+        await #expect(processExitsWith: .exitCode(0)) {
+            try onLoop {
+                var done: [String] = []
+                var thawed: [Effect] = []
+                let deferred = DeferredEffects {
+                    thawed.append($0)
+                    done.append("thaw")
+                }
+                let (ours, flooding) = try UnixSocket.pair(.stream)
+                try #require(try flooding.send([1]) == 1)
+                // What was sent is never read, so the descriptor stays readable.
+                let calls = try LoopActor.io(ours.descriptor.rawValue, .readable) { _ in
+                    done.append("call")
+                    if done.count(where: { $0 == "call" }) == 12 { LoopActor.shared.loop.exit(0) }
+                }
+                deferred.begin()
+                for instance in Self.instances { #expect(deferred.takes(.thaw(instance))) }
+                deferred.end()
+                #expect(thawed.isEmpty)
+                #expect(LoopActor.shared.loop.run() == 0)
+                withExtendedLifetime((calls, flooding)) {}
+                #expect(Set(thawed) == Set(Self.instances.map { .thaw($0) }))
+                #expect(thawed.count == Self.instances.count)
+                // Between two turns there is a call, and between two calls one turn.
+                let runs = done.chunked()
+                let last = runs.lastIndex { $0.word == "thaw" } ?? 0
+                #expect(runs[...last].allSatisfy { $0.count <= ($0.word == "call" ? 1 : 16) })
+            }
+        }
+    }
+
+    @Test func `come before whatever else is done to their instance`() async {
+        await #expect(processExitsWith: .exitCode(0)) {
+            try onLoop {
+                var performed: [Effect] = []
+                let deferred = DeferredEffects { performed.append($0) }
+                let (one, other) = (InstanceIdentifier(1), InstanceIdentifier(2))
+                #expect(!deferred.takes(.thaw(one)))
+                deferred.begin()
+                #expect(deferred.takes(.thaw(one)) && deferred.takes(.thaw(other)))
+                #expect(!deferred.takes(.kill(one)))
+                #expect(performed == [.thaw(one)])
+                deferred.end()
+                #expect(!deferred.takes(.freeze(other)))
+                #expect(performed == [.thaw(one), .thaw(other)])
+            }
+        }
+    }
+}
+
+extension [String] {
+    /// Equal words that follow each other, counted.
+    fileprivate func chunked() -> [(word: String, count: Int)] {
+        reduce(into: []) { runs, word in
+            if runs.last?.word == word {
+                runs[runs.count - 1].count += 1
+            } else {
+                runs.append((word, 1))
             }
         }
     }
