@@ -18,11 +18,14 @@ import Glibc
         try check("sd_login_monitor_new", unsafe sd_login_monitor_new("uid", &raw))
         unsafe monitor = raw!
         let monitor = unsafe monitor
-        source = try LoopActor.io(unsafe sd_login_monitor_get_fd(monitor), .readable) { _ in
+        source = try LoopActor.io(descriptorNumber, .readable) { _ in
             _ = unsafe sd_login_monitor_flush(monitor)
             onChange()
         }
     }
+
+    /// The number of the monitor's inotify(7) queue.
+    public var descriptorNumber: CInt { unsafe sd_login_monitor_get_fd(monitor) }
 
     isolated deinit {
         source = nil

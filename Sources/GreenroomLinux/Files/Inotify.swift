@@ -26,9 +26,12 @@ public final class Inotify: Sendable {
             owning: try systemCall("inotify_init") {
                 inotify_init1(CInt(IN_CLOEXEC | IN_NONBLOCK))
             })
-        // To close it takes several milliseconds.
-        gr_disposal_mark(descriptor.rawValue, GR_DISPOSAL_SLOW)
+        Self.markSlow(descriptor.rawValue)
     }
+
+    /// Leaves a queue to the kernel when this process ends, because closing it takes several
+    /// milliseconds. For a queue that a library has made and keeps until then.
+    public static func markSlow(_ number: CInt) { gr_disposal_mark(number, GR_DISPOSAL_SLOW) }
 
     // Before the number is used again.
     deinit { gr_disposal_mark(descriptor.rawValue, GR_DISPOSAL_OWN) }

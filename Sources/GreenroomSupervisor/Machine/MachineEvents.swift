@@ -36,7 +36,9 @@ final class MachineEvents {
     /// Reports the users that are logged in already; called before `Event.restored`.
     func begin() {
         do throws(SystemdError) {
-            logins = try Logins { [unowned self] in usersChanged() }
+            let logins = try Logins { [unowned self] in usersChanged() }
+            Inotify.markSlow(logins.descriptorNumber)
+            self.logins = logins
         } catch {
             log.sayOnce("no systemd-logind (\(error)): logins are not followed")
         }
