@@ -202,9 +202,12 @@ extension Spawner {
 
     func handleSpawnDeadlines(_ now: UInt64) {
         if spawns.pending.isEmpty { return }
-        for spawn in Array(spawns.pending.values)
-        where !spawn.isAnswered && now >= spawn.deadline && spawn.start.spawn.announced != .yes {
-            if let verdict = spawn.verdict {
+        for spawn in Array(spawns.pending.values) where !spawn.isAnswered && now >= spawn.deadline {
+            if spawn.start.spawn.announced == .yes {
+                // The supervisor has heard of it. Only the waiter's report is missing: somebody may
+                // have stopped the waiter.
+                conclude(spawn)
+            } else if let verdict = spawn.verdict {
                 // The process waits for something that not even SIGKILL interrupts. It keeps its
                 // cgroup, its memory and the descriptors that it was passed until it ends.
                 spawn.start.spawn.kill()

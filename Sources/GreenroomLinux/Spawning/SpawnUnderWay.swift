@@ -51,15 +51,17 @@ public import Glibc
     /// Whether the request's announcement was sent.
     public enum Announced: Sendable {
         case no
-        /// Somebody killed the waiter while it was sending.
+        /// The waiter is sending it, or somebody killed the waiter at that time.
         case perhaps
+        /// The spawn ``isOver``, too.
         case yes
     }
 
     /// Whether the request's announcement was sent. Known when the spawn ``isOver``.
     public var announced: Announced {
         switch unsafe gr_announced(rawValue: UInt32(gr_spawn_announced(handle!))) {
-        case GR_ANNOUNCED: .yes
+        // Somebody may stop the waiter between the two.
+        case GR_ANNOUNCED: isOver ? .yes : .perhaps
         case GR_PERHAPS_ANNOUNCED: .perhaps
         default: .no
         }

@@ -78,6 +78,63 @@ import Testing
         withExtendedLifetime(stay) {}
     }
 
+    @Test func `a start that only the waiter has told is in the next spawner's table`() throws {
+        try requireOrSkip(
+            try supervisor.spawn(.shell(2, "exit 0")).cgroupName != nil,
+            "without cgroups, the spawner first writes into its ledger")
+        #expect(try supervisor.exit(of: 2) == .exited(0))
+        let (input, stay) = try FileDescriptor.pipe()
+        let lease = try Lease(of: "/bin/cat")
+        var specification = lease.specification(1)
+        specification.descriptors = [.init(input, at: 0)]
+        specification.wantsChannel = true
+        try supervisor.connection.send(.spawn(specification))
+        try lease.awaitBreak()
+        try spawner.freeze()
+        lease.giveUp()
+        let entry: TableEntry = try supervisor.first {
+            if case .spawned(let entry) = $0, entry.instance == 1 { entry } else { nil }
+        }
+        #expect(entry.channel != nil)
+        try spawner.kill()
+        // Nothing else was said of the instance, and the connection has ended.
+        #expect(throws: (any Error).self) { try supervisor.exit(of: 1) }
+        let next = try SpawnerProcess(after: spawner)
+        let successor = try TestSupervisor(next)
+        let table = try successor.hello().table
+        #expect(table.map(\.instance) == [1] && table.first?.pid == entry.pid)
+        #expect(table.first?.cgroupName == entry.cgroupName && table.first?.status == nil)
+        try successor.connection.send(.kill(instance: 1))
+        try successor.emptied(1)
+        withExtendedLifetime((stay, spawner)) {}
+    }
+
+    @Test func `a supervisor that comes after an announcement finds the instance`() throws {
+        try requireOrSkip(
+            try supervisor.spawn(.shell(2, "exit 0")).cgroupName != nil,
+            "without cgroups, the spawner first writes into its ledger")
+        #expect(try supervisor.exit(of: 2) == .exited(0))
+        let (input, stay) = try FileDescriptor.pipe()
+        let lease = try Lease(of: "/bin/cat")
+        var specification = lease.specification(1)
+        specification.descriptors = [.init(input, at: 0)]
+        try supervisor.connection.send(.spawn(specification))
+        try lease.awaitBreak()
+        try spawner.freeze()
+        lease.giveUp()
+        // The supervisor ends without having read the message.
+        var entry = [PollEntry(supervisor.connection.fileDescriptor, POLLIN)]
+        #expect(try PollEntry.wait(&entry, milliseconds: deadline) > 0)
+        supervisor.leave()
+        try spawner.thaw()
+        let second = try TestSupervisor(spawner)
+        let table = try second.hello().table
+        #expect(table.first { $0.instance == 1 }.map { $0.status == nil } == true)
+        try second.connection.send(.kill(instance: 1))
+        #expect(try second.exit(of: 1) == .signaled(SIGKILL, coreDumped: false))
+        withExtendedLifetime(stay) {}
+    }
+
     @Test func `a process that is stopped before its exec is killed at the time limit`() throws {
         let lease = try Lease()
         try supervisor.connection.send(.spawn(lease.specification(1)))

@@ -81,6 +81,35 @@ import Testing
         try launch(2)
     }
 
+    /// A waiter that does not report must not hold up what waits until no spawn is under way.
+    @Test func `a waiter that is held after its announcement delays a new supervisor only briefly`()
+        throws
+    {
+        try requireOrSkip(getuid() == 0, "only root may trace another program's child")
+        try requireOrSkip(
+            try supervisor.spawn(.shell(1, "exit 0")).cgroupName != nil,
+            "without cgroups, no waiter announces anything")
+        #expect(try supervisor.exit(of: 1) == .exited(0))
+        let (input, stay) = try FileDescriptor.pipe()
+        let lease = try Lease(of: "/bin/cat")
+        var specification = lease.specification(2)
+        specification.descriptors = [.init(input, at: 0)]
+        try supervisor.connection.send(.spawn(specification))
+        try lease.awaitBreak()
+        let hold = try HeldWrite(of: #require(try waiters().first))
+        lease.giveUp()
+        try hold.awaitWord("held")
+        let entry: TableEntry = try supervisor.first {
+            if case .spawned(let entry) = $0, entry.instance == 2 { entry } else { nil }
+        }
+        supervisor.leave()
+        let second = try TestSupervisor(spawner)
+        let table = try second.hello().table
+        #expect(table.contains { $0.instance == 2 && $0.pid == entry.pid && $0.status == nil })
+        hold.release()
+        withExtendedLifetime(stay) {}
+    }
+
     @Test func `a process without its waiter keeps the memory that it shares`() throws {
         let lease = try Lease()
         let specification = lease.specification(1)
@@ -110,4 +139,44 @@ import Testing
         _ = try second.spawn(.shell(2, "exit 0"))
         #expect(try second.exit(of: 2) == .exited(0))
     }
+}
+
+/// Holds a process before its next write(2).
+private final class HeldWrite {
+    private let words: FileDescriptor
+    private var hold: FileDescriptor?
+    private let process: ProcessDescriptor
+
+    init(of pid: pid_t) throws {
+        let (input, hold) = try FileDescriptor.pipe()
+        let (words, output) = try FileDescriptor.pipe()
+        var request = SpawnRequest(
+            path: try compileProbe("hold-write.c"), arguments: ["hold-write", "\(pid)"],
+            environment: [])
+        request.descriptors = [
+            .init(input.rawValue, at: 0), .init(output.rawValue, at: 1), .init(2, at: 2),
+        ]
+        process = try request.spawn().process
+        (self.words, self.hold) = (words, hold)
+        try awaitWord("traced")
+    }
+
+    func awaitWord(_ word: String) throws {
+        var text = ""
+        while !text.hasSuffix("\n") {
+            try #require(try words.waitUntilReadable(milliseconds: deadline), "not \(word)")
+            var byte: UInt8 = 0
+            try #require(read(words.rawValue, &byte, 1) == 1, "not \(word)")
+            text.unicodeScalars.append(Unicode.Scalar(byte))
+        }
+        try #require(text == word + "\n")
+    }
+
+    /// Returns when the process goes on.
+    func release() {
+        hold = nil
+        _ = try? process.wait()
+    }
+
+    deinit { release() }
 }
