@@ -14,7 +14,8 @@ extension Lifecycle {
         var record = InstanceRecord(
             instance: id, app: app, generation: description.generation, environmentKey: key,
             saved: RecordedState(state), since: now)
-        record.confinedUser = description.isKeptFromControl ? description.user : nil
+        record.user = description.user
+        record.isKeptFromControl = description.isKeptFromControl
         configure(&record)
         table[id] = Entry(Instance(record: record))
         update(id) { $0.deadline = deadline }

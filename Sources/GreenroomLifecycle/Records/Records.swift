@@ -40,9 +40,14 @@ public struct InstanceRecord: Hashable, Sendable {
     public var isInterrupted = false
     /// What the threads besides the paused one did when the instance was last paused.
     public var otherThreads = OtherThreads.none
-    /// The instance's user, if its processes may not use the control socket. The restriction lasts
-    /// even if the manifest is gone, or allows later instances to use the socket.
-    public var confinedUser: UInt32?
+    /// The user as whom the instance runs, even if the manifest is gone or names another user now.
+    /// Nil if a former daemon that did not save this has made the instance.
+    public var user: UInt32?
+    /// The instance's processes may not use the control socket. The restriction lasts even if the
+    /// manifest is gone, or allows later instances to use the socket.
+    public var isKeptFromControl = false
+    /// The instance's user, if its processes may not use the control socket.
+    public var confinedUser: UInt32? { isKeptFromControl ? user : nil }
     /// What keeps the instance running in the background.
     public var background: Boxed<BackgroundTime>
     /// The user whose shells have reported that the instance has the foreground. Since then they

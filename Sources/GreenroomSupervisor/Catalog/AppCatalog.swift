@@ -77,9 +77,20 @@ final class AppCatalog {
     /// checks which process connected only for clients of these users.
     private(set) var confinedUsers: Set<UInt32> = []
 
-    /// Adds the user of an instance that a former supervisor started and that may not use the
-    /// control socket.
-    func noteConfined(_ user: UInt32) { confinedUsers.insert(user) }
+    /// Notes the users of instances that a former supervisor has started. Call this when the apps
+    /// are installed.
+    func inherit(_ records: [InstanceRecord]) {
+        confinedUsers.formUnion(records.lazy.compactMap(\.confinedUser))
+        let homeless = records.filter { table[$0.app] == nil }
+        for (app, records) in Dictionary(grouping: homeless, by: \.app)
+        where formerOwners.count < Self.formerOwnerLimit {
+            // If an app has had several users, nobody may have another one's instances.
+            let users = Set(records.map(\.user))
+            guard users.count == 1, case .some(.some(let user)) = users.first else { continue }
+            // Its name is not looked up, because that may take a while.
+            formerOwners[app] = Account(unlisted: user, group: user)
+        }
+    }
 
     /// The cgroup names of instances of apps that may not use the control socket, without the
     /// number of the instance.

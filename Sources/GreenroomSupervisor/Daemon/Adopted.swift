@@ -59,7 +59,7 @@ struct Adopted: ~Copyable {
         let (shared, records) = (rooms.shared, inheritance.contents.instances)
         rooms.measuring.metrics.resume(records)
         rooms.recovery.recovery.reconcile(records, with: inheritance.greeting.instances)
-        for user in records.compactMap(\.confinedUser) { shared.catalog.noteConfined(user) }
+        shared.catalog.inherit(records)
         rooms.launching.directories.removeAll { shared.instances[$0] != nil }
         rooms.machine.locks.withdrawCredentials()
     }

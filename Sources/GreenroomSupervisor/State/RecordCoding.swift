@@ -8,10 +8,11 @@ enum RecordCoding {
     static let capacity = 512
     /// The version of an instance's record as written below. Older versions are read from
     /// `oldestVersion` on.
-    static let version: UInt8 = 8
+    static let version: UInt8 = 9
     /// Version 2 has no background time; version 3 does not say whether the control socket is kept
     /// from the instance; version 4 does not say what its other threads do; version 5 has no depth;
-    /// version 6 does not say whose shell has shown it; version 7 does not know of names on a bus.
+    /// version 6 does not say whose shell has shown it; version 7 does not know of names on a bus;
+    /// version 8 names the user only if the control socket is kept from the instance.
     static let oldestVersion: UInt8 = 2
     /// The version of an app's record. Version 1 has no supervision, version 2 no sessions, version
     /// 3 has its crashes in full, version 4 has no misfire, version 5 no depth.
@@ -48,12 +49,12 @@ extension InstanceRecord {
         writer.put(optional: endedAt?.nanoseconds)
         conversation.encode(into: &writer)
         background.encode(into: &writer)
-        writer.put(optional: confinedUser.map(UInt64.init))
+        writer.put(optional: user.map(UInt64.init))
         writer.put(otherThreads.rawValue | (isInterrupted ? 128 : 0))
         writer.put(depth.rawValue)
         writer.put(optional: anewReason?.rawValue)
         writer.put(optional: shellUser.map(UInt64.init))
-        writer.put((wantsName ? 1 : 0) as UInt8)
+        writer.put((wantsName ? 1 : 0) | (isKeptFromControl ? 2 : 0) as UInt8)
     }
 
     init?(from reader: inout RecordReader) {
@@ -97,7 +98,8 @@ extension InstanceRecord {
         conversation = reader.optional { Conversation(from: &$0) }
         if version > 2 { background = Boxed(reader.optional { BackgroundTime(from: &$0) }) }
         if version > 3 {
-            confinedUser = reader.optional { $0.word().map { UInt32(truncatingIfNeeded: $0) } }
+            user = reader.optional { $0.word().map { UInt32(truncatingIfNeeded: $0) } }
+            isKeptFromControl = version < 9 && user != nil
         }
         if version > 4 {
             // A former daemon never set the highest bit.
@@ -116,7 +118,11 @@ extension InstanceRecord {
         if version > 6 {
             shellUser = reader.optional { $0.word().map { UInt32(truncatingIfNeeded: $0) } }
         }
-        if version > 7 { wantsName = reader.byte().map { $0 != 0 } ?? false }
+        if version > 7 {
+            let flags = reader.byte() ?? 0
+            wantsName = flags & 1 != 0
+            if version > 8 { isKeptFromControl = flags & 2 != 0 }
+        }
         guard !reader.failed else { return nil }
     }
 }

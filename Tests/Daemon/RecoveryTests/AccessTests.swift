@@ -112,6 +112,26 @@ import Testing
         try client(daemon, as: Self.stranger).change(.kill, running.instance)
     }
 
+    @Test func `an app whose manifest is gone stays its user's after a restart`() throws {
+        let daemon = try daemon()
+        let launched = try client(daemon).launch(own, ["wait-forever"])
+        try daemon.kill()
+        try daemon.remove(own)
+        try daemon.start()
+        let stranger = try client(daemon, as: Self.stranger)
+        #expect(try stranger.instances().isEmpty)
+        #expect(throws: ControlError.self) {
+            try stranger.call(.transition(.terminate, .app(own)))
+        }
+        let client = try client(daemon)
+        #expect(try client.instances().map(\.instance) == [launched.instance])
+        try client.send(.wait(.instance(launched.instance)))
+        try self.client(daemon).call(.transition(.terminate, .app(own)))
+        guard case .exited(let end) = try client.reply(to: .wait(.instance(launched.instance)))
+        else { throw TestError("another reply") }
+        #expect(end.exit.signal == SIGTERM)
+    }
+
     @Test func `an app runs as its user, who may control it`() throws {
         let daemon = try daemon()
         let client = try client(daemon)

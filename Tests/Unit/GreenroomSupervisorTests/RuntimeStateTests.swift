@@ -76,7 +76,8 @@ struct RuntimeStateTests {
         time.isExpiring = true
         time.run = .init(number: 19, end: Instant(nanoseconds: 20), isExpiring: true)
         full.background = .some(time)
-        full.confinedUser = .max
+        full.user = .max
+        full.isKeptFromControl = true
         full.shellUser = .max
         return full
     }
