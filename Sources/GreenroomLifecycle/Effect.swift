@@ -189,7 +189,9 @@ extension Lifecycle {
         }
         for app in dirtyApps where directory[app]?.isDirty == true {
             self[app].isDirty = false
-            if !self[app].isRemoved { result.append(.saveApp(self[app].record)) }
+            if !self[app].isRemoved || self[app].record.isForceQuit {
+                result.append(.saveApp(self[app].record))
+            }
         }
         // Tasks are saved after the records and before other effects, so an app is told about a run
         // only once both are saved.

@@ -15,8 +15,10 @@ public enum Event: Hashable, Sendable {
     case policyChanged(Policy)
     /// An app is new, or its manifest or its executable has changed.
     case appInstalled(AppDescription)
-    /// The app's manifest is gone. Its paused instances are ended; running ones stay.
-    case appRemoved(AppIdentifier)
+    /// The app's manifest is gone; or it is only masked or has an error, and a force quit lasts. The
+    /// app's paused instances are ended; running ones stay. Sent before `restored` for apps whose
+    /// manifest is not gone, because a former supervisor may have installed them.
+    case appRemoved(AppIdentifier, isGone: Bool = true)
     /// The user of the apps with this foreground group has a login session
     /// (`PrewarmOccasion.login`).
     case loggedIn(foregroundGroup: String)
@@ -171,7 +173,7 @@ extension Lifecycle {
         switch event {
         case .policyChanged(let policy): policyChanged(policy)
         case .appInstalled(let description): appInstalled(description)
-        case .appRemoved(let app): appRemoved(app)
+        case .appRemoved(let app, let isGone): appRemoved(app, isGone: isGone)
         case .loggedIn(let group): loggedIn(group)
         case .loggedOut(let group): loggedOut(group)
         case .planned(let apps): planned(apps)

@@ -29,7 +29,7 @@ extension Lifecycle {
 
     private mutating func addApp(_ app: AppIdentifier) {
         var entry = directory[app] ?? Entry(App(record: AppRecord(app: app)))
-        entry.record = AppRecord(app: app)
+        entry.record = Self.remembered(entry.record)
         entry.isRemoved = false
         directory[app] = entry
         updateApp(app) { _ in }
@@ -96,7 +96,40 @@ extension Lifecycle {
         }
     }
 
-    mutating func appRemoved(_ app: AppIdentifier) {
+    mutating func appRemoved(_ app: AppIdentifier, isGone: Bool) {
+        guard let entry = directory[app], !entry.isRemoved || entry.record.isForceQuit else {
+            return
+        }
+        takeOut(app)
+        if !isGone, isForceQuit(app) {
+            self[app].record = Self.remembered(self[app].record)
+            guard !self[app].isDirty else { return }
+            self[app].isDirty = true
+            dirtyApps.append(app)
+        } else {
+            effects.append(.eraseApp(app))
+            guard directory[app] != nil else { return }
+            self[app].record.isForceQuit = false
+            forgetIfUnused(app)
+        }
+    }
+
+    /// The part of a removed app's record that still counts if the app returns.
+    private static func remembered(_ record: AppRecord) -> AppRecord {
+        var next = AppRecord(app: record.app)
+        next.isForceQuit = record.isForceQuit
+        return next
+    }
+
+    /// Forgets a removed app of which nothing is left to remember.
+    mutating func forgetIfUnused(_ app: AppIdentifier) {
+        guard let entry = directory[app], entry.isRemoved, entry.members.isEmpty,
+            !entry.record.isForceQuit
+        else { return }
+        directory[app] = nil
+    }
+
+    private mutating func takeOut(_ app: AppIdentifier) {
         guard let entry = directory[app], !entry.isRemoved else { return }
         for id in entry.running { leaveFront(self[id].record) }
         self[app].description = nil
@@ -116,8 +149,6 @@ extension Lifecycle {
             stopClock(id)
             update(id) { $0.deadline = nil }
         }
-        effects.append(.eraseApp(app))
-        if self[app].members.isEmpty { directory[app] = nil }
     }
 
     mutating func policyChanged(_ policy: Policy) {

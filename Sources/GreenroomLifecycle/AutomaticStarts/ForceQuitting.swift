@@ -10,6 +10,8 @@
 //   a launch in the foreground, or attached                    is served, and ends the force quit
 //   boot, login, if the app starts then; `resetFailed`         end the force quit
 //   a manifest or a policy by which it does not last           ends the force quit
+//   a manifest that is gone                                    ends the force quit
+//   a manifest that is faulty or masked                        changes nothing
 //
 // While another instance of the app runs, the user still uses the app, so a force quit of one of
 // several instances does not count. Nobody "uses" a service, so the force quit of an app that the
@@ -38,7 +40,7 @@ extension Lifecycle {
 
     /// The user wants the app again.
     mutating func forgetForceQuit(of app: AppIdentifier) {
-        guard directory[app]?.record.isForceQuit == true else { return }
+        guard let entry = directory[app], !entry.isRemoved, entry.record.isForceQuit else { return }
         updateApp(app) { $0.isForceQuit = false }
         schedule.needsReview = true
         reviewSocket(of: app)

@@ -102,8 +102,9 @@ extension Lifecycle {
 
     /// Repeats the effects that follow from the records.
     mutating func finishRestoring() {
-        for app in directory.keys.sorted() where self[app].description == nil {
-            appRemoved(app)
+        // Apps with a faulty manifest are removed already.
+        for app in directory.keys.sorted() where !self[app].isRemoved {
+            if self[app].description == nil { appRemoved(app, isGone: true) }
         }
         ended = ended.regrouped { user(of: self[$0].record.app) }
         for id in table.keys.sorted() {

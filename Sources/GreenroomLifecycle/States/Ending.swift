@@ -229,9 +229,7 @@ extension Lifecycle {
             }
             self[app].members.remove(id)
             effects.append(.erase(id))
-            if self[app].isRemoved && self[app].members.isEmpty {
-                directory[app] = nil
-            }
+            forgetIfUnused(app)
         }
     }
 

@@ -13,6 +13,14 @@ struct AbsentApp {
     let file: String
     let reason: Reason
 
+    /// Whether this daemon has a manifest of the app, even a faulty one.
+    var isOwn: Bool {
+        switch reason {
+        case .masked, .refused: true
+        case .isSystems: false
+        }
+    }
+
     /// The reason, for clients.
     var note: Control.Note {
         switch reason {

@@ -120,14 +120,15 @@ final class AppInstaller {
     ) -> Control.ReloadReport {
         let (changed, removed) = catalog.replace(
             with: result.apps, unchanged: result.unchanged, former: former)
-        let formerlyAbsent = catalog.absent.keys
+        let formerlyAbsent = catalog.absent
         catalog.absent = result.absent
         catalog.templates = result.templates
         for app in removed { registration.remove(app, isGone: isGone(app)) }
-        for name in formerlyAbsent where catalog.absent[name] == nil {
+        for (name, former) in formerlyAbsent where former.isOwn {
             let app = AppIdentifier(name)
-            if catalog[app] == nil { registration.forgetLearned(of: app) }
+            if catalog[app] == nil, isGone(app) { registration.remove(app, isGone: true) }
         }
+        for (name, app) in catalog.absent where app.isOwn { forget(AppIdentifier(name)) }
         watchPrograms()
         var faults = result.faults
         // `moved` apps were enabled or disabled, which changes nothing in the manifest itself.
@@ -155,10 +156,13 @@ final class AppInstaller {
 
     /// Whether no manifest of this daemon describes the app any more, not even a faulty one.
     private func isGone(_ app: AppIdentifier) -> Bool {
-        switch catalog.absent[app.rawValue]?.reason {
-        case nil, .isSystems: true
-        case .masked, .refused: false
-        }
+        catalog.absent[app.rawValue]?.isOwn != true
+    }
+
+    /// Only a former supervisor may have installed the app. Then the core knows it, and this
+    /// supervisor has not removed it.
+    private func forget(_ app: AppIdentifier) {
+        if core.lifecycle.app(app) != nil { core.handle(.appRemoved(app, isGone: false)) }
     }
 
     /// Installs an instance of a template (`name@x`), which has no file of its own.

@@ -44,13 +44,11 @@ struct AppRegistration {
     /// - Parameter isGone: whether its manifest is gone, and not just faulty or masked for a while.
     func remove(_ app: AppIdentifier, isGone: Bool) {
         contexts.forgetPause(of: app)
-        if isGone { forgetLearned(of: app) }
-        core.handle(.appRemoved(app))
+        if isGone {
+            learner.remove(app)
+            lists.remove(app)
+        }
+        core.handle(.appRemoved(app, isGone: isGone))
         sockets.forget(app)
-    }
-
-    func forgetLearned(of app: AppIdentifier) {
-        learner.remove(app)
-        lists.remove(app)
     }
 }

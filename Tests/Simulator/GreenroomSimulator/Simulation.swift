@@ -267,7 +267,8 @@ struct Simulation: Sendable {
         try checker.require(core.instances == records, "restored instances differ from saved")
         if isClean {
             try checker.require(before.instances == core.instances, "an instance was not saved")
-            try checker.require(before.apps == core.apps, "an app was not saved")
+            let apps = core.apps.filter { !checker.faulty.contains($0.app) }
+            try checker.require(before.apps == apps, "an app was not saved")
         }
         for user in checker.locked.sorted() {
             try feed(.sessionLockChanged(user: user, isLocked: true))
@@ -278,6 +279,7 @@ struct Simulation: Sendable {
             try install(app)
             try recall(app, from: before)
         }
+        for app in checker.faulty.sorted() { try feed(.appRemoved(app, isGone: false)) }
         for (app, tasks) in checker.tasks.saved.sorted(by: { $0.key < $1.key }) {
             try feed(.tasksRestored(app, tasks))
         }

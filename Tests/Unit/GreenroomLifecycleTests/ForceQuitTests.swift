@@ -112,6 +112,34 @@ import Testing
         #expect(!isLaunched)
     }
 
+    @Test func `outlives an error in the manifest, also with a restart, but not the manifest`() {
+        let begin: (inout Stage) -> Bool = { stage in
+            let isLaunched = self.begins(stage.launch(inBackground: true))
+            return isLaunched
+        }
+        for (restarts, isGone) in [(false, false), (true, false), (false, true), (true, true)] {
+            var stage = stage()
+            stage.send(.appRemoved(Stage.app, isGone: false))
+            #expect(stage.core.description(of: Stage.app) == nil)
+            #expect(stage.core.isForceQuit(Stage.app))
+            if restarts {
+                stage.restart(faulty: [Stage.app])
+                #expect(stage.core.isForceQuit(Stage.app))
+            }
+            if isGone { stage.send(.appRemoved(Stage.app)) }
+            stage.send(.appInstalled(.plain()))
+            #expect(begin(&stage) == isGone)
+        }
+    }
+
+    @Test func `that does not last any more is not remembered when the app returns`() {
+        var stage = stage()
+        stage.send(.appRemoved(Stage.app, isGone: false))
+        stage.send(.appInstalled(.plain { $0.forceQuitLasts = false }))
+        let isLaunched = begins(stage.launch(inBackground: true))
+        #expect(isLaunched)
+    }
+
     @Test func `keeps the daemon from starting the app for another app, unless a user wants that`()
     {
         var stage = Stage(

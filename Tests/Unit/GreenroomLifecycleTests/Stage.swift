@@ -123,11 +123,12 @@ struct Stage {
     }
 
     /// Replaces the core with that of the next supervisor, restored from what was saved.
-    mutating func restart(_ apps: AppDescription...) {
+    mutating func restart(_ apps: AppDescription..., faulty: [AppIdentifier] = []) {
         core = Lifecycle(
             restoring: Array(saved.values), apps: Array(savedApps.values),
             nextInstance: core.nextInstance, policy: core.policy, seed: 2, at: now)
         for app in apps { send(.appInstalled(app)) }
+        for app in faulty { send(.appRemoved(app, isGone: false)) }
         send(.restored)
     }
 

@@ -21,6 +21,8 @@ struct Checker: Sendable {
     /// The instance that serves each launch name, by the core's answer.
     var served: [LaunchIdentifier: InstanceIdentifier] = [:]
     var installed: [AppIdentifier: AppDescription] = [:]
+    /// The apps that are not installed because their manifest has an error or is masked.
+    var faulty: Set<AppIdentifier> = []
     var policy: Policy
     var pressure = MemoryPressure.none
     var isShuttingDown = false

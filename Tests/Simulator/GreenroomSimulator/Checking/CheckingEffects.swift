@@ -26,6 +26,9 @@ extension Checker {
             try checkForceQuit(record, event)
             savedApps[record.app] = record
         case .eraseApp(let app):
+            try require(
+                !faulty.contains(app) || savedApps[app]?.isForceQuit != true,
+                "the force quit of \(app) is forgotten with an error in its manifest")
             savedApps[app] = nil
             forgetFailures(of: app)
         case .spawn(let id, let app, let purpose):

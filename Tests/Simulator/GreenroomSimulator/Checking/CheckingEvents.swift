@@ -15,7 +15,9 @@ extension Checker {
         switch event {
         case .policyChanged(let new): policy = new
         case .appInstalled(let description): noteInstall(description)
-        case .appRemoved(let app): forget(app)
+        case .appRemoved(let app, let isGone):
+            forget(app)
+            if isGone { faulty.remove(app) } else { faulty.insert(app) }
         case .loggedIn: churn = [:]
         case .requested(let identifier, let request):
             owed[identifier] = request
@@ -126,6 +128,7 @@ extension Checker {
             forgetFailures(of: app)
         }
         installed[app] = description
+        faulty.remove(app)
         frontsMayDiffer = true
         churn[app] = nil
     }

@@ -58,7 +58,7 @@ extension Checker {
             }
         case .triggersForgiven: machine.triggered = [:]
         case .appInstalled(let description): machine.triggered[description.identifier] = nil
-        case .requested(_, .resetFailed(let app)), .appRemoved(let app):
+        case .requested(_, .resetFailed(let app)), .appRemoved(let app, _):
             machine.triggered[app] = nil
         default: break
         }

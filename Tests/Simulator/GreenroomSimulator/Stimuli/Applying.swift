@@ -33,7 +33,8 @@ extension Simulation {
             let recent = requestCount - UInt64(pick) % min(requestCount, 6)
             try feed(.requestAbandoned(RequestIdentifier(recent)))
         case .install(let app, let variation): try install(app, variation)
-        case .remove(let app): try feed(.appRemoved(identifier(app)))
+        case .remove(let app, let isGone):
+            try feed(.appRemoved(identifier(app), isGone: isGone))
         case .logIn(let group):
             sessions.insert("seat\(group)")
             try feed(.loggedIn(foregroundGroup: "seat\(group)"))

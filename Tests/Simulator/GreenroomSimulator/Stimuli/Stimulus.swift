@@ -11,7 +11,8 @@ enum Stimulus: Sendable {
     case awaitLaunch(name: Int)
     case abandon(request: Int)
     case install(app: Int, variation: Int)
-    case remove(app: Int)
+    /// The app's manifest is gone; or it has an error, and may soon have none.
+    case remove(app: Int, isGone: Bool)
     case logIn(group: Int)
     /// Each bit stands for an app.
     case plan(apps: Int)
@@ -82,7 +83,9 @@ extension Stimulus {
         case 46..<48: return .awaitLaunch(name: pick)
         case 48..<50: return .abandon(request: pick)
         case 50..<52: return .install(app: pick, variation: dice.below(1 << 20))
-        case 52: return dice.percent(40) ? .remove(app: pick) : .logIn(group: dice.below(3))
+        case 52:
+            return dice.percent(40)
+                ? .remove(app: pick, isGone: pick >> 19 == 0) : .logIn(group: dice.below(3))
         case 53 where dice.percent(50): return .plan(apps: dice.below(1 << 20))
         case 53: return .changePolicy(variation: dice.below(1 << 20))
         case 54: return .makeStale(instance: pick)
