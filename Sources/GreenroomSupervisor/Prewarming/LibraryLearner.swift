@@ -158,7 +158,11 @@ final class LibraryLearner {
 
     /// The app is not installed any more.
     func remove(_ app: AppIdentifier) {
-        if let user = users.removeValue(forKey: app) { files.remove(.libraries, of: app, user) }
+        if let user = users.removeValue(forKey: app) {
+            files.remove(.libraries, of: app, user)
+        } else {
+            files.removeAll(.libraries, of: app)
+        }
         lists[app] = nil
     }
 

@@ -145,6 +145,7 @@ final class ImportLists {
 
     /// The app is not installed any more.
     func remove(_ app: AppIdentifier) {
+        if users[app] == nil { files?.removeAll(.imports, of: app) }
         forget(app)
         users[app] = nil
     }

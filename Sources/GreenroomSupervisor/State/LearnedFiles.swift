@@ -58,6 +58,13 @@ struct LearnedFiles: Sendable {
         unsafe unlink(path(kind, of: app, user))
     }
 
+    /// Removes the files of all users, for an app that this daemon has never installed.
+    func removeAll(_ kind: Kind, of app: AppIdentifier) {
+        for name in (try? FolderContents.names(in: directory)) ?? [] {
+            if let user = UInt32(name) { remove(kind, of: app, user) }
+        }
+    }
+
     /// A list that changed is written at once. The times of launches change with every launch, so
     /// they are written this long after a change, and when the daemon ends.
     static let timesDelay = Duration.seconds(60)

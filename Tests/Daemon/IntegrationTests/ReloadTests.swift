@@ -95,6 +95,55 @@ import Testing
         #expect(try client.wait(launched.instance).signal == SIGTERM)
     }
 
+    @Test func `what an app that is refused at a start has learned ends with its manifest`() throws
+    {
+        let daemon = try TestDaemon(TestApp(Self.app, exec: try compileProbe("behave.c")))
+        try daemon.terminate()
+        let folder = daemon.directory.path + "/state/learned/12345"
+        for path in [daemon.directory.path + "/state/learned", folder] { mkdir(path, 0o700) }
+        let lists = ["imports", "libraries"].map { "\(folder)/\(Self.app).\($0)" }
+        for list in lists {
+            let file = open(list, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+            #expect(file >= 0)
+            close(file)
+        }
+        try daemon.directory.write("[App]\nExce=x\n", to: "apps/\(Self.app).app")
+        try daemon.start()
+        let client = try daemon.client()
+        #expect(try client.reload().failed.count == 1)
+        #expect(lists.allSatisfy { access($0, F_OK) == 0 })
+        try daemon.remove(Self.app)
+        _ = try client.reload()
+        #expect(lists.allSatisfy { access($0, F_OK) != 0 })
+    }
+
+    @Test func `a force quit outlives an error in the manifest and a restart`() throws {
+        let app = TestApp(Self.app, exec: try compileProbe("behave.c"))
+        let daemon = try TestDaemon(app)
+        let client = try daemon.client()
+        func launch(_ client: TestClient) throws -> ControlError? {
+            do {
+                _ = try client.launch(Self.app, ["exit", "0"]) { $0.isBackground = true }
+                return nil
+            } catch { return error as? ControlError }
+        }
+        try client.change(.kill, client.launch(Self.app, ["wait-forever"]).instance)
+        let refusal = try #require(try launch(client))
+        try daemon.directory.write("[App]\nExce=x\n", to: "apps/\(Self.app).app")
+        #expect(try client.reload().failed.count == 1)
+        try daemon.kill()
+        try daemon.start()
+        try daemon.install(app)
+        let next = try daemon.client()
+        #expect(try next.reload().failed.isEmpty)
+        #expect(try launch(next) == refusal)
+        try daemon.remove(Self.app)
+        _ = try next.reload()
+        try daemon.install(app)
+        _ = try next.reload()
+        #expect(try launch(next) == nil)
+    }
+
     @Test func `a reload goes on if its client leaves`() throws {
         let daemon = try daemon()
         let watcher = try daemon.watch()
