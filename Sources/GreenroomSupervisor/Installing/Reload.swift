@@ -53,8 +53,11 @@ final class Reload {
     /// Applies the settings of greenroom.conf. A faulty file changes nothing.
     private func reconfigure() -> [Control.ManifestFault] {
         let (read, faults, note) = file.readAgain(log)
-        degradations.forget(ConfigurationFile.noteCode)
-        note.map(degradations.note)
+        if let note {
+            degradations.note(note)
+        } else {
+            degradations.forget(ConfigurationFile.noteCode)
+        }
         guard let configuration = read else { return faults }
         do { settings.access = try Access(configuration, log: log) } catch {
             log.failed("looking up the groups of greenroom.conf", error)

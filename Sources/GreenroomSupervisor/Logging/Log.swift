@@ -47,4 +47,7 @@ final class Log {
     func sayOnce(_ message: String) {
         if saidOnce.insert(message).inserted { journal.log(.notice, message) }
     }
+
+    /// Whatever the message says is over. It is logged again if it comes back.
+    func forget(_ message: String) { saidOnce.remove(message) }
 }

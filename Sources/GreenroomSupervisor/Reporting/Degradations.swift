@@ -14,7 +14,11 @@ final class Degradations {
 
     private static let spawnerCodes: Set = ["no_cgroups", "no_guard", "no_spawner"]
 
-    func forget(_ code: String) { notes.removeAll { $0.code == code } }
+    /// The machine has again what the note says it lacks. The next time is logged, too.
+    func forget(_ code: String) {
+        for note in notes where note.code == code { log.forget(note.text) }
+        notes.removeAll { $0.code == code }
+    }
 
     /// Logs the note once, and keeps it in place of a note with the same code.
     func note(_ note: Control.Note) {

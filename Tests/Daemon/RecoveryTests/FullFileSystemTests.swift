@@ -33,7 +33,9 @@ import Testing
         _ = try client.wait(running[19].instance)
     }
 
-    @Test func `past launches are shown while the disk is full`() throws {
+    @Test func `past launches are shown while the disk is full, and each such time is logged`()
+        throws
+    {
         try requireOrSkip(getuid() == 0, "only root mounts")
         let daemon = try TestDaemon([program(app, try compileProbe("behave.c"))])
         try daemon.terminate()
@@ -67,6 +69,16 @@ import Testing
         let last = try run()
         #expect(try launches() == [last, first])
         #expect(try !notes().contains("unwritten_history"))
+        func loggedCount() -> Int {
+            daemon.log.split(separator: "launches are not kept in the history").count - 1
+        }
+        #expect(loggedCount() == 1)
+        try fill(folder + "/filler")
+        for _ in 1...2 {
+            _ = try run()
+            _ = try launches()
+        }
+        #expect(loggedCount() == 2)
     }
 
     private func fill(_ path: String) throws {
