@@ -70,7 +70,8 @@ struct RuntimeStart: Hashable, Sendable {
             case .perl: ["perl/inspect.pl"]
             case .ruby: ["ruby/inspect.rb"]
             case .r: ["r/inspect.R"]
-            case .node: ["node/inspect.cjs", "node/learned.cjs", "node/world.cjs"]
+            case .node:
+                ["inspect", "learned", "world", "requires", "callers"].map { "node/\($0).cjs" }
             case .java: ["libgreenroom-jvm.so"]
             case .emacs: ["emacs/inspect.el"]
             }

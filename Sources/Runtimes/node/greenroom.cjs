@@ -26,6 +26,7 @@ if (realPath(process.argv[1]) === path.join(__dirname, 'placeholder')) {
   // This is a worker thread, which inherits the options of the process.
   process.execArgv = optionsOf(process.execArgv);
 }
+process._preload_modules.splice(process._preload_modules.findIndex((name) => realPath(name) === __filename), 1);
 
 // Node names modules by their real paths, and its program by the path with which it was called.
 function realPath(name) {
@@ -65,16 +66,6 @@ function prepare() {
   if (!runtime.findStreams()) giveUp('this Node keeps its streams elsewhere');
 
   const atEnd = record && noteEnd();
-  // Lines that were learned have stamps; an author of a list knows what follows.
-  const lines = imports.split('\n').filter((line) => line !== '');
-  const learned = lines.some((line) => line.includes('\t')) ? new Learned(runtime, lines, loadNamed, giveUp) : undefined;
-  if (!learned) lines.forEach(loadNamed);
-  // Which file a name means is looked up again.
-  for (const key of Object.keys(Module._pathCache)) delete Module._pathCache[key];
-  if (process._getActiveHandles().length + process._getActiveRequests().length > 0) {
-    giveUp('what was imported waits for events');
-  }
-
   const runMain = Object.getOwnPropertyDescriptor(Module, 'runMain');
   const settle = (value) => Object.defineProperty(Module, 'runMain', { ...runMain, value });
   Object.defineProperty(Module, 'runMain', {
@@ -82,6 +73,7 @@ function prepare() {
     enumerable: true,
     get() {
       settle(runMain.value);
+      const learned = load(runtime, imports.split('\n').filter((line) => line !== ''));
       watchFiles(runtime, learned?.modules ?? Object.values(require.cache));
       learned?.hide();
       const words = runtime.wait();
@@ -101,6 +93,21 @@ function prepare() {
     },
     set: settle,
   });
+}
+
+// Loads what the lines name. Those that were learned have stamps; an author of a list knows what follows.
+function load(runtime, lines) {
+  const isLearned = lines.some((line) => line.includes('\t'));
+  // With source maps, Node tells those of what is hidden, too (module.findSourceMap).
+  const isTelling = isLearned && process.execArgv.includes('--enable-source-maps');
+  const learned = isLearned ? new Learned(runtime, isTelling ? [] : lines, loadNamed, giveUp) : undefined;
+  if (!isLearned) lines.forEach(loadNamed);
+  // Which file a name means is looked up again.
+  for (const key of Object.keys(Module._pathCache)) delete Module._pathCache[key];
+  if (process._getActiveHandles().length + process._getActiveRequests().length > 0) {
+    giveUp('what was imported waits for events');
+  }
+  return learned;
 }
 
 // Watches the loaded files, their folders, the folders above up to the package, each package.json for which Node has

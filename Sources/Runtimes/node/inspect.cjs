@@ -14,6 +14,9 @@ const Module = module.constructor;
 const fs = require('fs');
 const path = require('path');
 const World = require('./world.cjs');
+const watchRequires = require('./requires.cjs');
+const callers = require('./callers.cjs');
+const inspector = require('inspector');
 
 const variables = process.env;
 const tell = (text) => void variables[`greenroom ${text}`];
@@ -26,16 +29,9 @@ const ask = (question) => tell(`reads ?${question}=${progress.at(-1)}`);
 
 const PlainError = Error;
 
-// The file of the code that has called the function which calls this one.
-function caller() {
-  const { prepareStackTrace, stackTraceLimit } = Error;
-  Error.prepareStackTrace = (_, sites) => sites.map((site) => site.getFileName());
-  Error.stackTraceLimit = 8;
-  const files = new PlainError().stack;
-  Object.assign(Error, { prepareStackTrace, stackTraceLimit });
-  return files.find((file) => file && file !== __filename) ?? '';
-}
-const isNodes = (file) => file.startsWith('node:');
+// Where the code is that has called the function which calls this one.
+const place = () => callers().find((site) => site.getFileName());
+const caller = () => place()?.getFileName() ?? '';
 
 for (const name of World.plain) require(name);
 // These are made when they are first asked for.
@@ -74,22 +70,30 @@ process.cwd = () => {
   return cwd();
 };
 watch(process, ['exit', 'abort', 'kill', 'dlopen'], 'runs');
+watch(process, ['listeners', 'rawListeners', 'listenerCount', 'eventNames', 'emit', 'getuid', 'geteuid', 'getgid', 'getegid',
+  'getgroups', '_getActiveHandles', '_getActiveRequests', 'getActiveResourcesInfo'], 'state');
 watch(process, ['umask', 'setUncaughtExceptionCaptureCallback', 'setSourceMapsEnabled', 'setMaxListeners', 'setuid', 'setgid',
   'seteuid', 'setegid', 'setgroups', 'initgroups', '_setupDomainUse', 'binding', '_linkedBinding', 'emitWarning'], 'state');
 watch(process.hrtime, ['bigint'], 'time');
 watch(process, ['hrtime', 'uptime'], 'time');
 watch(AsyncLocalStorage.prototype, ['run', 'enterWith', 'exit'], 'state');
-watch(require('async_hooks'), ['createHook'], 'state');
+watch(require('async_hooks'), ['createHook', 'executionAsyncId', 'triggerAsyncId', 'executionAsyncResource'], 'state');
 watch(require('dns'), ['setServers', 'setDefaultResultOrder'], 'state');
 watch(require('crypto'), ['setEngine', 'setFips'], 'state');
 watch(require('net'), ['setDefaultAutoSelectFamily', 'setDefaultAutoSelectFamilyAttemptTimeout'], 'state');
 watch(require('v8'), ['setFlagsFromString', 'setHeapSnapshotNearHeapLimit'], 'state');
 watch(require('vm'), ['measureMemory'], 'async');
+// What a script declares is no property of the global object.
+watch(require('vm'), ['runInThisContext'], 'state');
+watch(require('vm').Script.prototype, ['runInThisContext'], 'state');
 watch(require('events'), ['setMaxListeners'], 'state');
-watch(require('diagnostics_channel'), ['channel', 'subscribe', 'tracingChannel'], 'state');
-watch(require('perf_hooks').performance, ['mark', 'measure', 'now', 'timerify', 'toJSON'], 'time');
+watch(require('diagnostics_channel'), ['channel', 'subscribe', 'tracingChannel', 'hasSubscribers'], 'state');
+watch(require('perf_hooks').performance, ['mark', 'measure', 'now', 'timerify', 'toJSON', 'getEntries', 'getEntriesByName',
+  'getEntriesByType', 'clearMarks', 'clearMeasures', 'eventLoopUtilization'], 'time');
+watch(require('perf_hooks').PerformanceObserver.prototype, ['observe'], 'state');
 watch(Module, ['register', 'syncBuiltinESMExports', 'enableCompileCache', 'registerHooks', '_initPaths'], 'state');
-watch(require('os'), ['loadavg', 'freemem', 'uptime', 'networkInterfaces', 'hostname', 'setPriority'], 'time');
+watch(require('os'), ['loadavg', 'freemem', 'uptime', 'networkInterfaces', 'hostname', 'setPriority', 'getPriority',
+  'availableParallelism'], 'time');
 watch(globalThis, ['fetch'], 'network');
 watch(process, ['getBuiltinModule'], 'known'); // past `require`, which the hook watches
 
@@ -126,9 +130,17 @@ function noteQuestions(object, key) {
 noteQuestions(fs.realpathSync, 'native');
 for (const key of ['statSync', 'lstatSync', 'fstatSync', 'realpathSync']) noteQuestions(fs, key);
 
-// The arguments. That a word is missing is an answer that many launches share.
+// The arguments. That a word is missing is an answer that many launches share. util.inspect looks at the target
+// of a proxy, and asks it for a function first.
+const whenInspected = (target, get) => Object.defineProperty(target, Symbol.for('nodejs.util.inspect.custom'), { configurable: true, get });
 function watchedWords(words) {
-  return new Proxy(words, {
+  const note = (key) => [key, (...call) => {
+    if (progress.length > 0) does('arguments');
+    return Reflect[key](...call);
+  }];
+  const keys = ['has', 'ownKeys', 'set', 'getOwnPropertyDescriptor', 'defineProperty', 'deleteProperty', 'setPrototypeOf'];
+  return new Proxy(whenInspected(words, () => does('arguments')), {
+    ...Object.fromEntries(keys.map(note)),
     get(target, key) {
       if (key !== 'indexOf' && key !== 'includes') {
         if (progress.length > 0) does('arguments');
@@ -140,24 +152,23 @@ function watchedWords(words) {
         return key === 'includes' ? false : -1;
       };
     },
-    has: (target, key) => (does('arguments'), Reflect.has(target, key)),
-    ownKeys: (target) => (does('arguments'), Reflect.ownKeys(target)),
-    set: (target, key, value) => (does('arguments'), Reflect.set(target, key, value)),
   });
 }
 process.argv = watchedWords(process.argv);
+// Node reads what a builtin module has when that is required. Only the stream is made by it.
 function noteReads(object, key, note) {
   const property = Object.getOwnPropertyDescriptor(object, key);
   if (!property?.configurable) return;
   Object.defineProperty(object, key, {
     configurable: true, enumerable: property.enumerable,
     get() {
-      if (progress.length > 0) note();
+      if (progress.length > 0 && (key === 'stdin' || !/^(?:node:|$)/.test(caller()))) note();
       return property.get ? property.get.call(object) : property.value;
     },
     set(value) {
       does('state');
       if (property.set) property.set.call(object, value);
+      else property.value = value;
     },
   });
 }
@@ -177,6 +188,7 @@ for (const [stream, keeper] of Object.entries(keepers)) {
   } });
 }
 for (const key of ['ppid', 'debugPort', 'report']) noteReads(process, key, () => does('state'));
+for (const key of ['_events', '_eventsCount']) noteReads(process, key, () => does('state'));
 require('tty').isatty = (number) => {
   if (number >= 0 && number <= 2) ask('terminal');
   return false;
@@ -184,11 +196,12 @@ require('tty').isatty = (number) => {
 
 // A variable is read by getenv(3). Who asks for all names gets those of the launch only here:
 const asksForPrefix = /Object\.keys\(process\.env\)\.filter\((?:function \(key\)|\(?key\)? =>) \{\s*return \/\^(\w+)\/i\.test\(key\)/;
-process.env = new Proxy({}, {
+process.env = new Proxy(whenInspected({}, () => tell('reads *')), {
   get: (_, key) => variables[key],
   has: (_, key) => key in variables,
   set: (_, key, value) => Reflect.set(variables, key, value),
   deleteProperty: (_, key) => Reflect.deleteProperty(variables, key),
+  setPrototypeOf: (target, value) => (does('state'), Reflect.setPrototypeOf(target, value)),
   defineProperty: (_, key, { value }) => Reflect.set(variables, key, value),
   getOwnPropertyDescriptor: (_, key) => Reflect.getOwnPropertyDescriptor(variables, key),
   ownKeys() {
@@ -215,52 +228,37 @@ Error.prepareStackTrace = (error, sites) => {
   return [String(error), ...sites.map((site) => `    at ${site}`)].join('\n');
 };
 
-// An error has the stack of where it was made, which is written when it is first read.
-const errors = { Error, AggregateError, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError, DOMException };
-for (const [name, plain] of Object.entries(errors)) {
-  const note = () => progress.length > 0 && does('caller');
-  globalThis[name] = new Proxy(plain, {
-    apply: (target, receiver, words) => (note(), Reflect.apply(target, receiver, words)),
-    construct: (target, words, made) => (note(), Reflect.construct(target, words, made)),
+// What the collector does shows when it does it.
+for (const name of ['WeakRef', 'FinalizationRegistry']) {
+  globalThis[name] = new Proxy(globalThis[name], {
+    construct: (target, words, made) => (does('state'), Reflect.construct(target, words, made)),
   });
-  Object.defineProperty(plain.prototype, 'constructor', { value: globalThis[name] });
 }
-watch(AbortSignal, ['abort', 'timeout'], 'caller');
 // Node makes these when they are first asked for.
 for (const key of ['ReadStream', 'WriteStream', 'FileReadStream', 'FileWriteStream']) noteReads(fs, key, () => does('known'));
 noteReads(globalThis, 'crypto', () => does('known'));
 
-// Work that a module leaves for later.
-const creators = new Map();
-const late = new Set();
-require('async_hooks').createHook({
-  init(number, type) {
-    if (progress.length === 0) return;
-    if (type === 'PROMISE') creators.set(number, progress.at(-1));
-    else does('async');
-  },
-  before(number) {
-    if (creators.has(number)) late.add(creators.get(number));
-  },
-}).enable();
+// Work that a module leaves for later. A promise that nobody waits for yet may be rejected.
+require('async_hooks').createHook({ init: () => progress.length > 0 && does('async') }).enable();
 
-// What a text asks of Node's own objects, which cannot be watched. `require.main === module` is false in a module
-// that is required, before the pause as afterwards.
-function judge(text) {
-  const plain = text.replace(/require\.main\s*[!=]==?\s*module\b(?!\s*[.?[(])|\bmodule\s*[!=]==?\s*require\.main\b(?!\s*[.?[(])/g, '');
-  if (/\brequire\.main\b|\bmainModule\b|\bcallee\.caller\b/.test(plain)) does('caller');
-  if (/\brequire\.cache\b/.test(plain)) does('order');
-  // `require` under another name
-  if (/[=(,]\s*require\s*[;,)\n]|\{[^}]*\b(?:main|cache)\b[^}]*\}\s*=\s*require\b(?!\s*\()/.test(plain)) does('caller');
+// `require.main === module` is false in a module that is required, before the pause as afterwards.
+function isCompared() {
+  const site = place(), line = fs.readFileSync(site.getFileName(), 'utf8').split('\n')[site.getLineNumber() - 1] ?? '';
+  const [before, after] = [line.slice(0, site.getColumnNumber() - 1), line.slice(site.getColumnNumber() - 1)];
+  return /\brequire\.$/.test(before) && /^main\s*[!=]==?\s*module\b(?!\s*[.?[(])/.test(after)
+    || /\bmodule\s*[!=]==?\s*require\.$/.test(before) && /^main\b(?!\s*[.?[(])/.test(after);
 }
+watchRequires((require) => {
+  noteReads(require, 'main', () => isCompared() || does('caller'));
+  noteReads(require, 'cache', () => does('order'));
+}, () => progress.length > 0 && !/^(?:node:|$)/.test(caller()) && does('caller'));
 const cache = Module._cache;
-Object.defineProperty(Module, '_cache', { configurable: true, get() {
-  if (progress.length > 0 && !isNodes(caller())) does('order');
-  return cache;
-} });
+noteReads(Module, '_cache', () => does('order'));
+// In its parts, the loader tells what it finds where, and the hook takes the place of one while a list is loaded.
+const parts = ['_load', '_resolveFilename', '_findPath', '_pathCache'];
 
-// What these keep is not used before they are called, or counts their calls.
-const harmless = { '/lodash/lodash.js': 'time', '/lodash/_shortOut.js': 'time' };
+// What these keep is not used before they are called, or counts their calls. They drop a promise at once.
+const harmless = { '/lodash/lodash.js': ['time', 'async'], '/lodash/_shortOut.js': ['time'], '/lodash/_getTag.js': ['async'] };
 
 let world, listeners;
 const listenersNow = () => [process.exitCode, ...Object.entries(process._events).flat()];
@@ -279,7 +277,9 @@ function begin(name) {
   if (progress.length > 0) compareWorld();
   progress.push(name);
   tell(`begin ${name}`);
-  for (const [ending, reason] of Object.entries(harmless)) if (name.endsWith(ending)) tell(`spares ${reason}`);
+  for (const [ending, reasons] of Object.entries(harmless)) {
+    if (name.endsWith(ending)) reasons.forEach((reason) => tell(`spares ${reason}`));
+  }
 }
 
 function end(name, hasFailed) {
@@ -300,36 +300,55 @@ function during(name, call) {
   }
 }
 
-const { _load: load } = Module;
+// The file is noted, so that it is noticed if it appears or changes. Node looks for packages in folders that the hook watches.
+const { _load: load, _resolveFilename: resolveFilename } = Module;
+Module._resolveFilename = function (request, parent, isMain, options) {
+  if (isResolving || progress.length === 0) return resolveFilename.call(this, request, parent, isMain, options);
+  if (options?.paths || (parent && cache[parent.filename] !== parent)) does('opens');
+  isResolving = true;
+  let file;
+  try {
+    file = resolveFilename.call(this, request, parent, isMain, options);
+    return file;
+  } finally {
+    isResolving = false;
+    if (file === undefined && /^\.\.?(?:\/|$)/.test(request) && parent?.filename) file = path.resolve(path.dirname(parent.filename), request);
+    if (file !== undefined && path.isAbsolute(file)) fs.existsSync(file);
+  }
+};
 Module._load = function (request, parent, isMain) {
   let file;
-  isResolving = true;
   try {
     file = Module._resolveFilename(request, parent, isMain);
   } catch {
-    // It fails below. That the file is missing is noted, so that it is noticed if it appears.
-    isResolving = false;
-    if (/^\.\.?(?:\/|$)/.test(request) && parent?.filename) fs.existsSync(path.resolve(path.dirname(parent.filename), request));
-  } finally {
-    isResolving = false;
+    // It fails below, with an error that names those that have loaded its parent.
   }
   if (file === undefined || !path.isAbsolute(file)) {
     const name = file?.replace(/^node:/, '');
     if (name !== undefined && !World.plain.has(name)) does('known');
     if (World.asking.has(name)) ask('stderr');
-    return load.call(this, request, parent, isMain);
+    return loadAsNode(request, parent, isMain);
   }
   if (cache[file]) {
     tell(`needs ${file}`);
-    return load.call(this, request, parent, isMain);
+    return loadAsNode(request, parent, isMain);
   }
   return during(file, () => {
     if (known.test(file)) does('known');
     if (known.test(file)) throw new PlainError('it is known to change what all modules share');
     if (!isTrusted(realpathSync(file))) throw new PlainError('another user may have written it');
-    return load.call(this, request, parent, isMain);
+    return loadAsNode(request, parent, isMain);
   });
 };
+function loadAsNode(...words) {
+  try {
+    return load.apply(Module, words);
+  } catch (error) {
+    if (error?.code === 'MODULE_NOT_FOUND') for (const key of ['message', 'requireStack']) noteReads(error, key, () => does('caller'));
+    throw error;
+  }
+}
+for (const key of parts) noteReads(Module, key, () => does('known'));
 // A module that is loaded before the pause has no parent yet.
 const { load: loadFile } = Module.prototype;
 Module.prototype.load = function (file) {
@@ -337,7 +356,6 @@ Module.prototype.load = function (file) {
     does('caller');
     return undefined;
   } });
-  if (/\.c?js$/.test(file)) judge(fs.readFileSync(file, 'utf8'));
   try {
     return loadFile.call(this, file);
   } finally {
@@ -361,9 +379,27 @@ takeWorld();
       // The trace has it.
     }
     await new Promise((resolve) => setImmediate(resolve));
-    for (const each of late) during(each, () => does('async'));
-    late.clear();
     takeWorld();
   }
+  for (const each of keepersOfErrors()) during(each, () => does('caller'));
   tell('done');
 })();
+
+// The modules that keep an error: its stack, which is written when it is first read, shows what has loaded the module.
+function keepersOfErrors() {
+  const session = new inspector.Session();
+  session.connect();
+  const post = (method, parameters) => {
+    let result;
+    session.post(method, parameters, (failure, success) => { result = success; });
+    return result;
+  };
+  const { result: { objectId } } = post('Runtime.evaluate', { expression: 'Error.prototype' });
+  const { objects } = post('Runtime.queryObjects', { prototypeObjectId: objectId });
+  post('Runtime.callFunctionOn', { objectId: objects.objectId, functionDeclaration: 'function () { globalThis.greenroomErrors = this }' });
+  const stacks = globalThis.greenroomErrors.filter((error) => Object.hasOwn(error, 'stack')).map(({ stack }) => String(stack));
+  session.disconnect();
+  const files = Object.keys(cache).filter((file) => path.dirname(file) !== __dirname);
+  const fileOf = (line) => files.find((file) => line.includes(`${file}:`));
+  return new Set(stacks.flatMap((stack) => fileOf(stack.split('\n').find(fileOf) ?? '') ?? []));
+}

@@ -1,8 +1,8 @@
 // The modules that Greenroom has learned to load before the pause.
 //
-// They are loaded, and then hidden: `require.cache` does not show them. When the program asks for such a module, and all
-// that the module could have found is as it was before the pause, the module is put where a direct run would have put it
-// now. Otherwise it is forgotten, and Node loads it. So nobody can tell which modules were loaded before the pause.
+// They are loaded, and then hidden: `require.cache` is a proxy that does not show them. When the program asks for such a
+// module, and all that the module could have found is as it was before the pause, the module is put where a direct run would
+// have put it now. Otherwise it is forgotten, and Node loads it. So nobody can tell which modules were loaded before the pause.
 //
 // What a module could have found: files, variables, the arguments, terminals, and what all modules share (world.cjs). That
 // it has asked for nothing else, and has changed nothing else, is what the inspection has proved (inspect.cjs).
@@ -10,6 +10,8 @@
 const Module = module.constructor;
 const fs = require('fs');
 const World = require('./world.cjs');
+const callers = require('./callers.cjs');
+const watchRequires = require('./requires.cjs');
 
 // A group of fewer modules, and fewer bytes of text, is not worth its comparison.
 const fewest = 4, smallest = 40_000;
@@ -20,8 +22,11 @@ const sizeOf = (modules) => modules.reduce((sum, { filename }) => sum + fs.statS
 // has loaded. No two groups have a module in common, so the order in which the program asks for them does not matter.
 module.exports = class Learned {
   modules = [];
-  #groups = [];
+  #groups = new Set();
+  // What Node's own cache would be, and the groups of what is not in it, by file.
   #cache = Module._cache;
+  #hidden = new Map();
+  #stamps = new Map();
   #runtime;
   #load;
   #giveUp;
@@ -39,7 +44,7 @@ module.exports = class Learned {
     this.#runtime = runtime;
     this.#load = load;
     this.#giveUp = giveUp;
-    const stamps = new Map(), questions = new Map();
+    const stamps = this.#stamps, questions = new Map();
     for (const line of lines) {
       const [name, stamp] = line.split('\t');
       if (name.startsWith('?')) {
@@ -53,6 +58,7 @@ module.exports = class Learned {
       }
     }
     runtime.watch('/etc/localtime');
+    Module._cache = this.#hidingCache();
     this.#common = World.common();
     const plain = ['stdout', 'stderr', 'cwd'].map((key) => [key, Object.getOwnPropertyDescriptor(process, key)]);
     // A module that only keeps one of these gets what leads to the launch's.
@@ -60,11 +66,20 @@ module.exports = class Learned {
       Object.defineProperty(process, key, { configurable: true, enumerable: true, get: () => this.#standIn(key) });
     }
     const { cwd } = process;
-    process.cwd = () => filesOfCallers()[0]?.endsWith('/depd/index.js') ? '' : cwd();
+    Object.defineProperty(process, 'cwd', { configurable: true, enumerable: true,
+      get: () => callers()[0]?.getFileName()?.endsWith('/depd/index.js') ? () => '' : cwd });
+    let requires;
+    const end = watchRequires((made) => requires.push(made));
     const loaded = new Set();
-    for (const file of stamps.keys()) {
-      if (!loaded.has(file)) this.#loadGroup(file, stamps, questions).forEach(({ filename }) => loaded.add(filename));
+    for (const root of stamps.keys()) {
+      if (loaded.has(root)) continue;
+      requires = [];
+      forgetPaths();
+      const group = this.#loadGroup(root, requires);
+      group.questions = group.modules.flatMap(({ filename }) => questions.get(filename) ?? []);
+      group.modules.forEach(({ filename }) => loaded.add(filename));
     }
+    end();
     for (const [key, property] of plain) Object.defineProperty(process, key, property);
     this.#isLoaded = true;
   }
@@ -86,64 +101,64 @@ module.exports = class Learned {
     });
   }
 
-  #loadGroup(root, stamps, questions) {
+  // What is not defined here finds nothing of what is hidden.
+  #hidingCache() {
+    const forgetGroupOf = (file) => this.#hidden.has(file) && this.#forget(this.#hidden.get(file));
+    return new Proxy(this.#cache, {
+      get: (cache, file) => this.#hidden.has(file) ? this.#ask(this.#hidden.get(file), file) : cache[file],
+      defineProperty: (cache, file, property) => {
+        // What was not inspected does not run at all: another user may have written it.
+        if (!this.#isLoaded && !this.#stamps.has(file)) this.#giveUp(`${file} was not inspected`);
+        forgetGroupOf(file);
+        return Reflect.defineProperty(cache, file, property);
+      },
+      deleteProperty: (cache, file) => {
+        forgetGroupOf(file);
+        return Reflect.deleteProperty(cache, file);
+      },
+      setPrototypeOf: (cache, prototype) => {
+        this.#groups.forEach((group) => this.#forget(group));
+        return Reflect.setPrototypeOf(cache, prototype);
+      },
+    });
+  }
+
+  #loadGroup(root, requires) {
     const before = new Set(Object.keys(this.#cache));
-    const builtins = new Set(), worlds = this.#worlds, common = this.#common, giveUp = this.#giveUp;
-    const { require: plainRequire, load: plainLoad } = Module.prototype;
-    Module.prototype.require = function (request) {
+    const builtins = new Set(), worlds = this.#worlds, common = this.#common;
+    const { _load: plainLoad } = Module;
+    Module._load = function (request, ...words) {
+      const result = plainLoad.call(this, request, ...words);
       const name = String(request).replace(/^node:/, '');
-      const result = plainRequire.call(this, request);
       if (World.plain.has(name)) {
         builtins.add(name);
         if (!worlds.has(name)) worlds.set(name, World.of(result, common));
       }
       return result;
     };
-    // What was not inspected does not run at all: another user may have written it.
-    Module.prototype.load = function (file) {
-      if (!stamps.has(file)) giveUp(`${file} was not inspected`);
-      return plainLoad.call(this, file);
-    };
     this.#load(root);
-    Module.prototype.require = plainRequire;
-    Module.prototype.load = plainLoad;
+    Module._load = plainLoad;
     const modules = Object.entries(this.#cache).filter(([file]) => !before.has(file)).map(([, each]) => each);
-    const group = { root, modules, builtins, getters: [], questions: modules.flatMap(({ filename }) => questions.get(filename) ?? []) };
     if (modules[0]?.filename !== root) this.#giveUp(`${root} is loaded by others`);
+    // Which file a name means, as the modules have found it. The first of these was asked for by its path.
+    const paths = Object.entries(Module._pathCache).slice(1);
     // Node keeps what it has read of their packages, also of those that are dropped.
     this.modules.push(...modules);
+    for (const { filename } of modules) delete this.#cache[filename];
+    const group = { root, modules, builtins, requires, paths };
     // A comparison of the world takes longer than to load these anew. They have changed nothing.
-    if (modules.length < fewest && sizeOf(modules) < smallest) {
-      for (const { filename } of modules) delete this.#cache[filename];
-      return modules;
+    if (modules.length >= fewest || sizeOf(modules) >= smallest) {
+      this.#groups.add(group);
+      for (const { filename } of modules) this.#hidden.set(filename, group);
     }
-    this.#groups.push(group);
-    // If another group asks for one of these, they have something in common.
-    for (const { filename } of modules) {
-      Object.defineProperty(this.#cache, filename, { configurable: true, enumerable: false,
-        get: () => this.#giveUp(`${filename} is loaded by others, too`) });
-    }
-    return modules;
+    return group;
   }
 
   // The program is not to see what it has not asked for.
   hide() {
-    for (const group of this.#groups) {
-      for (const { filename } of group.modules) {
-        const get = () => this.#ask(group, filename);
-        group.getters.push(get);
-        Object.defineProperty(this.#cache, filename, {
-          configurable: true, enumerable: false, get,
-          set: (value) => {
-            this.#forget(group);
-            this.#cache[filename] = value;
-          },
-        });
-      }
-    }
     // What is used often is optimized by V8, and then takes a tenth of the time.
     for (let count = 0; count < 10; count++) {
-      for (const group of this.#groups.slice(0, count > 0 ? 3 : Infinity)) {
+      for (const group of [...this.#groups].slice(0, count > 0 ? 3 : Infinity)) {
         const worlds = [this.#common, ...[...group.builtins].map((name) => this.#worlds.get(name))];
         if (!worlds.every((world) => world.isUnchanged())) this.#giveUp('what was loaded has changed what all modules share');
       }
@@ -162,51 +177,62 @@ module.exports = class Learned {
 
   // Returns the module, or nothing, so that Node loads it.
   #ask(group, file) {
-    let reader;
+    // If a group asks for one of another, they have something in common.
+    if (!this.#isLoaded) this.#giveUp(`${file} is loaded by others, too`);
+    let parent;
     try {
       // What the program has changed stays changed.
-      if (!this.#common.isUnchanged(isHarmless)) this.#groups.forEach((each) => this.#forget(each));
-      else if (file === group.root && this.#isAsBefore(group)) reader = readerOfCache();
+      if (!this.#common.isUnchanged(isHarmless) || isObserved()) this.#groups.forEach((each) => this.#forget(each));
+      else if (file === group.root && this.#isAsBefore(group)) parent = this.#requirer();
     } catch {
       // The program has changed what this needs.
     }
-    if (!reader) {
-      this.#forget(group);
-      return undefined;
-    }
+    this.#forget(group);
+    if (!parent) return undefined;
     // A direct run makes these now.
     for (const name of ['stdout', 'stderr']) if (group.questions.includes(name)) void process[name];
-    for (const each of group.modules) {
-      delete this.#cache[each.filename];
-      this.#cache[each.filename] = each;
-    }
+    for (const each of group.modules) this.#cache[each.filename] = each;
+    for (const [key, path] of group.paths) Module._pathCache[key] ??= path;
+    for (const require of group.requires) require.main = process.mainModule;
     const [first] = group.modules;
-    if (reader.module) first.parent = reader.module;
+    first.parent = parent;
     return first;
   }
 
   #forget(group) {
-    group.modules.forEach(({ filename }, i) => {
-      if (this.#isHidden(group, i)) delete this.#cache[filename];
-    });
-  }
-
-  // Whether the program has put nothing in the place of the module with this index.
-  #isHidden(group, i) {
-    return Object.getOwnPropertyDescriptor(this.#cache, group.modules[i].filename)?.get === group.getters[i];
+    this.#groups.delete(group);
+    for (const { filename } of group.modules) this.#hidden.delete(filename);
   }
 
   #isAsBefore(group) {
     return process.env.TZ === this.#zone && [...group.builtins].every((name) => this.#worlds.get(name).isUnchanged())
-      && group.questions.every(isAnsweredNo)
-      && Module._cache === this.#cache && group.modules.every((_, i) => this.#isHidden(group, i))
-      && variablesNow() === this.#variables && Module.globalPaths.join() === this.#folders && this.#runtime.areUnchanged();
+      && group.questions.every(isAnsweredNo) && variablesNow() === this.#variables && Module.globalPaths.join() === this.#folders
+      && this.#runtime.areUnchanged();
+  }
+
+  // The module that has called its `require`. Who loads a module in another way may make it the program or nobody's, and
+  // `import` finds it long before it is to run.
+  #requirer() {
+    const sites = callers();
+    const index = sites.findIndex((site) => !site.getFileName()?.startsWith('node:'));
+    if (sites[index - 1]?.getFunctionName() !== 'require') return undefined;
+    const file = sites.slice(index).find((site) => site.getFileName())?.getFileName();
+    return Object.getOwnPropertyDescriptor(this.#cache, file)?.value;
   }
 };
 
 // v8-compile-cache compiles modules in another way, to the same functions.
 function isHarmless(key, value) {
-  return key === '_compile' && /self\._moduleCompile\(filename, content\)/.test(value);
+  return key === '_compile' && String(value).includes('self._moduleCompile(filename, content)');
+}
+
+// Whether the program looks at how modules are compiled: source maps change stacks, and a debugger counts calls.
+function isObserved() {
+  return ['internal/source_map/prepare_stack_trace', 'inspector'].some((name) => process.moduleLoadList.includes(`NativeModule ${name}`));
+}
+
+function forgetPaths() {
+  for (const key of Object.keys(Module._pathCache)) delete Module._pathCache[key];
 }
 
 function variablesNow() {
@@ -217,34 +243,8 @@ function variablesNow() {
 function isAnsweredNo(question) {
   if (['stdout', 'stderr', 'directory'].includes(question)) return true;
   if (question === 'terminal') return ![0, 1, 2].some((number) => require('tty').isatty(number));
-  const [kind, word] = question.split(/:(.*)/);
+  const kind = question.slice(0, question.indexOf(':')), word = question.slice(kind.length + 1);
   if (kind === 'argument') return !process.argv.includes(word);
   if (kind === 'variables') return !Object.keys(process.env).some((name) => name.toLowerCase().startsWith(word));
   return false;
-}
-
-// The files of the functions that call this file, the nearest first.
-function filesOfCallers() {
-  const plain = ['prepareStackTrace', 'stackTraceLimit'].map((key) => [key, Object.getOwnPropertyDescriptor(Error, key)]);
-  Error.stackTraceLimit = 12;
-  Error.prepareStackTrace = (_, sites) => sites.map((site) => site.getFileName());
-  const files = new Error().stack;
-  for (const [key, property] of plain) {
-    if (property) Object.defineProperty(Error, key, property);
-    else delete Error[key];
-  }
-  return files.filter((file) => file !== __filename);
-}
-
-const isNodes = (file) => !file || file.startsWith('node:');
-
-// Who reads Module._cache: undefined unless it is Node, which looks for a module; then `module` is the module that
-// requires it, if there is one.
-function readerOfCache() {
-  const files = filesOfCallers();
-  if (!files[0]?.startsWith('node:')) return undefined;
-  const file = files.find((each) => !isNodes(each));
-  if (file === undefined) return {};
-  const module = Object.getOwnPropertyDescriptor(Module._cache, file)?.value;
-  return module && { module };
 }

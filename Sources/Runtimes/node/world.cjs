@@ -21,14 +21,20 @@ const common = ['buffer', 'events', 'module', 'path', 'process', 'stream', 'url'
 // Objects of the language that no name leads to.
 const unnamed = () => [
   [].values(), new Map().values(), new Set().values(), ''[Symbol.iterator](), ''.matchAll(/x/g),
-  function* () {}, async function () {}, async function* () {},
+  function* () {}, async function () {}, async function* () {}, Uint8Array,
 ].map(prototypeOf);
+
+// Those that are more steps away than others which modules use.
+const distant = () => [Intl, WebAssembly, util.inspect];
+
+// To require the module of `process` makes its streams.
+const builtin = (name) => name === 'process' ? process : require(name);
 
 const isObject = (value) => typeof value === 'function' || (typeof value === 'object' && value !== null);
 
 // What any program changes, and modules do not ask for; and what the launch changes.
 const own = new Map([
-  [process, new Set(['mainModule', 'title', 'exitCode', 'moduleLoadList', '_events', '_eventsCount', '_exiting', 'domain'])],
+  [process, new Set(['mainModule', 'title', 'exitCode', 'moduleLoadList', '_preload_modules', '_events', '_eventsCount', '_exiting', 'domain'])],
   [Module, new Set(['globalPaths'])],
   [Module.prototype.require, new Set(['main'])],
 ]);
@@ -39,7 +45,7 @@ function hiddenState() {
   const { readFileSync, realpathSync, statSync, lstatSync, existsSync, openSync, readSync, closeSync } = fs;
   return [buffer.INSPECT_MAX_BYTES, stream.getDefaultHighWaterMark?.(false), stream.getDefaultHighWaterMark?.(true),
     EventEmitter.defaultMaxListeners, captureRejections, stringify(util.inspect.defaultOptions),
-    process.hasUncaughtExceptionCaptureCallback(), Module.wrap, Module.wrapper[0], Module.wrapper[1],
+    process.exitCode, process.hasUncaughtExceptionCaptureCallback(), Module.wrap, Module.wrapper[0], Module.wrapper[1],
     // Node uses these to load a module.
     readFileSync, realpathSync, statSync, lstatSync, existsSync, openSync, readSync, closeSync];
 }
@@ -61,7 +67,7 @@ class World {
   constructor(roots, depth, others = []) {
     this.#seen = new Set(others.flatMap((other) => [...other.#seen]));
     for (const object of [process.env, process.argv, process.execArgv, Module._cache, Module._pathCache, process.moduleLoadList,
-      process._events, process.mainModule]) this.#seen.add(object);
+      process._events]) this.#seen.add(object);
     let next = roots;
     for (; depth > 0; depth--) {
       const objects = next;
@@ -132,7 +138,7 @@ class World {
 
   // What every module can find.
   static common() {
-    return new World([globalThis, ...common.map((name) => require(name)), ...unnamed()], 3);
+    return new World([globalThis, ...common.map(builtin), ...unnamed(), ...distant()], 3);
   }
 
   static of(builtin, ...others) {
@@ -141,7 +147,7 @@ class World {
 
   // With all of these builtin modules, and one step more.
   static whole() {
-    return new World([globalThis, ...[...plain].map((name) => require(name)), ...unnamed()], 4);
+    return new World([globalThis, ...[...plain].map(builtin), ...unnamed(), ...distant()], 4);
   }
 }
 

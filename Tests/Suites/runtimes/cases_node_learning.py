@@ -60,8 +60,8 @@ MODULES = {
     "promise": ("Promise.resolve().then(() => {})", "async"),
     "waits": ("(async () => { await 1 })()", "async"),
     "imports": ("import('fs')", "async"),
-    "idle_promise": ("exports.x = Promise.resolve(1)", None),
-    "signal": ("process.on('SIGUSR2', () => {})", "async"),
+    "idle_promise": ("exports.x = Promise.resolve(1)", "async"),
+    "signal": ("process.on('SIGUSR2', () => {})", "state"),
     "listener": ("process.on('exit', () => {})", "state"),
     "time": ("exports.x = Date.now()", "time"),
     "date": ("exports.x = new Date()", "time"),
@@ -71,7 +71,7 @@ MODULES = {
     "replaces": ("String.prototype.trimEnd = String.prototype.trim", "state"),
     "patches": ("require('fs').readFile = () => {}", "state"),
     "patches_class": ("require('events').prototype.emit = function () {}", "state"),
-    "patches_load": ("const m = require('module'), f = m._load; m._load = function (...a) { return f.apply(this, a) }", "state"),
+    "patches_load": ("const m = require('module'), f = m._load; m._load = function (...a) { return f.apply(this, a) }", "known"),
     "extension": ("require('module')._extensions['.txt'] = () => {}", "state"),
     "limit": ("Error.stackTraceLimit = 50", "state"),
     "prepares": ("Error.prepareStackTrace = () => 'x'", "state"),
@@ -111,7 +111,7 @@ MODULES = {
     "is_main_of_parent": ("exports.x = require.main === module.parent", "caller"),
     "require_renamed": ("const r = require; exports.x = r.main", "caller"),
     "require_taken_apart": ("const { main } = require; exports.x = main", "caller"),
-    "require_given": ("exports.x = ((r) => r.cache)(require)", "caller"),
+    "require_given": ("exports.x = ((r) => r.cache)(require)", "order"),
 }
 DEBUG = """const tty = require('tty')
 exports.inspectOpts = Object.keys(process.env).filter(key => {

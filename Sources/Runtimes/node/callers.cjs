@@ -1,0 +1,17 @@
+// Who calls, for Greenroom.
+'use strict';
+const folder = `${__dirname}/`;
+
+// The places of the code that has led to a call of this folder's files, the nearest first. Nothing of what the program may
+// have replaced stays changed.
+module.exports = function callers() {
+  const plain = ['prepareStackTrace', 'stackTraceLimit'].map((key) => [key, Object.getOwnPropertyDescriptor(Error, key)]);
+  Error.stackTraceLimit = 12;
+  Error.prepareStackTrace = (_, sites) => sites;
+  const sites = new Error().stack;
+  for (const [key, property] of plain) {
+    if (property) Object.defineProperty(Error, key, property);
+    else delete Error[key];
+  }
+  return sites.filter((site) => !site.getFileName()?.startsWith(folder));
+};
