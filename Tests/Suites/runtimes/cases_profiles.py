@@ -80,7 +80,7 @@ TOOLS = {
         Case(["--version"], variables={"LC_ALL": "C"}), Case(["--help"]), Case(["--help"], variables={"COLUMNS": "60"}, on_terminal=True),
         Case(["-i", "/dev/stdin", "all", "--list-hosts"], given=b"one\ntwo\n"),
         Case(DEBUG, variables={"TERM": "dumb", "NO_COLOR": "1"}, on_terminal=True), Case(DEBUG, variables={"HOME": "/tmp"}),
-        Case(DEBUG, variables={"PATH": "/bin:/usr/bin"}), Case(DEBUG, variables={"ANSIBLE_LOG_PATH": "log"}, anew=instance.FAILED),
+        Case(DEBUG, variables={"PATH": "/bin:/usr/bin"}), Case(DEBUG, variables={"ANSIBLE_LOG_PATH": "log.txt"}, anew=instance.FAILED),
         Case(["localhost", "-m", "a.b.hi"], home={COLLECTION + "modules/hi.py": MODULE}),
         Case(["localhost", "-m", "debug", "-a", "msg={{ 'x' | a.b.loud }}"], home={COLLECTION + "filter/loud.py": FILTER}),
         Case(["-M", "own", "localhost", "-m", "hi"], {"own/hi.py": MODULE}),
