@@ -83,7 +83,12 @@ static struct inspected *first_of_source(const struct inspected *one, bool is_re
     return NULL;
 }
 
+/// A class that Java has initialized to check a signature. A prewarm checks none, so what its classes
+/// would initialize there cannot be seen here any more. Null if there is none.
+static const char *spoiler;
+
 static void inspect(jni_environment *env, object loader, struct inspected *one) {
+    char culprit[NAME_SIZE];
     object class;
     if (is_excluded(one->name)) return refuse(one, "excluded", one->name);
     if (!class_load(env, loader, one->name, &class)) return refuse(one, "fails", one->name);
@@ -96,12 +101,14 @@ static void inspect(jni_environment *env, object loader, struct inspected *one) 
         if (maker) return refuse(one, "generates", maker);
         const struct inspected *other = first_of_source(one, true);
         // Java checks the signature by providers of cryptography, which the program may choose.
-        if (is_signed) return refuse(one, "signed", other ? other->cause : one->name);
+        if (is_signed) {
+            if (classes_have_initialized_more(env, culprit)) spoiler = strdup(culprit);
+            return refuse(one, "signed", other ? other->cause : one->name);
+        }
         if (other && strcmp(other->reason, "state") == 0) return refuse(one, "state", other->cause);
         // Only the first class of an archive has an effect.
         if (first_of_source(one, false)) return;
     }
-    char culprit[NAME_SIZE];
     if (own && classes_have_initialized_more(env, culprit)) refuse(one, "state", strdup(culprit));
 }
 
@@ -114,8 +121,9 @@ static void inspect_initialization(jni_environment *env, object loader) {
         if (!class_initialize(env, loader, one->name)) refuse(one, "fails", one->name);
         original->pop_local_frame(env, NULL);
     }
-    static char cause[NAME_SIZE];
-    if (!classes_have_initialized_more(env, cause)) return;
+    static char culprit[NAME_SIZE];
+    const char *cause = classes_have_initialized_more(env, culprit) ? culprit : spoiler;
+    if (!cause) return;
     for (struct inspected *one = list; one < list + count; one++)
         if (!one->reason && class_may_be_initialized(one->name)) refuse(one, "state", cause);
 }
