@@ -53,7 +53,7 @@ final class ImportLearning {
         guard let app = catalog[record.app], let learning = learning(of: record.app),
             // What a program loads first is the same in every launch.
             app.program.depth.start?.runtime.importsInOrder != true
-                || lists.recorded(of: record.app, learning.basis).isEmpty,
+                || [[], record.names].contains(lists.recorded(of: record.app, learning.basis)),
             lists.add(record.names, of: record.app, learning.basis)
         else { return }
         ending[record.instance] = Candidate(app: record.app, environmentKey: record.environmentKey)

@@ -102,7 +102,7 @@ final class ImportLists {
         var entry = entry(app, basis) ?? Entry(basis: basis)
         let known = Set(entry.recorded)
         entry.recorded += names.filter { !known.contains($0) }
-        let isNew = entry.recorded.count > known.count || entry.inspectionCount == 0
+        let isNew = entry.recorded.count > known.count || entry.learned == nil
         entry.recorded = Array(entry.recorded.prefix(LearnedImports.Limit.names))
         entries[app] = entry
         return isNew
