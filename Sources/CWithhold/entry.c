@@ -66,6 +66,16 @@ void withhold_end(void) {
     atomic_store(&is_over, true);
 }
 
+static atomic_bool has_paused;
+
+void withhold_note_pause(void) {
+    atomic_store(&has_paused, true);
+}
+
+bool withhold_has_paused(void) {
+    return atomic_load(&has_paused);
+}
+
 static atomic_int server_grabs;
 
 void withhold_note_server_grab(int change) {

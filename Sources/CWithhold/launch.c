@@ -79,8 +79,11 @@ static void *wait_for_launch(void *nothing) {
         }
         await_rest();
     } while (!windows_are_held() || (windows_need_server() && !has_server) || !names_close());
+    if (windows_need_compositor() && !surfaces_may_be_held())
+        withhold_fail(WITHHOLD_OTHER_DISPLAY);
     connections_check();
     files_settle();
+    withhold_note_pause();
     struct launch launch = pause_until_launch(GR_PAUSED_BY_CALL, withhold_argument_count());
     // A daemon of an earlier version does not know that the program has already read its arguments.
     bool is_right =

@@ -36,6 +36,13 @@ int XFree(void *);
 int XConnectionNumber(Display *);
 int XUnmapWindow(Display *, unsigned long);
 
+/// A part of another program's window would be seen at once, because that window may be. A client
+/// chooses the numbers of its windows from its own range, which has at least 18 bits (X Window System
+/// Protocol, "Connection Setup").
+static void check_parent(uint32_t window, uint32_t parent, uint32_t root) {
+    if (parent != root && parent >> 18 != window >> 18) withhold_fail(WITHHOLD_OTHER_DISPLAY);
+}
+
 /// Whether the window is a visible kind of window (not input-only) and a child of the root.
 static bool is_top_level(Display *display, unsigned long window, bool *is_main) {
     static __typeof__(&XGetWindowAttributes) get;
@@ -51,6 +58,7 @@ static bool is_top_level(Display *display, unsigned long window, bool *is_main) 
     if (!get(display, window, &attributes) || attributes.class != INPUT_OUTPUT) return false;
     if (!query(display, window, &root, &parent, &children, &child_count)) return false;
     if (children) release(children);
+    check_parent((uint32_t)window, (uint32_t)parent, (uint32_t)root);
     *is_main = !attributes.override_redirect;
     return parent == root;
 }
@@ -76,6 +84,7 @@ static bool hides_for_root(Display *display, unsigned long window, unsigned long
     if (!get) get = (__typeof__(get))function_of(LIBX11, "XGetWindowAttributes");
     if (!unmap) unmap = (__typeof__(unmap))function_of(LIBX11, "XUnmapWindow");
     if (!get || !unmap || !get(display, window, &attributes)) return false;
+    check_parent((uint32_t)window, (uint32_t)parent, (uint32_t)attributes.root);
     if (attributes.root != parent || !attributes.map_state) return false;
     unmap(display, window);
     return true;
@@ -121,7 +130,8 @@ EXPORT int XReparentWindow(Display *display, unsigned long window, unsigned long
 EXPORT int XReparentWindow(Display *display, unsigned long window, unsigned long parent, int x,
                            int y) {
     FUNCTION(LIBX11, XReparentWindow);
-    bool shows = windows_drop((uint32_t)window) || hides_for_root(display, window, parent);
+    bool was_held = windows_drop((uint32_t)window);
+    bool shows = hides_for_root(display, window, parent) || was_held;
     int result = real(display, window, parent, x, y);
     if (shows) XMapWindow(display, window);
     return result;
@@ -151,6 +161,7 @@ cookie xcb_get_window_attributes(xcb_connection_t *, uint32_t);
 void *xcb_get_window_attributes_reply(xcb_connection_t *, cookie, void **);
 cookie xcb_query_tree(xcb_connection_t *, uint32_t);
 void *xcb_query_tree_reply(xcb_connection_t *, cookie, void **);
+cookie xcb_unmap_window(xcb_connection_t *, uint32_t);
 cookie xcb_no_operation(xcb_connection_t *);
 cookie xcb_no_operation_checked(xcb_connection_t *);
 int xcb_get_file_descriptor(xcb_connection_t *);
@@ -161,8 +172,14 @@ static uint32_t word(const unsigned char *reply, size_t at) {
     return value;
 }
 
+struct facts {
+    uint32_t root, parent;
+    bool is_visible; // not input-only
+    bool is_main, is_mapped;
+};
+
 /// The positions are those of the replies in the X protocol, in the machine's byte order.
-static bool is_top_level_of(xcb_connection_t *connection, uint32_t window, bool *is_main) {
+static bool facts_of(xcb_connection_t *connection, uint32_t window, struct facts *facts) {
     static __typeof__(&xcb_get_window_attributes) ask;
     static __typeof__(&xcb_get_window_attributes_reply) reply;
     static __typeof__(&xcb_query_tree) ask_tree;
@@ -175,12 +192,38 @@ static bool is_top_level_of(xcb_connection_t *connection, uint32_t window, bool 
     cookie first = ask(connection, window), second = ask_tree(connection, window);
     unsigned char *attributes = reply(connection, first, NULL);
     unsigned char *tree = reply_tree(connection, second, NULL);
-    bool is_top = attributes && tree && (word(attributes, 12) & 0xffff) == INPUT_OUTPUT
-        && word(tree, 8) == word(tree, 12);
-    if (attributes) *is_main = !attributes[27];
+    bool is_known = attributes && tree;
+    if (is_known)
+        *facts = (struct facts){
+            .root = word(tree, 8),
+            .parent = word(tree, 12),
+            .is_visible = (word(attributes, 12) & 0xffff) == INPUT_OUTPUT,
+            .is_mapped = attributes[26],
+            .is_main = !attributes[27],
+        };
     free(attributes);
     free(tree);
-    return is_top;
+    return is_known;
+}
+
+static bool is_top_level_of(xcb_connection_t *connection, uint32_t window, bool *is_main) {
+    struct facts facts;
+    if (!facts_of(connection, window, &facts) || !facts.is_visible) return false;
+    check_parent(window, facts.parent, facts.root);
+    *is_main = facts.is_main;
+    return facts.parent == facts.root;
+}
+
+/// Hides the window if it is shown and its new parent is the root.
+static bool hides_for_root_of(xcb_connection_t *connection, uint32_t window, uint32_t parent) {
+    struct facts facts;
+    if (!withhold_is_on() || is_own_connection(connection)
+        || !facts_of(connection, window, &facts))
+        return false;
+    check_parent(window, parent, facts.root);
+    if (facts.root != parent || !facts.is_mapped) return false;
+    xcb_unmap_window(connection, window);
+    return true;
 }
 
 static bool is_root_of(xcb_connection_t *connection, uint32_t window) {
@@ -246,8 +289,9 @@ DROPPING(xcb_destroy_window_checked)
                        int16_t y) { \
         FUNCTION(LIBXCB, name); \
         bool was_held = windows_drop(window); \
+        bool shows = hides_for_root_of(connection, window, parent) || was_held; \
         cookie result = real(connection, window, parent, x, y); \
-        if (was_held) xcb_map_window(connection, window); \
+        if (shows) xcb_map_window(connection, window); \
         return result; \
     }
 

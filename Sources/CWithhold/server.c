@@ -29,6 +29,9 @@ static struct {
     cookie (*configure)(xcb_connection_t *, uint32_t, uint16_t, const void *);
     cookie (*change)(xcb_connection_t *, uint8_t, uint32_t, uint32_t, uint32_t, uint8_t, uint32_t,
                      const void *);
+    cookie (*property)(xcb_connection_t *, uint8_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t);
+    void *(*property_reply)(xcb_connection_t *, cookie, void **);
+    void *(*wait)(xcb_connection_t *);
     cookie (*intern)(xcb_connection_t *, uint8_t, uint16_t, const char *);
     void *(*intern_reply)(xcb_connection_t *, cookie, void **);
     cookie (*focus)(xcb_connection_t *);
@@ -55,6 +58,9 @@ static bool find_functions(void) {
         {"xcb_map_window", &xcb.map},
         {"xcb_configure_window", &xcb.configure},
         {"xcb_change_property", &xcb.change},
+        {"xcb_get_property", &xcb.property},
+        {"xcb_get_property_reply", &xcb.property_reply},
+        {"xcb_wait_for_event", &xcb.wait},
         {"xcb_intern_atom", &xcb.intern},
         {"xcb_intern_atom_reply", &xcb.intern_reply},
         {"xcb_get_input_focus", &xcb.focus},
@@ -100,9 +106,10 @@ bool is_own_server(int server) {
 }
 
 static uint32_t startup_id, user_time, utf8, info, info_begin;
+static uint32_t creation_time; // 0 if KWin does not run
 
-static uint32_t atom(const char *name) {
-    cookie asked = xcb.intern(own, 0, (uint16_t)strlen(name), name);
+static uint32_t atom(const char *name, bool exists) {
+    cookie asked = xcb.intern(own, exists, (uint16_t)strlen(name), name);
     unsigned char *reply = xcb.intern_reply(own, asked, NULL);
     uint32_t value = 0;
     if (reply) memcpy(&value, reply + 8, sizeof value);
@@ -123,11 +130,12 @@ bool server_reach(void) {
     if (!connection || xcb.has_error(connection)) return false;
     if (!is_own_server(xcb.descriptor(connection))) return false;
     atomic_store(&own, connection);
-    startup_id = atom("_NET_STARTUP_ID");
-    user_time = atom("_NET_WM_USER_TIME");
-    utf8 = atom("UTF8_STRING");
-    info = atom("_NET_STARTUP_INFO");
-    info_begin = atom("_NET_STARTUP_INFO_BEGIN");
+    startup_id = atom("_NET_STARTUP_ID", false);
+    user_time = atom("_NET_WM_USER_TIME", false);
+    utf8 = atom("UTF8_STRING", false);
+    info = atom("_NET_STARTUP_INFO", false);
+    info_begin = atom("_NET_STARTUP_INFO_BEGIN", false);
+    creation_time = atom("_KDE_NET_WM_USER_CREATION_TIME", true);
     return startup_id && user_time && utf8 && info && info_begin;
 }
 
@@ -147,6 +155,47 @@ static bool time_of(const char *identifier, uint32_t *time) {
 #define CARDINAL 6
 #define STACK_MODE 64
 #define ABOVE 0
+#define PROPERTY_NOTIFY 28
+#define PROPERTY_CHANGE_MASK (1 << 22)
+#define INPUT_ONLY 2
+#define EVENT_MASK 0x800
+
+static bool has_time(uint32_t window, uint32_t property) {
+    unsigned char *reply = xcb.property_reply(
+        own, xcb.property(own, 0, window, property, CARDINAL, 0, 1), NULL);
+    uint32_t count = 0, time = 0;
+    if (reply) memcpy(&count, reply + 16, sizeof count);
+    if (count == 1) memcpy(&time, reply + 32, sizeof time);
+    free(reply);
+    return time != 0;
+}
+
+/// The server's time is that of an event: a property of an own window changes.
+static bool server_time(uint32_t *time) {
+    uint32_t window = xcb.generate(own), mask = PROPERTY_CHANGE_MASK;
+    xcb.create(own, 0, window, *xcb.screens_of(xcb.setup(own)).screen, -1, -1, 1, 1, 0, INPUT_ONLY, 0,
+               EVENT_MASK, &mask);
+    xcb.change(own, REPLACE, window, user_time, CARDINAL, 32, 0, NULL);
+    xcb.flush(own);
+    for (unsigned char *event; (event = xcb.wait(own));) {
+        bool is_it = (event[0] & 0x7f) == PROPERTY_NOTIFY;
+        if (is_it) memcpy(time, event + 12, sizeof *time);
+        free(event);
+        if (is_it) return true;
+    }
+    return false;
+}
+
+/// Window managers give no focus to a window whose times are older than the user's last key. Qt says when
+/// the program was last used, and KWin notes when a window was made: for a held window, before the launch.
+static void renew_times(uint32_t window) {
+    uint32_t time = 0, properties[] = {user_time, creation_time};
+    for (size_t i = 0; i < sizeof properties / sizeof *properties; i++) {
+        if (!properties[i] || !has_time(window, properties[i])) continue;
+        if (!time && !server_time(&time)) return;
+        xcb.change(own, REPLACE, window, properties[i], CARDINAL, 32, 1, &time);
+    }
+}
 
 void server_send(uint32_t window, uint32_t mask, const void *event) {
     if (own) xcb.send(own, 0, window, mask, event);
@@ -155,6 +204,7 @@ void server_send(uint32_t window, uint32_t mask, const void *event) {
 void server_show(uint32_t window, bool is_raised, bool is_main, const char *identifier) {
     uint32_t time, above = ABOVE;
     if (!own) return;
+    if (is_main && !(identifier && *identifier)) renew_times(window);
     if (identifier && *identifier && is_main) {
         xcb.change(own, REPLACE, window, startup_id, utf8, 8, (uint32_t)strlen(identifier),
                    identifier);
@@ -166,8 +216,6 @@ void server_show(uint32_t window, bool is_raised, bool is_main, const char *iden
 }
 
 #define CLIENT_MESSAGE 33
-#define PROPERTY_CHANGE_MASK (1 << 22)
-#define INPUT_ONLY 2
 #define CHUNK_SIZE 20
 /// Identifiers are shorter. The end of a launch with a longer one is not announced.
 #define ANNOUNCEMENT_SIZE 1024

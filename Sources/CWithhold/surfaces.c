@@ -421,6 +421,14 @@ struct wl_proxy *surfaces_send(const struct request *request, request_sender sen
 
 // MARK: Showing
 
+bool surfaces_may_be_held(void) {
+    windows_lock();
+    struct wl_display *display = only_display();
+    int descriptor = display ? wayland.descriptor(display) : -1;
+    windows_unlock();
+    return !compositor_focuses_hidden(descriptor);
+}
+
 static bool is_connected(struct wl_display *display) {
     struct pollfd entry = {.fd = wayland.descriptor(display)};
     return !wayland.error_of(display) && poll(&entry, 1, 0) >= 0

@@ -101,12 +101,20 @@ bool windows_are_held(void) {
     return are_held;
 }
 
-bool windows_need_server(void) {
-    bool need_server = false;
+static bool has_kind(bool is_surface) {
+    bool has = false;
     windows_lock();
-    for (size_t i = 0; i < count; i++) need_server |= !windows[i].is_surface;
+    for (size_t i = 0; i < count; i++) has |= windows[i].is_surface == is_surface;
     windows_unlock();
-    return need_server;
+    return has;
+}
+
+bool windows_need_server(void) {
+    return has_kind(false);
+}
+
+bool windows_need_compositor(void) {
+    return has_kind(true);
 }
 
 /// If the program unmaps a window at this moment, it waits for the mutex, so its request comes

@@ -41,6 +41,7 @@ enum withhold_failure {
     WITHHOLD_NAME_TAKEN = 17,    // EEXIST: another process of the program owns its name or socket
     WITHHOLD_OWNS_NAME = 98,     // EADDRINUSE: is about to own a name or a socket that nobody can watch
     WITHHOLD_IS_NOTICED = 114,   // EALREADY: is about to show an icon in a panel, or a notification
+    WITHHOLD_STARTS_PROGRAM = 10, // ECHILD: is about to make a process while it is held
 };
 __attribute__((noreturn)) void withhold_fail(enum withhold_failure reason);
 
@@ -58,6 +59,10 @@ void *function_of_libc(const char *name);
 /// rest: if it were frozen, every other client would have to wait.
 void withhold_note_server_grab(int change);
 bool withhold_server_is_grabbed(void);
+
+/// From now on nobody but this library sees what the program starts.
+void withhold_note_pause(void);
+bool withhold_has_paused(void);
 
 /// From now on nothing is withheld.
 void withhold_end(void);
@@ -92,7 +97,14 @@ bool server_finish(const char *identifier);
 
 void server_leave(void);
 
-// MARK: The Wayland compositor (surfaces.c)
+// MARK: The Wayland compositor (compositor.c, surfaces.c)
+
+/// Whether the compositor at the other end of the socket may give the focus to a held window, or does not say
+/// which one it is.
+bool compositor_focuses_hidden(int display);
+
+/// Whether the program's compositor leaves held windows alone.
+bool surfaces_may_be_held(void);
 
 /// Sends the withheld requests of the surface. The surface is activated with that token
 /// (XDG_ACTIVATION_TOKEN), unless the token is null or empty.
@@ -146,8 +158,9 @@ void windows_unlock(void);
 void windows_await_first(void);
 bool windows_are_held(void);
 
-/// Whether a window of the X server is held.
+/// Whether a window of the X server is held, or one of a Wayland compositor.
 bool windows_need_server(void);
+bool windows_need_compositor(void);
 
 /// Calls `show` with all windows that are held, and ends the withholding. Returns false if there is
 /// none, or if `show` does.

@@ -9,6 +9,11 @@
 ///   child NAME         shows a window with another one within
 ///   unmaps, withdraws, destroys NAME   shows a window, and takes it back at once
 ///   emerges NAME       shows a part of a window, and makes it a window of its own
+///   becomes NAME       the same by libxcb
+///   embeds, plugs NAME   shows a part of another client's window, or makes its window one
+///   elsewhere DISPLAY  shows a window on that display
+///   follows NAME, forks-later, spawns-later   when the resource database changes, shows a window in a process that it makes;
+///                      or only makes one
 ///   iconifies, fills NAME   shows a window, and asks for it to be an icon, or to fill the screen
 ///   says               says that it has started (the Startup Notification Protocol)
 ///   names, item, notifies, tray, forks, socket, raw, grabs, button, touch, selects, root, ends, waits
@@ -22,11 +27,12 @@
 ///   appears COUNT:PATH   looks for a file that is not there, and makes it when so many watches have been added
 ///   many FILESxTIMES:PATH   reads that many files, each that many times
 /// `changes resources DPI` and `changes output` change a setting of the display. `manages` is a settings manager: for
-/// each line of its input, a name and a number, it changes its settings to that one, and prints "set".
+/// each line of its input, a name and a number or a text, it changes its settings to that one, and prints "set".
 ///   later NAME         shows a window when the first of all has appeared
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,6 +142,7 @@ cookie xcb_create_window(xcb_connection_t *, uint8_t, uint32_t, uint32_t, int16_
 cookie xcb_change_property(xcb_connection_t *, uint8_t, uint32_t, uint32_t, uint32_t, uint8_t,
                            uint32_t, const void *);
 cookie xcb_map_window(xcb_connection_t *, uint32_t);
+cookie xcb_reparent_window(xcb_connection_t *, uint32_t, uint32_t, int16_t, int16_t);
 cookie xcb_map_window_checked(xcb_connection_t *, uint32_t);
 void *xcb_request_check(xcb_connection_t *, cookie);
 unsigned xcb_send_request(xcb_connection_t *, int, struct iovec *, const protocol_request *);
@@ -147,6 +154,7 @@ int xcb_flush(xcb_connection_t *);
 #define PROPERTY_CHANGE (1L << 22)
 #define MAP_NOTIFY 19
 #define CLIENT_MESSAGE 33
+#define PROPERTY_NOTIFY 28
 #define TYPE_WINDOW 33
 #define OVERRIDE_REDIRECT (1L << 9)
 #define VIEWABLE 2
@@ -166,6 +174,15 @@ static Window window(const char *name) {
     return made;
 }
 
+/// A window that another client has made.
+static Window window_of_other(void) {
+    Display *other = XOpenDisplay(NULL);
+    Window made = XCreateSimpleWindow(other, root, 10, 10, 200, 100, 0, 0, 0);
+    XMapWindow(other, made);
+    XSync(other, 0);
+    return made;
+}
+
 static void show_by_xcb(const char *way, const char *name) {
     static xcb_connection_t *connection;
     if (!connection) connection = xcb_connect(NULL, NULL);
@@ -181,6 +198,17 @@ static void show_by_xcb(const char *way, const char *name) {
         protocol_request request = {2, NULL, is_raw ? 0 : 8, 1};
         xcb_send_request(connection, is_raw ? 4 : 0, parts + 2, &request);
     }
+    xcb_flush(connection);
+}
+
+static void become_window(const char *name) {
+    xcb_connection_t *connection = xcb_connect(NULL, NULL);
+    uint32_t parent = xcb_generate_id(connection), id = xcb_generate_id(connection);
+    xcb_create_window(connection, 0, parent, (uint32_t)root, 300, 10, 200, 100, 0, 1, 0, 0, NULL);
+    xcb_create_window(connection, 0, id, parent, 0, 0, 200, 100, 0, 1, 0, 0, NULL);
+    xcb_change_property(connection, 0, id, 39, 31, 8, (uint32_t)strlen(name), name);
+    xcb_map_window(connection, id);
+    xcb_reparent_window(connection, id, (uint32_t)root, 10, 10);
     xcb_flush(connection);
 }
 
@@ -550,6 +578,15 @@ static void act(const char *word, const char *name) {
         XMapWindow(display, made);
         XReparentWindow(display, made, root, 10, 10);
     }
+    if (!strcmp(word, "becomes")) become_window(name);
+    if (!strcmp(word, "embeds"))
+        XMapWindow(display, XCreateSimpleWindow(display, window_of_other(), 0, 0, 9, 9, 0, 0, 0));
+    if (!strcmp(word, "plugs")) XReparentWindow(display, window(name), window_of_other(), 0, 0);
+    if (!strcmp(word, "elsewhere")) {
+        display = XOpenDisplay(name);
+        root = XDefaultRootWindow(display);
+        XMapWindow(display, window("elsewhere"));
+    }
     if (!strcmp(word, "iconifies"))
         XMapWindow(display, made = window(name)), XIconifyWindow(display, made, 0);
     if (!strcmp(word, "fills")) {
@@ -561,6 +598,22 @@ static void act(const char *word, const char *name) {
         XMapWindow(display, made = window(name)), XWithdrawWindow(display, made, 0);
     if (!strcmp(word, "destroys"))
         XMapWindow(display, made = window(name)), XDestroyWindow(display, made);
+}
+
+/// What a program may do while it is thawed for a moment.
+static void make_process(const char *word, const char *name) {
+    if (!strcmp(word, "spawns-later")) {
+        char *words[] = {(char *)"true", NULL};
+        posix_spawn(&(pid_t){0}, "/bin/true", NULL, NULL, words, NULL);
+        return;
+    }
+    if (fork() != 0) return;
+    if (!name) _exit(0);
+    display = XOpenDisplay(NULL);
+    root = XDefaultRootWindow(display);
+    XMapWindow(display, window(name));
+    XSync(display, 0);
+    pause();
 }
 
 static int change_setting(const char *what, const char *value) {
@@ -592,22 +645,30 @@ static int change_setting(const char *what, const char *value) {
 static int manage_settings(void) {
     Window own = window("settings");
     unsigned long property = XInternAtom(display, "_XSETTINGS_SETTINGS", 0);
-    char name[64];
+    char name[64], text[64];
     unsigned value, serial = 0;
     XSetSelectionOwner(display, XInternAtom(display, "_XSETTINGS_S0", 0), own, 0);
     XSync(display, 0);
-    while (scanf("%63s %u", name, &value) == 2) {
+    while (scanf("%63s %63s", name, text) == 2) {
         unsigned char bytes[256] = {0};
         uint16_t length = (uint16_t)strlen(name);
         size_t at = 16 + ((size_t)length + 3) / 4 * 4;
         memcpy(bytes + 4, &serial, 4);
         bytes[8] = 1;
+        bytes[12] = sscanf(text, "%u", &value) != 1;
         memcpy(bytes + 14, &length, 2);
         memcpy(bytes + 16, name, length);
         memcpy(bytes + at, &serial, 4);
-        memcpy(bytes + at + 4, &value, 4);
+        at += 4;
+        if (bytes[12]) value = (unsigned)strlen(text);
+        memcpy(bytes + at, &value, 4);
+        at += 4;
+        if (bytes[12]) {
+            memcpy(bytes + at, text, value);
+            at += (value + 3) / 4 * 4;
+        }
         serial++;
-        XChangeProperty(display, own, property, property, 8, 0, bytes, (int)at + 8);
+        XChangeProperty(display, own, property, property, 8, 0, bytes, (int)at);
         XSync(display, 0);
         printf("set\n");
         fflush(stdout);
@@ -616,7 +677,7 @@ static int manage_settings(void) {
 }
 
 int main(int argc, char **argv) {
-    const char *later = NULL;
+    const char *later = NULL, *process = NULL, *followed = NULL;
     if (argc > 1 && !strcmp(argv[1], "socket")) connect_to_server();
     display = XOpenDisplay(NULL);
     if (!display) return 8;
@@ -653,6 +714,8 @@ int main(int argc, char **argv) {
         else if (!strcmp(argv[i], "ends")) return 7;
         else if (!strcmp(argv[i], "waits")) pause();
         else if (!strcmp(argv[i], "later") && i + 1 < argc) later = argv[++i];
+        else if (strstr(argv[i], "s-later")) process = argv[i];
+        else if (!strcmp(argv[i], "follows") && i + 1 < argc) followed = argv[++i], process = "follows";
         else if (i + 1 < argc) {
             act(argv[i], argv[i + 1]);
             i++;
@@ -660,10 +723,12 @@ int main(int argc, char **argv) {
     }
     // A profile is only for a program without arguments.
     if (argc == 1) act("xlib", "one");
+    if (process) XSelectInput(display, root, PROPERTY_CHANGE);
     XSync(display, 0);
     for (;;) {
         Event event;
         XNextEvent(display, &event);
+        if (event.type == PROPERTY_NOTIFY && process) make_process(process, followed);
         if (event.type != MAP_NOTIFY || !later) continue;
         act("xlib", later);
         later = NULL;

@@ -75,6 +75,8 @@ public enum WithholdingFailure: Int32, Sendable, CaseIterable {
     case ownsName = 98
     /// `EALREADY`: the program was about to show an icon in a panel, or a notification.
     case showsNotice = 114
+    /// `ECHILD`: the program was about to make a process while it was held.
+    case startsProgram = 10
 }
 
 /// The status of STARTED if an interpreter that was paused after its start does not go on as the

@@ -96,7 +96,7 @@ public enum OtherThreads: UInt8, Sendable {
 /// What happened in a prewarm and would happen again in every prewarm. Usually a library is the
 /// cause.
 public enum Misfire: Hashable, Sendable {
-    /// A library would have run this program; nil if nobody knows which.
+    /// A library or a held program would have run this program; nil if nobody knows which.
     case startsPrograms(String?)
     /// A library would have changed something that is lost when the instance is launched.
     case changesProcess

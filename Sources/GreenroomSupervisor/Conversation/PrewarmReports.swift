@@ -117,9 +117,9 @@ final class PrewarmReports {
         // The preload library sends this code instead of saying that it has paused.
         let isChanged = isPrewarming && code == ENOTRECOVERABLE
         if isChanged { core.handle(.misfired(instance.identifier, .changesProcess)) }
-        // The library that withholds windows says why it cannot.
-        if isPrewarming, depth(of: instance) == .window,
-            let failure = WithholdingFailure(rawValue: code)
+        // The library that withholds windows says why it cannot, or can no longer.
+        if core.lifecycle.instance(instance.identifier)?.state.isPrewarm == true,
+            depth(of: instance) == .window, let failure = WithholdingFailure(rawValue: code)
         {
             return core.handle(.misfired(instance.identifier, Misfire(failure)))
         }

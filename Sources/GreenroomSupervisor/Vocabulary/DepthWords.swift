@@ -48,6 +48,7 @@ extension Misfire {
         case .nameTaken: self = .nameTaken
         case .ownsName: self = .ownsName
         case .showsNotice: self = .showsNotice
+        case .startsProgram: self = .startsPrograms(nil)
         }
     }
 }

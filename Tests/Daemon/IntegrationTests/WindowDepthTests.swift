@@ -65,7 +65,7 @@ import Testing
 
     @Test(arguments: [
         "xlib", "raised", "xcb", "checked", "request", "raw-request", "opened", "tiny", "child",
-        "emerges", "says xlib", "listens xlib",
+        "emerges", "becomes", "says xlib", "listens xlib",
     ])
     func `a window appears at the launch and not before`(way: String) throws {
         try requireFreezer()
@@ -161,6 +161,7 @@ import Testing
         ("socket", "depth_other_display"), ("grabs", "depth_other_display"),
         ("button", "depth_other_display"), ("selects", "depth_other_display"),
         ("root", "depth_other_display"), ("single /tmp/greenroom-single", "depth_owns_name"),
+        ("embeds parent", "depth_other_display"), ("plugs one", "depth_other_display"),
         ("forks", "depth_starts_programs"), ("ends", "depth_ended"), ("waits", "depth_timed_out"),
     ])
     func `a program that cannot be held pauses before main`(word: String, code: String) throws {
