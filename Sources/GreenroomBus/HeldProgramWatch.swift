@@ -7,7 +7,8 @@ internal import Systemd
 /// started this process with a socket of packets. A packet from the daemon is a name. The answer is
 /// `watched NAME` once calls of the name are seen, `taken NAME` if somebody owns the name already, or
 /// `unwatchable NAME`. After `watched`, each call of the name is a packet, too: `launch` or `question`.
-/// When settings have changed, the packet is `changed`, or `rescaled` if the scale is among them; and
+/// When settings have changed, the packet is `changed`, or `restyled` if the scale, the theme or
+/// the font is among them; and
 /// `unheard SOURCE` says that a source of settings was lost and is looked for again.
 /// This process ends when the daemon closes its end of the socket, or when the bus of a name ends.
 ///
@@ -113,7 +114,7 @@ public struct HeldProgramWatch {
         switch settings.takeChange() {
         case .none: return
         case .changed: unsent.hasChanged = true
-        case .rescaled: unsent.isRescaled = true
+        case .restyled: unsent.isRestyled = true
         }
         nextChangeAt = now + Self.changePause
     }
@@ -137,14 +138,14 @@ struct UnsentReports: Hashable {
     var hasLaunch = false
     var hasQuestion = false
     var hasChanged = false
-    var isRescaled = false
+    var isRestyled = false
     var lost: Set<SettingsWatch.Source> = []
 
     /// The most urgent report, which says everything that those of less urgency would say: a program
     /// that is launched answers questions, and one that is aired for a question takes settings.
     var next: String? {
         if hasLaunch { return "launch" }
-        if isRescaled { return "rescaled" }
+        if isRestyled { return "restyled" }
         if hasQuestion { return "question" }
         if hasChanged { return "changed" }
         return lost.map(\.rawValue).min().map { "unheard \($0)" }
@@ -154,8 +155,8 @@ struct UnsentReports: Hashable {
         if hasLaunch {
             hasLaunch = false
             hasQuestion = false
-        } else if isRescaled || hasQuestion || hasChanged {
-            isRescaled = false
+        } else if isRestyled || hasQuestion || hasChanged {
+            isRestyled = false
             hasQuestion = false
             hasChanged = false
         } else if let first = lost.min(by: { $0.rawValue < $1.rawValue }) {

@@ -76,7 +76,7 @@ struct SettingsWatch {
     }
 
     private mutating func note(_ new: DisplaySettings.Change) {
-        if new == .rescaled || change == .none { change = new }
+        if new == .restyled || change == .none { change = new }
     }
 
     mutating func takeChange() -> DisplaySettings.Change {

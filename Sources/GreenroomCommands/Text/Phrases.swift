@@ -165,7 +165,7 @@ extension Control.ColdReason: Worded {
         case .reclaimed: "memory taken back"
         case .callerState: "caller's limits or descriptors"
         case .arguments: "brings arguments"
-        case .scaleChanged: "the display's scale changed"
+        case .appearanceChanged: "the display's scale, theme or font changed"
         case .fileChanged: "a file that it had read changed"
         }
     }

@@ -116,7 +116,7 @@ extension Control {
           # The launch brings arguments, and the paused instance was started without any.
           arguments,
           # The scale of the display has changed, which the held program does not follow.
-          scale_changed,
+          appearance_changed,
           # A file of settings has changed that the held program had read.
           file_changed
         )

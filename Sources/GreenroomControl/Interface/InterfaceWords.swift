@@ -56,7 +56,7 @@ extension Control {
         case reclaimed
         case callerState = "caller_state"
         case arguments
-        case scaleChanged = "scale_changed"
+        case appearanceChanged = "appearance_changed"
         case fileChanged = "file_changed"
     }
 

@@ -57,8 +57,8 @@ public enum ColdReason: UInt8, CaseIterable, Sendable {
     case callerState = 8
     /// The launch brings arguments, and the paused instance was started without any.
     case arguments = 9
-    /// The scale of the display changed.
-    case scaleChanged = 10
+    /// The scale, the theme or the font of the display changed.
+    case appearanceChanged = 10
     /// A file of settings changed that the held program had read.
     case fileChanged = 11
 }
@@ -67,15 +67,15 @@ public enum ColdReason: UInt8, CaseIterable, Sendable {
 public enum Staleness: Hashable, Sendable {
     /// The executable, a library or the manifest; or nobody watches the names of a held program.
     case program
-    /// The scale of the display of a held program.
-    case scale
+    /// The scale, the theme or the font of the display of a held program.
+    case appearance
     /// A file of settings that a held program had read before it was told to go.
     case readFile
 
     var coldReason: ColdReason {
         switch self {
         case .program: .stale
-        case .scale: .scaleChanged
+        case .appearance: .appearanceChanged
         case .readFile: .fileChanged
         }
     }

@@ -3,12 +3,12 @@ public final class DisplaySettings {
     public enum Change: Hashable, Sendable {
         case none
         case changed
-        /// The scale is among what has changed.
-        case rescaled
+        /// The scale, the theme or the font is among what has changed.
+        case restyled
     }
 
     private let server: any SettingsServer
-    private var scale: [Double]
+    private var appearance: Appearance
 
     /// A display that the environment names.
     public enum Server: Hashable, Sendable {
@@ -37,7 +37,7 @@ public final class DisplaySettings {
     public init(_ server: Server) throws(UnusableSession) {
         do throws(DisplayFailure) {
             self.server = try server.connect()
-            scale = try self.server.scale()
+            appearance = try self.server.appearance()
         } catch {
             throw UnusableSession(error)
         }
@@ -55,9 +55,9 @@ public final class DisplaySettings {
     public func hear() throws(UnusableSession) -> Change {
         do throws(DisplayFailure) {
             guard try server.hear() else { return .none }
-            let former = scale
-            scale = try server.scale()
-            return scale == former ? .changed : .rescaled
+            let former = appearance
+            appearance = try server.appearance()
+            return appearance == former ? .changed : .restyled
         } catch {
             throw UnusableSession(error)
         }
@@ -73,8 +73,14 @@ protocol SettingsServer: AnyObject {
     /// a setting has changed.
     func hear() throws(DisplayFailure) -> Bool
 
-    /// Everything by which toolkits choose their scale now.
-    func scale() throws(DisplayFailure) -> [Double]
+    func appearance() throws(DisplayFailure) -> Appearance
+}
+
+/// What programs do not follow in every respect while they run.
+struct Appearance: Hashable {
+    var scales: [Double] = []
+    /// Names of themes and fonts.
+    var names: [String] = []
 }
 
 extension SettingsServer {

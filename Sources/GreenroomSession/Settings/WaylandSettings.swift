@@ -110,5 +110,7 @@ final class WaylandSettings: SettingsServer {
     }
 
     /// An output more or less does not change the scale if it has that of another.
-    func scale() -> [Double] { Set(outputs.values.flatMap(\.scales)).sorted() }
+    func appearance() -> Appearance {
+        Appearance(scales: Set(outputs.values.flatMap(\.scales)).sorted())
+    }
 }

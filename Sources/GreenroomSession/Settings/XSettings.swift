@@ -16,8 +16,8 @@ final class XSettings: SettingsServer {
     private let outputs: UInt8?
     private let owners: UInt8?
     private var manager: UInt32 = 0
-    /// Of the last manager that had some. A manager that restarts changes no scale.
-    private var scalesOfManager = XSettingsText.scales(in: [])
+    /// Of the last manager that had some. A manager that restarts changes none.
+    private var appearanceByManager = XSettingsText.appearance(in: [])
     private var hasLeft = false
 
     var descriptor: CInt { connection.descriptor }
@@ -104,7 +104,7 @@ final class XSettings: SettingsServer {
             || window == connection.screen.root && property == XConnection.Atom.resourceManager
     }
 
-    func scale() throws(DisplayFailure) -> [Double] {
+    func appearance() throws(DisplayFailure) -> Appearance {
         let resources = try connection.property(
             XConnection.Atom.resourceManager, of: connection.screen.root,
             type: XConnection.Atom.string, wordLimit: Self.propertyLimit)
@@ -112,9 +112,11 @@ final class XSettings: SettingsServer {
         if manager != 0 {
             let bytes = try connection.property(
                 settings, of: manager, type: settings, wordLimit: Self.propertyLimit)
-            if !bytes.isEmpty { scalesOfManager = XSettingsText.scales(in: bytes) }
+            if !bytes.isEmpty { appearanceByManager = XSettingsText.appearance(in: bytes) }
         }
-        return [ofResources] + scalesOfManager
+        var appearance = appearanceByManager
+        appearance.scales.append(ofResources)
+        return appearance
     }
 }
 
@@ -146,7 +148,7 @@ enum XScale {
     ///   - resources: the resource database.
     ///   - settings: those of the settings manager; empty if there is none.
     static func whole(resources: [UInt8], settings: [UInt8]) -> Int {
-        let scales = XSettingsText.scales(in: settings)
+        let scales = XSettingsText.appearance(in: settings).scales
         let ofResources = XResources.dotsPerInch(in: resources) ?? 0
         let dotsPerInch = scales[0] > 0 ? scales[0] / 1024 : ofResources
         let ofText = (dotsPerInch / XResources.usualDotsPerInch).rounded()
@@ -157,18 +159,31 @@ enum XScale {
 /// The bytes of a settings manager's property.
 enum XSettingsText {
     private static let scales = ["Xft/DPI", "Gdk/WindowScalingFactor", "Gdk/UnscaledDPI"]
+    private static let names = ["Net/ThemeName", "Gtk/FontName", "Gtk/ColorScheme"]
 
-    /// The values of the settings by which toolkits scale. Damaged text has none after the damage.
-    static func scales(in bytes: [UInt8]) -> [Double] {
+    /// Damaged text has no values after the damage.
+    static func appearance(in bytes: [UInt8]) -> Appearance {
         var reader = Reader(bytes: bytes)
-        var found = Array(repeating: 0.0, count: scales.count)
+        var found = Appearance(scales: scales.map { _ in 0 }, names: names.map { _ in "" })
         // The serial number of the text, and the number of settings.
         guard reader.skip(8), let count = reader.word() else { return found }
         for _ in 0..<count {
             guard let (name, value) = reader.setting() else { break }
-            if let value, let at = scales.firstIndex(of: name) { found[at] = Double(value) }
+            switch value {
+            case .number(let number):
+                if let at = scales.firstIndex(of: name) { found.scales[at] = Double(number) }
+            case .text(let text):
+                if let at = names.firstIndex(of: name) { found.names[at] = text }
+            case .color: break
+            }
         }
         return found
+    }
+
+    private enum Value {
+        case number(Int32)
+        case text(String)
+        case color
     }
 
     private struct Reader {
@@ -191,23 +206,26 @@ enum XSettingsText {
             return isBigEndian ? word.byteSwapped : word
         }
 
-        /// The value is nil for one that is no number.
-        mutating func setting() -> (name: String, value: Int32?)? {
+        mutating func text(_ length: Int) -> String? {
+            let start = at
+            guard skip((length + 3) / 4 * 4) else { return nil }
+            return String(decoding: bytes[start..<start + length], as: UTF8.self)
+        }
+
+        mutating func setting() -> (name: String, value: Value)? {
             let start = at
             guard skip(4) else { return nil }
             let (low, high) = (Int(bytes[start + 2]), Int(bytes[start + 3]))
             let length = isBigEndian ? low << 8 | high : high << 8 | low
-            let nameStart = at
-            // The name, and the serial number of its last change.
-            guard skip((length + 3) / 4 * 4), skip(4) else { return nil }
-            let name = String(decoding: bytes[nameStart..<nameStart + length], as: UTF8.self)
+            // After the name comes the serial number of the last change.
+            guard let name = text(length), skip(4) else { return nil }
             switch bytes[start] {
-            case 0: return word().map { (name, Int32(bitPattern: $0)) }
+            case 0: return word().map { (name, .number(Int32(bitPattern: $0))) }
             case 1:
-                guard let length = word(), skip((Int(length) + 3) / 4 * 4) else { return nil }
-            case _: guard skip(8) else { return nil }
+                guard let length = word(), let text = text(Int(length)) else { return nil }
+                return (name, .text(text))
+            case _: return skip(8) ? (name, .color) : nil
             }
-            return (name, nil)
         }
     }
 }

@@ -45,7 +45,7 @@ extension Control.ColdReason {
         case .reclaimed: self = .reclaimed
         case .callerState: self = .callerState
         case .arguments: self = .arguments
-        case .scaleChanged: self = .scaleChanged
+        case .appearanceChanged: self = .appearanceChanged
         case .fileChanged: self = .fileChanged
         }
     }

@@ -17,8 +17,8 @@ final class BusWatch: InstancePart {
         case launch
         /// A setting of the desktop or of the display has changed.
         case changed
-        /// The same, and the scale of the display is among them.
-        case rescaled
+        /// The same, and the scale, the theme or the font of the display is among them.
+        case restyled
         /// The settings from there are not heard for now.
         case unheard(Source)
         /// The process has ended, or says something else.
@@ -141,7 +141,7 @@ extension BusWatch.Report {
             case ("question", 1): .question
             case ("launch", 1): .launch
             case ("changed", 1): .changed
-            case ("rescaled", 1): .rescaled
+            case ("restyled", 1): .restyled
             case ("unheard", 2): BusWatch.Source(rawValue: parts[1]).map { .unheard($0) } ?? .lost
             case _: .lost
             }

@@ -78,8 +78,8 @@ final class BusWatches {
         case .taken: core.handle(.misfired(identifier, .nameTaken))
         case .unwatchable: core.handle(.misfired(identifier, .ownsName))
         case .question, .changed: core.handle(.called(identifier, isLaunch: false))
-        // Most toolkits do not follow the scale in every respect.
-        case .rescaled: core.handle(.becameStale(identifier, because: .scale))
+        // Most programs do not follow these in every respect.
+        case .restyled: core.handle(.becameStale(identifier, because: .appearance))
         case .unheard(let source): unheard(source, of: identifier)
         case .launch: core.handle(.called(identifier, isLaunch: true))
         case .lost: lost(identifier)

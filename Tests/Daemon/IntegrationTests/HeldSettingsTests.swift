@@ -147,14 +147,21 @@ import Testing
         #expect(try bench.client().launch(Self.app).instance == bench.held)
     }
 
-    @Test func `another scale ends a held program`() throws {
+    @Test(arguments: ["resources", "Net/ThemeName Dark", "Gtk/FontName Serif"])
+    func `another scale, theme or font ends a held program`(setting: String) throws {
         let bench = try Bench("xlib one")
-        try bench.screen.change("resources", "192")
+        var manager: SettingsManager?
+        if setting == "resources" {
+            try bench.screen.change("resources", "192")
+        } else {
+            manager = try SettingsManager(bench.screen)
+            try manager?.set(setting)
+        }
         let client = try bench.client()
         #expect(try client.wait(bench.held).reason == .stale)
         let launched = try client.launch(Self.app)
-        #expect(launched.kind == .cold && launched.coldReason == .scaleChanged)
+        #expect(launched.kind == .cold && launched.coldReason == .appearanceChanged)
         let last = try #require(try client.explain(Self.app).lastLaunch)
-        #expect(last.coldReason == .known(.scaleChanged))
+        #expect(last.coldReason == .known(.appearanceChanged))
     }
 }

@@ -108,12 +108,12 @@ import Testing
     @Test func `ends when the scale changes, and the next launch says so`() {
         var stage = held()
         stage.send(.frozen(first))
-        stage.send(.becameStale(first, because: .scale))
+        stage.send(.becameStale(first, because: .appearance))
         #expect(stage.core.instance(first)?.state == .terminating)
         #expect(
             stage.core.coldReason(
                 for: Stage.app, key: stage.core.description(of: Stage.app)!.environmentKey)
-                == .scaleChanged)
+                == .appearanceChanged)
     }
 
     @Test func `that was told to go and has read a file that changed leaves the launch cold`() {

@@ -4,7 +4,7 @@ import Testing
 
 /// What an X server says about scales.
 @Suite struct SettingsTests {
-    /// A settings manager's property with a text, a number and a colour, and then the number that
+    /// A settings manager's property with two texts, a number and a colour, and then the number that
     /// counts.
     private func settings(
         isBigEndian: Bool = false, last: String = "Xft/DPI", is value: UInt32 = 98_304
@@ -20,8 +20,9 @@ import Testing
             while !bytes.count.isMultiple(of: 4) { bytes.append(0) }
             bytes += number(7) + value
         }
-        bytes += number(3) + number(4)
+        bytes += number(3) + number(5)
         setting(1, "Net/ThemeName", number(5) + Array("Plain".utf8) + [0, 0, 0])
+        setting(1, "Gtk/FontName", number(7) + Array("Sans 10".utf8) + [0])
         setting(0, "Net/DoubleClickTime", number(300))
         setting(2, "Color", [1, 2, 3, 4, 5, 6, 7, 8])
         setting(0, last, number(value))
@@ -29,18 +30,20 @@ import Testing
     }
 
     @Test(arguments: [false, true]) func `are read in both orders of bytes`(isBigEndian: Bool) {
-        #expect(XSettingsText.scales(in: settings(isBigEndian: isBigEndian)) == [98_304, 0, 0])
+        #expect(
+            XSettingsText.appearance(in: settings(isBigEndian: isBigEndian))
+                == Appearance(scales: [98_304, 0, 0], names: ["Plain", "Sans 10", ""]))
     }
 
     @Test func `that are cut off or damaged have no more numbers`() {
         let bytes = settings()
         for count in 0..<bytes.count {
-            #expect(XSettingsText.scales(in: Array(bytes.prefix(count))) == [0, 0, 0])
+            #expect(XSettingsText.appearance(in: Array(bytes.prefix(count))).scales == [0, 0, 0])
         }
         for at in bytes.indices {
             var damaged = bytes
             damaged[at] = 255
-            #expect(XSettingsText.scales(in: damaged).count == 3)
+            #expect(XSettingsText.appearance(in: damaged).scales.count == 3)
         }
     }
 

@@ -99,7 +99,8 @@ struct World: Sendable {
     mutating func watchSettings(of id: InstanceIdentifier, at now: Instant) {
         switch id.rawValue % 4 {
         case 0: agenda.add(.called(id, isLaunch: false), at: now.advanced(by: .seconds(7)))
-        case 1: agenda.add(.becameStale(id, because: .scale), at: now.advanced(by: .seconds(3)))
+        case 1:
+            agenda.add(.becameStale(id, because: .appearance), at: now.advanced(by: .seconds(3)))
         case _: break
         }
     }
