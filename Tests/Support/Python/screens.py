@@ -78,13 +78,14 @@ class XServer(Screen):
 
 
 class ManagedXServer(XServer):
-    """With a window manager, openbox(1)."""
+    """With a window manager: openbox(1), or what `words` say."""
     kind, program = "x11 with openbox", "openbox"
+    words, settings = ["openbox", "--sm-disable"], {}
 
     def __init__(self, folder):
         super().__init__(folder)
-        self.manager = subprocess.Popen(as_user(["openbox", "--sm-disable"]), env={"PATH": "/usr/bin:/bin", "HOME": folder,
-                                        **self.variables}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.manager = subprocess.Popen(as_user(self.words), env={"PATH": "/usr/bin:/bin", "HOME": folder, **self.variables,
+                                        **self.settings}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.desk = XDesk(self.variables["DISPLAY"])
         self.desk.await_owner("WM_S0")
 

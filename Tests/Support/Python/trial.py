@@ -28,6 +28,20 @@ class Wrong(Exception):
     """What the program does not do."""
 
 
+def start_bus(folder, name):
+    """A message bus, and the path of its socket."""
+    path, configuration = folder / name, folder / f"{name}.conf"
+    configuration.write_text(BUS.format(path=path))
+    configuration.chmod(0o644)
+    bus = subprocess.Popen(
+        as_user(["dbus-daemon", f"--config-file={configuration}", "--nofork", "--nopidfile", "--print-address"]),
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    if not bus.stdout.readline():
+        bus.wait()
+        raise Wrong("the message bus did not start")
+    return bus, path
+
+
 class ProfiledDaemon(Daemon):
     def command(self):
         return [*super().command(), "--profiles", ROOT + "/config/profiles"]
@@ -70,17 +84,9 @@ class Ground:
         return str(home)
 
     def start_bus(self, stack, name):
-        path = self.folder / name
-        configuration = self.folder / f"{name}.conf"
-        configuration.write_text(BUS.format(path=path))
-        configuration.chmod(0o644)
-        bus = subprocess.Popen(
-            as_user(["dbus-daemon", f"--config-file={configuration}", "--nofork", "--nopidfile", "--print-address"]),
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        bus, path = start_bus(self.folder, name)
         stack.callback(bus.wait)
         stack.callback(bus.kill)
-        if not bus.stdout.readline():
-            raise Wrong("the message bus did not start")
         return path
 
     # --- What is seen.
