@@ -6,6 +6,7 @@ import shutil
 import signal
 import struct
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from control import Refused
@@ -401,3 +402,31 @@ def serve_two_users():
             for one, windows in shown.items():
                 if one.screen.windows() != windows:
                     raise Wrong(f"after the launch of {app}, a display has {one.screen.windows()}, not {windows}")
+
+
+def launch_together(count):
+    """Two held programs are launched at the same time, that many times: each time, both are what was held, and show one window."""
+    programs = [Program("galculator", "/usr/bin/galculator"), Program("featherpad", "/usr/bin/featherpad")]
+    with Ground(XServer) as ground, ThreadPoolExecutor() as pool:
+        daemon = ProfiledDaemon(environment={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"})
+        ground.closing.callback(daemon.stop)
+        for program in programs:
+            with ground.started(program.words):  # what a first start leaves in the home is not the held program's doing
+                ground.pictures()
+            daemon.install(program.app, ground.manifest(program.words))
+        daemon.start()
+        for number in range(1, count + 1):
+            held = [await_held(daemon, program.app)["instance"] for program in programs]
+            if ground.screen.windows():
+                raise Wrong(f"before launch {number}, there are {ground.screen.windows()}")
+            launched = list(pool.map(lambda program: daemon.call("Launch", {"app": program.app}), programs))
+            if [one["instance"] for one in launched] != held:
+                raise Wrong(f"launch {number} was not of what was held: {launched}")
+            for _ in programs:
+                ground.screen.line()
+            windows = ground.screen.windows()
+            if len(windows) != len(programs):
+                raise Wrong(f"after launch {number}, there are {windows}")
+            for one in launched:
+                daemon.call("Kill", {"instance": one["instance"]})
+            ground.await_empty()
