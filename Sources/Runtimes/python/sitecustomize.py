@@ -108,7 +108,8 @@ class Prewarm:
             raise Refusal("an import changed the environment")
         # A folder also changes when the first bytecode of its modules is written; a file does not.
         since = self.began - 20_000_000  # the clock of file systems is at most this much behind
-        if any(_changed_at(path) >= since for path in _imported_files(self.imported)):
+        imported = [name for name in self.imported if not _has_no_file(sys.modules[name])]
+        if any(_changed_at(path) >= since for path in _imported_files(imported)):
             raise Refusal("a file changed while it was imported")
 
 
@@ -218,6 +219,14 @@ def _imported_files(names):
         path = getattr(sys.modules[name], "__file__", None)
         if isinstance(path, str) and path.startswith("/"):
             yield path
+
+
+def _has_no_file(module):
+    """Whether a package's own loader has made the module, and named a file that does not exist, as Ansible's does for
+    `ansible_collections`. A file of importlib's loaders that is missing was removed."""
+    path = getattr(module, "__file__", None)
+    loader = type(getattr(module, "__loader__", None)).__module__
+    return isinstance(path, str) and loader != "_frozen_importlib_external" and not os.path.exists(path)
 
 
 def _is_of_root(path):
