@@ -34,6 +34,8 @@ HIDES = [(rb"ansible-local-\d+\w*|ansible-tmp-[\d.]+-\d+-\d+", b"LOCAL"), (rb"LO
          (rb"\d+\.\d+ ?s\b", b"N s"), (rb"/tmp/pip-[\w-]+", b"/tmp/pip")]
 
 
+# What is recorded, and what Ansible writes when it is inspected with ANSIBLE_LOG_PATH=log.txt.
+OF_THE_INSPECTION = {"recorded", "log.txt"}
 # The name that `tree` gives to what a process makes for itself, and removes at its end.
 OF_ONE_PROCESS = "one of its own"
 
@@ -289,7 +291,7 @@ class Tool:
     def differences(self, expected, found):
         (outcome, left), now = expected, tree(self.python.folder)
         text = comparing.differences(outcome, found, [*comparing.ALWAYS, *HIDES])
-        for one in sorted({*left, *now} - {"recorded"} - ({OF_ONE_PROCESS} if self.is_shared else set())):
+        for one in sorted({*left, *now} - OF_THE_INSPECTION - ({OF_ONE_PROCESS} if self.is_shared else set())):
             if left.get(one) != now.get(one):
                 text += f"{one}: {left.get(one)}, prewarmed {now.get(one)}\n"
         return text

@@ -45,7 +45,7 @@ def inspect(interpreter, path, environment):
     """The findings: a list of [what, name, ...]."""
     with open(path) as file:
         run = subprocess.run([interpreter, "-S", *INSPECT, "-", LIBRARY], env=environment, capture_output=True, text=True,
-                             stdin=file)
+                             stdin=file, cwd=os.path.dirname(path))
     if run.returncode:
         raise instance.Refused(f"the inspection failed: {run.stderr}")
     return [line.split("\t") for line in run.stdout.splitlines()]
