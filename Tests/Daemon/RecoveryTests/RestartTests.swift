@@ -77,8 +77,7 @@ import Testing
         }
     }
 
-    @Test func `a flood of calls keeps no instance frozen after a restart, nor the reverse`() throws
-    {
+    @Test func `a flood of calls keeps no instance frozen after a restart`() throws {
         let daemon = try daemon()
         let first = try daemon.client().launch(app, ["wait-forever"])
         try requireOrSkip(
