@@ -31,7 +31,7 @@ static bool has_interface(int socket, const char *name) {
                            DISPLAY, (HEADER_SIZE + 4) << 16 | SYNC, CALLBACK};
     uint32_t header[2], words[MESSAGE_LIMIT / 4];
     size_t length = strlen(name) + 1;
-    if (send(socket, requests, sizeof requests, MSG_NOSIGNAL) != sizeof requests) return true;
+    if (sendto(socket, requests, sizeof requests, MSG_NOSIGNAL, NULL, 0) != sizeof requests) return true;
     for (;;) {
         if (!receive(socket, header, sizeof header)) return true;
         size_t size = header[1] >> 16;
@@ -49,7 +49,7 @@ static bool has_interface(int socket, const char *name) {
 /// Mutter, the only compositor with this interface, manages a window from before its first commit with a buffer.
 /// When another window is closed, it gives the focus to that window, which nobody sees.
 bool compositor_focuses_hidden(int display) {
-    static __typeof__(&connect) join;
+    static int (*join)(int, const struct sockaddr *, socklen_t);
     struct sockaddr_un address;
     socklen_t size = sizeof address;
     struct timeval patience = {.tv_sec = PATIENCE_SECONDS};

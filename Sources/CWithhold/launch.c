@@ -79,7 +79,7 @@ static void *wait_for_launch(void *nothing) {
         }
         await_rest();
     } while (!windows_are_held() || (windows_need_server() && !has_server) || !names_close());
-    if (windows_need_compositor() && !surfaces_may_be_held())
+    if (windows_need_compositor() && compositor_focuses_hidden(surfaces_descriptor()))
         withhold_fail(WITHHOLD_OTHER_DISPLAY);
     connections_check();
     files_settle();

@@ -421,12 +421,12 @@ struct wl_proxy *surfaces_send(const struct request *request, request_sender sen
 
 // MARK: Showing
 
-bool surfaces_may_be_held(void) {
+int surfaces_descriptor(void) {
     windows_lock();
     struct wl_display *display = only_display();
     int descriptor = display ? wayland.descriptor(display) : -1;
     windows_unlock();
-    return !compositor_focuses_hidden(descriptor);
+    return descriptor;
 }
 
 static bool is_connected(struct wl_display *display) {

@@ -103,8 +103,8 @@ void server_leave(void);
 /// which one it is.
 bool compositor_focuses_hidden(int display);
 
-/// Whether the program's compositor leaves held windows alone.
-bool surfaces_may_be_held(void);
+/// The socket that leads to the program's compositor; -1 if there are several, or none.
+int surfaces_descriptor(void);
 
 /// Sends the withheld requests of the surface. The surface is activated with that token
 /// (XDG_ACTIVATION_TOKEN), unless the token is null or empty.
