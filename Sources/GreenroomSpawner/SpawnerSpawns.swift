@@ -115,7 +115,7 @@ extension Spawner {
         spawns.numbersByWaiter[spawn.start.spawn.waiter] = nil
         // Nobody can tell what the supervisor has heard, so it connects again and reads the table.
         if announced != .no, !isKnown { connection.end() }
-        let over = spawn.start.spawn.end()
+        let over = spawn.start.spawn.end(hasReported: MonotonicClock.nanoseconds < spawn.deadline)
         if isKnown, let spawned = over.spawned {
             succeed(spawn, spawned, over.traceError, isKnown: true)
         } else if let error = over.error {

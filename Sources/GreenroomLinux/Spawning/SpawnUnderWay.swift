@@ -93,10 +93,13 @@ public import Glibc
 
     /// Collects the result. Call it once, when the spawn ``isOver``, or when both the waiter and the
     /// process have ended.
-    public func end() -> End {
+    ///
+    /// - Parameter hasReported: false if the waiter did not report in time. It is ended then, because
+    ///   the next spawn would wait for it.
+    public func end(hasReported: Bool = true) -> End {
         let result = unsafe gr_spawn_end(handle!)
         unsafe handle = nil
-        waiters?.giveBack(waiter)
+        if hasReported { waiters?.giveBack(waiter) } else { waiters?.giveUp(waiter) }
         let spawned =
             result.pid > 0
             ? Spawned(

@@ -62,6 +62,11 @@ public import Glibc
         unsafe waiters[gr_waiter_pid(waiter)] = waiter
     }
 
+    /// Ends a waiter that does not report: somebody may have stopped it.
+    func giveUp(_ process: pid_t) {
+        if contains(process) { _ = Glibc.kill(process, SIGKILL) }
+    }
+
     /// Takes back a waiter whose spawn is over, or that was not used.
     func giveBack(_ process: pid_t) {
         guard contains(process) else { return }

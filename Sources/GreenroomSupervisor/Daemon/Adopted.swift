@@ -58,8 +58,8 @@ struct Adopted: ~Copyable {
     private static func reconcile(_ rooms: Rooms, _ inheritance: Inheritance) {
         let (shared, records) = (rooms.shared, inheritance.contents.instances)
         rooms.measuring.metrics.resume(records)
-        rooms.recovery.recovery.reconcile(records, with: inheritance.greeting.instances)
         shared.catalog.inherit(records)
+        rooms.recovery.recovery.reconcile(records, with: inheritance.greeting.instances)
         rooms.launching.directories.removeAll { shared.instances[$0] != nil }
         rooms.machine.locks.withdrawCredentials()
     }

@@ -123,12 +123,20 @@ final class AppInstaller {
         let formerlyAbsent = catalog.absent
         catalog.absent = result.absent
         catalog.templates = result.templates
-        for app in removed { registration.remove(app, isGone: isGone(app)) }
-        for (name, former) in formerlyAbsent where former.isOwn {
-            let app = AppIdentifier(name)
-            if catalog[app] == nil, isGone(app) { registration.remove(app, isGone: true) }
+        for app in removed {
+            registration.remove(app, isGone: !result.isPartial && isGone(app))
         }
-        for (name, app) in catalog.absent where app.isOwn { forget(AppIdentifier(name)) }
+        for (name, former) in formerlyAbsent where former.isOwn && !result.isPartial {
+            let app = AppIdentifier(name)
+            if catalog[app] == nil, isGone(app) {
+                registration.remove(app, isGone: true, wasInstalled: false)
+            }
+        }
+        // Another file may have installed an app of that name (`Identifier=`).
+        for (name, absent) in catalog.absent where absent.isOwn {
+            let app = AppIdentifier(name)
+            if catalog[app] == nil { forget(app) }
+        }
         watchPrograms()
         var faults = result.faults
         // `moved` apps were enabled or disabled, which changes nothing in the manifest itself.
@@ -159,8 +167,8 @@ final class AppInstaller {
         catalog.absent[app.rawValue]?.isOwn != true
     }
 
-    /// Only a former supervisor may have installed the app. Then the core knows it, and this
-    /// supervisor has not removed it.
+    /// If only a former supervisor has installed the app, the core knows it, and this supervisor has
+    /// not removed it.
     private func forget(_ app: AppIdentifier) {
         if core.lifecycle.app(app) != nil { core.handle(.appRemoved(app, isGone: false)) }
     }
@@ -223,7 +231,7 @@ final class AppInstaller {
         }
         let now = core.now
         let record = lifecycle.app(app)
-        guard !lifecycle.isAwaited(app) else { return false }
+        if lifecycle.isAwaited(app) || lifecycle.isForceQuit(app) { return false }
         // The app waits for its timer or for a file.
         if catalog[app]?.timer != nil || catalog[app]?.path != nil { return false }
         // Otherwise the app's failures would be forgotten, and the next one could follow at once.

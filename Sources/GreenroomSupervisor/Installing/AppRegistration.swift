@@ -41,12 +41,15 @@ struct AppRegistration {
         }
     }
 
-    /// - Parameter isGone: whether its manifest is gone, and not just faulty or masked for a while.
-    func remove(_ app: AppIdentifier, isGone: Bool) {
+    /// - Parameters:
+    ///   - isGone: whether its manifest is gone, and not just faulty or masked for a while.
+    ///   - wasInstalled: whether this daemon has installed the app. If not, whose files there are is
+    ///     found out by looking, once for each user.
+    func remove(_ app: AppIdentifier, isGone: Bool, wasInstalled: Bool = true) {
         contexts.forgetPause(of: app)
         if isGone {
-            learner.remove(app)
-            lists.remove(app)
+            learner.remove(app, wasInstalled: wasInstalled)
+            lists.remove(app, wasInstalled: wasInstalled)
         }
         core.handle(.appRemoved(app, isGone: isGone))
         sockets.forget(app)

@@ -18,6 +18,8 @@ struct LoadResult {
     /// not logged again.
     private(set) var complaints: Set<String> = []
     var formerComplaints: Set<String> = []
+    /// A folder could not be read, so manifests that were not found may still be there.
+    var isPartial = false
     /// The apps that have a manifest and are not installed, by the identifier in its file's name.
     var absent: [String: AbsentApp] = [:]
     /// The identifiers of templates, `name@`.

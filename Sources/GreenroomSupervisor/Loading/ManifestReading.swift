@@ -77,6 +77,7 @@ final class ManifestReading {
 
     private func readFolders() {
         let folders = AppFolders(loader.places.directories)
+        result.isPartial = !folders.unreadable.isEmpty || !folders.refused.isEmpty
         for (path, reason) in folders.unreadable {
             result.complain(.error, "\(path): \(reason)", log)
             result.faults.append(.init(file: path, line: 0, column: 0, message: reason))

@@ -157,10 +157,10 @@ final class LibraryLearner {
     }
 
     /// The app is not installed any more.
-    func remove(_ app: AppIdentifier) {
+    func remove(_ app: AppIdentifier, wasInstalled: Bool) {
         if let user = users.removeValue(forKey: app) {
             files.remove(.libraries, of: app, user)
-        } else {
+        } else if !wasInstalled {
             files.removeAll(.libraries, of: app)
         }
         lists[app] = nil

@@ -10,7 +10,7 @@ final class Degradations {
     init(log: Log) { self.log = log }
 
     /// Another spawner may be able to do what the former one could not.
-    func forgetSpawners() { notes.removeAll { Self.spawnerCodes.contains($0.code) } }
+    func forgetSpawners() { Self.spawnerCodes.forEach(forget) }
 
     private static let spawnerCodes: Set = ["no_cgroups", "no_guard", "no_spawner"]
 
@@ -22,6 +22,9 @@ final class Degradations {
 
     /// Logs the note once, and keeps it in place of a note with the same code.
     func note(_ note: Control.Note) {
+        if !notes.contains(where: { $0.code == note.code && $0.text == note.text }) {
+            forget(note.code)
+        }
         notes.removeAll { $0.code == note.code }
         notes.append(note)
         log.sayOnce(note.text)

@@ -144,8 +144,8 @@ final class ImportLists {
     }
 
     /// The app is not installed any more.
-    func remove(_ app: AppIdentifier) {
-        if users[app] == nil { files?.removeAll(.imports, of: app) }
+    func remove(_ app: AppIdentifier, wasInstalled: Bool) {
+        if users[app] == nil, !wasInstalled { files?.removeAll(.imports, of: app) }
         forget(app)
         users[app] = nil
     }

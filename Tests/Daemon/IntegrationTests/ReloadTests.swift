@@ -121,14 +121,8 @@ import Testing
         let app = TestApp(Self.app, exec: try compileProbe("behave.c"))
         let daemon = try TestDaemon(app)
         let client = try daemon.client()
-        func launch(_ client: TestClient) throws -> ControlError? {
-            do {
-                _ = try client.launch(Self.app, ["exit", "0"]) { $0.isBackground = true }
-                return nil
-            } catch { return error as? ControlError }
-        }
         try client.change(.kill, client.launch(Self.app, ["wait-forever"]).instance)
-        let refusal = try #require(try launch(client))
+        let expected = try #require(try refusal(of: Self.app, client))
         try daemon.directory.write("[App]\nExce=x\n", to: "apps/\(Self.app).app")
         #expect(try client.reload().failed.count == 1)
         try daemon.kill()
@@ -136,12 +130,65 @@ import Testing
         try daemon.install(app)
         let next = try daemon.client()
         #expect(try next.reload().failed.isEmpty)
-        #expect(try launch(next) == refusal)
+        #expect(try refusal(of: Self.app, next) == expected)
         try daemon.remove(Self.app)
         _ = try next.reload()
         try daemon.install(app)
         _ = try next.reload()
-        #expect(try launch(next) == nil)
+        #expect(try refusal(of: Self.app, next) == nil)
+    }
+
+    /// The error of a launch in the background, which a force quit refuses.
+    private func refusal(of app: String, _ client: TestClient) throws -> ControlError? {
+        do {
+            _ = try client.launch(app, ["exit", "0"]) { $0.isBackground = true }
+            return nil
+        } catch { return error as? ControlError }
+    }
+
+    @Test func `an app stays installed beside a faulty or masked file with its name`() throws {
+        let daemon = try TestDaemon([])
+        try daemon.directory.write(
+            "[App]\nIdentifier=\(Self.app)\nExec=/bin/true\n", to: "apps/org.example.own.app")
+        let client = try daemon.client()
+        let namesake = "\(daemon.appDirectory)/\(Self.app).app"
+        for isMasked in [false, true] {
+            if isMasked {
+                unlink(namesake)
+                #expect(symlink("/dev/null", namesake) == 0)
+            } else {
+                try daemon.directory.write("[App]\nExce=x\n", to: "apps/\(Self.app).app")
+            }
+            for _ in 0..<2 {
+                #expect(try client.reload().loaded == [Self.app])
+                #expect(try client.run(Self.app, []).exit.status == 0)
+            }
+        }
+    }
+
+    @Test func `a force quit outlives a folder that cannot be read`() throws {
+        let daemon = try TestDaemon(TestApp(Self.app, exec: try compileProbe("behave.c")))
+        let client = try daemon.client()
+        try client.change(.kill, client.launch(Self.app, ["wait-forever"]).instance)
+        let expected = try #require(try refusal(of: Self.app, client))
+        let (folder, aside) = (daemon.appDirectory, daemon.appDirectory + "-aside")
+        #expect(rename(folder, aside) == 0 && symlink(folder, folder) == 0)
+        #expect(try client.reload().loaded == [])
+        #expect(unlink(folder) == 0 && rename(aside, folder) == 0)
+        #expect(try client.reload().loaded == [Self.app])
+        #expect(try refusal(of: Self.app, client) == expected)
+    }
+
+    @Test func `a force quit of a template's instance outlives the next call`() throws {
+        let daemon = try TestDaemon([])
+        let program = try compileProbe("behave.c")
+        try daemon.directory.write("[App]\nExec=\(program)\n", to: "apps/org.example.t@.app")
+        let client = try daemon.client()
+        _ = try client.reload()
+        try client.change(.kill, client.launch("org.example.t@x", ["wait-forever"]).instance)
+        let expected = try #require(try refusal(of: "org.example.t@x", client))
+        _ = try client.list()
+        #expect(try refusal(of: "org.example.t@x", client) == expected)
     }
 
     @Test func `a reload goes on if its client leaves`() throws {

@@ -106,6 +106,9 @@ import Testing
         let second = try TestSupervisor(spawner)
         let table = try second.hello().table
         #expect(table.contains { $0.instance == 2 && $0.pid == entry.pid && $0.status == nil })
+        // Nor does it hold up the next start.
+        _ = try second.spawn(.shell(3, "exit 0"))
+        #expect(try second.exit(of: 3) == .exited(0))
         hold.release()
         withExtendedLifetime(stay) {}
     }
