@@ -58,6 +58,7 @@ struct ImportTrace {
         let path: String
         let stamp: String
         let root: String
+        let module: String
         /// What it is called where modules are installed.
         let names: [String]
     }
@@ -118,13 +119,16 @@ struct ImportTrace {
             if !places.contains(where: { path.starts(with: $0.utf8) }) { refuse(for: "opens") }
         case "data":
             // Every hook watches the folders in which modules are looked for.
-            guard let root = inProgress.first, let stamp else { return }
+            guard let root = inProgress.first, let module = inProgress.last, let stamp else {
+                return
+            }
             // No list could have it, so no launch would compare it.
             guard LearnedImports.canList("=" + text) else { return refuse(for: "opens") }
             guard !places.contains(text + "/") else { return }
             let names = places.lazy.filter { text.utf8.starts(with: $0.utf8) }
                 .prefix(Limit.placesOfFile).map { String(text.dropFirst($0.count)) }
-            data.append(File(path: text, stamp: stamp, root: root, names: Array(names)))
+            data.append(
+                File(path: text, stamp: stamp, root: root, module: module, names: Array(names)))
         case "reads":
             if text == "*" || Self.perLaunch.contains(text) {
                 refuse(for: "variables")
@@ -219,12 +223,10 @@ struct ImportTrace {
         let causes = causes(of: reasons)
         let (needed, questions) = (needed, questions)
         // The hook itself watches the descriptions of packages.
-        let files = files(of: Set(begun.map(\.root))).filter {
-            !$0.path.hasSuffix("/package.json")
-        }
-        guard files.count <= Limit.data else { return nil }
-        var imports = files.map { (name: "=" + $0.path, stamp: $0.stamp) }
-        var (byteCount, steps) = (LearnedImports.byteCount(of: imports), 0)
+        let files = Dictionary(
+            grouping: otherFiles.filter { !$0.path.hasSuffix("/package.json") }, by: \.module)
+        var (imports, paths): ([(name: String, stamp: String)], Set<String>) = ([], [])
+        var (byteCount, steps) = (0, 0)
         var (listed, refused): (Set<String>, [LearnedImports.Refusal]) = ([], [])
         for name in names where !listed.contains(name) {
             func refuse(for reason: String, _ cause: String) {
@@ -247,11 +249,18 @@ struct ImportTrace {
                 refuse(for: "fails", missing)
                 continue
             }
+            // What only a refused module reads may change with each run.
+            var morePaths = paths
+            let moreFiles = group.flatMap { files[$0] ?? [] }.filter {
+                morePaths.insert($0.path).inserted
+            }
             let more =
-                group.map { (name: $0, stamp: stamps[$0]!) }
+                moreFiles.map { (name: "=" + $0.path, stamp: $0.stamp) }
+                + group.map { (name: $0, stamp: stamps[$0]!) }
                 + group.flatMap { questions[$0] ?? [] }.map { (name: $0, stamp: "-") }
             let moreBytes = LearnedImports.byteCount(of: more)
             guard
+                morePaths.count <= Limit.data,
                 LearnedImports.fits(
                     count: imports.count + more.count, byteCount: byteCount + moreBytes)
             else {
@@ -259,6 +268,7 @@ struct ImportTrace {
                 continue
             }
             imports += more
+            paths = morePaths
             byteCount += moreBytes
             listed.formUnion(group)
         }
@@ -342,13 +352,19 @@ struct ImportTrace {
 
     /// Files that are read, apart from the modules themselves and their folders, which every hook
     /// watches.
-    private func files(of roots: Set<String>) -> [File] {
+    private var otherFiles: [File] {
         let folders = Set(
             stamps.keys.compactMap { name in name.lastIndex(of: "/").map { name[..<$0] } })
         return data.filter { file in
-            roots.contains(file.root) && !folders.contains(file.path[...])
+            !folders.contains(file.path[...])
                 && !([file.path] + file.names).contains { stamps[$0] != nil }
         }
+    }
+
+    /// Those that are read while these names are loaded, each once.
+    private func files(of roots: Set<String>) -> [File] {
+        var paths: Set<String> = []
+        return otherFiles.filter { roots.contains($0.root) && paths.insert($0.path).inserted }
     }
 
     private var rootsWithTooMuchData: Set<String> {

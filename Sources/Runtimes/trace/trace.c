@@ -195,8 +195,7 @@ bool trace_installed_file(const char *path) {
     strcpy(copy, fits ? path : "/usr");
     while (stat(copy, &status) != 0 && is_installed && (end = strrchr(copy, '/')) && end > copy) *end = 0;
     if (!is_installed || S_ISREG(status.st_mode)) stamp_of(copy, stamp);
-    // Once is enough: what is loaded later is loaded before the pause only with what has read it first.
-    if (is_compared && is_new(0, "data", copy)) write_line("data", copy, stamp);
+    if (is_compared && is_new(part, "data", copy)) write_line("data", copy, stamp);
     is_at_work = false;
     return is_compared;
 }

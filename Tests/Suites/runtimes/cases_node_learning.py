@@ -142,7 +142,8 @@ def listed(found, names):
         lines += [f"{asked}\t-" for asked in sorted(found.reads) if asked[0] == "?" and asked.split("=/")[1] in
                   [name[1:] for name in group]]
     folders = {os.path.dirname(name) for name in found.stamps}
-    return lines + [f"={path}\t{stamp}" for path, stamp in found.data.items() if lines and path not in found.stamps
+    read = {path for module, path in found.readers if module in taken}
+    return lines + [f"={path}\t{stamp}" for path, stamp in found.data.items() if path in read and path not in found.stamps
                     and path not in folders and os.path.basename(path) not in ("package.json", "node_modules")]
 
 
@@ -418,6 +419,16 @@ def changes(node, packages):
     renew()
     node.same("learned: a folder of packages that appears", [script], environment=environment, imports=imports, anew=CHANGED,
               change=lambda _: node.write("home/.node_modules/of_home.js", "module.exports = 'own'\n"))
+
+    # Nor does what only a refused module reads.
+    packages.write("caches/index.js", "exports.x = require('fs').readFileSync(__dirname + '/cache/one', 'utf8') + Date.now()\n")
+    packages.write("caches/cache/one", "1")
+    packages.write("beside/index.js", "exports.x = 1\n")
+    imports = packages.list("caches/index.js", "beside/index.js")
+    script = node.write("app/beside.js", "console.log(require('beside').x)\n")
+    renew()
+    node.same("learned: a file of a refused module that changes", [script], environment=node.base, imports=imports,
+              change=lambda _: packages.write("caches/cache/one", "2"))
 
     # Whatever else is written beside or above the packages does not matter.
     node.write("top/app/node_modules/alone.js", "exports.x = 1\n//" + "x" * 40_000)

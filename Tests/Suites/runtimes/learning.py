@@ -56,8 +56,8 @@ def imports(findings):
 
 
 # What each module does first; which module asks for which; the stamps of modules, in the order in which they begin; the
-# variables that are read; and the stamps of other files.
-Trace = collections.namedtuple("Trace", "does needs stamps reads data")
+# variables that are read; the stamps of other files; and which module reads which file.
+Trace = collections.namedtuple("Trace", "does needs stamps reads data readers")
 
 
 def trace(words, path, environment):
@@ -67,7 +67,7 @@ def trace(words, path, environment):
     lines = [line.split("\t") for line in run.stdout.splitlines()]
     if run.returncode or lines[-1] != ["done"]:
         raise instance.Refused(f"the inspection failed: {run.returncode}, {lines[-1:]}")
-    found, stack, spared, places = Trace({}, set(), {}, set(), {}), [], {}, []
+    found, stack, spared, places = Trace({}, set(), {}, set(), {}, set()), [], {}, []
     for word, *fields in lines:
         if word in ("begin", "needs") and stack:
             found.needs.add((stack[-1], fields[0]))
@@ -87,6 +87,7 @@ def trace(words, path, environment):
             found.does.setdefault(stack[-1], "opens")
         elif word == "data":
             found.data[fields[0]] = fields[1]
+            found.readers.add((stack[-1] if stack else "", fields[0]))
         elif word == "place":
             places.append(fields[0] + "/")
         elif word == "reads":

@@ -276,6 +276,27 @@ import Testing
         #expect(found.names == ["/n/a.js"])
     }
 
+    @Test func `of files, a list of groups has those that its own modules read, each once`()
+        throws
+    {
+        let found = try #require(
+            Self.readGroups(
+                "place /n", "begin /n/a.js", "data /n/cache 1", "data /n/shared 2", "does time",
+                "begin /n/b.js", "data /n/shared 2", "end /n/b.js 4", "data /n/cache 1",
+                "end /n/a.js 3", "begin /n/c.js", "data /n/shared 2", "data /n/own 5",
+                "data /n/own 5", "end /n/c.js 6", names: ["/n/a.js", "/n/b.js", "/n/c.js"]))
+        #expect(
+            found.lines == ["=/n/shared\t2", "/n/b.js\t4", "=/n/own\t5", "/n/c.js\t6"])
+    }
+
+    @Test func `a file that two names read is in a list once`() throws {
+        let found = try #require(
+            Self.read(
+                "begin a", "data /usr/x 9", "end a 1", "begin b", "data /usr/x 9", "end b 2",
+                names: ["a", "b"]))
+        #expect(found.lines == ["a\t1", "b\t2", "=/usr/x\t9"])
+    }
+
     @Test func `a question that no list can have is refused`() throws {
         let found = Self.readGroups(
             "begin a", "reads ?argument:\u{e9}=a", "end a 1", names: ["a"])
