@@ -75,7 +75,11 @@ extension Runtime {
                 "PYTHONVERBOSE", "PYTHONPROFILEIMPORTTIME", "PYTHONDUMPREFS", "PYTHONDUMPREFSFILE",
                 "PYTHONDEBUG", "PYTHONINSPECT",
             ]
-        case .node: ["NODE_OPTIONS", "NODE_V8_COVERAGE", "NODE_CHANNEL_FD", "NODE_DEBUG_NATIVE"]
+        case .node:
+            [
+                "NODE_OPTIONS", "NODE_V8_COVERAGE", "NODE_CHANNEL_FD", "NODE_DEBUG",
+                "NODE_DEBUG_NATIVE",
+            ]
         case .ruby: ["RUBYOPT"]
         case .perl: ["PERL5OPT", "PERL5DB", "PERL_MEM_LOG"]
         case .java:
