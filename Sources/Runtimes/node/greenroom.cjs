@@ -95,12 +95,19 @@ function prepare() {
   });
 }
 
+// Whether Node tells of what is hidden: source maps (module.findSourceMap), coverage, profiles, the sequence of
+// Math.random, and a warning when a module gets its parent.
+function isTold() {
+  const words = [...process.execArgv, process.env.NODE_OPTIONS].join(' ').replace(/_/g, '-');
+  return /--(?:enable-source-maps|random-seed|pending-deprecation|cpu-prof|heap-prof)/.test(words)
+    || process.env.NODE_V8_COVERAGE || process.env.NODE_PENDING_DEPRECATION === '1';
+}
+
 // Loads what the lines name. Those that were learned have stamps; an author of a list knows what follows.
 function load(runtime, lines) {
   const isLearned = lines.some((line) => line.includes('\t'));
-  // With source maps, Node tells those of what is hidden, too (module.findSourceMap).
-  const isTelling = isLearned && process.execArgv.includes('--enable-source-maps');
-  const learned = isLearned ? new Learned(runtime, isTelling ? [] : lines, loadNamed, giveUp) : undefined;
+  const isTelling = isLearned && isTold();
+  const learned = isLearned && !isTelling ? new Learned(runtime, lines, loadNamed, giveUp) : undefined;
   if (!isLearned) lines.forEach(loadNamed);
   // Which file a name means is looked up again.
   for (const key of Object.keys(Module._pathCache)) delete Module._pathCache[key];

@@ -86,12 +86,16 @@ watch(require('vm'), ['measureMemory'], 'async');
 // What a script declares is no property of the global object.
 watch(require('vm'), ['runInThisContext'], 'state');
 watch(require('vm').Script.prototype, ['runInThisContext'], 'state');
+// Errors of another context are not found at the end.
+watch(require('vm'), ['createContext', 'runInContext', 'runInNewContext'], 'caller');
+watch(require('vm').Script.prototype, ['runInContext', 'runInNewContext'], 'caller');
 watch(require('events'), ['setMaxListeners'], 'state');
 watch(require('diagnostics_channel'), ['channel', 'subscribe', 'tracingChannel', 'hasSubscribers'], 'state');
 watch(require('perf_hooks').performance, ['mark', 'measure', 'now', 'timerify', 'toJSON', 'getEntries', 'getEntriesByName',
   'getEntriesByType', 'clearMarks', 'clearMeasures', 'eventLoopUtilization'], 'time');
 watch(require('perf_hooks').PerformanceObserver.prototype, ['observe'], 'state');
-watch(Module, ['register', 'syncBuiltinESMExports', 'enableCompileCache', 'registerHooks', '_initPaths'], 'state');
+watch(Module, ['register', 'syncBuiltinESMExports', 'enableCompileCache', 'getCompileCacheDir', 'flushCompileCache',
+  'setSourceMapsSupport', 'registerHooks', '_initPaths'], 'state');
 watch(require('os'), ['loadavg', 'freemem', 'uptime', 'networkInterfaces', 'hostname', 'setPriority', 'getPriority',
   'availableParallelism'], 'time');
 watch(globalThis, ['fetch'], 'network');
@@ -229,9 +233,12 @@ Error.prepareStackTrace = (error, sites) => {
 };
 
 // What the collector does shows when it does it.
-for (const name of ['WeakRef', 'FinalizationRegistry']) {
+// An event and a mark keep the time.
+const made = { WeakRef: 'state', FinalizationRegistry: 'state', Event: 'time', CustomEvent: 'time', PerformanceMark: 'time' };
+for (const [name, reason] of Object.entries(made)) {
+  if (!globalThis[name]) continue;
   globalThis[name] = new Proxy(globalThis[name], {
-    construct: (target, words, made) => (does('state'), Reflect.construct(target, words, made)),
+    construct: (target, words, made) => (does(reason), Reflect.construct(target, words, made)),
   });
 }
 // Node makes these when they are first asked for.
@@ -251,6 +258,7 @@ function isCompared() {
 watchRequires((require) => {
   noteReads(require, 'main', () => isCompared() || does('caller'));
   noteReads(require, 'cache', () => does('order'));
+  whenInspected(require, () => does('caller'));
 }, () => progress.length > 0 && !/^(?:node:|$)/.test(caller()) && does('caller'));
 const cache = Module._cache;
 noteReads(Module, '_cache', () => does('order'));
@@ -261,7 +269,8 @@ const parts = ['_load', '_resolveFilename', '_findPath', '_pathCache'];
 const harmless = { '/lodash/lodash.js': ['time', 'async'], '/lodash/_shortOut.js': ['time'], '/lodash/_getTag.js': ['async'] };
 
 let world, listeners;
-const listenersNow = () => [process.exitCode, ...Object.entries(process._events).flat()];
+const listenersNow = () => [process.exitCode, process.domain, Object.getOwnPropertyDescriptor(process, 'mainModule')?.get,
+  ...Module.globalPaths, ...process._preload_modules ?? [], ...Object.entries(process._events).flat()];
 function takeWorld() {
   world = World.whole();
   listeners = listenersNow();
@@ -352,13 +361,12 @@ for (const key of parts) noteReads(Module, key, () => does('known'));
 // A module that is loaded before the pause has no parent yet.
 const { load: loadFile } = Module.prototype;
 Module.prototype.load = function (file) {
-  Object.defineProperty(this, 'parent', { configurable: true, get() {
-    does('caller');
-    return undefined;
-  } });
+  const get = () => does('caller');
+  Object.defineProperty(this, 'parent', { configurable: true, get, set: get });
   try {
     return loadFile.call(this, file);
   } finally {
+    if (Object.getOwnPropertyDescriptor(this, 'parent')?.get !== get) does('caller');
     delete this.parent;
   }
 };

@@ -25,6 +25,7 @@ module.exports = class Learned {
   #groups = new Set();
   // What Node's own cache would be, and the groups of what is not in it, by file.
   #cache = Module._cache;
+  #loadPlainly = Module._load;
   #hidden = new Map();
   #stamps = new Map();
   #runtime;
@@ -33,7 +34,10 @@ module.exports = class Learned {
   // What all modules can find, and what those can that need a builtin module.
   #common;
   #worlds = new Map();
+  // The functions by which Node reads files.
+  #calls;
   #variables;
+  #user;
   #isLoaded = false;
   // Of NODE_PATH: a package that was not found may be in another.
   #folders = Module.globalPaths.join();
@@ -59,7 +63,13 @@ module.exports = class Learned {
     }
     runtime.watch('/etc/localtime');
     Module._cache = this.#hidingCache();
+    this.#watchHooks();
+    const streams = ['stdout', 'stderr'].map((key) => [key, Object.getOwnPropertyDescriptor(process, key)]);
+    for (const [key] of streams) Object.defineProperty(process, key, { configurable: true, enumerable: true, get: () => this.#standIn(key) });
+    World.common();
+    for (const [key, property] of streams) Object.defineProperty(process, key, property);
     this.#common = World.common();
+    this.#calls = new World([process.binding('fs')], 1);
     const plain = ['stdout', 'stderr', 'cwd'].map((key) => [key, Object.getOwnPropertyDescriptor(process, key)]);
     // A module that only keeps one of these gets what leads to the launch's.
     for (const key of ['stdout', 'stderr']) {
@@ -82,6 +92,19 @@ module.exports = class Learned {
     end();
     for (const [key, property] of plain) Object.defineProperty(process, key, property);
     this.#isLoaded = true;
+  }
+
+  // Hooks that the program registers are called for each module that it asks for. Nothing else shows that there are any.
+  #watchHooks() {
+    const plain = Object.getOwnPropertyDescriptor(Module, 'registerHooks');
+    if (!plain) return;
+    const settle = (value) => {
+      this.#groups.forEach((group) => this.#forget(group));
+      Object.defineProperty(Module, 'registerHooks', { ...plain, value });
+      return value;
+    };
+    Object.defineProperty(Module, 'registerHooks', { configurable: true, enumerable: plain.enumerable,
+      get: () => settle(plain.value), set: settle });
   }
 
   // Leads to a standard stream of the launch, which is made when it is first used.
@@ -116,6 +139,11 @@ module.exports = class Learned {
         forgetGroupOf(file);
         return Reflect.deleteProperty(cache, file);
       },
+      preventExtensions: (cache) => {
+        this.#groups.forEach((group) => this.#forget(group));
+        Module._cache = cache; // whose errors name no proxy
+        return Reflect.preventExtensions(cache);
+      },
       setPrototypeOf: (cache, prototype) => {
         this.#groups.forEach((group) => this.#forget(group));
         return Reflect.setPrototypeOf(cache, prototype);
@@ -127,7 +155,9 @@ module.exports = class Learned {
     const before = new Set(Object.keys(this.#cache));
     const builtins = new Set(), worlds = this.#worlds, common = this.#common;
     const { _load: plainLoad } = Module;
+    const requests = [];
     Module._load = function (request, ...words) {
+      if (words[0]) requests.push([request, words[0].path]);
       const result = plainLoad.call(this, request, ...words);
       const name = String(request).replace(/^node:/, '');
       if (World.plain.has(name)) {
@@ -145,11 +175,13 @@ module.exports = class Learned {
     // Node keeps what it has read of their packages, also of those that are dropped.
     this.modules.push(...modules);
     for (const { filename } of modules) delete this.#cache[filename];
-    const group = { root, modules, builtins, requires, paths };
+    const group = { root, modules, builtins, requires, paths, requests };
     // A comparison of the world takes longer than to load these anew. They have changed nothing.
     if (modules.length >= fewest || sizeOf(modules) >= smallest) {
       this.#groups.add(group);
       for (const { filename } of modules) this.#hidden.set(filename, group);
+    } else {
+      this.#forgetFiles(group);
     }
     return group;
   }
@@ -167,6 +199,8 @@ module.exports = class Learned {
 
   launched() {
     this.#variables = variablesNow();
+    this.#user = userNow();
+    this.modules = [];
     // A module that is the program must run as such.
     const file = Module._findPath(process.argv[1], null, true);
     const main = file && fs.realpathSync(file);
@@ -182,12 +216,12 @@ module.exports = class Learned {
     let parent;
     try {
       // What the program has changed stays changed.
-      if (!this.#common.isUnchanged(isHarmless) || isObserved()) this.#groups.forEach((each) => this.#forget(each));
+      if (!this.#common.isUnchanged(isHarmless) || !this.#calls.isUnchanged() || isObserved()) this.#groups.forEach((each) => this.#forget(each));
       else if (file === group.root && this.#isAsBefore(group)) parent = this.#requirer();
     } catch {
       // The program has changed what this needs.
     }
-    this.#forget(group);
+    this.#forget(group, parent);
     if (!parent) return undefined;
     // A direct run makes these now.
     for (const name of ['stdout', 'stderr']) if (group.questions.includes(name)) void process[name];
@@ -199,15 +233,33 @@ module.exports = class Learned {
     return first;
   }
 
-  #forget(group) {
+  #forget(group, isGiven) {
     this.#groups.delete(group);
     for (const { filename } of group.modules) this.#hidden.delete(filename);
+    if (!isGiven) this.#forgetFiles(group);
+  }
+
+  // Node remembers, too, which file a request of a folder means, until it finds no module of that file.
+  #forgetFiles({ requests }) {
+    if (Object.isFrozen(Module)) return; // Node itself can be told nothing else then
+    const plain = ['_cache', '_resolveFilename'].map((key) => [key, Object.getOwnPropertyDescriptor(Module, key)]);
+    Object.defineProperty(Module, '_cache', { configurable: true, value: {} });
+    Object.defineProperty(Module, '_resolveFilename', { configurable: true, value: () => { throw undefined; } });
+    for (const [request, path] of requests) {
+      try {
+        this.#loadPlainly.call(Module, request, { path });
+      } catch {
+        // It is forgotten.
+      }
+    }
+    for (const [key, property] of plain) Object.defineProperty(Module, key, property);
   }
 
   #isAsBefore(group) {
     return process.env.TZ === this.#zone && [...group.builtins].every((name) => this.#worlds.get(name).isUnchanged())
       && group.questions.every(isAnsweredNo) && variablesNow() === this.#variables && Module.globalPaths.join() === this.#folders
-      && this.#runtime.areUnchanged();
+      && userNow() === this.#user && group.requires.every(isOpen)
+      && 'value' in Object.getOwnPropertyDescriptor(process, 'mainModule') && this.#runtime.areUnchanged();
   }
 
   // The module that has called its `require`. Who loads a module in another way may make it the program or nobody's, and
@@ -234,6 +286,13 @@ function isObserved() {
 function forgetPaths() {
   for (const key of Object.keys(Module._pathCache)) delete Module._pathCache[key];
 }
+
+// Another user may not be able to read the files.
+function userNow() {
+  return [process.geteuid(), process.getegid(), ...process.getgroups()].join();
+}
+
+const isOpen = (require) => Object.getOwnPropertyDescriptor(require, 'main')?.writable;
 
 function variablesNow() {
   return Object.entries(process.env).flat().join('\0');

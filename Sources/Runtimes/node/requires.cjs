@@ -17,7 +17,7 @@ module.exports = function watchRequires(made, read = () => undefined) {
       } });
     }
     return plain?.value;
-  } });
+  }, set: () => read() });
   return () => {
     delete process.mainModule;
     if (plain) Object.defineProperty(process, 'mainModule', plain);

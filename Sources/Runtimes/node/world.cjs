@@ -22,10 +22,11 @@ const common = ['buffer', 'events', 'module', 'path', 'process', 'stream', 'url'
 const unnamed = () => [
   [].values(), new Map().values(), new Set().values(), ''[Symbol.iterator](), ''.matchAll(/x/g),
   function* () {}, async function () {}, async function* () {}, Uint8Array,
+  new URLSearchParams().entries(), new Intl.Segmenter().segment(''), new Intl.Segmenter().segment('')[Symbol.iterator](),
 ].map(prototypeOf);
 
 // Those that are more steps away than others which modules use.
-const distant = () => [Intl, WebAssembly, util.inspect];
+const distant = () => [Intl, WebAssembly, util.inspect, console.Console];
 
 // To require the module of `process` makes its streams.
 const builtin = (name) => name === 'process' ? process : require(name);

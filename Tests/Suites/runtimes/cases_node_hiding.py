@@ -43,6 +43,14 @@ REFUSED = {
     "resolves as another module": ("try { require('module').createRequire('/etc/x')('y') } catch {}", "opens"),
     "asks for the main module by its name": ("exports.x = require['main']?.filename", "caller"),
     "takes the main module apart": ("const { main } = require; exports.x = main === module", "caller"),
+    "inspects its function require": ("exports.x = require('util').inspect(require)", "caller"),
+    "makes an error in another context": ("exports.x = require('vm').runInNewContext('new Error(\"x\")')", "caller"),
+    "makes an event": ("exports.x = new Event('x').timeStamp", "time"),
+    "sets its parent": ("module.parent = null", "caller"),
+    "sets the main module": ("process.mainModule = module", "caller"),
+    "adds a folder for modules": ("require('module').globalPaths.push('/x')", "state"),
+    "sets the domain": ("process.domain = {a: 1}", "state"),
+    "adds a preloaded module": ("process._preload_modules.push('x')", "state"),
     "gives its cache away": ("exports.x = [require].map((r) => Object.keys(r.cache))", "order"),
 }
 MAP = base64.b64encode(b'{"version":3,"sources":["orig.ts"],"names":[],"mappings":"AAAA"}').decode()
@@ -59,6 +67,23 @@ LISTED = {
     "what is not shown in the cache": ("exports.x = 1", "const f = require.resolve('m'); console.log(f in require.cache, "
         "Object.getOwnPropertyNames(require.cache).length, Object.hasOwn(require.cache, f), require.cache)", {}),
     "a closed cache": ("exports.x = 1", "Object.preventExtensions(require.cache); try { require('m') } catch (e) { console.log(e.message) }", {}),
+    "a closed cache, for another module": ("exports.x = 1", "Object.preventExtensions(require.cache); "
+        "try { require('./own') } catch (e) { console.log(e.message) }", {"files": {"own.js": "exports.x = 1"}}),
+    "a warning of its parent": ("exports.x = 1", SHOW, {"options": ["--pending-deprecation"]}),
+    "a sequence of numbers": ("exports.x = Math.random()", "console.log(Math.random())", {"options": ["--random-seed=42"]}),
+    "a frozen function require": ("Object.freeze(require); exports.x = 1", SHOW, {}),
+    "a file that was asked for before": ("exports.x = require('./leaf').x", "require('m/leaf'); const M = require('module'), "
+        "f = M._resolveFilename; M._resolveFilename = function (r, ...a) { return r === './leaf' ? __dirname + '/own.js' : "
+        "f.call(this, r, ...a) }; " + SHOW, {"packages": {"m/leaf.js": "exports.x = 'leaf'"}, "files": {"own.js": "exports.x = 'own'"}}),
+    "another file system": ("exports.x = 1", "const b = process.binding('fs'); for (const k of ['open', 'readFileUtf8']) b[k] = () => "
+        "{ throw new Error('mocked') }; let r; try { r = require('m').x } catch (e) { r = e.message } process._rawDebug(r)", {}),
+    "another user": ("exports.x = 1", "process.getuid() || process.setuid(65534); "
+        "try { " + SHOW + " } catch (e) { console.log(e.code) }", {}),
+    "a patched console": ("exports.x = String(console.Console.prototype.log)", "console.Console.prototype.log = function patched() {}; " + SHOW, {}),
+    "a patched iterator": ("exports.x = [...new URLSearchParams('a=1')].length", "Object.getPrototypeOf(new URLSearchParams('a=1').entries())"
+        ".next = () => ({done: true}); " + SHOW, {}),
+    "hooks of modules": ("exports.x = 1", "require('module').registerHooks?.({load(u, c, n) { process._rawDebug('load', u.split('/').at(-2)); "
+        "return n(u, c) }}); " + SHOW, {}),
     "a deleted module": ("exports.x = {}", "const f = require.resolve('m'); console.log(delete require.cache[f], require('m') === require('m'))", {}),
     "a cache with another prototype": ("exports.x = 1", "const f = require.resolve('m'); Object.setPrototypeOf(require.cache, "
         "{[f]: {exports: {x: 'mine'}, loaded: true, children: []}}); " + SHOW, {}),
