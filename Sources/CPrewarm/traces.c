@@ -30,8 +30,10 @@ struct traces traces_read(char **environment) {
             traces.libraries = value;
         else if ((value = text_after(*entry, PREFIX "ANNOUNCES=")))
             traces.announces = text_equals(value, "1");
-        else if ((value = text_after(*entry, PREFIX "PAUSE=")))
+        else if ((value = text_after(*entry, PREFIX "PAUSE="))) {
             traces.pauses_by_call = text_equals(value, "call");
+            traces.pauses_on_x11 = text_equals(value, "x11");
+        }
     }
     return traces;
 }

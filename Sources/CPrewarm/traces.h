@@ -15,6 +15,7 @@ struct traces {
     const char *libraries;  // GREENROOM_LIBRARIES=<path>[:<path>]...: to open first; may be null
     bool announces;         // GREENROOM_ANNOUNCES=1: the daemon knows GR_OPENING
     bool pauses_by_call;    // GREENROOM_PAUSE=call: not before main, but in greenroom_prewarm_pause
+    bool pauses_on_x11;     // GREENROOM_PAUSE=x11: at the first window, but on no Wayland compositor
 };
 
 struct traces traces_read(char **environment);

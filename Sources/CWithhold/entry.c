@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 
 static bool is_prewarmed;
+static bool is_held_on_x11; // and on no Wayland compositor
 static int owner; // a fork of the prewarmed process is not prewarmed
 static int argument_count;
 static uint64_t command_digest;
@@ -40,7 +41,12 @@ __attribute__((constructor)) static void begin(int argc, char **argv, char **env
     argument_count = argc;
     command_digest = EMPTY_DIGEST;
     for (int i = 0; i < argc; i++) command_digest = add_to_digest(command_digest, argv[i]);
+    is_held_on_x11 = traces.pauses_on_x11;
     is_prewarmed = true;
+}
+
+bool withhold_is_only_for_x11(void) {
+    return is_held_on_x11;
 }
 
 static atomic_bool is_over;

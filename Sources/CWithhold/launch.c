@@ -79,7 +79,8 @@ static void *wait_for_launch(void *nothing) {
         }
         await_rest();
     } while (!windows_are_held() || (windows_need_server() && !has_server) || !names_close());
-    if (windows_need_compositor() && compositor_focuses_hidden(surfaces_descriptor()))
+    if (windows_need_compositor()
+        && (withhold_is_only_for_x11() || compositor_focuses_hidden(surfaces_descriptor())))
         withhold_fail(WITHHOLD_OTHER_DISPLAY);
     connections_check();
     files_settle();

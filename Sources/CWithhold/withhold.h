@@ -69,6 +69,9 @@ void withhold_end(void);
 
 int withhold_argument_count(void);
 
+/// Whether the profile does not let the program be held as a client of a Wayland compositor.
+bool withhold_is_only_for_x11(void);
+
 /// Whether the words, each of which ends with a NUL, are those with which the program was started.
 bool withhold_has_command(const char *strings, uint32_t count);
 

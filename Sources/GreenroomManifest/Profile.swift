@@ -14,6 +14,8 @@ public struct Profile: Hashable, Sendable {
     public var programs: [String]
     /// `Window=`; nil if the profile is about a tool.
     public var window: Window?
+    /// `Display=`: where the program may be held.
+    public var display: Display
     /// `Version=`, `Vouch=`, `Answer=`, `AtPause=`, `AtLaunch=`
     public var vouching: Vouching?
     /// `Reason=`: why the programs are not held, for people.
@@ -30,6 +32,12 @@ public struct Profile: Hashable, Sendable {
         case never
     }
 
+    public enum Display: String, CaseIterable, Sendable {
+        case any
+        /// Not as a client of a Wayland compositor.
+        case x11
+    }
+
     /// Limits on what the daemon keeps.
     public enum Limit {
         public static let programs = 256
@@ -44,6 +52,9 @@ public struct Profile: Hashable, Sendable {
         let section = "Profile"
         let window = reader.last(section, "Window") { value throws(ValueError) in
             try value.choice(Window.self)
+        }
+        let display = reader.last(section, "Display") { value throws(ValueError) in
+            try value.choice(Display.self)
         }
         let vouching = Vouching(&reader, section)
         let programs = reader.list(section, "Program", atMost: Limit.programs) {
@@ -65,6 +76,9 @@ public struct Profile: Hashable, Sendable {
             reader.error(
                 reader.position(of: section), "Window= and Vouch= are not for the same program")
         }
+        if display != nil, window != .yes {
+            reader.error(reader.position(of: section), "Display= needs Window=yes")
+        }
         if programs.isEmpty, window != .no {
             reader.error(reader.position(of: section), "there is no Program= in [\(section)]")
         }
@@ -76,8 +90,8 @@ public struct Profile: Hashable, Sendable {
         return (
             Profile(
                 file: file, identifier: String(name.dropLast(fileSuffix.count)),
-                programs: programs, window: window, vouching: vouching, reason: reason,
-                tested: tested),
+                programs: programs, window: window, display: display ?? .any,
+                vouching: vouching, reason: reason, tested: tested),
             reader.sortedDiagnostics()
         )
     }

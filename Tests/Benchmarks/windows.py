@@ -25,7 +25,7 @@ from screens import Compositor, ManagedXServer, XServer  # noqa: E402
 from trial import Ground, await_held  # noqa: E402
 
 PROGRAMS = {"x11": ["galculator", "kcalc", "gpicview", "mousepad", "featherpad", "xcalc", "gnome-calculator"],
-            "wayland": ["galculator", "kcalc", "mousepad", "featherpad", "gnome-calculator"]}
+            "wayland": ["galculator", "kcalc", "mousepad", "gnome-calculator"]}
 FORWARDING = {"mousepad", "featherpad"}  # a second process gives its file to the first
 ANIMATED = {"gnome-calculator"}  # fades in
 MAP_MS, MAP_RATIO, QUIET_MS, FORWARDER_RATIO, AIRING_MS = 5, 0.05, 40, 0.35, 1

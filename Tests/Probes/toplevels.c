@@ -360,6 +360,7 @@ int main(int argc, char **argv) {
     connect_to_compositor();
     if (argc > 1 && !strcmp(argv[1], "watch")) return watch(1);
     if (argc > 1 && !strcmp(argv[1], "asks")) return watch(0);
+    if (argc == 1) show("flags", "one");
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "layer")) show_layer();
         else if (!strcmp(argv[i], "popup")) show_popup();

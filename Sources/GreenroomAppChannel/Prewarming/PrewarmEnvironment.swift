@@ -4,7 +4,8 @@
 public enum PrewarmEnvironment {
     public static let channelName = "GREENROOM_CHANNEL"
     public static let executableName = "GREENROOM_EXECUTABLE"
-    /// With the value `call`, the program itself decides when it pauses.
+    /// With the value `call`, the program itself decides when it pauses. With `x11`, a program is held
+    /// at its first window only if it is no client of a Wayland compositor.
     public static let pauseName = "GREENROOM_PAUSE"
     /// How many bytes the process has written before it executes the program. Whatever it has
     /// written beyond that at its pause comes from its dynamic linker or its libraries.

@@ -26,6 +26,7 @@ extension InstalledApp {
             "\(kind)", program.path, command.workingDirectory ?? "-", command.startDirectory,
             command.umask.map(String.init) ?? "-", "\(restrictions.noNewPrivileges)",
             "\(program.depth.opensLibraries)", "\(program.depth.withholding != nil)",
+            "\(program.depth.isHeldOnlyOnX11)",
             "\(restrictions.limits)", restrictions.confinement.map { "\($0)" } ?? "-",
             "\(restrictions.cgroupSettings)", "\(sockets)",
         ]

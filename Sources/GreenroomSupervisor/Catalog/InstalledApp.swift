@@ -48,6 +48,8 @@ final class InstalledApp {
         /// The library that withholds the program's windows, if the program is held at its first
         /// window.
         var withholding: String?
+        /// Whether the program is held only if it is no client of a Wayland compositor.
+        var isHeldOnlyOnX11 = false
         /// The file of the profile that has the program held. Nil if the manifest asks for that.
         var profile: String?
         /// The daemon's files that run in the interpreter, or in the program.

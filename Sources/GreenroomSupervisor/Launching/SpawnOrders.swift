@@ -74,6 +74,9 @@ final class SpawnOrders {
                     throw Failure("finding the display of the session", ENXIO)
                 }
                 library = withholding
+                if app.program.depth.isHeldOnlyOnX11 {
+                    environment.append("\(PrewarmEnvironment.pauseName)=x11")
+                }
                 words = app.command.arguments[...]
             }
             let name = PrewarmEnvironment.preloadName + "="

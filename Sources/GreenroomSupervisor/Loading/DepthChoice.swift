@@ -41,6 +41,7 @@ extension InstalledApp.Depth {
         case .auto where profile != nil:
             holdAtWindow()
             self.profile = profile?.file
+            isHeldOnlyOnX11 = profile?.display == .x11
             return
         case .runtime, .auto: break
         }

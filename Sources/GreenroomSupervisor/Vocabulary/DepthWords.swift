@@ -98,7 +98,8 @@ extension DepthFault {
                 + "others would reach it, and nobody can watch that"
         case .otherDisplay:
             "it shows something without libX11, libxcb and libwayland or other than as a window, or "
-                + "takes the keyboard, the pointer or a selection, which cannot be withheld"
+                + "takes the keyboard, the pointer or a selection, which cannot be withheld, or it is "
+                + "not held on this kind of display"
         case .notFrozen: "its processes cannot be frozen, which needs a cgroup of version 2"
         case .showsNotice: "it shows an icon in a panel or a notification before it is launched"
         case .endedHeld: "it ended while its window was held"

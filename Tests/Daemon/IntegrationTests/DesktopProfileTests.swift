@@ -49,7 +49,7 @@ import Testing
         throws
     {
         try requireFreezer()
-        let bench = try Bench(["\(Self.app).conf": profile("yes")])
+        let bench = try Bench(["\(Self.app).conf": profile("yes") + "Display=x11\n"])
         try bench.awaitDepth(.window)
         #expect(try bench.screen.windows() == [])
         #expect(try bench.reasons().contains("profile"))

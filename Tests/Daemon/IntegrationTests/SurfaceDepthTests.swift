@@ -14,9 +14,12 @@ import Testing
         let compositor: Compositor
         let daemon: TestDaemon
 
-        /// - Parameter exec: another program than the probe.
+        /// - Parameters:
+        ///   - exec: another program than the probe.
+        ///   - profile: the lines of a profile, by which alone the probe is held.
         init(
-            _ words: String, exec: String? = nil, lines: [String] = [], isStrict: Bool = false
+            _ words: String, exec: String? = nil, lines: [String] = [], isStrict: Bool = false,
+            profile: String? = nil
         ) throws {
             try requireOrSkip(
                 getuid() == 0 && Cgroups.mount != nil, "instances have no cgroups here")
@@ -24,11 +27,16 @@ import Testing
             let program = try exec ?? Compositor.probe()
             var app = TestApp(
                 SurfaceDepthTests.app, exec: program + (words.isEmpty ? "" : " " + words),
-                prewarm: 1, depth: "window")
+                prewarm: 1, depth: profile == nil ? "window" : "auto")
             app.lines =
                 compositor.variables.map { "Environment=\($0)" }
                 + ["Environment=HOME=\(compositor.folder.path)", "User=\(windowUser)"] + lines
-            daemon = try TestDaemon(app)
+            var options = TestDaemon.Options()
+            if let profile {
+                options.profiles["\(SurfaceDepthTests.app).conf"] =
+                    "[Profile]\nProgram=\(program)\nWindow=yes\n\(profile)\n"
+            }
+            daemon = try TestDaemon(app, options: options)
         }
 
         /// The paused instance, which holds its window.
@@ -125,6 +133,17 @@ import Testing
         #expect(code == "depth_other_display")
         #expect(try bench.compositor.windows() == [])
         #expect(try bench.daemon.awaitPaused(Self.app).first?.depth == .known(.main))
+    }
+
+    @Test func `a profile for X11 holds no client of a compositor`() throws {
+        let held = try Bench("", profile: "Display=any")
+        _ = try held.awaitHeld()
+        let bench = try Bench("", profile: "Display=x11")
+        let code = try bench.daemon.await("the end of the depth") { client in
+            try client.explain(Self.app).reasons.map(\.code).first { $0.hasPrefix("depth_") }
+        }
+        #expect(code == "depth_other_display")
+        #expect(try bench.compositor.windows() == [])
     }
 
     @Test func `the end of the compositor ends the held window, and nothing else`() throws {

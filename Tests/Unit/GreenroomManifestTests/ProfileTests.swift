@@ -26,6 +26,10 @@ import UnitFile
                 $0.contains("needs a Reason=")
             })
         #expect(complaints("[Profile]\nWindow=no\n") == [])
+        #expect(
+            complaints("[Profile]\nWindow=no\nDisplay=x11\n").contains {
+                $0.contains("Display= needs Window=yes")
+            })
     }
 
     @Test func `a profile of a tool vouches for modules of known versions`() throws {
