@@ -135,6 +135,15 @@ final class LaunchScreenXBench {
         throw TestError("the windows are \(seen), not \(names)")
     }
 
+    /// Whether this is the only window within several times the delay of a screen.
+    func shows(_ name: String) throws -> Bool {
+        for _ in 0..<100 {
+            if try screen.windows() == [name] { return true }
+            poll(nil, 0, 20)
+        }
+        return false
+    }
+
     /// Whether these remain the only windows for several times the delay of a screen.
     func remain(_ names: [String]) throws -> Bool {
         for _ in 0..<20 {

@@ -77,8 +77,13 @@ import Testing
         try Processes.wait("the program does not find the next daemon") {
             KernelObjects.openFiles(of: pid).count == fileCount
         }
-        _ = try next.launch(Self.slow)
-        try bench.awaitWindows([Self.screenName])
+        // The program is connected, but the daemon may serve another client first.
+        try Processes.wait("no screen is shown by the next daemon") {
+            let instance = try next.launch(Self.slow).instance
+            if try bench.shows(Self.screenName) { return true }
+            _ = try next.change(.terminate, instance)
+            return false
+        }
         bench.bench.presenter.kill(SIGKILL)
         try bench.awaitWindows([])
     }
