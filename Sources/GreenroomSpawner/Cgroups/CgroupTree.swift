@@ -48,9 +48,11 @@ struct CgroupTree {
                 switch error.code {
                 // A dead spawner may have left it. It can be removed only if it is empty.
                 case EEXIST: try base.removeChild(name)
-                // The limit on cgroups may be reached (cgroup.max.descendants): those of ended
-                // instances make room.
-                case EAGAIN where hasDiscarded, ENOSPC where hasDiscarded: removeDiscarded()
+                // The limit on cgroups may be reached (cgroup.max.descendants): those in reserve and
+                // those of ended instances make room.
+                case EAGAIN, ENOSPC:
+                    emptyReserve()
+                    removeDiscarded()
                 case _: throw error
                 }
                 return (try base.createChild(name), name)

@@ -93,4 +93,27 @@ import Testing
             try supervisor.connection.send(.release(instance: number))
         }
     }
+
+    @Test func `at the limit on cgroups, those in reserve for other apps are removed at once`()
+        throws
+    {
+        let spawner = try SpawnerProcess()
+        let supervisor = try TestSupervisor(spawner)
+        let base = try base(supervisor.hello().welcome)
+        _ = try supervisor.spawn(.shell(1, "exit 0"))
+        #expect(try supervisor.exit(of: 1) == .exited(0))
+        try supervisor.emptied(1)
+        try supervisor.connection.send(.release(instance: 1))
+        // Only the one in reserve is left.
+        let end = ContinuousClock.now.advanced(by: .milliseconds(Int(deadline)))
+        var names: [String] = []
+        while names.count != 1 || !names[0].contains("-r"), ContinuousClock.now < end {
+            names = try Cgroup(path: base).children()
+        }
+        try Cgroup(path: base).write("cgroup.max.descendants", "1")
+        var other = SpawnSpecification.shell(2, "exit 0")
+        other.app = "org.example.other"
+        _ = try supervisor.spawn(other)
+        #expect(try supervisor.exit(of: 2) == .exited(0))
+    }
 }
