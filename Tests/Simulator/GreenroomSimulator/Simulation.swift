@@ -313,6 +313,7 @@ struct Simulation: Sendable {
         // Some instances became ready only now.
         let shown = Set(
             (former.instances + before.instances).filter { $0.shellUser != nil }.map(\.instance))
+        var notCompared = shown
         let known = former.instances.map(\.instance).filter { !shown.contains($0) }
         for old in known.compactMap({ before.instance($0) })
         where old.state != .launching || old.launchedAt != nil {
@@ -325,6 +326,7 @@ struct Simulation: Sendable {
             if launchWaits, old.state == .terminating, let former = former.instance(old.instance),
                 former.state.isPrewarm || old.endReason == .conflict && former.endReason == nil
             {
+                notCompared.insert(old.instance)
                 continue
             }
             // A refill takes the place of a paused instance. The next supervisor refills the pools
@@ -348,10 +350,12 @@ struct Simulation: Sendable {
                 old.deadline == new.deadline, "the deadline of \(old.instance) changed")
         }
         for group in ["seat0", "seat1"] {
+            let fronts = [before, core].map {
+                $0.foreground(of: group).subtracting(notCompared).sorted()
+            }
             try checker.require(
-                before.foreground(of: group).subtracting(shown)
-                    == core.foreground(of: group).subtracting(shown),
-                "what is in front of \(group) changed")
+                fronts[0] == fronts[1],
+                "\(fronts[0]) was in front of \(group), now \(fronts[1])")
         }
     }
 }
