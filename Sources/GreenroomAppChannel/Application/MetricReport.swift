@@ -161,19 +161,20 @@ extension MetricReport {
         return lines
     }
 
-    /// Reads one line. Ignores unknown lines, and numbers that are impossibly high and could
-    /// overflow later.
+    /// Reads one line. Ignores unknown lines, counts of 0, and numbers that are impossibly high and
+    /// could overflow later.
     public mutating func take(_ name: some StringProtocol, _ value: some StringProtocol) {
         let words = name.split(separator: ".")
         guard words.count > 1, let count = UInt64(value), count <= Int64.max / 2 else { return }
         switch (words[0], words.count) {
-        case ("launch", 3):
+        case ("launch", 3) where count > 0:
             guard let metric = LaunchMetric(rawValue: String(words[1])),
                 let bucket = Self.bucket(words[2])
             else { return }
             launches[metric, default: .init()].add(count, to: bucket)
-        case ("hang", 2): if let bucket = Self.bucket(words[1]) { hangs.add(count, to: bucket) }
-        case ("exit", 3):
+        case ("hang", 2) where count > 0:
+            if let bucket = Self.bucket(words[1]) { hangs.add(count, to: bucket) }
+        case ("exit", 3) where count > 0:
             guard let exit = MetricExit(rawValue: String(words[2])) else { return }
             if words[1] == "foreground" { foregroundExits[exit] = count }
             if words[1] == "background" { backgroundExits[exit] = count }

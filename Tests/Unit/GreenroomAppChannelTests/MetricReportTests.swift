@@ -46,6 +46,17 @@ enum MetricSamples {
         #expect(read == MetricSamples.full)
     }
 
+    @Test func `a count of 0 is as if its line were missing`() {
+        let empty = MetricReport(begin: 1, end: 2)
+        var read = empty
+        for name in [
+            "exit.foreground.watchdog", "exit.background.normal", "launch.resume.0", "hang.0",
+        ] {
+            read.take(name, "0")
+        }
+        #expect(read == empty)
+    }
+
     @Test func `a report has a line for every field`() {
         let empty = MetricReport(begin: 1, end: 2)
         for (field, other) in zip(

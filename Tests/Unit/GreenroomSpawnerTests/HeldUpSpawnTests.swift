@@ -78,7 +78,10 @@ import Testing
         withExtendedLifetime(stay) {}
     }
 
-    @Test func `a start that only the waiter has told is in the next spawner's table`() throws {
+    /// Freezes the spawner before instance 1 executes its program, so only the waiter tells of that.
+    ///
+    /// - Returns: what keeps the program running as long as it is open.
+    private func startWhileFrozen(wantsChannel: Bool = false) throws -> FileDescriptor {
         try requireOrSkip(
             try supervisor.spawn(.shell(2, "exit 0")).cgroupName != nil,
             "without cgroups, the spawner first writes into its ledger")
@@ -87,11 +90,16 @@ import Testing
         let lease = try Lease(of: "/bin/cat")
         var specification = lease.specification(1)
         specification.descriptors = [.init(input, at: 0)]
-        specification.wantsChannel = true
+        specification.wantsChannel = wantsChannel
         try supervisor.connection.send(.spawn(specification))
         try lease.awaitBreak()
         try spawner.freeze()
         lease.giveUp()
+        return stay
+    }
+
+    @Test func `a start that only the waiter has told is in the next spawner's table`() throws {
+        let stay = try startWhileFrozen(wantsChannel: true)
         let entry: TableEntry = try supervisor.first {
             if case .spawned(let entry) = $0, entry.instance == 1 { entry } else { nil }
         }
@@ -110,18 +118,7 @@ import Testing
     }
 
     @Test func `a supervisor that comes after an announcement finds the instance`() throws {
-        try requireOrSkip(
-            try supervisor.spawn(.shell(2, "exit 0")).cgroupName != nil,
-            "without cgroups, the spawner first writes into its ledger")
-        #expect(try supervisor.exit(of: 2) == .exited(0))
-        let (input, stay) = try FileDescriptor.pipe()
-        let lease = try Lease(of: "/bin/cat")
-        var specification = lease.specification(1)
-        specification.descriptors = [.init(input, at: 0)]
-        try supervisor.connection.send(.spawn(specification))
-        try lease.awaitBreak()
-        try spawner.freeze()
-        lease.giveUp()
+        let stay = try startWhileFrozen()
         // The supervisor ends without having read the message.
         var entry = [PollEntry(supervisor.connection.fileDescriptor, POLLIN)]
         #expect(try PollEntry.wait(&entry, milliseconds: deadline) > 0)
