@@ -230,7 +230,22 @@ module.exports = class Learned {
     for (const require of group.requires) require.main = process.mainModule;
     const [first] = group.modules;
     first.parent = parent;
+    this.#correctParent(first, group);
     return first;
+  }
+
+  // A program can give the function `require` of a module to another. Node notes what it has found among the children of the
+  // first one, and then asks whether that is loaded.
+  #correctParent(first, group) {
+    const plain = { configurable: true, enumerable: true, writable: true, value: first.loaded };
+    const valueOf = (object, key) => Object.getOwnPropertyDescriptor(object ?? {}, key)?.value;
+    const noted = (module) => valueOf(module, 'children')?.at?.(-1) === first && !group.modules.includes(module);
+    Object.defineProperty(first, 'loaded', { configurable: true, enumerable: true, get: () => {
+      Object.defineProperty(first, 'loaded', plain);
+      const parent = Object.keys(this.#cache).map((file) => valueOf(this.#cache, file)).find(noted);
+      if (parent) first.parent = parent;
+      return plain.value;
+    } });
   }
 
   #forget(group, isGiven) {
@@ -266,8 +281,10 @@ module.exports = class Learned {
   // `import` finds it long before it is to run.
   #requirer() {
     const sites = callers();
-    const index = sites.findIndex((site) => !site.getFileName()?.startsWith('node:'));
-    if (sites[index - 1]?.getFunctionName() !== 'require') return undefined;
+    let index = sites.findIndex((site) => !site.getFileName()?.startsWith('node:'));
+    // The functions of v8-compile-cache call the method of their module.
+    if (/\/v8-compile-cache\.js$/.test(sites[index]?.getFileName()) && sites[index].getFunctionName() === 'require') index += 1;
+    else if (sites[index - 1]?.getFunctionName() !== 'require') return undefined;
     const file = sites.slice(index).find((site) => site.getFileName())?.getFileName();
     return Object.getOwnPropertyDescriptor(this.#cache, file)?.value;
   }

@@ -132,6 +132,8 @@ LISTED = {
     "a worker": ("exports.x = 1", "const w = require('worker_threads'); if (w.isMainThread) new w.Worker(__filename).on('exit', () => console.log(require('m').x)); "
         "else console.log(require('m').x, process._preload_modules)", {}),
     "an import in text": ("exports.x = () => module.parent.id", "console.log(eval(\"require('m')\").x())", {}),
+    "a require of another module": ("exports.x = () => module.parent.id", "console.log(require('./own')(require).x())",
+        {"files": {"own.js": "module.exports = (r) => r('m')"}}),
     "a require in another script": ("exports.x = () => module.parent?.id", "const f = require('vm').runInThisContext('(r) => r(\"m\")', 'x.js'); console.log(f(require).x())", {}),
 }
 
