@@ -26,7 +26,8 @@ if (realPath(process.argv[1]) === path.join(__dirname, 'placeholder')) {
   // This is a worker thread, which inherits the options of the process.
   process.execArgv = optionsOf(process.execArgv);
 }
-process._preload_modules.splice(process._preload_modules.findIndex((name) => realPath(name) === __filename), 1);
+const ownPlace = process._preload_modules.findIndex((name) => realPath(name) === __filename);
+if (ownPlace >= 0) process._preload_modules.splice(ownPlace, 1);
 
 // Node names modules by their real paths, and its program by the path with which it was called.
 function realPath(name) {

@@ -64,24 +64,34 @@ module.exports = class Learned {
     runtime.watch('/etc/localtime');
     Module._cache = this.#hidingCache();
     this.#watchHooks();
-    const streams = ['stdout', 'stderr'].map((key) => [key, Object.getOwnPropertyDescriptor(process, key)]);
-    for (const [key] of streams) Object.defineProperty(process, key, { configurable: true, enumerable: true, get: () => this.#standIn(key) });
+    // Node makes some objects when they are first looked at, and asks for a stream then.
+    const giveBack = this.#replaceStreams();
     World.common();
-    for (const [key, property] of streams) Object.defineProperty(process, key, property);
+    giveBack();
     this.#common = World.common();
     this.#calls = new World([process.binding('fs')], 1);
-    const plain = ['stdout', 'stderr', 'cwd'].map((key) => [key, Object.getOwnPropertyDescriptor(process, key)]);
-    // A module that only keeps one of these gets what leads to the launch's.
-    for (const key of ['stdout', 'stderr']) {
+    this.#loadGroups(questions);
+    this.#isLoaded = true;
+  }
+
+  // A module that only keeps a stream gets what leads to the launch's. Returns what puts the prewarm's back.
+  #replaceStreams() {
+    const plain = ['stdout', 'stderr'].map((key) => [key, Object.getOwnPropertyDescriptor(process, key)]);
+    for (const [key] of plain) {
       Object.defineProperty(process, key, { configurable: true, enumerable: true, get: () => this.#standIn(key) });
     }
-    const { cwd } = process;
+    return () => plain.forEach(([key, property]) => Object.defineProperty(process, key, property));
+  }
+
+  #loadGroups(questions) {
+    const giveBack = this.#replaceStreams();
+    const plainCwd = Object.getOwnPropertyDescriptor(process, 'cwd'), { cwd } = process;
     Object.defineProperty(process, 'cwd', { configurable: true, enumerable: true,
       get: () => callers()[0]?.getFileName()?.endsWith('/depd/index.js') ? () => '' : cwd });
     let requires;
     const end = watchRequires((made) => requires.push(made));
     const loaded = new Set();
-    for (const root of stamps.keys()) {
+    for (const root of this.#stamps.keys()) {
       if (loaded.has(root)) continue;
       requires = [];
       forgetPaths();
@@ -90,8 +100,8 @@ module.exports = class Learned {
       group.modules.forEach(({ filename }) => loaded.add(filename));
     }
     end();
-    for (const [key, property] of plain) Object.defineProperty(process, key, property);
-    this.#isLoaded = true;
+    Object.defineProperty(process, 'cwd', plainCwd);
+    giveBack();
   }
 
   // Hooks that the program registers are called for each module that it asks for. Nothing else shows that there are any.
@@ -216,8 +226,11 @@ module.exports = class Learned {
     let parent;
     try {
       // What the program has changed stays changed.
-      if (!this.#common.isUnchanged(isHarmless) || !this.#calls.isUnchanged() || isObserved()) this.#groups.forEach((each) => this.#forget(each));
-      else if (file === group.root && this.#isAsBefore(group)) parent = this.#requirer();
+      if (!this.#common.isUnchanged(isHarmless) || !this.#calls.isUnchanged() || isObserved()) {
+        this.#groups.forEach((each) => this.#forget(each));
+      } else if (file === group.root && this.#isAsBefore(group)) {
+        parent = this.#requirer();
+      }
     } catch {
       // The program has changed what this needs.
     }
@@ -283,7 +296,8 @@ module.exports = class Learned {
     const sites = callers();
     let index = sites.findIndex((site) => !site.getFileName()?.startsWith('node:'));
     // The functions of v8-compile-cache call the method of their module.
-    if (/\/v8-compile-cache\.js$/.test(sites[index]?.getFileName()) && sites[index].getFunctionName() === 'require') index += 1;
+    const near = sites[index];
+    if (near?.getFileName()?.endsWith('/v8-compile-cache.js') && near.getFunctionName() === 'require') index += 1;
     else if (sites[index - 1]?.getFunctionName() !== 'require') return undefined;
     const file = sites.slice(index).find((site) => site.getFileName())?.getFileName();
     return Object.getOwnPropertyDescriptor(this.#cache, file)?.value;
@@ -297,7 +311,8 @@ function isHarmless(key, value) {
 
 // Whether the program looks at how modules are compiled: source maps change stacks, and a debugger counts calls.
 function isObserved() {
-  return ['internal/source_map/prepare_stack_trace', 'inspector'].some((name) => process.moduleLoadList.includes(`NativeModule ${name}`));
+  return ['internal/source_map/prepare_stack_trace', 'inspector']
+    .some((name) => process.moduleLoadList.includes(`NativeModule ${name}`));
 }
 
 function forgetPaths() {
