@@ -36,7 +36,10 @@ class Day(Ground):
     kind = None
 
     def __init__(self, programs):
+        self.paths = programs
         super().__init__(self.kind)
+
+    def set_up(self):
         # An ordinary start is not to find the held program's name, so it has a bus of its own.
         other = self.start_bus(self.closing, "other-bus")
         self.variables["GSETTINGS_BACKEND"] = "dconf"
@@ -52,7 +55,7 @@ class Day(Ground):
             self.command("gsettings", "set", "org.xfce.mousepad.preferences.file", "session-restore", "never")
         self.prepare()
         self.empty = self.screen.picture()
-        self.programs = [Program(*one) for one in programs.items() if os.path.exists(one[1])]
+        self.programs = [Program(*one) for one in self.paths.items() if os.path.exists(one[1])]
         for program in self.programs:  # what a first start leaves in the home is not the held program's doing
             with self.started(program.words, self.other_variables):
                 self.pictures()

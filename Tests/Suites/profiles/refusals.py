@@ -21,15 +21,17 @@ class Held(Ground):
     """A program with a display, whose library may be replaced."""
 
     def __init__(self, name, path, lines=""):
+        self.app, self.words, self.lines = "org.example." + name, [path], lines
         super().__init__()
-        self.app, self.words = "org.example." + name, [path]
+
+    def set_up(self):
         self.libraries = self.folder / "libraries"
         self.libraries.mkdir(mode=0o755)
         shutil.copy(LIBRARY, self.libraries / LIBRARY.name)
         self.variables["LD_LIBRARY_PATH"] = str(self.libraries)
         self.daemon = ProfiledDaemon(environment={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"})
         self.closing.callback(self.daemon.stop)
-        self.daemon.install(self.app, self.manifest(self.words, ON_DEMAND + lines))
+        self.daemon.install(self.app, self.manifest(self.words, ON_DEMAND + self.lines))
         self.daemon.start()
 
     def hold(self):

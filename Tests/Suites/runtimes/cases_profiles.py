@@ -478,8 +478,11 @@ def upgraded():
     tool.python.end()
 
 
-def run():
+def run(*wanted):
+    """`wanted`: tools (default: all)."""
     for name, cases in TOOLS.items():
+        if name not in (wanted or TOOLS):
+            continue
         path = "/usr/bin/" + (cases[0].program or name)
         if not os.path.exists(path):
             results.skip(f"profile: {name}", f"no {path}")

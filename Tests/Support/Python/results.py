@@ -5,14 +5,16 @@ failures = 0
 def report(name, is_good, text=""):
     """`text`: shown below a test that failed."""
     global failures
-    print(("ok - " if is_good else "not ok - ") + name, flush=True)
+    lines = [("ok - " if is_good else "not ok - ") + name]
     if not is_good:
         failures += 1
-        print("".join(f"    {line}\n" for line in text.strip().splitlines()), end="", flush=True)
+        lines += ["    " + line for line in text.strip().splitlines()]
+    # Written at once, so that the lines of processes that share an output stay together.
+    print("\n".join(lines) + "\n", end="", flush=True)
 
 
 def skip(name, reason):
-    print(f"ok - {name} # SKIP {reason}", flush=True)
+    print(f"ok - {name} # SKIP {reason}\n", end="", flush=True)
 
 
 def status():

@@ -1,5 +1,6 @@
 """Desktop programs on a screen and a message bus of a test's own: what they show, started directly and by the daemon.
 Held at its first window and released, a program must leave the same windows and the same picture."""
+import collections
 import contextlib
 import os
 import signal
@@ -13,8 +14,9 @@ from places import DEADLINE, ROOT
 from screens import NOBODY, XServer, as_user
 
 LOOK_SECONDS = 0.05
-QUIET_LOOKS = 30  # longer than a cursor takes to blink
-KNOWN_LOOKS = 4
+LONGEST_LOOK_SECONDS = 0.25  # more says nothing of what was shown meanwhile
+QUIET_SECONDS = 1.5  # longer than a cursor takes to blink
+KNOWN_SECONDS = 0.2
 BLOCK = 4096
 POINTER_BLOCKS = 64  # a pointer in another shape changes fewer than these; a window changes more
 BUS = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
@@ -68,7 +70,12 @@ class Ground:
                 **self.screen.variables}
             self.empty = self.screen.picture()
             self.program = None
+            self.closing = stack
+            self.set_up()
             self.closing = stack.pop_all()
+
+    def set_up(self):
+        """What else a test needs. If this fails, all is closed."""
 
     def __enter__(self):
         return self
@@ -96,33 +103,44 @@ class Ground:
         different = sum(picture[at:at + BLOCK] != self.empty[at:at + BLOCK] for at in range(0, len(picture), BLOCK))
         return different < POINTER_BLOCKS
 
-    def is_waiting(self):
-        """Whether no thread of the program that was started last wants to run: on a busy machine, a program that has not
-        finished its window may draw nothing for seconds."""
+    def threads(self):
+        """The states of the threads of the program that was started last."""
         states = []
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # the program or a thread has ended
             for stat in Path(f"/proc/{self.program}/task").glob("*/stat"):
                 states.append(stat.read_text().rpartition(")")[2].split()[0])
-        return "R" not in states
+        return "".join(states)
+
+    def is_waiting(self):
+        """Whether no thread of the program that was started last wants to run: on a busy machine, a program that has not
+        finished its window may draw nothing for seconds."""
+        return "R" not in self.threads()
 
     def pictures(self, known=()):
         """The screen's pictures once it changes no more but for what blinks, or once it stays for a moment as in one of the
         pictures that are known."""
-        end = time.monotonic() + DEADLINE
-        seen, quiet = [], 0
-        while quiet < QUIET_LOOKS:
-            if time.monotonic() > end:
-                raise Wrong("the screen does not come to rest")
+        now = time.monotonic()
+        end, seen, quiet, looks = now + DEADLINE, [], 0, collections.Counter()
+        while quiet < QUIET_SECONDS:
+            if now > end:
+                raise Wrong(f"the screen does not come to rest: {dict(looks)}, windows {self.screen.windows()}, "
+                            f"threads {self.threads() or 'none'}")
             time.sleep(LOOK_SECONDS)
             picture = self.screen.picture()
+            before, now = now, time.monotonic()
             if self.is_empty(picture):
+                looks["empty"] += 1
                 seen, quiet = [], 0
-            elif picture in seen[-2:]:
-                quiet += self.is_waiting()
-                if quiet >= KNOWN_LOOKS and picture in known:
-                    return [picture]
-            else:
+            elif picture not in seen[-2:]:
+                looks["changed"] += 1
                 seen, quiet = [*seen[-1:], picture], 0
+            elif not self.is_waiting():
+                looks["at work"] += 1
+            else:
+                looks["the same"] += 1
+                quiet += min(now - before, LONGEST_LOOK_SECONDS)
+                if quiet >= KNOWN_SECONDS and picture in known:
+                    return [picture]
         return seen
 
     def await_fact(self, what, fact):
