@@ -480,13 +480,18 @@ def watch_execution():
 
 def import_all(names, answers):
     """The modules of `answers` come first, so that their functions answer whoever imports them."""
-    for name in names:
+    for number, name in enumerate(names):
         findings.is_quiet = True
         before, known, passing = state(), set(sys.modules), passing_state()
         changed_within[:] = [set()]
         findings.is_quiet = False
         try:
             __import__(name)
+        except Warning:
+            # A filter makes errors of warnings (-W, PYTHONWARNINGS), so a launch fails there, too. What it would not import
+            # then may keep the warning from coming.
+            findings.refused.update(dict.fromkeys(names[number:], "fails"))
+            break
         except BaseException:
             findings.refused[name] = "fails"
         for reason, value in passing_state().items():

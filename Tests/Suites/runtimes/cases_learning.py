@@ -200,6 +200,11 @@ def records(python, version):
     results.report(f"{version}: recording: what others register in is learned", "g_registry" in kept, str(kept))
     for words in (["checks.py"], ["checks.py", "all"]):
         python.same(f"modules that register in others, {len(words) - 1}", words, environment=environment, imports=kept)
+    # Where warnings are errors, a launch imports nothing after one.
+    python.write("site-packages/g_deprecated.py", "import warnings; warnings.warn('old', DeprecationWarning)\n")
+    kept = imports(inspect(python.interpreter, python.write("names", "json\ng_deprecated\ng_plain\n"),
+                           dict(environment, PYTHONWARNINGS="error")))
+    results.report(f"{version}: inspection: nothing after a warning that is an error", kept == ["json"], str(kept))
     python.same("recording changes nothing", ["beside/script.py"], environment=environment,
                 prewarm=dict(environment, GREENROOM_RECORD=path + ".nobody"))
     python.same("a list that was learned", ["beside/script.py"], environment=environment, imports=["json", "decimal", "g_plain"])
