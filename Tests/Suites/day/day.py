@@ -16,10 +16,10 @@ from screens import NOBODY, Compositor, ManagedXServer, XServer, as_user
 from trial import Ground, ProfiledDaemon, Wrong, await_held
 
 OTHER_USER = 1
-# Each of another toolkit: GTK 3, Qt 5, GTK 2. The first two are editors.
+# Each of another toolkit: GTK 3, Qt 5, GTK 2 (on Wayland, GTK 3 again). The first two here are editors.
 PROGRAMS = {"org.xfce.mousepad": "/usr/bin/mousepad", "featherpad": "/usr/bin/featherpad", "gpicview": "/usr/bin/gpicview"}
-# Without a word of its own, GPicView shows nothing on Wayland.
-ON_WAYLAND = {"org.xfce.mousepad": "/usr/bin/mousepad", "featherpad": "/usr/bin/featherpad", "galculator": "/usr/bin/galculator"}
+# FeatherPad is held on X11 alone; without a word of its own, GPicView shows nothing on Wayland.
+ON_WAYLAND = {"org.xfce.mousepad": "/usr/bin/mousepad", "org.kde.kcalc": "/usr/bin/kcalc", "galculator": "/usr/bin/galculator"}
 # All of them load this library.
 LIBRARY = next(iter(Path("/usr/lib").glob("*/libpng16.so.16")), Path("/none"))
 EDITORS = ("org.xfce.mousepad", "featherpad")
