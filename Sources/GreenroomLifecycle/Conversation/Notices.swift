@@ -103,7 +103,7 @@ extension Lifecycle {
 
     /// The running instances of apps that can be notified, by identifier.
     private func listeners() -> [InstanceIdentifier] {
-        let apps = directory.values.filter { $0.description?.acknowledges == true }
+        let apps = directory.values.filter { manner(of: $0.record.app) == .acknowledging }
         return apps.flatMap { $0.running.union($0.attached) }
             .filter { !self[$0].isUndecided }.sorted()
     }

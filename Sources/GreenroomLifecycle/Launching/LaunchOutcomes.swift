@@ -68,7 +68,7 @@ extension Lifecycle {
     /// Hands what the request brought to the instance. This comes before the answer, because an
     /// answered request is forgotten.
     mutating func deliver(_ request: RequestIdentifier, to id: InstanceIdentifier) {
-        guard directory[self[id].record.app]?.description?.acknowledges == true else { return }
+        guard manner(of: self[id].record.app) == .acknowledging else { return }
         effects.append(.deliver(id, request, DeliveryAddress()))
     }
 

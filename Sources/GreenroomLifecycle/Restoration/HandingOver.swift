@@ -51,8 +51,9 @@ extension Lifecycle {
 
     /// Whether the app acknowledges its states and has one archive for the whole app.
     private func restoresAsWhole(_ id: InstanceIdentifier) -> Bool {
-        guard let description = directory[self[id].record.app]?.description else { return false }
-        return description.acknowledges && description.scenes == .unsupported
+        let app = self[id].record.app
+        return manner(of: app) == .acknowledging
+            && directory[app]?.description?.scenes == .unsupported
     }
 
     /// Whether the app's archive follows the instance's launch.

@@ -67,7 +67,7 @@ extension Lifecycle {
     mutating func wake(_ id: InstanceIdentifier) {
         thaw(id)
         update(id) { [now] in $0.lastUsed = now }
-        guard directory[self[id].record.app]?.description?.acknowledges == true else { return }
+        guard manner(of: self[id].record.app) == .acknowledging else { return }
         effects.append(.notify(id, .connectionArrived))
     }
 }

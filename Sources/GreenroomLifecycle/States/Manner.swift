@@ -8,15 +8,21 @@
 //   a connection starts  in front                       in the background
 //   to the front         moves at once                  is told, and moves when it acknowledges
 //   to the background    moves at once                  is told, and moves when it acknowledges
+//   interrupted          moves at once                  is told, and moves when it acknowledges
 //   a client's request   answered at once               answered when it has reached its goal
 //   to be suspended      frozen                         told to leave the front, then frozen
 //   to end gently        SIGTERM; thawed if suspended   willTerminate; SIGKILL if suspended
 //   ends by itself       the rest may keep running      the rest is ended
+//   ends with 0 soon     the app's other instance       the same before it is ready, nothing
+//   after its launch     comes to the front             after that
+//   named by a shell     comes to the front when it     the same before it is ready, told after
+//   while it launches    is ready                       that
 //
 // An app acknowledges its states from the moment it is ready (`Conversation`), so from then on the
 // instance's record decides which column applies. Before that, and after its end, the manifest
-// decides. What only apps that acknowledge have (steps, notices, scenes, tasks, saved state) is in
-// separate files, which skip programs.
+// decides. (The last two rows ask the record alone, so until it is ready, an app that acknowledges
+// counts as a program there.) What only apps that acknowledge have (steps, notices, scenes, tasks,
+// saved state) is in separate files, which skip programs.
 
 enum Manner: Hashable, Sendable {
     case program
@@ -83,7 +89,7 @@ extension InstanceRecord {
 
 extension Lifecycle {
     /// The manner that the app's manifest declares.
-    private func manner(of app: AppIdentifier) -> Manner {
+    func manner(of app: AppIdentifier) -> Manner {
         directory[app]?.description?.acknowledges == true ? .acknowledging : .program
     }
 

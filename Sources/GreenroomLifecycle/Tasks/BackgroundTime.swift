@@ -56,7 +56,7 @@ extension Policy {
 extension Lifecycle {
     mutating func backgroundTaskBegan(_ id: InstanceIdentifier, _ task: UInt64) {
         guard let record = table[id]?.record, record.state.isRunning,
-            directory[record.app]?.description?.acknowledges == true,
+            manner(of: record.app) == .acknowledging,
             record.manner == .acknowledging || record.state == .launching
         else { return }
         self[id].firstBackgroundTask = min(self[id].firstBackgroundTask, task)
