@@ -178,6 +178,31 @@ public enum Effect: Hashable, Sendable {
     case setTaskAlarm(Int64?)
 }
 
+extension Effect {
+    /// The instance on whose process the effect acts. Such an effect must not overtake an earlier
+    /// one on the same instance. Nil if the effect does not act on a process, or only spawns one;
+    /// nil also for what an app is told about the state that it saves.
+    public var target: InstanceIdentifier? {
+        switch self {
+        case .thaw(let instance), .applyPriority(let instance, _), .freeze(let instance),
+            .freezePaused(let instance), .terminate(let instance), .kill(let instance),
+            .release(let instance, _), .go(let instance, _, _), .awaitStart(let instance),
+            .tell(let instance, _, _), .notify(let instance, _), .deliver(let instance, _, _),
+            .inspectTracer(let instance), .inspectFileLocks(let instance),
+            .inspectConnections(let instance), .pageOut(let instance),
+            .learnLibraries(let instance, _), .watchSettings(let instance),
+            .startRun(let instance, _, _), .expireRun(let instance, _, _),
+            .tellBackgroundTime(let instance, _), .tellExpiration(let instance, _):
+            instance
+        case .save, .erase, .saveApp, .eraseApp, .saveTasks, .spawn, .answer, .report,
+            .awaitConnection, .ignoreConnections, .inspectConditions, .keepState, .refuseState,
+            .deleteState, .handOverState, .keepSessions, .noteVersion, .inspectTaskConditions,
+            .setTaskAlarm:
+            nil
+        }
+    }
+}
+
 extension Lifecycle {
     /// The effects of the event, each with the values that hold at the end of the event.
     mutating func takeEffects() -> [Effect] {

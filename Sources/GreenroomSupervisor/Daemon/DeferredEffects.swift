@@ -29,9 +29,8 @@ final class DeferredEffects {
 
     /// - Returns: true if the effect is performed later.
     func takes(_ effect: Effect) -> Bool {
-        guard isCollecting || !effects.isEmpty, let (instance, mayWait) = Self.target(of: effect)
-        else { return false }
-        if isCollecting, mayWait {
+        guard isCollecting || !effects.isEmpty, let instance = effect.target else { return false }
+        if isCollecting, Self.mayWait(effect) {
             effects[instance, default: []].append(effect)
             return true
         }
@@ -39,25 +38,10 @@ final class DeferredEffects {
         return false
     }
 
-    /// The process on which the effect acts.
-    private static func target(of effect: Effect) -> (InstanceIdentifier, mayWait: Bool)? {
+    private static func mayWait(_ effect: Effect) -> Bool {
         switch effect {
-        case .thaw(let instance), .applyPriority(let instance, _): (instance, true)
-        case .freeze(let instance), .freezePaused(let instance), .terminate(let instance),
-            .kill(let instance), .release(let instance, _), .go(let instance, _, _),
-            .awaitStart(let instance), .tell(let instance, _, _), .notify(let instance, _),
-            .deliver(let instance, _, _), .inspectTracer(let instance),
-            .inspectFileLocks(let instance), .inspectConnections(let instance),
-            .pageOut(let instance), .learnLibraries(let instance, _),
-            .watchSettings(let instance), .startRun(let instance, _, _),
-            .expireRun(let instance, _, _), .tellBackgroundTime(let instance, _),
-            .tellExpiration(let instance, _):
-            (instance, false)
-        case .save, .erase, .saveApp, .eraseApp, .saveTasks, .spawn, .answer, .report,
-            .awaitConnection, .ignoreConnections, .inspectConditions, .keepState, .refuseState,
-            .deleteState, .handOverState, .keepSessions, .noteVersion, .inspectTaskConditions,
-            .setTaskAlarm:
-            nil
+        case .thaw, .applyPriority: true
+        case _: false
         }
     }
 
