@@ -53,6 +53,9 @@ public struct LaunchTerms: Hashable, Sendable {
         self.isFirstLaunch = isFirstLaunch
         self.isFirstLaunchOfVersion = isFirstLaunchOfVersion
     }
+
+    /// Stands for the terms until the end of the event, when `completed` replaces it.
+    static let atEndOfEvent = LaunchTerms()
 }
 
 /// What the shell needs to tell a step, besides the step itself.
@@ -67,6 +70,9 @@ public struct StepTerms: Hashable, Sendable {
         self.isAttached = isAttached
         self.bringsState = bringsState
     }
+
+    /// Stands for the terms until the end of the event, when `completed` replaces it.
+    static let atEndOfEvent = StepTerms()
 }
 
 /// Which scene of a running app gets a delivery, and whether the app is in the background or coming
@@ -86,6 +92,9 @@ public struct DeliveryAddress: Hashable, Sendable {
         self.inBackground = inBackground
         self.awaitsReturn = awaitsReturn
     }
+
+    /// Stands for the address until the end of the event, when `completed` replaces it.
+    static let atEndOfEvent = DeliveryAddress()
 }
 
 /// What the shell must do, in this order. The shell decides nothing: what an effect carries is true

@@ -111,7 +111,7 @@ extension Lifecycle {
                 step: step, scene: scene, cookie: $0.conversation!.lastCookie, deadline: half)
         }
         deadlines.set(.step(id), at: half)
-        effects.append(.tell(id, self[id].record.conversation!.pending!, StepTerms()))
+        effects.append(.tell(id, self[id].record.conversation!.pending!, .atEndOfEvent))
     }
 
     /// No step is left: every scene has reached its goal.
@@ -247,7 +247,7 @@ extension Lifecycle {
         guard let pending = self[id].record.conversation?.pending,
             pending.step == .willTerminate
         else { return awaitOwnEnd(id) }
-        effects.append(.tell(id, pending, StepTerms()))
+        effects.append(.tell(id, pending, .atEndOfEvent))
     }
 
     mutating func answerGoal(of id: InstanceIdentifier, _ answer: Answer) {
@@ -271,7 +271,7 @@ extension Lifecycle {
         let deadline = max(pending.deadline, now.advanced(by: Self.debuggerInterval))
         update(id) { $0.conversation!.pending!.deadline = deadline }
         deadlines.set(.step(id), at: deadline)
-        effects.append(.tell(id, self[id].record.conversation!.pending!, StepTerms()))
+        effects.append(.tell(id, self[id].record.conversation!.pending!, .atEndOfEvent))
     }
 }
 

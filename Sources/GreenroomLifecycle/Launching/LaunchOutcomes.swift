@@ -69,7 +69,7 @@ extension Lifecycle {
     /// answered request is forgotten.
     mutating func deliver(_ request: RequestIdentifier, to id: InstanceIdentifier) {
         guard manner(of: self[id].record.app) == .acknowledging else { return }
-        effects.append(.deliver(id, request, DeliveryAddress()))
+        effects.append(.deliver(id, request, .atEndOfEvent))
     }
 
     /// Remembers a further launch of an instance under its own name.

@@ -171,7 +171,7 @@ extension Lifecycle {
         assign(pending, to: id)
         // The launch waits for these effects, so they come before effects that only inform others.
         if self[id].record.otherThreads == .frozen { effects.append(.thaw(id)) }
-        effects.append(.go(id, pending.request, LaunchTerms()))
+        effects.append(.go(id, pending.request, .atEndOfEvent))
         move(id, to: .launching, deadline: now.advanced(by: policy.startDeadline))
         showScreen(of: id, for: pending.request)
     }
@@ -196,7 +196,7 @@ extension Lifecycle {
             $0.isAttached = launch.isAttached
         }
         assign(pending, to: id)
-        effects.append(.spawn(id, launch.app, .launch(pending.request, LaunchTerms())))
+        effects.append(.spawn(id, launch.app, .launch(pending.request, .atEndOfEvent)))
         showScreen(of: id, for: pending.request)
     }
 
