@@ -50,7 +50,7 @@ extension Lifecycle {
             $0.inBackground = false
             $0.lastUsed = now
             if $0.state == .background { $0.deadline = nil }
-            $0.conversation!.scenes = scenes
+            $0.dialogue.scenes = scenes
         }
         stopClock(id)
         answerFreeze(of: id, .done(id, record.state))
@@ -59,8 +59,8 @@ extension Lifecycle {
     }
 
     private mutating func scenesInFront(_ record: InstanceRecord) -> [SceneRecord] {
-        var scenes = record.conversation!.scenes
-        if record.conversation!.wantsForeground { return scenes }
+        var scenes = record.dialogue.scenes
+        if record.dialogue.wantsForeground { return scenes }
         if let last = scenes.lastIndex(where: { $0.goal != .disconnected }) {
             scenes[last].goal = .foreground
             return scenes
@@ -79,9 +79,9 @@ extension Lifecycle {
         update(id) { record in
             record.inBackground = true
             record.isInterrupted = false
-            for index in record.conversation!.scenes.indices
-            where record.conversation!.scenes[index].goal == .foreground {
-                record.conversation!.scenes[index].goal = .background
+            for index in record.dialogue.scenes.indices
+            where record.dialogue.scenes[index].goal == .foreground {
+                record.dialogue.scenes[index].goal = .background
             }
         }
         proceed(id)
@@ -106,12 +106,12 @@ extension Lifecycle {
         if step == .connect || step == .connectInBackground { prepareState(of: scene, for: id) }
         let half = now.advanced(by: policy.limit(of: step) / 2)
         update(id) {
-            $0.conversation!.lastCookie += 1
-            $0.conversation!.pending = PendingStep(
-                step: step, scene: scene, cookie: $0.conversation!.lastCookie, deadline: half)
+            $0.dialogue.lastCookie += 1
+            $0.dialogue.pending = PendingStep(
+                step: step, scene: scene, cookie: $0.dialogue.lastCookie, deadline: half)
         }
         deadlines.set(.step(id), at: half)
-        effects.append(.tell(id, self[id].record.conversation!.pending!, .atEndOfEvent))
+        effects.append(.tell(id, self[id].record.dialogue.pending!, .atEndOfEvent))
     }
 
     /// No step is left: every scene has reached its goal.
@@ -133,7 +133,7 @@ extension Lifecycle {
         self[id].isOverdue = false
         self[id].savedScenes = []
         deadlines.remove(.step(id))
-        var scenes = record.conversation!.scenes
+        var scenes = record.dialogue.scenes
         if let index = scenes.firstIndex(where: { $0.scene == pending.scene }) {
             let before = scenes[index].activation
             scenes[index].apply(pending.step)
@@ -145,15 +145,15 @@ extension Lifecycle {
             if isGone { scenes.remove(at: index) }
         }
         update(id) { [scenes] in
-            $0.conversation!.scenes = scenes
-            $0.conversation!.pending = nil
+            $0.dialogue.scenes = scenes
+            $0.dialogue.pending = nil
         }
         followScenes(id)
     }
 
     /// Moves the instance to the state that its scenes are in, then tells the next step.
     mutating func followScenes(_ id: InstanceIdentifier) {
-        guard let wanted = self[id].record.conversation!.aggregate else { return proceed(id) }
+        guard let wanted = self[id].record.dialogue.aggregate else { return proceed(id) }
         let state = self[id].record.state
         if wanted == .background {
             if state == .active { move(id, to: .inactive) }
@@ -176,10 +176,10 @@ extension Lifecycle {
         report(.slowStep(id, record.app, pending.step, pending.scene))
         let rest = policy.limit(of: pending.step) / 2
         update(id) { [now] in
-            $0.conversation!.pending!.isWarned = true
-            $0.conversation!.pending!.deadline = now.advanced(by: rest)
+            $0.dialogue.pending!.isWarned = true
+            $0.dialogue.pending!.deadline = now.advanced(by: rest)
         }
-        deadlines.set(.step(id), at: self[id].record.conversation!.pending!.deadline)
+        deadlines.set(.step(id), at: self[id].record.dialogue.pending!.deadline)
     }
 
     /// The instance took too long to launch, or to acknowledge a step.
@@ -225,7 +225,7 @@ extension Lifecycle {
     /// The app has agreed to end and now exits by itself. A SIGTERM sent at once would often arrive
     /// before the app has exited.
     private mutating func agreedToEnd(_ id: InstanceIdentifier) {
-        update(id) { $0.conversation!.pending = nil }
+        update(id) { $0.dialogue.pending = nil }
         awaitOwnEnd(id)
     }
 
@@ -269,9 +269,9 @@ extension Lifecycle {
             prepareState(of: pending.scene, for: id)
         }
         let deadline = max(pending.deadline, now.advanced(by: Self.debuggerInterval))
-        update(id) { $0.conversation!.pending!.deadline = deadline }
+        update(id) { $0.dialogue.pending!.deadline = deadline }
         deadlines.set(.step(id), at: deadline)
-        effects.append(.tell(id, self[id].record.conversation!.pending!, .atEndOfEvent))
+        effects.append(.tell(id, self[id].record.dialogue.pending!, .atEndOfEvent))
     }
 }
 

@@ -101,6 +101,23 @@ public struct Conversation: Hashable, Sendable {
     public static let sceneLimit = 8
 }
 
+extension InstanceRecord {
+    /// The conversation of an app that acknowledges its states. To ask for that of any other
+    /// instance is a bug of the core, and traps with the identifier.
+    var dialogue: Conversation {
+        get {
+            guard let conversation else {
+                preconditionFailure("instance \(instance) acknowledges nothing")
+            }
+            return conversation
+        }
+        _modify {
+            precondition(conversation != nil, "instance \(instance) acknowledges nothing")
+            yield &conversation!
+        }
+    }
+}
+
 // The legal changes of a scene's state:
 //
 //   unattached          → foregroundInactive (user), background (system)

@@ -100,7 +100,7 @@ extension Lifecycle {
     /// Refuses a scene beyond the limit. Scenes that are being disconnected count until they are
     /// gone.
     private func crowdRefusal(_ id: InstanceIdentifier, _ wish: SceneRequest) -> Refusal? {
-        let scenes = self[id].record.conversation!.scenes
+        let scenes = self[id].record.dialogue.scenes
         guard case .activate(let wanted) = wish, scenes.count >= Conversation.sceneLimit,
             !scenes.contains(where: { $0.scene == wanted })
         else { return nil }
@@ -112,14 +112,14 @@ extension Lifecycle {
         let scene = wanted ?? newSession(of: app)
         touchSession(scene, of: app)
         update(id) { record in
-            var scenes = record.conversation!.scenes
+            var scenes = record.dialogue.scenes
             var entry =
                 scenes.first { $0.scene == scene }
                 ?? SceneRecord(scene: scene, goal: .foreground)
             entry.goal = .foreground
             scenes.removeAll { $0.scene == scene }
             scenes.append(entry)
-            record.conversation!.scenes = scenes
+            record.dialogue.scenes = scenes
         }
         activate(id)
     }
@@ -128,17 +128,17 @@ extension Lifecycle {
         _ goal: SceneGoal, of scene: SceneIdentifier, in id: InstanceIdentifier
     ) {
         update(id) { record in
-            for index in record.conversation!.scenes.indices
-            where record.conversation!.scenes[index].scene == scene {
-                record.conversation!.scenes[index].goal = goal
+            for index in record.dialogue.scenes.indices
+            where record.dialogue.scenes[index].scene == scene {
+                record.dialogue.scenes[index].goal = goal
             }
             // If the app was never told about a scene, the scene need not be disconnected.
-            let told = record.conversation!.pending?.scene
-            record.conversation!.scenes.removeAll {
+            let told = record.dialogue.pending?.scene
+            record.dialogue.scenes.removeAll {
                 $0.goal == .disconnected && !$0.isConnected && $0.scene != told
             }
         }
-        guard !self[id].record.conversation!.wantsForeground else { return proceed(id) }
+        guard !self[id].record.dialogue.wantsForeground else { return proceed(id) }
         sendBack(id)
     }
 
@@ -160,7 +160,7 @@ extension Lifecycle {
         } else {
             // A suspended app is told when it runs again.
             update(id) { record in
-                record.conversation!.scenes.removeAll { $0.scene == scene }
+                record.dialogue.scenes.removeAll { $0.scene == scene }
             }
         }
         answer(request, .discarded(app, scene))
