@@ -6,7 +6,7 @@ internal import Systemd
 @LoopActor
 final class Effects: EffectPerformer {
     private let events: EventStream
-    private let records: Records
+    private let records: RecordMemory
     private let reporter: Reporter
     private let processes: Processes
     private let instances: InstanceTable
@@ -22,7 +22,7 @@ final class Effects: EffectPerformer {
     private lazy var deferred = DeferredEffects { [unowned self] in performNow($0) }
 
     init(
-        events: EventStream, records: Records, reporter: Reporter, processes: Processes,
+        events: EventStream, records: RecordMemory, reporter: Reporter, processes: Processes,
         instances: InstanceTable, launcher: Launcher, learner: LibraryLearner, freezer: Freezer,
         answers: Answers, occurrences: Occurrences, reclaimer: Reclaimer,
         sockets: ListeningSockets, conversation: ConversationRooms, watches: BusWatches

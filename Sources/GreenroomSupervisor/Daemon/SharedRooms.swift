@@ -8,7 +8,7 @@ struct SharedRooms {
     let log: Log
     let catalog: AppCatalog
     let core: Core
-    let records: Records
+    let records: RecordMemory
     let events: EventStream
     let reporter: Reporter
     let degradations: Degradations
@@ -32,7 +32,7 @@ struct SharedRooms {
         log = prepared.log
         core = try Core(inheritance.lifecycle(Policy(prepared.configuration)), log: log)
         lastInherited = InstanceIdentifier(core.lifecycle.nextInstance.rawValue - 1)
-        records = Records(inheritance.state, in: inheritance.memory)
+        records = RecordMemory(inheritance.state, in: inheritance.memory)
         events = try EventStream(in: inheritance.memory, at: RuntimeState.byteCount) {
             catalog.owner(of: AppIdentifier($0))?.user
         }

@@ -43,7 +43,7 @@ struct SpawnerUsers {
 /// What the supervisor keeps in memory that its spawner holds, so that the next supervisor has it.
 @LoopActor
 struct SpawnerMemory {
-    let records: Records
+    let records: RecordMemory
     let events: EventStream
 
     /// Uses the memory of another spawner from now on.
