@@ -9,7 +9,7 @@ internal import Systemd
 struct Explanations {
     let core: Core
     let catalog: AppCatalog
-    let reclaimer: Reclaimer
+    let inspections: Inspections
     let objections: PrewarmObjections
     let depths: ReportedDepths
     let importLists: ImportLists
@@ -182,7 +182,7 @@ struct Explanations {
     private func machineReasons(_ app: InstalledApp, _ record: AppRecord?) -> [Control.Note] {
         var reasons: [Control.Note] = []
         if app.isPrewarmingWanted, objections.objection(to: app) == nil {
-            reasons += reclaimer.holds
+            reasons += inspections.holds
         }
         let pressure = core.lifecycle.pressure
         if pressure > .none {

@@ -77,7 +77,7 @@ struct Adopted: ~Copyable {
         for app in shared.catalog.unsortedApps {
             shared.temporaryFolders.emptyFolder(of: app.identifier)
         }
-        rooms.memory.reclaimer.watchPressure(configuration)
+        rooms.memory.pressure.begin(configuration)
     }
 
     /// The last stage: clients can connect, and signals are heard.

@@ -16,7 +16,7 @@ struct ControlRooms {
         _ conversation: ConversationRooms, _ machine: MachineRooms, _ prepared: borrowing Prepared
     ) throws {
         let (core, catalog, instances) = (shared.core, shared.catalog, shared.instances)
-        let (requests, reclaimer, work) = (shared.requests, memory.reclaimer, conversation.work)
+        let (requests, work) = (shared.requests, conversation.work)
         let (installer, options) = (machine.installer, prepared.options)
         settings = ControlSettings(
             access: try Access(prepared.configuration, log: shared.log),
@@ -24,7 +24,10 @@ struct ControlRooms {
         reload = Reload(
             file: ConfigurationFile(options), settings: settings, core: core,
             events: shared.events,
-            rooms: [reclaimer, work, measuring.metrics, history.history],
+            rooms: [
+                memory.conditions, memory.pageOut, memory.priorities, memory.instancePressure,
+                memory.pressure, work, measuring.metrics, history.history,
+            ],
             planning: history.planning, installer: installer, degradations: shared.degradations,
             log: shared.log)
         prepared.configurationNote.map(shared.degradations.note)
@@ -44,14 +47,15 @@ struct ControlRooms {
             depths: depths, traces: measuring.traces, screens: measuring.screens, work: work)
         replies = Replies(
             core: core, catalog: catalog, instances: instances, authorization: authorization,
-            objections: objections, conditions: reclaimer.conditions)
+            objections: objections, conditions: memory.conditions)
         let calls = CallHandlers(
             reports: ReportCalls(
                 installer: installer, authorization: authorization, daemon: daemon,
                 summaries: summaries, statuses: statuses,
                 explanations: Explanations(
-                    core: core, catalog: catalog, reclaimer: reclaimer, objections: objections,
-                    depths: depths, importLists: shared.importLists, learner: launching.learner),
+                    core: core, catalog: catalog, inspections: memory.inspections,
+                    objections: objections, depths: depths, importLists: shared.importLists,
+                    learner: launching.learner),
                 metrics: measuring.metrics),
             launches: LaunchCalls(
                 core: core, requests: requests, authorization: authorization,
@@ -72,7 +76,7 @@ struct ControlRooms {
                 core: core, catalog: catalog, instances: instances, authorization: authorization),
             learning: machine.learning, libraries: launching.learner,
             administration: AdministrationCalls(
-                authorization: authorization, reload: reload, pressure: reclaimer.pressure,
+                authorization: authorization, reload: reload, pressure: memory.pressure,
                 checking: ManifestChecking(
                     loader: machine.loader, catalog: catalog, sockets: launching.sockets,
                     log: shared.log)))
@@ -81,7 +85,11 @@ struct ControlRooms {
     }
 }
 
-extension Reclaimer: Reconfigured {}
+extension ConditionInspector: Reconfigured {}
+extension PageOut: Reconfigured {}
+extension PriorityWriter: Reconfigured {}
+extension InstancePressure: Reconfigured {}
+extension PressureWatcher: Reconfigured {}
 extension BackgroundWork: Reconfigured {}
 extension Metrics: Reconfigured {}
 extension LaunchHistory: Reconfigured {}

@@ -23,7 +23,7 @@ struct ConversationRooms {
             log: shared.log, stateDirectory: stateDirectory)
         work = BackgroundWork(
             core: core, catalog: catalog, instances: instances, messenger: shared.messenger,
-            inspector: memory.reclaimer.conditions, log: shared.log,
+            inspector: memory.conditions, log: shared.log,
             stateDirectory: stateDirectory, prepared.configuration)
         opening = URLOpening(
             catalog: catalog, launches: launching.launches, stateDirectory: stateDirectory,
@@ -45,7 +45,7 @@ struct ConversationRooms {
             watches: launching.watches, reporter: shared.reporter)
         channels = ChannelEvents(
             core: core, catalog: catalog, instances: instances, prewarms: prewarms,
-            reports: reports, ready: launching.ready, ends: memory.reclaimer.ends,
+            reports: reports, ready: launching.ready, ends: memory.ends,
             reporter: shared.reporter)
     }
 }

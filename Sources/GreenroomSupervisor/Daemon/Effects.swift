@@ -15,7 +15,8 @@ final class Effects: EffectPerformer {
     private let freezer: Freezer
     private let answers: Answers
     private let occurrences: Occurrences
-    private let reclaimer: Reclaimer
+    private let inspections: Inspections
+    private let pageOut: PageOut
     private let sockets: ListeningSockets
     private let conversation: ConversationRooms
     private let watches: BusWatches
@@ -24,7 +25,7 @@ final class Effects: EffectPerformer {
     init(
         events: EventStream, records: RecordMemory, reporter: Reporter, processes: Processes,
         instances: InstanceTable, launcher: Launcher, learner: LibraryLearner, freezer: Freezer,
-        answers: Answers, occurrences: Occurrences, reclaimer: Reclaimer,
+        answers: Answers, occurrences: Occurrences, inspections: Inspections, pageOut: PageOut,
         sockets: ListeningSockets, conversation: ConversationRooms, watches: BusWatches
     ) {
         self.events = events
@@ -37,7 +38,8 @@ final class Effects: EffectPerformer {
         self.freezer = freezer
         self.answers = answers
         self.occurrences = occurrences
-        self.reclaimer = reclaimer
+        self.inspections = inspections
+        self.pageOut = pageOut
         self.sockets = sockets
         self.conversation = conversation
         self.watches = watches
@@ -91,8 +93,8 @@ final class Effects: EffectPerformer {
         case .deliver(let instance, let request, let address):
             applications.deliver(instance, request, to: address)
         case .inspectTracer(let instance): applications.inspectTracer(of: instance)
-        case .inspectConditions: reclaimer.inspectConditions()
-        case .inspectFileLocks(let instance): reclaimer.inspectFileLocks(of: instance)
+        case .inspectConditions: inspections.inspectConditions()
+        case .inspectFileLocks(let instance): inspections.inspectFileLocks(of: instance)
         case .inspectConnections(let instance): sockets.inspectConnections(of: instance)
         case .keepState(let instance, let app, let scene): states.keep(instance, app, scene)
         case .refuseState(let instance, let scene, let refusal):
@@ -102,7 +104,7 @@ final class Effects: EffectPerformer {
             states.handOver(scene, to: instance, isThere: isThere)
         case .keepSessions(let app, let list): states.keep(list, of: app)
         case .noteVersion(let app): states.noteVersion(of: app)
-        case .pageOut(let instance): reclaimer.pageOut.begin(instance)
+        case .pageOut(let instance): pageOut.begin(instance)
         case .saveTasks(let app, let tasks): work.save(tasks, of: app)
         case .tellBackgroundTime(let instance, let end): work.tellTime(until: end, instance)
         case .tellExpiration(let instance, let end): work.tellExpiration(at: end, instance)

@@ -14,7 +14,7 @@ struct HistoryRooms {
         let process = HistoryProcess(
             program: options.historyPath, file: options.stateDirectory + "/history.db")
         planning = WarmPlanning(
-            process: process, core: shared.core, conditions: memory.reclaimer.conditions,
+            process: process, core: shared.core, conditions: memory.conditions,
             log: shared.log,
             configuration: prepared.configuration)
         history = LaunchHistory(

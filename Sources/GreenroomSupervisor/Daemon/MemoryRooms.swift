@@ -1,18 +1,39 @@
+internal import GreenroomLinux
 internal import Systemd
 
 /// The rooms for memory and for suspending instances.
 @LoopActor
 struct MemoryRooms {
-    let reclaimer: Reclaimer
+    let measurer: MemoryMeasurer
+    let pressure: PressureWatcher
+    let conditions: ConditionInspector
+    let inspections: Inspections
+    let ends: MemoryEnds
+    let pageOut: PageOut
+    let instancePressure: InstancePressure
+    let priorities: PriorityWriter
     let freezer: Freezer
 
     init(_ shared: SharedRooms, _ prepared: borrowing Prepared) {
-        reclaimer = Reclaimer(
-            core: shared.core, instances: shared.instances, catalog: shared.catalog,
-            calls: shared.calls, log: shared.log, machineRoot: prepared.options.machineRoot,
-            prepared.configuration)
+        let (core, instances, log) = (shared.core, shared.instances, shared.log)
+        let configuration = prepared.configuration
+        let machine = MachineCondition(root: prepared.options.machineRoot)
+        measurer = MemoryMeasurer(core: core, instances: instances)
+        pressure = PressureWatcher(core: core, machine: machine, measurer: measurer, log: log)
+        conditions = ConditionInspector(machine: machine, configuration)
+        inspections = Inspections(
+            core: core, instances: instances, conditions: conditions, measurer: measurer,
+            calls: shared.calls)
+        ends = MemoryEnds(core: core, instances: instances, machine: machine)
+        pageOut = PageOut(
+            core: core, instances: instances, measurer: measurer, calls: shared.calls, log: log,
+            machine: machine, configuration)
+        instancePressure = InstancePressure(
+            core: core, instances: instances, log: log, configuration)
+        priorities = PriorityWriter(
+            instances: instances, catalog: shared.catalog, ends: ends, pressure: instancePressure,
+            configuration)
         freezer = Freezer(
-            core: shared.core, instances: shared.instances, spawner: shared.spawner,
-            measurer: reclaimer.measurer)
+            core: core, instances: instances, spawner: shared.spawner, measurer: measurer)
     }
 }

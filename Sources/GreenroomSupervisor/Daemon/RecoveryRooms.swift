@@ -39,7 +39,7 @@ struct RecoveryRooms {
             prepared.link, from: source,
             for: SpawnerUsers(
                 spawner: spawner, instances: instances, sockets: launching.sockets,
-                ownProcesses: ownProcesses, priorities: memory.reclaimer.priorities,
+                ownProcesses: ownProcesses, priorities: memory.priorities,
                 degradations: shared.degradations),
             memory: SpawnerMemory(records: shared.records, events: shared.events),
             core: core, events: events, recovery: recovery, log: shared.log)

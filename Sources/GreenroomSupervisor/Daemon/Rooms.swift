@@ -35,7 +35,7 @@ final class Rooms {
             records: shared.records, reporter: shared.reporter,
             processes: Processes(
                 instances: shared.instances, newInstances: launching.newInstances,
-                priorities: memory.reclaimer.priorities, pressure: memory.reclaimer.pressure,
+                priorities: memory.priorities, pressure: memory.pressure,
                 paths: machine.paths, temporaryFolders: shared.temporaryFolders),
             instances: shared.instances, launcher: launching.launcher,
             learner: launching.learner, freezer: memory.freezer,
@@ -48,8 +48,8 @@ final class Rooms {
                 screens: measuring.screens,
                 metrics: measuring.metrics, traces: measuring.traces, learning: machine.learning,
                 learner: launching.learner),
-            reclaimer: memory.reclaimer, sockets: launching.sockets, conversation: conversation,
-            watches: launching.watches)
+            inspections: memory.inspections, pageOut: memory.pageOut,
+            sockets: launching.sockets, conversation: conversation, watches: launching.watches)
     }
 }
 

@@ -8,7 +8,7 @@ internal import Systemd
 @LoopActor
 final class ConditionInspector {
     let machine: MachineCondition
-    var configuration: DaemonConfiguration
+    private var configuration: DaemonConfiguration
     private var battery = SlowReading<Int?>()
     private var heat = SlowReading<(name: String, degrees: Int)?>()
 
@@ -16,6 +16,9 @@ final class ConditionInspector {
         self.machine = machine
         self.configuration = configuration
     }
+
+    /// Applies greenroom.conf, which was read again.
+    func reconfigure(_ configuration: DaemonConfiguration) { self.configuration = configuration }
 
     private var minimalMemory: UInt64 { configuration.prewarmMinimalMemory }
     private var maximalLoadPercent: Int { configuration.prewarmMaximalLoadPercent }

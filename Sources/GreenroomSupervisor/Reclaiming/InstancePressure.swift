@@ -11,8 +11,8 @@ final class InstancePressure {
     private let core: Core
     private let instances: InstanceTable
     private let log: Log
-    var warningStall: Duration
-    var criticalStall: Duration
+    private var warningStall: Duration
+    private var criticalStall: Duration
     /// How many instances are watched.
     private(set) var count = 0
 
@@ -53,6 +53,12 @@ final class InstancePressure {
         self.core = core
         self.instances = instances
         self.log = log
+        warningStall = configuration.pressureWarningStall
+        criticalStall = configuration.pressureCriticalStall
+    }
+
+    /// Applies greenroom.conf, which was read again.
+    func reconfigure(_ configuration: DaemonConfiguration) {
         warningStall = configuration.pressureWarningStall
         criticalStall = configuration.pressureCriticalStall
     }

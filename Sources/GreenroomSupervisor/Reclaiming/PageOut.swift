@@ -17,7 +17,7 @@ final class PageOut {
     private let measurer: MemoryMeasurer
     private let log: Log
     /// `PageOutSuspended=`.
-    var mode: DaemonConfiguration.PageOut
+    private var mode: DaemonConfiguration.PageOut
     private let machine: MachineCondition
     private let calls: DetachedCalls
     private var queue: [InstanceIdentifier] = []
@@ -75,7 +75,7 @@ final class PageOut {
 
     init(
         core: Core, instances: InstanceTable, measurer: MemoryMeasurer, calls: DetachedCalls,
-        log: Log, machine: MachineCondition, mode: DaemonConfiguration.PageOut
+        log: Log, machine: MachineCondition, _ configuration: DaemonConfiguration
     ) {
         self.core = core
         self.instances = instances
@@ -83,8 +83,11 @@ final class PageOut {
         self.log = log
         self.machine = machine
         self.calls = calls
-        self.mode = mode
+        mode = configuration.pageOutSuspended
     }
+
+    /// Applies greenroom.conf, which was read again.
+    func reconfigure(_ configuration: DaemonConfiguration) { mode = configuration.pageOutSuspended }
 
     /// Without swap, only pages that come from files can go, and they have to be read again.
     private var helps: Bool {

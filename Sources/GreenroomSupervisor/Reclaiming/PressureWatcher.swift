@@ -14,6 +14,7 @@ final class PressureWatcher {
     private let core: Core
     private let machine: MachineCondition
     private let measurer: MemoryMeasurer
+    private let log: Log
     private var triggers: [PressureTrigger] = []
     private var sources: [EventSource] = []
     private var timer: EventSource?
@@ -31,14 +32,26 @@ final class PressureWatcher {
     private static let criticalPercent: UInt64 = 5
     private static let pollInterval: Duration = .seconds(10)
 
-    init(core: Core, machine: MachineCondition, measurer: MemoryMeasurer) {
+    init(core: Core, machine: MachineCondition, measurer: MemoryMeasurer, log: Log) {
         self.core = core
         self.machine = machine
         self.measurer = measurer
+        self.log = log
     }
 
+    /// Watches memory pressure at the thresholds of greenroom.conf. Says so once if the kernel does
+    /// not report it.
+    func begin(_ configuration: DaemonConfiguration) {
+        guard let reason = start(configuration) else { return }
+        log.sayOnce(
+            "the kernel does not report memory pressure (\(reason)); free memory is watched")
+    }
+
+    /// Applies greenroom.conf, which was read again.
+    func reconfigure(_ configuration: DaemonConfiguration) { begin(configuration) }
+
     /// - Returns: why the kernel does not report pressure; nil if it does.
-    func start(_ configuration: DaemonConfiguration) -> String? {
+    private func start(_ configuration: DaemonConfiguration) -> String? {
         let stalls = [configuration.pressureWarningStall, configuration.pressureCriticalStall]
         guard stalls != self.stalls else { return nil }
         self.stalls = stalls

@@ -1,5 +1,6 @@
 internal import GreenroomLifecycle
 internal import GreenroomLinux
+internal import GreenroomManifest
 internal import GreenroomSpawner
 internal import Systemd
 
@@ -21,7 +22,7 @@ final class PriorityWriter {
     private let ends: MemoryEnds
     private let pressure: InstancePressure
     /// `BackgroundMemoryHigh=`; nil if there is no limit.
-    var backgroundMemoryHigh: UInt64?
+    private var backgroundMemoryHigh: UInt64?
     /// Instances whose priority is to be written.
     private var queue: [InstanceIdentifier] = []
     private lazy var rounds = Rounds(priority: LoopPriority.afterLaunches) { [unowned self] in
@@ -58,13 +59,18 @@ final class PriorityWriter {
 
     init(
         instances: InstanceTable, catalog: AppCatalog, ends: MemoryEnds, pressure: InstancePressure,
-        backgroundMemoryHigh: UInt64?
+        _ configuration: DaemonConfiguration
     ) {
         self.instances = instances
         self.catalog = catalog
         self.ends = ends
         self.pressure = pressure
-        self.backgroundMemoryHigh = backgroundMemoryHigh
+        backgroundMemoryHigh = configuration.backgroundMemoryHigh
+    }
+
+    /// Applies greenroom.conf, which was read again.
+    func reconfigure(_ configuration: DaemonConfiguration) {
+        backgroundMemoryHigh = configuration.backgroundMemoryHigh
     }
 
     func want(_ priority: Priority, for identifier: InstanceIdentifier) {
