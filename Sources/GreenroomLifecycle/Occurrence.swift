@@ -1,4 +1,7 @@
-/// What happened, for clients that watch, for the journal and for metrics.
+/// What happened, for clients that watch, for the journal and for metrics. Two rooms of the shell
+/// also learn from it what later prewarms begin with. `ImportLearning` acts on `exited`, `launched`,
+/// `demoted`, `depthTimed` and `pressureChanged`; `LibraryLearner` on `demoted`, `libraryDropped` and
+/// `depthTimed`.
 public enum Occurrence: Hashable, Sendable {
     case stateChanged(
         InstanceIdentifier, AppIdentifier, from: ExecutionState, to: ExecutionState,

@@ -14,7 +14,8 @@ final class Effects: EffectPerformer {
     private let learner: LibraryLearner
     private let freezer: Freezer
     private let answers: Answers
-    private let occurrences: Occurrences
+    private let accounts: Accounts
+    private let learners: Learners
     private let inspections: Inspections
     private let pageOut: PageOut
     private let sockets: ListeningSockets
@@ -25,8 +26,9 @@ final class Effects: EffectPerformer {
     init(
         events: EventStream, records: RecordMemory, reporter: Reporter, processes: Processes,
         instances: InstanceTable, launcher: Launcher, learner: LibraryLearner, freezer: Freezer,
-        answers: Answers, occurrences: Occurrences, inspections: Inspections, pageOut: PageOut,
-        sockets: ListeningSockets, conversation: ConversationRooms, watches: BusWatches
+        answers: Answers, accounts: Accounts, learners: Learners, inspections: Inspections,
+        pageOut: PageOut, sockets: ListeningSockets, conversation: ConversationRooms,
+        watches: BusWatches
     ) {
         self.events = events
         self.records = records
@@ -37,7 +39,8 @@ final class Effects: EffectPerformer {
         self.learner = learner
         self.freezer = freezer
         self.answers = answers
-        self.occurrences = occurrences
+        self.accounts = accounts
+        self.learners = learners
         self.inspections = inspections
         self.pageOut = pageOut
         self.sockets = sockets
@@ -84,7 +87,9 @@ final class Effects: EffectPerformer {
         case .release(let instance, let app): processes.release(instance, of: app)
         case .applyPriority(let instance, let priority): processes.apply(priority, to: instance)
         case .answer(let request, let answer): answers.give(answer, to: request)
-        case .report(let occurrence): occurrences.note(occurrence)
+        case .report(let occurrence):
+            accounts.note(occurrence)
+            learners.note(occurrence)
         case .awaitConnection(let app): sockets.watch(app)
         case .ignoreConnections(let app): sockets.ignore(app)
         case .tell(let instance, let step, let terms):
@@ -174,27 +179,35 @@ struct Answers {
     }
 }
 
-/// Passes on what has happened to every part that keeps account of it.
+/// The parts that keep account of what has happened.
 @LoopActor
-struct Occurrences {
-    let accounts: LaunchAccounts
+struct Accounts {
+    let launches: LaunchAccounts
     let pauses: PauseAccounts
     let reporter: Reporter
     let screens: ShownScreens
     let metrics: Metrics
     let traces: LaunchTraces
+
+    func note(_ occurrence: Occurrence) {
+        reporter.note(occurrence, launches.note(occurrence))
+        pauses.note(occurrence)
+        screens.note(occurrence)
+        metrics.note(occurrence)
+        if case .stateChanged(let instance, let app, let old, let new, _) = occurrence {
+            traces.moved(instance, app, from: old, to: new)
+        }
+    }
+}
+
+/// The parts that learn from what has happened, and change what later prewarms begin with.
+@LoopActor
+struct Learners {
     let learning: ImportLearning
     let learner: LibraryLearner
 
     func note(_ occurrence: Occurrence) {
-        reporter.note(occurrence, accounts.note(occurrence))
-        pauses.note(occurrence)
-        screens.note(occurrence)
-        metrics.note(occurrence)
         learning.note(occurrence)
         learner.note(occurrence)
-        if case .stateChanged(let instance, let app, let old, let new, _) = occurrence {
-            traces.moved(instance, app, from: old, to: new)
-        }
     }
 }

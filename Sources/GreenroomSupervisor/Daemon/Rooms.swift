@@ -43,11 +43,10 @@ final class Rooms {
                 requests: shared.requests, replies: control.replies,
                 appRequests: conversation.appRequests, metrics: measuring.metrics,
                 accounts: history.accounts),
-            occurrences: Occurrences(
-                accounts: history.accounts, pauses: history.pauses, reporter: shared.reporter,
-                screens: measuring.screens,
-                metrics: measuring.metrics, traces: measuring.traces, learning: machine.learning,
-                learner: launching.learner),
+            accounts: Accounts(
+                launches: history.accounts, pauses: history.pauses, reporter: shared.reporter,
+                screens: measuring.screens, metrics: measuring.metrics, traces: measuring.traces),
+            learners: Learners(learning: machine.learning, learner: launching.learner),
             inspections: memory.inspections, pageOut: memory.pageOut,
             sockets: launching.sockets, conversation: conversation, watches: launching.watches)
     }
