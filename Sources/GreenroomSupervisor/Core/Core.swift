@@ -60,9 +60,7 @@ final class Core {
         ask { $0.coldReason(for: app, key: key) }
     }
 
-    /// Asks the state without copying it, and changes nothing. To call a method of a property,
-    /// Swift would copy the property and retain the dozens of members that the state has; an inout
-    /// argument is not copied.
+    /// Asks the state without copying it, and changes nothing: an inout argument is not copied.
     private func ask<Answer>(_ question: (inout Lifecycle) -> Answer) -> Answer {
         question(&state)
     }

@@ -30,8 +30,6 @@ struct ControlRooms {
             ],
             planning: history.planning, installer: installer, degradations: shared.degradations,
             log: shared.log)
-        prepared.configurationNote.map(shared.degradations.note)
-        prepared.stateNote.map(shared.degradations.note)
         let authorization = Authorization(
             core: core, catalog: catalog, templates: installer, settings: settings)
         let objections = PrewarmObjections(core: core)

@@ -37,6 +37,8 @@ struct SharedRooms {
             catalog.owner(of: AppIdentifier($0))?.user
         }
         degradations = Degradations(log: log)
+        if let note = prepared.configurationNote { degradations.note(note) }
+        if let note = prepared.stateNote { degradations.note(note) }
         reporter = try Reporter(
             log: log, events: events, core: core, catalog: catalog, degradations: degradations,
             tellsStatus: prepared.environment.contains { $0.hasPrefix("NOTIFY_SOCKET=") })
