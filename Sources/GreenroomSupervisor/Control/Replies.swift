@@ -48,10 +48,11 @@ struct Replies {
 
     private func collect(_ answer: Answer, for call: WaitingCall.Prewarm) {
         call.missing -= 1
-        switch answer {
-        case .prewarmed(let instance): call.instances.append(instance.rawValue)
-        case .refused(let refusal): call.error = error(for: refusal, call.connection.peer)
-        case .launched, .done, .exited, .discarded, .prepared, .accepted:
+        if case .prewarmed(let instance) = answer {
+            call.instances.append(instance.rawValue)
+        } else if case .refused(let refusal) = answer {
+            call.error = error(for: refusal, call.connection.peer)
+        } else {
             preconditionFailure("the core answered another question")
         }
         guard call.missing == 0 else { return }
