@@ -55,13 +55,6 @@ public struct AppManifest: Hashable, Sendable {
     public var credentials: [Credential] = []
     /// `Version=`, `StateVersion=`, `Container=`
     public var setup = Setup()
-    /// Which processes are ended when the main process ends by itself (systemd.kill(5)).
-    public enum KillMode: String, CaseIterable, Sendable {
-        /// All processes that the main process has started.
-        case controlGroup = "control-group"
-        /// No other process.
-        case process
-    }
     /// `[LaunchScreen]`
     public var launchScreens: LaunchScreens?
 

@@ -109,3 +109,13 @@ public struct AppSection: Hashable, Sendable {
         return result
     }
 }
+
+extension AppManifest {
+    /// Which processes are ended when the main process ends by itself (systemd.kill(5)).
+    public enum KillMode: String, CaseIterable, Sendable {
+        /// All processes that the main process has started.
+        case controlGroup = "control-group"
+        /// No other process.
+        case process
+    }
+}
