@@ -60,7 +60,7 @@ public final class Spawner {
             connection = SupervisorConnection(UnixSocket(succession.listener))
             ledger = try? Ledger(path: options.ledgerPath)
             ledger?.begin(cgroups.subtree)
-            resume(succession)
+            takeUp(succession)
             ledger?.commit()
         } else {
             openFiles = OpenFiles(original: nil)

@@ -34,7 +34,7 @@ extension Spawner {
     }
 
     /// Continues where the last execution stopped.
-    func resume(_ succession: Succession) {
+    func takeUp(_ succession: Succession) {
         // The last execution may not have removed all cgroups of ended instances.
         cgroups.hasStrays = true
         graceMilliseconds = succession.graceMilliseconds

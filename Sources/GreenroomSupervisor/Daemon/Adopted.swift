@@ -57,7 +57,7 @@ struct Adopted: ~Copyable {
     /// Compares the records of the former supervisor's instances with what the spawner has.
     private static func reconcile(_ rooms: Rooms, _ inheritance: Inheritance) {
         let (shared, records) = (rooms.shared, inheritance.contents.instances)
-        rooms.measuring.metrics.resume(records)
+        rooms.measuring.metrics.takeUp(records)
         shared.catalog.inherit(records)
         rooms.recovery.recovery.reconcile(records, with: inheritance.greeting.instances)
         rooms.launching.directories.removeAll { shared.instances[$0] != nil }

@@ -29,7 +29,7 @@ struct InstanceArrivals {
     func takeOver(_ instance: Instance, hasEnded: Bool) {
         let identifier = instance.identifier
         // The app's manifest may have changed since the instance was started.
-        output.resume(instance, of: catalog[instance.app])
+        output.takeUp(instance, of: catalog[instance.app])
         ready.listen(to: instance)
         appLaunches.send(to: instance)
         core.handle(.spawned(identifier))
