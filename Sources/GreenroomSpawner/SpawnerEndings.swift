@@ -70,7 +70,7 @@ extension Spawner {
         if isDeserted(number) {
             // Emptiness is reported first, so that nobody tries to end what is left of the
             // instance.
-            conclude(number) { tell(.exited(instance: number, status)) }
+            becameEmpty(number) { tell(.exited(instance: number, status)) }
         } else {
             awaited.dying.insert(number)
             tell(.exited(instance: number, status))
@@ -123,7 +123,7 @@ extension Spawner {
                 return tell(.failed(instance: number, code: error.code))
             }
         }
-        conclude(number) {}
+        becameEmpty(number) {}
     }
 
     /// Opens what only the end of the instance needs, if there are descriptors to spare. The end of
@@ -142,7 +142,7 @@ extension Spawner {
         return (try? instance.events?.isPopulated() ?? cgroup.isPopulated()) == false
     }
 
-    private func conclude(_ number: UInt64, then report: () -> Void) {
+    private func becameEmpty(_ number: UInt64, then report: () -> Void) {
         awaited.forget(number)
         instances[number]?.isEmptied = true
         if let watch = instances[number]?.watch {

@@ -218,7 +218,10 @@ extension SpawnerLink {
                     switch message {
                     case .listening(let name, let socket): results[name] = .success(socket)
                     case .cannotListen(let name, let error): results[name] = .failure(error)
-                    default: early.append(message)
+                    case .welcome, .instance, .spawned, .spawnFailed, .exited, .emptied, .failed,
+                        .kept, .ending, .stopped, .unguarded, .misfired, .cannotGuard,
+                        .executedSecurely:
+                        early.append(message)
                     }
                 }
             }
