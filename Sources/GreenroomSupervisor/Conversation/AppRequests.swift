@@ -101,7 +101,8 @@ final class AppRequests {
 
         func refuse() {
             messenger.answer(
-                instance.identifier, cookie, .refused(code: 2, reason: "there is no such session"))
+                instance.identifier, cookie,
+                .refused(code: ENOENT, reason: "there is no such session"))
         }
     }
 
@@ -122,13 +123,13 @@ final class AppRequests {
         guard core.lifecycle.instance(instance.identifier)?.mayOpenURL == true else {
             return messenger.answer(
                 instance.identifier, cookie,
-                .refused(code: 1, reason: "only the app in front may open a URL"))
+                .refused(code: EPERM, reason: "only the app in front may open a URL"))
         }
         guard admit(cookie, of: instance.identifier) else { return }
         // The app is answered at once, so the core's answer goes to nobody.
         let reason = opening.open(url, from: instance.app, .app(instance.identifier, cookie: nil))
         messenger.answer(
             instance.identifier, cookie,
-            reason.map { .refused(code: 2, reason: $0) } ?? .done)
+            reason.map { .refused(code: ENOENT, reason: $0) } ?? .done)
     }
 }

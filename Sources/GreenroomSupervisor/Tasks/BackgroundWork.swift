@@ -1,3 +1,4 @@
+internal import Glibc
 internal import GreenroomAppChannel
 internal import GreenroomLifecycle
 internal import GreenroomLinux
@@ -239,7 +240,7 @@ extension Refusal {
         if case .scheduledWorkIsOff = self {
             return .refused(code: TaskSubmission.Refusal.unavailable.rawValue, reason: words)
         }
-        // EPERM, which is also `TaskSubmission.Refusal.notPermitted`.
-        return .refused(code: 1, reason: words)
+        // This is also `TaskSubmission.Refusal.notPermitted`.
+        return .refused(code: EPERM, reason: words)
     }
 }
