@@ -123,7 +123,8 @@ final class PrewarmReports {
         {
             return core.handle(.misfired(instance.identifier, Misfire(failure)))
         }
-        // That library says so when a file of settings has changed that the program has read.
+        // The library that withholds windows sends this when a file of settings that the program has
+        // read has changed.
         if code == ESTALE, depth(of: instance) == .window {
             return core.handle(.becameStale(instance.identifier, because: .readFile))
         }

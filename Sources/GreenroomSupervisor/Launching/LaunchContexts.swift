@@ -8,6 +8,13 @@ internal import Systemd
 
 /// Gathers what a launch brings along, from its call or, for a launch of the daemon's own, from the
 /// app's manifest. `Requests` keeps it until the request is answered.
+///
+/// A launch that no paused instance can serve gets a cold reason here. If several apply, the first
+/// of these is given:
+/// 1. `callerState`: the caller's descriptors or state, which only a new process can take over
+/// 2. `environmentMismatch`: the environment
+/// 3. `callerState`: what the paused interpreter cannot take over
+/// 4. `reasonNotToHold`: what the windows of a held program cannot serve
 @LoopActor
 final class LaunchContexts {
     /// Hears when apps are ready; nil if the listener could not be made.
