@@ -46,28 +46,29 @@ extension Control.CallerState: ParametersEncodable {
         for member in object.members {
             switch member.name {
             case "limits":
-                limits = try member.integers()
-                guard limits.count == Self.limitCount, limits.allSatisfy({ $0 >= -1 }) else {
+                guard let numbers: [Int64] = try member.optionalIntegers() else { break }
+                guard numbers.count == Self.limitCount, numbers.allSatisfy({ $0 >= -1 }) else {
                     throw member.invalid
                 }
+                limits = numbers
             case "nice":
-                nice = try member.integer()
+                nice = try member.optionalInteger() ?? 0
                 guard -20...19 ~= nice else { throw member.invalid }
-            case "ioPriority": ioPriority = try member.integer()
+            case "ioPriority": ioPriority = try member.optionalInteger() ?? 0
             case "affinity":
-                affinity = try member.integers()
+                affinity = try member.optionalIntegers() ?? []
                 guard affinity.count <= Self.affinityWordLimit else { throw member.invalid }
             case "ignoredSignals": ignoredSignals = try Self.signals(member)
             case "blockedSignals": blockedSignals = try Self.signals(member)
-            case "personality": personality = try member.integer()
-            case "noNewPrivileges": noNewPrivileges = try member.bool()
+            case "personality": personality = try member.optionalInteger() ?? 0
+            case "noNewPrivileges": noNewPrivileges = try member.optionalBool()
             case _: throw member.invalid
             }
         }
     }
 
     private static func signals(_ member: JSONObject.Member) throws(ServiceError) -> [Int] {
-        let signals: [Int] = try member.integers()
+        let signals: [Int] = try member.optionalIntegers() ?? []
         guard signals.count <= 64, signals.allSatisfy({ 1...64 ~= $0 }) else {
             throw member.invalid
         }

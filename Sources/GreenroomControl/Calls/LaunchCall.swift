@@ -130,7 +130,7 @@ extension Control.LaunchCall: ParametersEncodable {
                 workingDirectoryDescriptor = try Self.index(member, call)
             case "otherDescriptors": otherDescriptors = try Self.others(member, call)
             case "closedDescriptors":
-                closedDescriptors = try member.integers()
+                closedDescriptors = try member.optionalIntegers() ?? []
                 guard closedDescriptors.count <= 3, closedDescriptors.allSatisfy({ 0...2 ~= $0 })
                 else { throw member.invalid }
             case "callerState":

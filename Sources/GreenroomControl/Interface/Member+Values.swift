@@ -96,6 +96,11 @@ extension JSONObject.Member {
         return integers
     }
 
+    func optionalIntegers<T: FixedWidthInteger>() throws(ServiceError) -> [T]? {
+        if value == .null { return nil }
+        return try integers()
+    }
+
     /// Decodes each object of a list.
     func objects<T>(
         _ decode: (JSONObject) throws(ServiceError) -> T

@@ -135,6 +135,33 @@ private func lastName(_ name: String) -> String { String(name.split(separator: "
         #expect(throws: ServiceError.invalidParameter(name)) { try ControlCall(call) }
     }
 
+    @Test func `null for an optional parameter of Launch is the same as its absence`() throws {
+        func nulls(for fields: [Interface.Field]) -> JSONObject {
+            var object = JSONObject()
+            for field in fields {
+                if case .optional = field.type { object[field.name] = JSONValue.null }
+            }
+            return object
+        }
+        let method = try #require(Control.interface.methods["Launch"])
+        var parameters = nulls(for: method.input)
+        #expect(!parameters.isEmpty)
+        parameters["app"] = "a"
+        var launch = Control.LaunchCall(app: "a")
+        let name = "io.greenroom.Control.Launch"
+        #expect(try ControlCall(Call(method: name, parameters: parameters)) == .launch(launch))
+
+        let type = try #require(Control.interface.types["CallerState"])
+        guard case .structure(let fields) = type else {
+            Issue.record("CallerState is not a structure")
+            return
+        }
+        #expect(!nulls(for: fields).isEmpty)
+        parameters["callerState"] = .object(nulls(for: fields))
+        launch.callerState = Control.CallerState()
+        #expect(try ControlCall(Call(method: name, parameters: parameters)) == .launch(launch))
+    }
+
     @Test func `an unknown method is refused, and so is Watch without a stream`() {
         for method in ["Lunch", "", "launch", "Launch.x"] {
             let name = "io.greenroom.Control." + method
