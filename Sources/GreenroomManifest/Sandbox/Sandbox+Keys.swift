@@ -104,13 +104,16 @@ extension Sandbox {
             set, value throws(ValueError) in try Self.merge(value, into: &set)
         }
         let ambient = reader.fold(Self.section, "AmbientCapabilities", none) {
-            set, value throws(ValueError) in try Self.merge(value, into: &set)
+            set, value throws(ValueError) in
+            try Self.merge(value, into: &set)
+            // For this key, the empty set is the default, so the next line sets the whole value.
+            if set == 0 { set = nil }
         }
         ambientCapabilities = ambient ?? 0
     }
 
-    /// Merges lines as systemd does: `A B` adds and `~A B` removes. The first line, an empty line
-    /// and `~` alone set the whole value.
+    /// Merges lines as systemd does: `A B` adds and `~A B` removes. An empty line, `~` alone and a
+    /// line while `set` is nil set the whole value.
     private static func merge(_ value: Value, into set: inout UInt64?) throws(ValueError) {
         let (isInverted, words) = try value.invertibleWords()
         let bits = try SandboxWords.capabilities(words)

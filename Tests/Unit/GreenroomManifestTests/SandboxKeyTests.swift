@@ -44,6 +44,23 @@ import UnitFile
         #expect(try sandbox(keys).capabilityBoundingSet == expected)
     }
 
+    @Test(
+        arguments: [
+            (["CAP_CHOWN", "CAP_KILL"], 1 | 1 << 5),
+            (["~CAP_CHOWN"], ~1),
+            (["CAP_CHOWN CAP_KILL", ""], 0),
+            (["CAP_KILL", "", "~CAP_CHOWN"], ~1),
+            (["", "~CAP_CHOWN"], ~1),
+            (["CAP_CHOWN", "~CAP_CHOWN", "~CAP_KILL"], ~(1 << 5)),
+            (["CAP_CHOWN", "~", "~CAP_KILL"], ~(1 << 5)),
+        ] as [([String], UInt64)])
+    func `ambient capabilities that are empty so far are replaced by the next line`(
+        lines: [String], expected: UInt64
+    ) throws {
+        let keys = lines.map { "AmbientCapabilities=" + $0 }.joined(separator: "\n")
+        #expect(try sandbox(keys).ambientCapabilities == expected)
+    }
+
     @Test func `a call filter's first line decides whether it allows or forbids`() throws {
         let allowed = try #require(
             try sandbox("SystemCallFilter=@io-event read:EPERM", "SystemCallFilter=~poll").calls
