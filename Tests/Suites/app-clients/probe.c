@@ -22,6 +22,7 @@ static void note(const char *format, ...) {
     va_start(values, format);
     int size = vsnprintf(line, sizeof line - 1, format, values);
     va_end(values);
+    if (size < 0 || size >= (int)sizeof line - 1) abort();
     line[size++] = '\n';
     const char *path = getenv("PROBE_LOG");
     int log = path ? open(path, O_WRONLY | O_APPEND | O_CREAT, 0644) : -1;
@@ -165,6 +166,7 @@ static void expires(struct greenroom_app *app, uint64_t task, void *ends) {
 static void begin(struct greenroom_app *app, bool ends) {
     uint64_t task = greenroom_app_begin_background_task(app, "work", expires, ends ? begun : NULL);
     note("began %d %s", (int)task, limit(app));
+    if (begun_count == sizeof begun / sizeof *begun) abort();
     begun[begun_count++] = task;
 }
 
@@ -241,6 +243,7 @@ static void obey(struct greenroom_app *app, const char *word) {
     if (strcmp(word, "begin") == 0) begin(app, true);
     if (strcmp(word, "keep") == 0) begin(app, false);
     if (strcmp(word, "end") == 0) {
+        if (begun_count == 0) abort();
         greenroom_app_end_background_task(app, begun[--begun_count]);
         note("ended");
     }
@@ -292,9 +295,11 @@ static bool did_finish(struct greenroom_app *app, const struct greenroom_content
     if (getenv("PROBE_SLOW")) usleep(260000);
     const struct greenroom_launch_info *info = greenroom_app_launch_info(app);
     char words[512] = "[";
+    size_t used = 1;
     for (int i = 1; i < argument_count; i++) {
-        if (i > 1) strcat(words, ", ");
-        strcat(strcat(strcat(words, "'"), arguments[i]), "'");
+        int size = snprintf(words + used, sizeof words - used, "%s'%s'", i > 1 ? ", " : "", arguments[i]);
+        if (size < 0 || (size_t)size >= sizeof words - used) abort();
+        used += (size_t)size;
     }
     note("did %s %s %s] %s %s before %d %s %s", reasons[info->reason], info->was_prewarmed ? "prewarmed" : "cold",
         words, or_none(getenv("PROBE_WORD")), or_none(getenv("ActivePrewarm")), before_count, before_prewarm,

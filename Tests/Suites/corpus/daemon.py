@@ -9,7 +9,8 @@ import greenroomd
 from sandbox import NOBODY, descendants
 
 PARTS = ("greenroomd", "greenroom-spawner", "greenroomctl", "libgreenroom-prewarm.so")
-# One attempt each, one at a time: what is seen is then that program's.
+# Each program is prewarmed once (the back-off is long), and one at a time, so whatever the suite observes was caused by
+# that program.
 CONFIGURATION = """[Greenroom]
 PrewarmBudget=64G
 PrewarmMinMemory=0
@@ -27,7 +28,7 @@ TerminateGraceSec=1
 
 class Daemon(greenroomd.Daemon):
     def __init__(self, product, folder, environment, apps):
-        """`apps`: identifier, lines of its manifest."""
+        """`apps`: the text of each app's manifest, by the app's identifier."""
         shutil.rmtree(folder, ignore_errors=True)
         os.mkdir(folder)
         super().__init__(folder, product, CONFIGURATION, environment, NOBODY, has_own_session=True)
@@ -46,7 +47,7 @@ class Daemon(greenroomd.Daemon):
             return {"error": str(lost)}
 
     def paused(self):
-        """By app: the process that is paused."""
+        """The paused process of each app, by the app's identifier."""
         return {one["app"]: one.get("processId") for one in self.ask("Status").get("instances", [])
                 if one["state"] == "prewarmed"}
 
@@ -55,11 +56,24 @@ class Daemon(greenroomd.Daemon):
         return [str(self.product / "greenroomctl"), "run", app, "--socket", str(self.socket), *streams, "--", *arguments]
 
     def close(self):
-        """Ends it with everything that it started."""
-        everything = descendants(self.process.pid)
+        """Ends the daemon with everything that it started."""
+        everything = self._open_descendants()
         try:
             self.stop()
         finally:
             for process in everything:
                 with contextlib.suppress(ProcessLookupError):
-                    os.kill(process, signal.SIGKILL)
+                    signal.pidfd_send_signal(process, signal.SIGKILL)
+                os.close(process)
+
+    def _open_descendants(self):
+        """Pidfds: after `stop`, the processes' numbers may be those of strangers."""
+        opened = {}
+        for process in descendants(self.process.pid):
+            with contextlib.suppress(ProcessLookupError):
+                opened[process] = os.pidfd_open(process)
+        # A process may have ended, and its number may be a stranger's, before its pidfd was opened.
+        still = set(descendants(self.process.pid))
+        for process in opened.keys() - still:
+            os.close(opened.pop(process))
+        return list(opened.values())
