@@ -41,7 +41,7 @@ final class WaylandScreenDisplay: ScreenDisplay {
         let screen: ScreenDescription
         let surface: UInt32
         let layer: UInt32
-        /// In the units of windows' sizes, as the compositor has said it.
+        /// In surface coordinates, not in pixels, as the compositor has set it.
         var size = ScreenDescription.Size(width: 0, height: 0)
         /// Known once the compositor shows the surface.
         var output: UInt32?
@@ -115,8 +115,8 @@ final class WaylandScreenDisplay: ScreenDisplay {
         try draw()
     }
 
-    /// That of the screen's output. Before it is known, the largest of all: a compositor makes a
-    /// picture smaller without blurring it.
+    /// The scale of the output that shows the screen. Until that output is known, the largest scale
+    /// of all outputs: a compositor makes a picture smaller without blurring it.
     private var wantedScale: Int {
         guard canScale else { return 1 }
         return outputs.scale(of: shown?.output) ?? 1
@@ -128,7 +128,7 @@ final class WaylandScreenDisplay: ScreenDisplay {
     }
 
     /// The wanted scale, or the largest one at which the picture does not take too much memory; nil
-    /// if it always does.
+    /// if it always does, or if there is nothing to draw.
     private func scale(for size: ScreenDescription.Size) -> Int? {
         guard size.width > 0, size.height > 0, size.width <= Self.pixelLimit / size.height else {
             return nil
@@ -170,6 +170,10 @@ final class WaylandScreenDisplay: ScreenDisplay {
     private func draw() throws(DisplayFailure) {
         guard let shown else { return }
         let (width, height) = (shown.size.width, shown.size.height)
+        guard width > 0, height > 0 else {
+            sayNothingIsShown("the compositor sets no size for the screen")
+            return try remove()
+        }
         guard let scale = scale(for: shown.size) else {
             sayNothingIsShown("a screen of \(width)x\(height) pixels takes too much memory")
             return try remove()
