@@ -31,6 +31,7 @@ extension ControlError {
             + "(the server of a file does not answer)", limit: Disposer.Limit.waitingPerUser)
 
     static let waitedTooLong = limitExceeded(
-        what: "seconds that descriptors wait for the rest of their message and for its turn",
+        what: "seconds that a message with descriptors may take until it is complete and the "
+            + "daemon handles it",
         limit: WaitingLimit.seconds)
 }

@@ -1,8 +1,8 @@
 internal import Systemd
 
-/// Limits how long descriptors that a client sent may wait for the rest of their message and for
-/// its turn. The client's own end of the connection may be among them: the connection would then
-/// never end by itself.
+/// Limits how long descriptors that a client sent may wait until their message is complete and the
+/// daemon handles it. The client's own end of the connection may be among them: the connection
+/// would then never end by itself.
 @LoopActor
 final class WaitingLimit {
     nonisolated static let seconds = 30

@@ -10,12 +10,16 @@ import Testing
 /// daemon has that end, and the connection would never end by itself.
 @Suite struct KeptConnectionTests {
     private static let app = "org.example.app"
-    /// Descriptors wait for 30 s.
+    /// More than the 30 s for which the daemon lets descriptors wait for the rest of their message.
     private static let patience = 2 * Processes.deadline
     private static let half = Array("{".utf8)
 
-    enum Place: CaseIterable {
-        case half, eachOthers, behindCall, behindReplies, behindUrgentData
+    /// What holds up the message that contains the connection's own end.
+    enum Obstacle: CaseIterable {
+        case missingRest
+        /// The ends of two connections, each in an unfinished message on the other one.
+        case exchangedEnds
+        case earlierCall, unreadReplies, urgentData
     }
 
     private func daemon() throws -> TestDaemon {
@@ -37,27 +41,28 @@ import Testing
     }
 
     /// Sends the connection's own end, together with the pipe's writing end.
-    private func leaveConnection(_ daemon: TestDaemon, _ place: Place, _ pipe: Pipe) throws {
+    private func leaveConnection(_ daemon: TestDaemon, _ obstacle: Obstacle, _ pipe: Pipe) throws {
         let (client, other) = (try daemon.client(), try daemon.client())
         _ = (try client.list(), try other.list())
-        switch place {
-        case .half: try send(Self.half, [client.descriptor, pipe.writeEnd], to: client)
-        case .eachOthers:
+        switch obstacle {
+        case .missingRest: try send(Self.half, [client.descriptor, pipe.writeEnd], to: client)
+        case .exchangedEnds:
             try send(Self.half, [other.descriptor, pipe.writeEnd], to: client)
             try send(Self.half, [client.descriptor, pipe.writeEnd], to: other)
-        case .behindCall:
+        case .earlierCall:
             try wait(client, daemon)
             _ = try other.list()
             try send(Self.half, [client.descriptor, pipe.writeEnd], to: client)
-        case .behindReplies:
+        case .unreadReplies:
             let call = Array(
                 (#"{"method":"org.varlink.service.GetInterfaceDescription","#
                     + #""parameters":{"interface":"io.greenroom.Control"}}"#).utf8)
             try client.send(bytes: Array(repeating: call + [0], count: 200).flatMap(\.self))
-            // Sends until the daemon accepts no more.
+            // The client reads no replies, so they fill its socket, and the daemon reads no more
+            // calls from it. The other client's calls give the daemon time to get there.
             for _ in 0..<200 { _ = try other.list() }
             try send(Self.half, [client.descriptor, pipe.writeEnd], to: client)
-        case .behindUrgentData:
+        case .urgentData:
             // Everything has arrived when the daemon reads. A read ends before the urgent byte.
             daemon.signal(SIGSTOP)
             defer { daemon.signal(SIGCONT) }
@@ -81,13 +86,13 @@ import Testing
         return String(decoding: buffer[..<max(0, count - 1)], as: UTF8.self)
     }
 
-    @Test(arguments: Place.allCases)
-    func `a connection whose other end is queued in a message ends after its client`(_ place: Place)
-        throws
-    {
+    @Test(arguments: Obstacle.allCases)
+    func `a connection whose other end is queued in a message ends after its client`(
+        _ obstacle: Obstacle
+    ) throws {
         let daemon = try daemon()
         let pipe = try Pipe()
-        try leaveConnection(daemon, place, pipe)
+        try leaveConnection(daemon, obstacle, pipe)
         pipe.closeWriteEnd()
         let end = FileDescriptor(owning: dup(pipe.readEnd))
         #expect(try end.waitUntilReadable(milliseconds: Self.patience))
@@ -108,13 +113,15 @@ import Testing
         let pipe = try Pipe()
         try send(Self.half, [pipe.writeEnd], to: slow)
         pipe.closeWriteEnd()
-        let what = "seconds that descriptors wait for the rest of their message and for its turn"
+        let what =
+            "seconds that a message with descriptors may take until it is complete and the "
+            + "daemon handles it"
         #expect(
             try message(to: slow)
                 == #"{"error":"io.greenroom.Control.LimitExceeded","parameters":{"what":"\#(what)","#
                 + #""limit":30}}"#)
         try slow.awaitClose()
-        // The clients that began before go on.
+        // The clients that sent no descriptors are not cut off: both still get their replies.
         try typing.send(bytes: [UInt8(ascii: "}"), 0])
         #expect(try message(to: typing).contains(Self.app))
         try daemon.client().change(.kill, instance)
