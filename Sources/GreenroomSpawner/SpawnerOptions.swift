@@ -46,6 +46,7 @@ public struct SpawnerOptions: Sendable {
     public static let usage = """
         Usage: greenroom-spawner [--runtime-directory DIR] [--cgroup UNIT] [--private]
                                  [--no-cgroups]
+               greenroom-spawner --hold
 
         Parent of every app that Greenroom runs. Started by greenroom-spawner.service, or by
         greenroomd itself where there is no systemd.
@@ -55,7 +56,8 @@ public struct SpawnerOptions: Sendable {
                                    $XDG_RUNTIME_DIR, or for root below /run
           --cgroup UNIT            run apps in the cgroup of this unit, which is beside our own and
                                    delegated; default: in our own
-          --hold                   be the only process of that unit, and do nothing
+          --hold                   be the only process of a unit that another spawner's --cgroup
+                                   names, and do nothing; needs no other option
           --private                end, with every app, after a minute without greenroomd
           --no-cgroups             behave as on a host without cgroup v2
           --version                show the version
