@@ -49,20 +49,21 @@ extension [SpawnerRequest] {
     }
 }
 
-// The room `Recovery`, with all rooms below it and a spawner that the test plays (`House`).
+// The room `Recovery`, with all rooms below it and a spawner that the test plays
+// (`TestSupervisor`).
 @Suite struct `A supervisor that takes over` {
     @Test func `kills an instance that no record knows, before it says that it has compared`() async
     {
         await #expect(processExitsWith: .exitCode(0)) {
             try onLoop {
-                let known = try Tenant(1, of: "a.b")
-                let unknown = try Tenant(2, of: "a.b")
-                let house = try House(
+                let known = try TestInstance(1, of: "a.b")
+                let unknown = try TestInstance(2, of: "a.b")
+                let supervisor = try TestSupervisor(
                     ["a.b": manifest], records: [record(1, running)],
                     table: [known.entry, unknown.entry])
-                let requests = try house.spawner.requests()
+                let requests = try supervisor.spawner.requests()
                 #expect(requests.killed == [2] && requests.released == [2])
-                #expect(house.phase(1) == .background)
+                #expect(supervisor.phase(1) == .background)
                 let last = requests.lastIndex { if case .reconciled = $0 { true } else { false } }
                 let kill = requests.firstIndex { if case .kill = $0 { true } else { false } }
                 #expect(try #require(kill) < #require(last))
@@ -75,13 +76,13 @@ extension [SpawnerRequest] {
     {
         await #expect(processExitsWith: .exitCode(0)) {
             try onLoop {
-                let house = try House(
+                let supervisor = try TestSupervisor(
                     ["a.b": manifest],
                     records: [record(7, running)])
-                #expect(house.phase(7) == nil || house.phase(7) == .ended)
-                #expect(try house.spawner.requests().spawned.isEmpty)
-                house.launch("a.b")
-                #expect(try house.spawner.requests().spawned.map(\.instance) == [8])
+                #expect(supervisor.phase(7) == nil || supervisor.phase(7) == .ended)
+                #expect(try supervisor.spawner.requests().spawned.isEmpty)
+                supervisor.launch("a.b")
+                #expect(try supervisor.spawner.requests().spawned.map(\.instance) == [8])
             }
         }
     }
@@ -89,15 +90,15 @@ extension [SpawnerRequest] {
     @Test func `learns of an end that was reported while nobody listened`() async {
         await #expect(processExitsWith: .exitCode(0)) {
             try onLoop {
-                let tenant = try Tenant(1, of: "a.b", status: .exited(3))
-                let house = try House(
+                let spawned = try TestInstance(1, of: "a.b", status: .exited(3))
+                let supervisor = try TestSupervisor(
                     ["a.b": manifest], records: [record(1, running)],
-                    table: [tenant.entry])
-                #expect(house.record(1)?.exitStatus == .exited(3))
-                #expect(house.phase(1) == .emptying)
-                house.hear(.emptied(instance: 1))
-                #expect(house.phase(1) == nil || house.phase(1) == .ended)
-                #expect(try house.spawner.requests().released == [1])
+                    table: [spawned.entry])
+                #expect(supervisor.record(1)?.exitStatus == .exited(3))
+                #expect(supervisor.phase(1) == .emptying)
+                supervisor.hear(.emptied(instance: 1))
+                #expect(supervisor.phase(1) == nil || supervisor.phase(1) == .ended)
+                #expect(try supervisor.spawner.requests().released == [1])
             }
         }
     }
@@ -106,15 +107,15 @@ extension [SpawnerRequest] {
     @Test func `hears that an instance has started that was told to go`() async {
         await #expect(processExitsWith: .exitCode(0)) {
             try onLoop {
-                let tenant = try Tenant(1, of: "a.b")
-                try say(.started(cookie: 0), on: tenant.channel)
-                let house = try House(
+                let spawned = try TestInstance(1, of: "a.b")
+                try say(.started(cookie: 0), on: spawned.channel)
+                let supervisor = try TestSupervisor(
                     ["a.b": manifest], records: [record(1, toldToGo)],
-                    table: [tenant.entry])
+                    table: [spawned.entry])
                 // It ends before the loop has seen the message.
-                house.hear(.exited(instance: 1, .exited(0)))
-                #expect(house.record(1)?.launchedAt != nil)
-                #expect(house.record(1)?.endReason == .exitedSelf)
+                supervisor.hear(.exited(instance: 1, .exited(0)))
+                #expect(supervisor.record(1)?.launchedAt != nil)
+                #expect(supervisor.record(1)?.endReason == .exitedSelf)
             }
         }
     }
@@ -125,21 +126,21 @@ extension [SpawnerRequest] {
     @Test func `is ordered from the spawner, runs, ends and is released`() async {
         await #expect(processExitsWith: .exitCode(0)) {
             try onLoop {
-                let house = try House(["a.b": manifest])
-                _ = try house.spawner.requests()
-                house.launch("a.b")
-                let order = try #require(try house.spawner.requests().spawned.first)
+                let supervisor = try TestSupervisor(["a.b": manifest])
+                _ = try supervisor.spawner.requests()
+                supervisor.launch("a.b")
+                let order = try #require(try supervisor.spawner.requests().spawned.first)
                 #expect(order.app == "a.b" && order.path == "/bin/sleep")
                 #expect(order.arguments.strings == ["/bin/sleep", "9"])
                 let instance = order.instance
-                #expect(house.phase(instance) == .ordered)
-                let tenant = try Tenant(instance, of: "a.b")
-                house.hear(.spawned(tenant.entry))
-                #expect(house.record(instance)?.launchedAt != nil)
-                house.hear(.exited(instance: instance, .exited(0)))
-                house.hear(.emptied(instance: instance))
-                #expect(try house.spawner.requests().released == [instance])
-                #expect(house.rooms.shared.instances[InstanceIdentifier(instance)] == nil)
+                #expect(supervisor.phase(instance) == .ordered)
+                let spawned = try TestInstance(instance, of: "a.b")
+                supervisor.hear(.spawned(spawned.entry))
+                #expect(supervisor.record(instance)?.launchedAt != nil)
+                supervisor.hear(.exited(instance: instance, .exited(0)))
+                supervisor.hear(.emptied(instance: instance))
+                #expect(try supervisor.spawner.requests().released == [instance])
+                #expect(supervisor.rooms.shared.instances[InstanceIdentifier(instance)] == nil)
             }
         }
     }
@@ -147,16 +148,17 @@ extension [SpawnerRequest] {
     @Test func `that the spawner cannot start fails, and leaves nothing behind`() async {
         await #expect(processExitsWith: .exitCode(0)) {
             try onLoop {
-                let house = try House(["a.b": manifest])
-                house.launch("a.b")
-                let order = try #require(try house.spawner.requests().spawned.first)
-                house.hear(
+                let supervisor = try TestSupervisor(["a.b": manifest])
+                supervisor.launch("a.b")
+                let order = try #require(try supervisor.spawner.requests().spawned.first)
+                supervisor.hear(
                     .spawnFailed(
                         instance: order.instance,
                         SpawnError(stage: .execute, code: EACCES)))
-                #expect(house.rooms.shared.requests.count == 0)
-                #expect(house.phase(order.instance) == nil || house.phase(order.instance) == .ended)
-                #expect(try house.spawner.requests().spawned.isEmpty)
+                #expect(supervisor.rooms.shared.requests.count == 0)
+                let phase = supervisor.phase(order.instance)
+                #expect(phase == nil || phase == .ended)
+                #expect(try supervisor.spawner.requests().spawned.isEmpty)
             }
         }
     }
@@ -164,10 +166,10 @@ extension [SpawnerRequest] {
     @Test func `fails at once if there is no spawner`() async {
         await #expect(processExitsWith: .exitCode(0)) {
             try onLoop {
-                let house = try House(["a.b": manifest])
-                house.rooms.shared.spawner.useNone()
-                house.launch("a.b")
-                #expect(house.rooms.shared.requests.count == 0)
+                let supervisor = try TestSupervisor(["a.b": manifest])
+                supervisor.rooms.shared.spawner.useNone()
+                supervisor.launch("a.b")
+                #expect(supervisor.rooms.shared.requests.count == 0)
             }
         }
     }
@@ -178,30 +180,30 @@ extension [SpawnerRequest] {
     /// An instance of a former supervisor, which the core has just told to go.
     @LoopActor
     private struct Uninspected {
-        let house: House
-        let tenant: Tenant
+        let supervisor: TestSupervisor
+        let spawned: TestInstance
 
         init() throws {
-            tenant = try Tenant(1, of: "a.b")
-            house = try House(
+            spawned = try TestInstance(1, of: "a.b")
+            supervisor = try TestSupervisor(
                 ["a.b": "[App]\nType=application-kit\nExec=/bin/sleep 9\n"],
-                records: [record(1, toldToGo)], table: [tenant.entry])
+                records: [record(1, toldToGo)], table: [spawned.entry])
             // It was asked whether it is still paused.
-            _ = try messages(on: tenant.channel)
+            _ = try messages(on: spawned.channel)
         }
 
         /// Tells the instance to go, and returns the launch message that precedes GO.
         func launch(_ terms: LaunchTerms) throws -> AppLaunch? {
             let order = try LoopActor.deferred {
-                house.rooms.launching.launcher.go(
+                supervisor.rooms.launching.launcher.go(
                     InstanceIdentifier(1), for: .automatic, terms)
             }
-            let arrival = try LoopActor.io(tenant.channel.descriptor.rawValue, .readable) { _ in
+            let arrival = try LoopActor.io(spawned.channel.descriptor.rawValue, .readable) { _ in
                 LoopActor.shared.loop.exit(0)
             }
             defer { withExtendedLifetime((order, arrival)) {} }
             #expect(LoopActor.shared.loop.run() == 0)
-            guard case .event(.launch(let launch))? = try messages(on: tenant.channel).first
+            guard case .event(.launch(let launch))? = try messages(on: spawned.channel).first
             else { return nil }
             return launch
         }
@@ -211,7 +213,7 @@ extension [SpawnerRequest] {
         await #expect(processExitsWith: .exitCode(0)) {
             try onLoop {
                 let instance = try Uninspected()
-                #expect(instance.house.record(1)?.inBackground == false)
+                #expect(instance.supervisor.record(1)?.inBackground == false)
                 // A launch in the foreground has joined since these terms were made.
                 let launch = try instance.launch(LaunchTerms(inBackground: true, isForTask: true))
                 #expect(launch?.flags.contains(.foreground) == true)
@@ -232,12 +234,12 @@ extension [SpawnerRequest] {
 
 /// What a client gets that sends these calls and waits until nothing more happens.
 @LoopActor
-private func replies(_ house: House, to calls: [String]) throws -> [String] {
+private func replies(_ supervisor: TestSupervisor, to calls: [String]) throws -> [String] {
     let (near, far) = try UnixSocket.pair(.stream)
     let connection = try ControlConnection(
         identifier: 1, socket: near, peer: try Peer(near),
         user: ControlUser(try Disposer().stranger(getuid())), turns: try ControlTurns(),
-        handler: house.rooms.control.handler)
+        handler: supervisor.rooms.control.handler)
     defer { withExtendedLifetime(connection) {} }
     let bytes = Array(calls.map { $0 + "\0" }.joined().utf8)
     #expect(write(far.descriptor.rawValue, bytes, bytes.count) == bytes.count)
@@ -258,13 +260,13 @@ private func replies(_ house: House, to calls: [String]) throws -> [String] {
     @Test func `are answered in their order, each by the room that it is about`() async {
         await #expect(processExitsWith: .exitCode(0)) {
             try onLoop {
-                let house = try House(["a.b": manifest])
+                let supervisor = try TestSupervisor(["a.b": manifest])
                 let calls = ["List", "Launch", "Status", "Nothing"].map { name in
                     let parameters = name == "Launch" ? #"{"app":"a.c"}"# : "{}"
                     return
                         #"{"method":"io.greenroom.Control.\#(name)","parameters":\#(parameters)}"#
                 }
-                let replies = try replies(house, to: calls)
+                let replies = try replies(supervisor, to: calls)
                 #expect(replies.count == 4)
                 #expect(replies[0].contains(#""identifier":"a.b""#))
                 #expect(replies[1].contains("io.greenroom.Control.NoSuchApp"))

@@ -8,10 +8,11 @@ import GreenroomManifest
 import Systemd
 import TestSupport
 
-/// All rooms of a supervisor that has taken over what a former one left, beside a spawner that
-/// carries nothing out. A test says what the spawner and the apps say.
+/// A supervisor after it has taken over from a former one. Its spawner is an `IdleSpawner`, which
+/// performs no request. The test sends the messages of the spawner and of the apps. The event loop
+/// runs only while the test runs it.
 @LoopActor
-final class House {
+final class TestSupervisor {
     let rooms: Rooms
     let spawner: IdleSpawner
     let folder: TemporaryDirectory
@@ -19,7 +20,7 @@ final class House {
 
     /// - Parameters:
     ///   - manifests: the apps, each with its identifier.
-    ///   - records: of the instances of the former supervisor.
+    ///   - records: what the former supervisor recorded about its instances.
     ///   - table: the instances that the spawner has.
     init(
         _ manifests: [String: String], records: [InstanceRecord] = [], table: [TableEntry] = []
@@ -72,17 +73,17 @@ final class House {
         core.lifecycle.instance(InstanceIdentifier(instance))
     }
 
-    /// Launches an app as its timer does, which waits for nothing.
+    /// Launches an app as its timer does: no client waits for the answer.
     func launch(_ app: String) { rooms.launching.launches.launchForTimer(AppIdentifier(app)) }
 
-    /// The spawner says something.
+    /// The spawner sends this message.
     func hear(_ message: SpawnerMessage) {
         rooms.recovery.reconnection.received(message, answering: nil)
     }
 }
 
-/// An instance of the spawner: its process, and the app's end of its channel.
-struct Tenant {
+/// An instance in the spawner's table: its process, and the app's end of its channel.
+struct TestInstance {
     let entry: TableEntry
     let channel: UnixSocket
     /// The supervisor kills it when its instance is to end.
