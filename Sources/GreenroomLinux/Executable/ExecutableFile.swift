@@ -16,7 +16,7 @@ struct ExecutableFile: ~Copyable {
     /// a controlling terminal.
     init(path: String) throws(OpenFailure) {
         let found: FileDescriptor
-        do throws(PathOwners.Objection) { found = try PathOwners.look(path) } catch {
+        do throws(PathOwners.Objection) { found = try PathOwners.openPathOnly(path) } catch {
             throw error.isAbsence || error.systemError.code == ELOOP ? .missing : .unreadable
         }
         let descriptor = unsafe open(

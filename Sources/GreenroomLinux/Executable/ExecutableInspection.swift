@@ -82,7 +82,7 @@ public enum ExecutableInspection {
     private static func look(at path: String) throws(ExecutableError) -> Sight? {
         var status = stat()
         do throws(PathOwners.Objection) {
-            let file = try PathOwners.look(path)
+            let file = try PathOwners.openPathOnly(path)
             guard unsafe fstat(file.rawValue, &status) == 0 else { return nil }
         } catch {
             if case .served(let path, let user) = error { throw .served(path: path, user: user) }
@@ -111,13 +111,13 @@ public enum ExecutableInspection {
 
     /// The path without symbolic links, as the kernel shows it.
     static func realPath(_ path: String) -> String {
-        guard let file = try? PathOwners.look(path) else { return path }
+        guard let file = try? PathOwners.openPathOnly(path) else { return path }
         return (try? file.path()) ?? path
     }
 
     /// Whether the file gives capabilities to its process. getxattr(2)
     static func hasFileCapabilities(_ path: String) -> Bool {
-        guard let file = try? PathOwners.look(path) else { return true }
+        guard let file = try? PathOwners.openPathOnly(path) else { return true }
         let size = unsafe gr_attribute_size(
             "/proc/self/fd/\(file.rawValue)", "security.capability")
         // After any other error, it is safer to assume that the file gives capabilities.

@@ -26,7 +26,7 @@ public enum FolderContents {
     /// Whether the folder is empty; true also if it cannot be read.
     public static func isEmpty(_ path: String) -> Bool {
         // Other users may control parts of the path.
-        guard let folder = try? PathOwners.look(path) else { return true }
+        guard let folder = try? PathOwners.openPathOnly(path) else { return true }
         return (try? names(in: "/proc/self/fd/\(folder.rawValue)", atMost: 1))?.isEmpty ?? true
     }
 

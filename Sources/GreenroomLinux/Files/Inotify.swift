@@ -48,7 +48,7 @@ public final class Inotify: Sendable {
     /// accesses a file system that another user serves.
     public func watch(foreign path: String, for mask: UInt32) throws(SystemError) -> CInt {
         let file: FileDescriptor
-        do throws(PathOwners.Objection) { file = try PathOwners.look(path) } catch {
+        do throws(PathOwners.Objection) { file = try PathOwners.openPathOnly(path) } catch {
             throw error.systemError
         }
         return try systemCall("inotify_add_watch", on: path) {

@@ -156,7 +156,7 @@ public struct PathOwners: Sendable {
     /// this never accesses a file system that a user serves, so it never waits for a process that
     /// may not answer. (A process of another user has only that user's own rights, so the path is
     /// opened as it is.) The result can be opened again by its name in /proc/self/fd.
-    static func look(_ path: String) throws(Objection) -> FileDescriptor {
+    static func openPathOnly(_ path: String) throws(Objection) -> FileDescriptor {
         do throws(SystemError) {
             guard geteuid() == 0, path.hasPrefix("/") else {
                 return try FileDescriptor.open(path, FileDescriptor.pathOnly)
@@ -172,28 +172,28 @@ public struct PathOwners: Sendable {
         return try ofRoot.walk(path, owners: false).descriptor
     }
 
-    /// Opens the folder that a path leads to, as ``look(_:)`` does.
+    /// Opens the folder that a path leads to, as ``openPathOnly(_:)`` does.
     public static func folder(at path: String) throws(SystemError) -> FileDescriptor {
         let found: FileDescriptor
-        do throws(Objection) { found = try look(path) } catch { throw error.systemError }
+        do throws(Objection) { found = try openPathOnly(path) } catch { throw error.systemError }
         guard found.isDirectory else {
             throw SystemError(code: ENOTDIR, call: "open", subject: path)
         }
         return found
     }
 
-    /// The path without links (realpath(3)), found as by ``look(_:)``; nil if nothing is there, or
-    /// we may not see it.
+    /// The path without links (realpath(3)), found as by ``openPathOnly(_:)``; nil if nothing is
+    /// there, or we may not see it.
     public static func realPath(of path: String) -> String? {
-        guard let file = try? look(path) else { return nil }
+        guard let file = try? openPathOnly(path) else { return nil }
         return try? file.path()
     }
 
-    /// stat(2) of what ``look(_:)`` opens; nil if nothing is there, or we may not see it.
+    /// stat(2) of what ``openPathOnly(_:)`` opens; nil if nothing is there, or we may not see it.
     public static func status(of path: String) -> stat? {
         var status = stat()
         if geteuid() != 0 { return unsafe stat(path, &status) == 0 ? status : nil }
-        guard let file = try? look(path) else { return nil }
+        guard let file = try? openPathOnly(path) else { return nil }
         return unsafe fstat(file.rawValue, &status) == 0 ? status : nil
     }
 
