@@ -161,7 +161,7 @@ extension Lifecycle {
             let description = directory[record.app]?.description,
             record.generation == description.generation
         else { return nil }
-        if isOfLibraries(record) { return (record.generation, record.depth == .libraries) }
+        if countsForLibraries(record) { return (record.generation, record.depth == .libraries) }
         guard record.depth == .runtime, let basis = description.importBasis else { return nil }
         return (basis, description.importsLearned)
     }

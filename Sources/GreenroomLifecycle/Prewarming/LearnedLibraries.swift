@@ -5,7 +5,7 @@
 //                             → the shell observes which libraries it opens
 //   it has opened libraries that are not known
 //                             → the pool of that environment is made anew, to depth `libraries`
-//   the shell has looked for as long as a start takes, or `lessonLimit` times
+//   the shell has observed one launch for as long as a start takes, or `lessonLimit` launches
 //                             → it observes no further launches
 //   a prewarm fails while it opens one of them, or that one cannot be opened
 //                             → that library is left out from now on
@@ -52,8 +52,8 @@ struct LearnedLibraries: Hashable, Sendable {
 }
 
 extension Lifecycle {
-    /// At most this many launches with one environment are looked at, if each of them ends before
-    /// the shell has looked for long enough.
+    /// At most this many launches with one environment are observed, if each of them ends before
+    /// the shell has observed it for as long as a start takes.
     static let lessonLimit = 3
 
     /// How many libraries the app's next prewarm opens before its pause.
@@ -74,7 +74,7 @@ extension Lifecycle {
     /// that are opened later could not be told from them.
     public func learnsLibraries(from id: InstanceIdentifier) -> Bool {
         guard let record = table[id]?.record, record.otherThreads == .none,
-            isOfLibraries(record)
+            countsForLibraries(record)
         else { return false }
         let known = learnedLibraries(of: record.app)?[record.environmentKey]
         return known?.isComplete != true && known?.lessonCount ?? 0 < Self.lessonLimit
@@ -90,7 +90,7 @@ extension Lifecycle {
 
     /// Whether the instance was made from the installed generation of an app that may be prewarmed
     /// to depth `libraries` in the instance's environment.
-    func isOfLibraries(_ record: InstanceRecord) -> Bool {
+    func countsForLibraries(_ record: InstanceRecord) -> Bool {
         allowedDepth(of: record.app, record.environmentKey) == .libraries
             && (record.depth == .main || record.depth == .libraries)
             && record.generation == directory[record.app]?.description?.generation
@@ -139,10 +139,12 @@ extension Lifecycle {
 
     // MARK: Leaving out
 
-    /// More faults mean that it is not the libraries that are to blame. Each costs a prewarm.
+    /// At most this many libraries are left out for one environment. Each fault costs a prewarm,
+    /// and after more faults than this, the libraries are not to blame.
     public static let dropLimit = 8
 
-    /// The instance opens the library with this index in its list next; nil if all are open.
+    /// The next library that the instance opens is the one with this index in the instance's list;
+    /// nil if all are open.
     mutating func opening(_ id: InstanceIdentifier, _ index: Int?) {
         guard let record = table[id]?.record, record.state == .prewarming,
             record.depth == .libraries, !self[id].hasFormerList
@@ -150,8 +152,9 @@ extension Lifecycle {
         self[id].openedLibrary = index
     }
 
-    /// The instance could not open the library. It is left out when the instance has paused: until
-    /// then, the instance counts by the list that it was given.
+    /// The instance could not open the library with this index. The library is left out only once
+    /// the instance has paused: until then, the instance reports indices in the list that it was
+    /// given.
     mutating func openingFailed(_ id: InstanceIdentifier, _ index: Int) {
         guard let record = table[id]?.record, record.state == .prewarming,
             record.depth == .libraries, !self[id].hasFormerList,
@@ -161,7 +164,7 @@ extension Lifecycle {
     }
 
     /// The instance has paused. Leaves out the libraries that it could not open, the last first, so
-    /// that the numbers of the others stay right.
+    /// that the indices of the others stay right.
     mutating func dropUnopened(by id: InstanceIdentifier) {
         let record = self[id].record
         if self[id].hasFormerList { return }
@@ -172,8 +175,9 @@ extension Lifecycle {
         self[id].unopenedLibraries = []
     }
 
-    /// Leaves out the library that the instance was opening when it failed. Its later prewarms open
-    /// the others. A library that needs this one fails in the same way, and is left out then.
+    /// Leaves out the library that the instance was opening when the instance failed. Later
+    /// prewarms of the app open the other libraries. A library that needs this one fails in the
+    /// same way, and is left out then.
     ///
     /// - Returns: false if no single library is to blame.
     mutating func dropLibrary(of record: InstanceRecord, _ fault: DepthFault) -> Bool {
@@ -193,8 +197,8 @@ extension Lifecycle {
         let lesson = LibraryLesson(
             app: app, generation: record.generation, environmentKey: key)
         report(.libraryDropped(record.instance, lesson, index: index, fault))
-        // The others have the same list, in which the numbers are different from now on. One that a
-        // launch waits for goes on.
+        // The app's other prewarms have the former list, whose indices are no longer right, so they
+        // are ended. A prewarm that a launch waits for goes on.
         for id in self[app].filling
         where id != record.instance && self[id].record.environmentKey == key {
             self[id].hasFormerList = true
