@@ -365,8 +365,9 @@ class Daemon(greenroomd.Daemon):
         return {one["code"]: one["text"] for one in self.call("Explain", {"app": "tool." + program})["reasons"]}
 
     def kind(self, program):
-        """How its last launch was served."""
-        return self.call("Explain", {"app": "tool." + program})["lastLaunch"]["kind"]
+        """How its last launch was served; if cold, with the reason."""
+        last = self.call("Explain", {"app": "tool." + program})["lastLaunch"]
+        return f"cold: {last['coldReason']}" if "coldReason" in last else last["kind"]
 
     def await_list(self, program):
         """An instance with a list, which a launch has taught before."""
@@ -414,8 +415,8 @@ class Served:
         self.learn(program)
         # With other variables or files in the home directory, no instance may fit.
         is_plain = not case.variables and not case.home
-        self.settle(program, is_plain)
         expected = self.tool.expect(case, ["/usr/bin/" + program, *case.words])
+        self.settle(program, is_plain)  # the direct run may have changed a file that the instance watched
         found = self.tool.run(case, self.daemon.words(program, case.words))
         kind = self.daemon.kind(program)
         self.settle(program, is_plain)
