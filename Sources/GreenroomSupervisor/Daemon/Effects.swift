@@ -64,14 +64,18 @@ final class Effects: EffectPerformer {
         if !deferred.takes(effect) { performNow(effect) }
     }
 
+    /// Changes the records, and reports if there is no room for some of them, or room again.
+    private func keep(_ change: () -> Void) {
+        change()
+        reporter.runtimeStateLacks(records.lack)
+    }
+
     private func performNow(_ effect: Effect) {
         switch effect {
-        case .save(let record):
-            if !records.save(record) { reporter.runtimeStateIsFullOfInstances() }
-        case .erase(let instance): records.erase(instance)
-        case .saveApp(let record):
-            if !records.save(record) { reporter.runtimeStateIsFullOfApps() }
-        case .eraseApp(let app): records.erase(app)
+        case .save(let record): keep { records.save(record) }
+        case .erase(let instance): keep { records.erase(instance) }
+        case .saveApp(let record): keep { records.save(record) }
+        case .eraseApp(let app): keep { records.erase(app) }
         case .spawn(let instance, let app, let purpose):
             processes.spawn(instance, of: app, for: purpose)
         case .go(let instance, let request, let terms):

@@ -14,6 +14,8 @@ final class Reporter {
     private let tellsStatus: Bool
     private var statusTimer: EventSource?
     private var isStatusDue = false
+    /// What `runtimeStateLacks` was told last.
+    private var unsaved = RecordMemory.Lack()
 
     /// - Parameter tellsStatus: whether the service manager wants to know how many apps run
     ///   (sd_notify(3)).
@@ -136,20 +138,24 @@ final class Reporter {
             ], as: .spawnFault)
     }
 
-    func runtimeStateIsFullOfApps() {
-        degradations.note(
+    /// The runtime state has no room for these records, or has room for them again.
+    func runtimeStateLacks(_ lack: RecordMemory.Lack) {
+        guard lack != unsaved else { return }
+        unsaved = lack
+        mark(
             Control.Note(
                 code: "full_app_state",
                 text: "the runtime state, or its file system, is full: failures and pools of "
-                    + "some apps will not survive a restart"))
-    }
-
-    func runtimeStateIsFullOfInstances() {
-        degradations.note(
+                    + "some apps will not survive a restart"), isTrue: lack.apps)
+        mark(
             Control.Note(
                 code: "full_instance_state",
                 text: "the runtime state, or its file system, is full: newer instances will not "
-                    + "survive a restart"))
+                    + "survive a restart"), isTrue: lack.instances)
+    }
+
+    private func mark(_ note: Control.Note, isTrue: Bool) {
+        if isTrue { degradations.note(note) } else { degradations.forget(note.code) }
     }
 }
 

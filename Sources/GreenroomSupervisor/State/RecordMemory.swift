@@ -9,6 +9,9 @@ final class RecordMemory {
     private var state: RuntimeState
     /// Keeps `state` mapped.
     private var memory: SharedMemory
+    /// The records for which there was no room. They are saved as soon as another one could be.
+    private var unsavedInstances: [InstanceIdentifier: InstanceRecord] = [:]
+    private var unsavedApps: [AppIdentifier: AppRecord] = [:]
 
     init(_ state: RuntimeState, in memory: SharedMemory) {
         self.state = state
@@ -18,11 +21,47 @@ final class RecordMemory {
     /// The digest that identifies environments and generations in the records.
     var digest: KeyedDigest { state.digest }
 
-    /// Returns false if there is no room.
-    func save(_ record: InstanceRecord) -> Bool { state.save(record) }
-    func save(_ record: AppRecord) -> Bool { state.save(record) }
-    func erase(_ instance: InstanceIdentifier) { state.erase(instance) }
-    func erase(_ app: AppIdentifier) { state.erase(app) }
+    /// Of which records some could not be saved.
+    struct Lack: Equatable {
+        var instances = false
+        var apps = false
+    }
+    var lack: Lack { Lack(instances: !unsavedInstances.isEmpty, apps: !unsavedApps.isEmpty) }
+
+    func save(_ record: InstanceRecord) {
+        guard state.save(record) else { return unsavedInstances[record.instance] = record }
+        if !unsavedInstances.isEmpty { settled(record.instance) }
+    }
+
+    func save(_ record: AppRecord) {
+        guard state.save(record) else { return unsavedApps[record.app] = record }
+        if !unsavedApps.isEmpty { settled(record.app) }
+    }
+
+    func erase(_ instance: InstanceIdentifier) {
+        state.erase(instance)
+        if !unsavedInstances.isEmpty { settled(instance) }
+    }
+
+    func erase(_ app: AppIdentifier) {
+        state.erase(app)
+        if !unsavedApps.isEmpty { settled(app) }
+    }
+
+    /// The instance has no unsaved record any more, and there may be room for those of others.
+    private func settled(_ instance: InstanceIdentifier) {
+        unsavedInstances[instance] = nil
+        while let (other, record) = unsavedInstances.first, state.save(record) {
+            unsavedInstances[other] = nil
+        }
+    }
+
+    private func settled(_ app: AppIdentifier) {
+        unsavedApps[app] = nil
+        while let (other, record) = unsavedApps.first, state.save(record) {
+            unsavedApps[other] = nil
+        }
+    }
 
     /// Continues in the memory of a spawner that has just been started, and writes every record
     /// there.
@@ -30,7 +69,8 @@ final class RecordMemory {
         state.use(digest)
         self.state = state
         self.memory = memory
-        for record in lifecycle.instances { state.save(record) }
-        for record in lifecycle.apps { state.save(record) }
+        (unsavedInstances, unsavedApps) = ([:], [:])
+        for record in lifecycle.instances { save(record) }
+        for record in lifecycle.apps { save(record) }
     }
 }

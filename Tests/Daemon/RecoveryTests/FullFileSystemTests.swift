@@ -22,15 +22,34 @@ import Testing
         let process = try daemon.pid
         try fill(folder + "/filler")
         let client = try daemon.client()
+        func isDegraded() throws -> Bool {
+            try client.describe().degraded.contains { $0.code == "full_instance_state" }
+        }
+        func loggedCount() -> Int {
+            daemon.log.split(separator: "newer instances will not survive").count - 1
+        }
         // Their records take more than the pages that were in use before.
         let running = try (0..<20).map { _ in try client.launch(app, ["wait-forever"]) }
         let launched = try client.launch(app, ["exit", "3"])
         #expect(try client.wait(launched.instance).status == 3)
-        #expect(daemon.log.contains("or its file system, is full"))
+        #expect(try isDegraded())
+        #expect(loggedCount() == 1)
         #expect(try client.describe().processId == process)
         unlink(folder + "/filler")
-        try client.change(.kill, running[19].instance)
-        _ = try client.wait(running[19].instance)
+        // With the next record, all are saved.
+        try client.change(.kill, running[0].instance)
+        _ = try client.wait(running[0].instance)
+        #expect(try !isDegraded())
+        try fill(folder + "/filler")
+        for _ in 0..<20 { _ = try client.launch(app, ["wait-forever"]) }
+        #expect(try isDegraded())
+        #expect(loggedCount() == 2)
+        unlink(folder + "/filler")
+        try daemon.kill()
+        try daemon.start()
+        let next = try daemon.client()
+        let kept = try next.instances(of: app).map(\.instance)
+        #expect(running.dropFirst().allSatisfy { kept.contains($0.instance) })
     }
 
     @Test func `past launches are shown while the disk is full, and each such time is logged`()
