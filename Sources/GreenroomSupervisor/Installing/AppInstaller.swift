@@ -115,6 +115,10 @@ final class AppInstaller {
         if !waiters.isEmpty, let next = waiters.popLast() { reloadInTurns(next) }
     }
 
+    /// The apps that had a manifest before a reading that could not see all manifests. The next
+    /// complete reading shows which of these manifests are gone.
+    private var unseen: Set<AppIdentifier> = []
+
     private func take(
         _ result: LoadResult, former: [InstalledApp], isRetry: Bool = false
     ) -> Control.ReloadReport {
@@ -126,11 +130,14 @@ final class AppInstaller {
         for app in removed {
             registration.remove(app, isGone: !result.isPartial && isGone(app))
         }
-        for (name, former) in formerlyAbsent where former.isOwn && !result.isPartial {
-            let app = AppIdentifier(name)
-            if catalog[app] == nil, isGone(app) {
+        unseen.formUnion(formerlyAbsent.filter { $0.value.isOwn }.keys.map { AppIdentifier($0) })
+        if result.isPartial {
+            unseen.formUnion(removed)
+        } else {
+            for app in unseen where catalog[app] == nil && isGone(app) {
                 registration.remove(app, isGone: true, wasInstalled: false)
             }
+            unseen = []
         }
         // Another file may have installed an app of that name (`Identifier=`).
         for (name, absent) in catalog.absent where absent.isOwn {

@@ -179,6 +179,27 @@ import Testing
         #expect(try refusal(of: Self.app, client) == expected)
     }
 
+    @Test func `what an app has learned ends if its manifest goes unseen`() throws {
+        let daemon = try TestDaemon(TestApp(Self.app, exec: try compileProbe("behave.c")))
+        try daemon.terminate()
+        let learned = daemon.directory.path + "/state/learned/12345"
+        for path in [daemon.directory.path + "/state/learned", learned] { mkdir(path, 0o700) }
+        let list = "\(learned)/\(Self.app).imports"
+        let file = open(list, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        #expect(file >= 0)
+        close(file)
+        try daemon.start()
+        let client = try daemon.client()
+        let (folder, aside) = (daemon.appDirectory, daemon.appDirectory + "-aside")
+        #expect(rename(folder, aside) == 0 && symlink(folder, folder) == 0)
+        #expect(try client.reload().loaded == [])
+        #expect(access(list, F_OK) == 0)
+        #expect(unlink("\(aside)/\(Self.app).app") == 0)
+        #expect(unlink(folder) == 0 && rename(aside, folder) == 0)
+        #expect(try client.reload().loaded == [])
+        #expect(access(list, F_OK) != 0)
+    }
+
     @Test func `a force quit of a template's instance outlives the next call`() throws {
         let daemon = try TestDaemon([])
         let program = try compileProbe("behave.c")
