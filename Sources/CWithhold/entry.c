@@ -72,14 +72,18 @@ void withhold_end(void) {
     atomic_store(&is_over, true);
 }
 
-static atomic_bool has_paused;
+static atomic_bool is_paused;
 
 void withhold_note_pause(void) {
-    atomic_store(&has_paused, true);
+    atomic_store(&is_paused, true);
 }
 
-bool withhold_has_paused(void) {
-    return atomic_load(&has_paused);
+void withhold_note_launch(void) {
+    atomic_store(&is_paused, false);
+}
+
+bool withhold_is_paused(void) {
+    return atomic_load(&is_paused);
 }
 
 static atomic_int server_grabs;

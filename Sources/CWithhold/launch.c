@@ -91,6 +91,7 @@ static void *wait_for_launch(void *nothing) {
         !launch.brings_more && withhold_has_command(launch.memory.strings, launch.argc);
     // A call that was not served would be lost, and old settings are better than that.
     bool is_outdated = !launch.is_called && files_have_changed();
+    if (is_right && !is_outdated) withhold_note_launch();
     if (!is_right || is_outdated || !windows_release(show, &launch)) {
         // The daemon starts the program in another process.
         channel_send_error(is_outdated ? ESTALE : ENXIO, launch.cookie);

@@ -60,9 +60,10 @@ void *function_of_libc(const char *name);
 void withhold_note_server_grab(int change);
 bool withhold_server_is_grabbed(void);
 
-/// From now on nobody but this library sees what the program starts.
+/// Between the pause and the launch, nobody but this library sees what the program starts.
 void withhold_note_pause(void);
-bool withhold_has_paused(void);
+void withhold_note_launch(void);
+bool withhold_is_paused(void);
 
 /// From now on nothing is withheld.
 void withhold_end(void);

@@ -19,6 +19,7 @@
 ///   names, item, notifies, tray, forks, socket, raw, grabs, button, touch, selects, root, ends, waits
 ///                      what ends a prewarm
 ///   owns NAME          owns a name on the bus of the session, and answers each call with nothing
+///   forking NAME       the same, and makes a process before each answer
 ///   listens            asks a bus for notifications of others, which is no hindrance
 ///   single PATH        listens on a socket there; if another process does, it tells that one and ends
 ///   reads PATH         reads a file
@@ -421,12 +422,15 @@ static uint32_t read_message(int bus, char *sender) {
     return serial;
 }
 
+static int forks_for_calls;
+
 static void *serve_bus(void *number) {
     int bus = (int)(intptr_t)number;
     for (;;) {
         char bytes[256] = {'l', 2, 1, 1}, sender[64];
         uint32_t serial = read_message(bus, sender);
         if (!serial) continue;
+        if (forks_for_calls && fork() == 0) _exit(0);
         size_t at = put_field(bytes, 16, 6, 's', sender);
         at = (at + 7) & ~(size_t)7;
         memcpy(bytes + at, "\5\1u\0", 4);
@@ -543,7 +547,8 @@ static void act(const char *word, const char *name) {
     if (!strcmp(word, "many")) read_many(name);
     if (!strcmp(word, "single")) be_single(name);
     if (!strcmp(word, "reads")) read_file(name);
-    if (!strcmp(word, "owns")) own(name);
+    forks_for_calls |= !strcmp(word, "forking");
+    if (!strcmp(word, "owns") || !strcmp(word, "forking")) own(name);
     if (!strcmp(word, "xlib")) XMapWindow(display, window(name));
     if (!strcmp(word, "raised")) XMapRaised(display, window(name));
     if (!strcmp(word, "xcb") || !strcmp(word, "checked") || strstr(word, "request"))

@@ -92,6 +92,30 @@ import Testing
         }
     }
 
+    /// The call reaches the program as soon as it is thawed. The launch has not ended by then,
+    /// because it waits for the X server.
+    @Test func `a program that makes a process for the call that starts it is launched`() throws {
+        try requireFreezer()
+        let bench = try Bench("forking \(Self.name) xlib one")
+        var former: UInt64?
+        for _ in 0..<5 {
+            let held = try bench.awaitHeld(after: former)
+            bench.screen.stop()
+            let isAnswered = try bench.bus.call(
+                Self.name, "org.freedesktop.Application.Activate")
+            bench.screen.resume()
+            #expect(isAnswered)
+            #expect(try bench.watch.next() == "one")
+            let client = try bench.client()
+            let status = try #require(
+                try client.instances(of: Self.app).first { $0.instance == held.instance })
+            #expect(status.kind == .prewarmed)
+            _ = try client.change(.terminate, held.instance)
+            _ = try client.wait(held.instance)
+            former = held.instance
+        }
+    }
+
     @Test(arguments: [
         "org.freedesktop.DBus.Peer.Ping", "org.gtk.Actions.DescribeAll",
         "org.gnome.Shell.SearchProvider2.GetInitialResultSet",
