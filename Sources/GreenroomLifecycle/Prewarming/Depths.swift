@@ -195,14 +195,15 @@ extension Lifecycle {
         return true
     }
 
-    /// The instance misfired before its pause, beyond main. Its end may be reported before this.
+    /// The instance misfired beyond main: before its pause, or while it is held. Its end may be
+    /// reported before this.
     mutating func misfiredBeyondMain(
         _ record: InstanceRecord, _ fault: DepthFault, _ program: String?
     ) {
         guard record.generation == directory[record.app]?.description?.generation else { return }
         blame(record, fault, program)
         wantRefill(of: record.app)
-        if record.state == .prewarming { end(record.instance, .prewarmFailed, gently: false) }
+        if record.state.isPrewarm { end(record.instance, .prewarmFailed, gently: false) }
     }
 
     /// A prewarm has failed because of one of its libraries, or because of its depth.

@@ -77,7 +77,7 @@ import Testing
         let bench = try Bench("xlib one \(words)")
         let held = try bench.awaitHeld()
         try bench.screen.change("resources", "96")
-        #expect(try bench.awaitReason("depth_") == "depth_ended_held")
+        #expect(try bench.awaitReason("depth_") == "depth_starts_programs")
         _ = try bench.client().wait(held.instance)
         #expect(try bench.screen.windows() == [])
         // Before main, it may do what it likes after the launch.

@@ -214,6 +214,21 @@ import Testing
         #expect(stage.core.depth(of: Stage.app, EnvironmentKey(9)) == .main)
     }
 
+    @Test func `that is about to make a process ends for that reason, which is said once`() {
+        var stage = held()
+        stage.send(.frozen(first))
+        var effects = stage.send(.misfired(first, .startsPrograms(nil)))
+        #expect(stage.core.instance(first)?.state == .terminating)
+        effects += stage.send(.channelLost(first))
+        effects += stage.send(.exited(first, .exited(0)))
+        effects += stage.send(.emptied(first))
+        #expect(stage.core.demotion(of: Stage.app)?.fault == .startsPrograms)
+        let reports = effects.filter { if case .report(.demoted) = $0 { true } else { false } }
+        #expect(reports.count == 1)
+        #expect(stage.core.instance(second)?.depth == .main)
+        #expect(stage.core.app(Stage.app)?.prewarmFailures == 0)
+    }
+
     @Test func `of one environment that fails is still prepared in the app's own`() {
         var stage = Stage(.prewarmed { $0.depth = .window })
         stage.send(.paused(first, byteCount: 1, hasOtherThreads: true))
