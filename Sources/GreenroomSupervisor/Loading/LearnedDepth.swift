@@ -36,8 +36,8 @@ extension InstalledApp.Depth {
         }
     }
 
-    /// The script that the manifest names after its interpreter. A script that is itself the program
-    /// is among the program's files.
+    /// The script, or the archive of Java, that the manifest names after its interpreter. A script
+    /// that is itself the program is among the program's files.
     private static func script(_ name: String, _ facts: ExecutableFacts) -> InspectedFile? {
         guard name.hasPrefix("/"), facts.argumentPrefix == nil else { return nil }
         return file(name, .script)

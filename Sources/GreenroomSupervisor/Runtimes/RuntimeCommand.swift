@@ -4,11 +4,13 @@ struct RuntimeCommand: Hashable, Sendable {
     let boot: [String]
     /// The words from the program on; empty if the command does not name one.
     let program: [String]
-    /// The script, or the module that `-m` names; empty if there is none.
+    /// The script, the module that `-m` names, or the archive that `-jar` names; empty if there is
+    /// none.
     var programName: String { program.first { !Self.optionsOfProgram.contains($0) } ?? "" }
-    /// The options before the program's name that are not the boot's, of Python and of Emacs.
+    /// The options before the program's name that are not the boot's, of Python, of Java and of
+    /// Emacs.
     private static let optionsOfProgram: Set<String> = [
-        "-m", "-l", "-load", "--load", "-script", "--script",
+        "-m", "-jar", "-l", "-load", "--load", "-script", "--script",
     ]
 
     /// Why an interpreter with this command line cannot pause after its boot.

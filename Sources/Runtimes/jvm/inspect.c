@@ -43,7 +43,7 @@ static void read_list(void) {
         line[strcspn(line, "\n")] = 0;
         if (*line == '!' && excluded_count < NAMES) {
             excluded[excluded_count++] = strdup(line + 1);
-        } else if (*line && !strchr("!@+<", *line) && count < NAMES) {
+        } else if (*line && !strchr("!@+?<>", *line) && count < NAMES) {
             list[count].name = strdup(line);
             if (!maker && class_makes_others(line)) maker = list[count].name;
             count++;

@@ -162,6 +162,8 @@ import Testing
                 ["emacs", "-Q", "-batch", "-l", "/x.el", "a"], of: .emacs),
             hooks: "/h", imports: [], processName: nil)
         #expect(emacs.command.programName == "/x.el")
+        let archive = try RuntimeCommand(["java", "-ea", "-jar", "/x.jar", "a"], of: .java)
+        #expect(archive.programName == "/x.jar")
         #expect(
             emacs.words == [
                 "emacs", "-Q", "-batch", "-l", "/h/emacs/greenroom.el", "/h/emacs/placeholder",

@@ -73,6 +73,43 @@ import Testing
         #expect(next.text == "two null0\n")
     }
 
+    /// An archive with the program's classes.
+    private static func archive(_ source: String) throws -> TemporaryDirectory {
+        try requireOrSkip(access("/usr/bin/jar", X_OK) == 0, "no /usr/bin/jar")
+        let folder = try compile(source)
+        let made = try run(
+            ChildRequest(
+                "/usr/bin/jar",
+                arguments: ["jar", "cfe", folder.path + "/x.jar", "Program"]
+                    + ["Program", "Heavy", "Heavier"].flatMap {
+                        ["-C", folder.path, $0 + ".class"]
+                    }))
+        #expect(made.exit == .status(0))
+        return folder
+    }
+
+    /// The list belongs to the version of the archive, as to that of a script.
+    @Test func `an archive that is built again and again is learned again`() throws {
+        let first = try Self.archive(Self.source)
+        let bench = try RuntimeBench(
+            ["/usr/bin/java", "-jar", "FOLDER/x.jar"], copies: ["x.jar": first.path + "/x.jar"],
+            prewarmLines: [])
+        try bench.launch()
+        try bench.awaitList()
+        let client = try bench.daemon.client()
+        for word in ["two", "three"] {
+            let new = try Self.archive(Self.source.replacing("one", with: word))
+            #expect(rename(new.path + "/x.jar", bench.folder.path + "/x.jar") == 0)
+            #expect(try client.reload().failed.isEmpty)
+            #expect(try bench.launch().text == "\(word) null0\n")
+        }
+        try bench.launch()
+        try bench.awaitList()
+        let reasons = try client.explain(Self.app).reasons.map(\.code)
+        #expect(!reasons.contains("imports_abandoned"))
+        #expect(try bench.launch().text == "three null0\n")
+    }
+
     @Test func `an excluded class is left to launches`() throws {
         let bench = try Self.bench(prewarmLines: ["ImportsExclude=Heavy"])
         try bench.launch()
