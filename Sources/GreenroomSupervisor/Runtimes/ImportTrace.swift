@@ -1,8 +1,8 @@
 /// What happened while a process loaded the recorded names, in order, as the C library and the
-/// language's script saw it (`Sources/Runtimes/trace`). The names are of what the program loads
-/// first, in its order, before it does anything else. A prewarm loads the first of them and stops
-/// before the first that is refused: it has then done exactly what the program would have done, so
-/// nothing that is loaded later can tell. The fields of a line are separated by tabs:
+/// language's script saw it (`Sources/Runtimes/trace`). The recorded names are the modules that the
+/// program loads before it does anything else, in its order. A prewarm loads them up to the first
+/// one that is refused. It has then done exactly what the program would have done, so no module
+/// that is loaded later can notice a difference. The fields of a line are separated by tabs:
 ///
 ///     begin NAME              a module begins, perhaps because the one in progress loads it
 ///     end NAME STAMP          it has ended; the stamp tells its file from another
@@ -13,7 +13,8 @@
 ///     opens PATH              it reads a file, or looks for one, that may be the user's
 ///     data PATH STAMP         it reads an installed file, or looks for one in that folder ("-")
 ///     reads VARIABLE          it reads a variable; * stands for all, and ?terminal for the question
-///                             whether a standard stream is a terminal (of Node, ?QUESTION=MODULE)
+///                             whether a standard stream is a terminal (in traces of Node, this is
+///                             ?QUESTION=MODULE)
 ///     place FOLDER            modules are installed here
 ///     done                    the last line
 struct ImportTrace {
@@ -30,7 +31,8 @@ struct ImportTrace {
         static let lines = 16 << 10
         /// At most this many are read without a pause for other work: a millisecond or two.
         static let linesInARow = 256
-        /// From a module to one that it needs, while groups are made. npm takes 2,000.
+        /// Steps from a module to one that it needs, and to each of its files and questions, in all
+        /// groups together. npm takes 2,000 from module to module.
         static let steps = 32 << 10
         /// In bytes, of one line: a path that a module looks for may be longer than a name.
         static let line = 4096 + 64
@@ -49,7 +51,8 @@ struct ImportTrace {
     private var failed: Set<String> = []
     private var places: [String] = []
     private var inProgress: [String] = []
-    /// The modules in the order in which they began, each with the name of the list that loads it.
+    /// The modules in the order in which they began, each with the recorded name whose loading
+    /// loaded the module.
     private var begun: [(name: String, root: String)] = []
     private var data: [File] = []
 
@@ -59,7 +62,8 @@ struct ImportTrace {
         let stamp: String
         let root: String
         let module: String
-        /// What it is called where modules are installed.
+        /// The path relative to each folder of installed modules that contains it. Each of these
+        /// may be a module's name.
         let names: [String]
     }
 
@@ -118,12 +122,12 @@ struct ImportTrace {
             let path = (text + "/").utf8
             if !places.contains(where: { path.starts(with: $0.utf8) }) { refuse(for: "opens") }
         case "data":
-            // Every hook watches the folders in which modules are looked for.
             guard let root = inProgress.first, let module = inProgress.last, let stamp else {
                 return
             }
             // No list could have it, so no launch would compare it.
             guard LearnedImports.canList("=" + text) else { return refuse(for: "opens") }
+            // The folders of installed modules need no entry, because every hook watches them.
             guard !places.contains(text + "/") else { return }
             let names = places.lazy.filter { text.utf8.starts(with: $0.utf8) }
                 .prefix(Limit.placesOfFile).map { String(text.dropFirst($0.count)) }
@@ -159,10 +163,10 @@ struct ImportTrace {
     }
 
     /// What may be loaded before the pause: the names up to the first that is refused, and what
-    /// they load. Refused with a module is every module that loads it. All lines must have been
+    /// they load. A module that loads a refused module is refused too. All lines must have been
     /// read.
     ///
-    /// - Returns: nil if there is more than any inspection finds.
+    /// - Returns: nil if the trace exceeds a limit, as no honest trace does.
     func findings(
         for names: [String], excluding isExcluded: (String) -> Bool
     ) -> LearnedImports? {
@@ -210,10 +214,11 @@ struct ImportTrace {
         readers.filter { !$0.value.isDisjoint(with: modules) }.keys.sorted()
     }
 
-    /// What may be loaded before the pause where the hook hides it until the program asks for it
-    /// (`node/learned.cjs`): groups of a module and all that it needs, without a module that is
-    /// refused. The program may ask for them in any order, or for some of them only, so no two groups
-    /// have a module in common: one could have changed it for the other.
+    /// What may be loaded before the pause if the hook hides each module until the program asks for
+    /// the module (`node/learned.cjs`). The modules form groups: a module and all that it needs. No
+    /// group contains a refused module. The program may ask for the groups in any order, or for
+    /// only some of them, so no two groups have a module in common: one group could have changed
+    /// that module for the other.
     func findingsInGroups(
         for names: [String], excluding isExcluded: (String) -> Bool
     ) -> LearnedImports? {
@@ -237,10 +242,6 @@ struct ImportTrace {
                 continue
             }
             let group = group(of: name, needed, &steps)
-            guard steps < Limit.steps else {
-                refuse(for: "limit", name)
-                continue
-            }
             if let shared = group.first(where: listed.contains) {
                 refuse(for: "shared", shared)
                 continue
@@ -249,7 +250,16 @@ struct ImportTrace {
                 refuse(for: "fails", missing)
                 continue
             }
-            // What only a refused module reads may change with each run.
+            // If the group is refused, the next name may need the same modules.
+            steps += group.reduce(0) {
+                $0 + (files[$1]?.count ?? 0) + (questions[$1]?.count ?? 0)
+            }
+            guard steps < Limit.steps else {
+                refuse(for: "limit", name)
+                continue
+            }
+            // Only files that these modules read are listed: a file that only a refused module
+            // reads may change with each run.
             var morePaths = paths
             let moreFiles = group.flatMap { files[$0] ?? [] }.filter {
                 morePaths.insert($0.path).inserted
@@ -311,8 +321,8 @@ struct ImportTrace {
         return group
     }
 
-    /// What a list has that loads these names: all modules that they load, and the files that are
-    /// read meanwhile.
+    /// The contents of a list that loads these names: all modules that they load, and the files
+    /// that are read meanwhile.
     private func imports(of roots: Set<String>) -> [(name: String, stamp: String)] {
         var listed: Set<String> = []
         return begun.filter { name, root in
@@ -361,7 +371,7 @@ struct ImportTrace {
         }
     }
 
-    /// Those that are read while these names are loaded, each once.
+    /// The files of `otherFiles` that are read while these names are loaded, each once.
     private func files(of roots: Set<String>) -> [File] {
         var paths: Set<String> = []
         return otherFiles.filter { roots.contains($0.root) && paths.insert($0.path).inserted }

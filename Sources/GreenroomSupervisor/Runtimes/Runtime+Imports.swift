@@ -30,11 +30,17 @@ extension Runtime {
             let file = name.split(separator: "/").last ?? ""
             return name.hasPrefix("/") && words.contains(String(file.prefix { $0 != "." }))
         case .node:
-            // As `require` names it: a package, or a file of one, perhaps without its ending.
-            return words.contains { word in
-                ["/node_modules/\(word)", "/nodejs/\(word)"].contains { path in
-                    name.contains(path + "/")
-                        || ["", ".js", ".cjs", ".json"].contains { name.hasSuffix(path + $0) }
+            guard !words.isEmpty else { return false }
+            return name.split(separator: "/").contains { folder in
+                guard folder == "node_modules" || folder == "nodejs",
+                    folder.startIndex > name.startIndex
+                else { return false }
+                // As `require` names it: a package, or a file of one, perhaps without its ending.
+                let file = name[folder.endIndex...].dropFirst()
+                return words.contains { word in
+                    guard file.hasPrefix(word) else { return false }
+                    let rest = file.dropFirst(word.count)
+                    return rest.first == "/" || ["", ".js", ".cjs", ".json"].contains(rest)
                 }
             }
         case .python, .java, .r: return false

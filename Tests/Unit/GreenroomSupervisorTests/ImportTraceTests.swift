@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 @testable import GreenroomSupervisor
@@ -161,6 +162,10 @@ import Testing
         (.node, "/usr/share/nodejs/@a/b/x.js", "@a/b", true),
         (.node, "/a/node_modules/b.js", "b", true),
         (.node, "/a/node_modules/debug/src/x.js", "src", false), (.node, "node:fs", "fs", false),
+        (.node, "/a/node_modules/debugger/x.js", "debug", false),
+        (.node, "/a/node_modules/b/node_modules/c.cjs", "c", true),
+        (.node, "/a/node_modules/b.mjs", "b", false), (.node, "/usr/nodejs/nodejs/b.js", "b", true),
+        (.node, "node_modules/b.js", "b", false),
         (.python, "a.b", "b", false),
     ])
     func `a word of ImportsExclude is a name as the language writes it`(
@@ -317,6 +322,35 @@ import Testing
         let many = try #require(trace?.findingsInGroups(for: names, excluding: { _ in false }))
         #expect(many.lines.count == 1024)
         #expect(many.refused == [.init(name: "a1024", reason: "limit", cause: "a1024")])
+    }
+
+    /// One module reads as many files as a trace can have, and every name needs the module.
+    @Test func `files that no list can have are not gone through for each name`() throws {
+        let names = (0..<1024).map { "n\($0)" }
+        let files = (0..<12_900).map { "data\t/p\($0)\t1\n" }.joined()
+        let groups = names.map { "begin\t\($0)\nneeds\tx\nend\t\($0)\t1\n" }.joined()
+        let text = "begin\tx\n" + files + "end\tx\t1\n" + groups + "done\n"
+        var trace = ImportTrace(Array(text.utf8))
+        while trace?.readSome() == true {}
+        func time(_ names: [String]) throws -> Int {
+            let start = Self.processorTime
+            let findings = trace?.findingsInGroups(for: names, excluding: { _ in false })
+            let end = Self.processorTime
+            let found = try #require(findings)
+            #expect(found.lines.isEmpty && found.refused.map(\.name) == names)
+            #expect(found.refused.allSatisfy { $0.reason == "limit" && $0.cause == $0.name })
+            return end - start
+        }
+        let one = try time(["n0"])
+        let all = try time(names)
+        #expect(all < 20 * one)
+    }
+
+    /// Of this thread, in nanoseconds.
+    private static var processorTime: Int {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return time.tv_sec * 1_000_000_000 + time.tv_nsec
     }
 
     @Test func `a trace without its end tells nothing`() {
