@@ -211,7 +211,7 @@ final class FollowedLaunch {
             terminal.leaveInput()
         }
         if terminal.relay(entries[terminalEntries...]) { job.sawActivity() }
-        if terminal.takeSignalKey(), forwarded.isAnswered { job.thaw(terminal) }
+        if forwarded.isAnswered, terminal.takeSignalKey() { job.thaw(terminal) }
         if terminal.isWaitingForFront { terminal.takeFront() }
         if count == 0 && pause.isForJob && job.look() { job.stop(terminal, SIGTSTP) }
         if terminal.wantsFront {
