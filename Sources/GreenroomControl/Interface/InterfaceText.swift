@@ -115,7 +115,8 @@ extension Control {
           caller_state,
           # The launch brings arguments, and the paused instance was started without any.
           arguments,
-          # The scale of the display has changed, which the held program does not follow.
+          # The scale of the display, the theme or the font has changed, which the held program
+          # does not follow.
           appearance_changed,
           # A file of settings has changed that the held program had read.
           file_changed
