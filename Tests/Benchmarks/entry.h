@@ -15,7 +15,8 @@ static unsigned char *entry;
 
 typedef int main_function(int, char **, char **);
 
-// A library that writes to a file while it is loaded, or changes a variable, would forbid to pause.
+// Changes the program's code with mprotect(2), not through /proc/self/mem: Greenroom's shim does not pause a
+// program in which a library writes to a file, or changes an environment variable, while it is being loaded.
 static int write_text(void *at, const void *bytes, size_t size) {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     uintptr_t first = (uintptr_t)at & ~(page - 1), end = ((uintptr_t)at + size + page - 1) & ~(page - 1);

@@ -1,5 +1,5 @@
-// Preloaded by `floor` into a program: holds it at main's first instruction, until the descriptors of a
-// caller come.
+// `floor` preloads this into a program. It holds the program at main's first instruction until a caller
+// sends its descriptors.
 #include "entry.h"
 
 #include <stdlib.h>

@@ -105,8 +105,8 @@ func monotonicNanoseconds() -> UInt64 {
     /// Sends a message without ever waiting, because a daemon that is slow to read must not stop
     /// the app. A message that does not fit into the socket now is sent in its turn when there is
     /// room. (If the daemon has closed its end, the next receive says so.)
-    /// - Parameter mayBeLost: true for a message that nobody waits for. It is dropped if too many
-    ///   wait.
+    /// - Parameter mayBeLost: true for a message that the daemon does not wait for. It is dropped
+    ///   if too many messages are in the outbox already.
     func send(_ message: AppMessage, mayBeLost: Bool = false) {
         guard let bytes = try? message.encoded() else { return }
         outbox.send(bytes, to: descriptor, mayBeLost: mayBeLost)

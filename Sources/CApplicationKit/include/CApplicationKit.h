@@ -69,9 +69,10 @@ bool cak_run_loop_join(int descriptor, void (*handler)(void));
 /// cannot wait.
 bool cak_run_loop_wait(void);
 
-/// Calls `each` with every function of the file that contains `address` whose mangled name begins
-/// with `prefix`, demangled. It reads the file's symbol table, so it finds nothing if that has been
-/// stripped. Swift's runtime exports swift_demangle, but its modules do not declare it.
+/// Looks for functions whose mangled name begins with `prefix` in the file that contains `address`,
+/// and calls `each` with the demangled name of each. It reads the file's symbol table, so it finds
+/// nothing if that table has been stripped. Swift's runtime exports swift_demangle, but its modules
+/// do not declare it.
 void cak_each_function(const void *address, const char *prefix, void *_Nullable context,
                        void (*each)(void *_Nullable context, const char *name));
 

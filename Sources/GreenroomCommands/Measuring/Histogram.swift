@@ -7,8 +7,8 @@ struct Histogram {
     private let width: Int
 
     /// - Parameters:
-    ///   - values: all values that are to be shown on this scale. It is logarithmic, because starts
-    ///     differ by factors.
+    ///   - values: the values of all lines, from which the common scale is made. The scale is
+    ///     logarithmic, because the times of different ways to start differ by factors.
     init(of values: [UInt64], width: Int) {
         self.width = width
         from = Self.place(values.min() ?? 1)

@@ -10,7 +10,8 @@ public enum ControlReply: Hashable, Sendable {
     case launched(Control.Launched)
     case exited(Control.Exited)
     case changed(Control.Changed)
-    /// One of the many replies to `Watch`.
+    /// One of the many replies to `Watch`. Nil is the first reply of an older daemon, which does
+    /// not send the number of the latest event.
     case watched(Control.Event?)
     /// The first reply to `Watch`: the client gets every event after this number.
     case watching(latest: UInt64)

@@ -24,7 +24,8 @@ extension Control {
         public var userId: UInt32
         public var instance: UInt64
         public var launchIdentifier: String
-        /// Nil if the daemon launched the app by itself, or if an earlier daemon was asked.
+        /// Nil if the daemon launched the app by itself, or if the request came to an earlier run
+        /// of the daemon.
         public var caller: Caller?
         public var kind: Word<LaunchKind>
         public var coldReason: Word<ColdReason>?

@@ -68,8 +68,10 @@ extension Control {
 
     /// What `Plan` returns.
     public struct PlanReport: Hashable, Sendable {
-        /// The bytes that all planned apps may hold, and the bytes that the caller's would hold.
+        /// The bytes for apps with When=auto: the budget minus what other apps hold, or the whole
+        /// budget if the caller may not observe those.
         public var byteBudget: UInt64
+        /// The memory of the planned apps that the caller may observe.
         public var byteCount: UInt64
         public var isOnBattery: Bool
         /// The caller's apps, in the order in which the plan takes them.

@@ -26,7 +26,7 @@ struct Dependents: Hashable, Sendable {
     private(set) var conflicting: [AppIdentifier: Set<AppIdentifier>] = [:]
     private(set) var requiring: [AppIdentifier: Set<AppIdentifier>] = [:]
 
-    /// The app named the old apps until now, and names the new ones.
+    /// The app's Conflicts= and Requires= were `old` until now, and are `new` from now on.
     mutating func replace(_ app: AppIdentifier, _ old: Dependencies?, _ new: Dependencies?) {
         guard old != new else { return }
         for other in old?.conflicts ?? [] { Self.remove(app, from: &conflicting, other) }
@@ -85,7 +85,8 @@ extension Lifecycle {
         }
         blocked[app] = nil
         for pending in launches.launches {
-            // One of them may wait for the place of a paused instance now. The others come after it.
+            // `serve` may block the app again, until a paused instance has made room. The later
+            // launches then wait again too, so that their order stays.
             if blocked[app] != nil { block(pending) } else { serve(pending) }
         }
         availabilityChanged(of: app)
@@ -255,7 +256,7 @@ extension Lifecycle {
         availabilityChanged(of: app)
     }
 
-    /// A client has left whose launch is blocked. The launch is withdrawn, unless somebody else
+    /// A client whose launch is blocked has left. The launch is withdrawn, unless somebody else
     /// waits for it: another client, the daemon, or another app that cannot start before this one.
     mutating func clientLeft(_ request: RequestIdentifier, blocked app: AppIdentifier) {
         guard

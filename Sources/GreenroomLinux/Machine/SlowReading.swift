@@ -1,7 +1,8 @@
 /// A value that changes slowly and may take long to read, because a driver asks its hardware over a
-/// slow bus. After two slow readings in a row the value is kept for a hundred times as long as the
-/// reading took. So a slow driver takes at most a hundredth of a thread's time. A value that is
-/// read quickly, or was delayed only once by a busy machine, is read again every time.
+/// slow bus. After two slow readings in a row, the value is kept for a hundred times as long as the
+/// reading took, but at most for ``longestBelief``. So a driver that needs up to 50 ms takes at
+/// most a hundredth of a thread's time. A value that is read quickly, or was delayed only once by a
+/// busy machine, is read again every time.
 public struct SlowReading<Value> {
     /// A reading that takes at least this many nanoseconds is slow. A normal one takes a hundredth
     /// of that.

@@ -73,7 +73,7 @@ public enum Terminal {
         return attributes.c_cc.4  // VEOF
     }
 
-    /// Whether a key is among the bytes that the terminal turns into a signal (VINTR, VQUIT and
+    /// Whether one of the bytes is a key that the terminal turns into a signal (VINTR, VQUIT or
     /// VSUSP of termios(3)).
     public static func hasSignalKey(
         of descriptor: CInt, in bytes: some Sequence<UInt8>

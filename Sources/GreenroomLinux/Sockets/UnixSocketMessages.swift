@@ -106,8 +106,8 @@ extension UnixSocket {
         case bytes(isLast: Bool)
     }
 
-    /// What waits in a `.stream` socket, which stays there (poll, SIOCINQ, recvmsg, MSG_PEEK).
-    /// ``UnixSocket/setPassesCredentials(_:)`` must be off.
+    /// What waits to be received in a `.stream` socket. Nothing is taken out of the socket (poll,
+    /// SIOCINQ, recvmsg, MSG_PEEK). ``UnixSocket/setPassesCredentials(_:)`` must be off.
     public var queue: Queue {
         switch gr_look_at_queue(descriptor.rawValue) {
         case GR_QUEUE_BYTES: .bytes(isLast: false)

@@ -10,8 +10,8 @@ final class XConnection {
         static let string: UInt32 = 31
         static let window: UInt32 = 33
     }
-    /// Kinds of events. What another client has made up (SendEvent) has the highest bit, and so is of
-    /// none of these kinds.
+    /// Kinds of events. In an event that another client sent (SendEvent), the highest bit is set,
+    /// so it is of none of these kinds.
     enum Event {
         static let buttonPress: UInt8 = 4
         static let expose: UInt8 = 12
@@ -21,7 +21,8 @@ final class XConnection {
 
         static func kind(_ packet: [UInt8]) -> UInt8 { packet[0] }
 
-        /// Not an error, a reply or what another client has made up.
+        /// Whether the packet is an event from the server itself: not an error, a reply, or an
+        /// event that another client sent.
         static func isOfServer(_ packet: [UInt8]) -> Bool { 2..<128 ~= packet[0] }
     }
     enum EventMask {
@@ -80,8 +81,8 @@ final class XConnection {
 
     /// A property of a window; empty if the window does not have it, or is gone.
     ///
-    /// - Parameter wordLimit: the size of the longest host name, unless something longer is
-    ///   expected.
+    /// - Parameter wordLimit: at most this many words of 4 bytes are read. The default is enough
+    ///   for the longest host name.
     func property(
         _ property: UInt32, of window: UInt32, type: UInt32, wordLimit: UInt32 = 64
     ) throws(DisplayFailure) -> [UInt8] {
@@ -148,13 +149,14 @@ final class XConnection {
 
     // MARK: Packets
 
-    /// The next event that has already come; nil if there is none. One that another client has made
-    /// up is returned too, so that each call ends however many of them there are.
+    /// The next event that has already come; nil if there is none. An event that another client
+    /// sent is returned too, so that each call ends however many of them there are.
     func nextEvent() throws(DisplayFailure) -> [UInt8]? {
         if !events.isEmpty { return events.removeFirst() }
         while try stream.peek(1) != nil {
             let packet = try packet()
-            // An error is of a request that nobody has waited for: its window was gone.
+            // An error answers a request for which nobody waited, because the request's window was
+            // gone.
             if packet[0] > 1 { return packet }
         }
         return nil

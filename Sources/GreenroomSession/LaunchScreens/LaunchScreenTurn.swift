@@ -1,11 +1,14 @@
 // Which launch screen is on the display, and for how long. There is at most one, that of the latest
 // launch.
 //
-//   none    -> waiting    a launch is requested whose app has a launch screen
+//   any     -> waiting    a launch of an app with a launch screen is reported, and no window has
+//                         appeared since the launch was requested
+//   any     -> none       such a launch is reported, but a window has appeared since its request
 //   waiting -> shown      no window has appeared for `delay`
-//   any     -> waiting    another launch is requested
 //   waiting,
-//   shown   -> none       a window has appeared, the launch is over, its daemon has gone, or `bound` has passed
+//   shown   -> none       a window has appeared, the launch is over, its daemon has gone, or
+//                         `bound` has passed
+//   shown   -> none       the screen cannot be shown
 //
 // Any new window ends the turn: a compositor does not say whose window it is (the app may have
 // handed its launch to another process), and a screen must not cover what the user is waiting for.
@@ -24,7 +27,8 @@ struct LaunchScreenTurn: Hashable, Sendable {
     /// In nanoseconds. A window that appears within this time seems immediate, and a screen before
     /// it would only flash.
     static let delay: UInt64 = 100_000_000
-    /// In nanoseconds, from the request. A program without windows must not cover others for longer.
+    /// In nanoseconds, from the request. The launch screen of a program that never opens a window
+    /// must not cover other windows for longer.
     static let bound: UInt64 = 10_000_000_000
 
     enum State: Hashable, Sendable {
@@ -97,7 +101,7 @@ struct LaunchScreenTurn: Hashable, Sendable {
         }
     }
 
-    /// Called when the display cannot show the screen.
+    /// Called when the screen cannot be shown.
     mutating func giveUp() { state = .none }
 
     private mutating func end() -> [Effect] {

@@ -6,9 +6,9 @@ struct InstanceStart {
     let specification: SpawnSpecification
     /// The instance's own cgroup, empty; nil without cgroups.
     let cgroup: (cgroup: Cgroup, name: String)?
-    /// The limit on open files that the spawner had before it raised it.
+    /// The spawner's limit on open files, as it was before the spawner raised it.
     let openFiles: ResourceLimit
-    /// The process whose table has the descriptors that strangers sent.
+    /// The process in whose descriptor table the descriptors from strangers are.
     let owner: ProcessDescriptor?
     let waiters: SpawnWaiters
     /// Where the start is announced, if it can be.
@@ -45,8 +45,12 @@ struct InstanceStart {
             try request.begin(with: waiters), channel: channel, open: [null].compactMap(\.self))
     }
 
-    /// Nobody waits for a guarded instance, and the supervisor must be told whether the guard works.
-    /// Without a cgroup, the next spawner would not find an instance that is not in the ledger yet.
+    /// The message with which the waiter announces the running program to the supervisor.
+    ///
+    /// - Returns: nil if the waiter announces nothing. This is so for a guarded instance: nobody
+    ///   waits for it, and the supervisor must be told whether the guard works. It is also so
+    ///   without a cgroup, because the next spawner would not find an instance that is not in the
+    ///   ledger yet.
     private func announcement(_ channel: UnixSocket?) -> SpawnRequest.Announcement? {
         guard let supervisor, let cgroup, specification.guardedExecutions == 0 else { return nil }
         let (message, pidOffset) = TableEntry.announcement(

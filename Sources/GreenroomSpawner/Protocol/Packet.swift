@@ -149,8 +149,8 @@ struct WireReader {
     ) throws(SpawnerWireError) -> [Element] {
         let count = Int(try take(UInt32.self))
         guard count <= limit else { throw .limitExceeded }
-        // Each element has at least one byte, so this check keeps a false count from reserving
-        // memory.
+        // Each element has at least one byte, so a count that is greater than this is false. It is
+        // refused before any element is read.
         guard count <= rest.count else { throw .truncated }
         var elements: [Element] = []
         for _ in 0..<count { elements.append(try element(&self)) }

@@ -59,8 +59,9 @@ import Testing
         let spawner = try daemon.spawnerPid
         let end = ContinuousClock.now.advanced(by: .milliseconds(Processes.deadline))
         let known = { KernelObjects.openFiles(of: spawner).count { $0.contains("pidfd") } }
-        // A spawner of root also has a pidfd of the supervisor: its children take what clients sent
-        // from the supervisor's table.
+        // A spawner of root also has a pidfd of the supervisor: the descriptors that clients sent
+        // stay in the supervisor's descriptor table, and the spawner's children take them from
+        // there.
         let expected = 4 + running + (Processes.user(of: spawner) == 0 ? 1 : 0)
         while known() != expected, ContinuousClock.now < end { sched_yield() }
         #expect(known() == expected)
@@ -125,14 +126,15 @@ import Testing
         }
         // Instances of earlier environments may still be paused.
         try daemon.renewPool(of: Self.program())
-        try daemon.await("a pool without instances in between") { client in
+        try daemon.await("no instances but the four paused ones") { client in
             let instances = try client.instances()
             return instances.count == 4 && instances.allSatisfy { $0.state == .prewarmed }
                 ? true : nil
         }
-        // `connected` still is. The spawner is the last to hear that an instance is forgotten, and
-        // does not report it, so the test looks again until the time is up. And one cgroup is kept
-        // in reserve since the first cold launch.
+        // The daemon has one descriptor more, for `connected`, which is still open. The spawner has
+        // one more if there are cgroups, for the one that it keeps in reserve since the first cold
+        // launch. The spawner is the last to hear that an instance is forgotten, and does not
+        // report it, so the test counts again until the numbers are right or the time is up.
         let spare = hasCgroups ? 1 : 0
         let expected = [before[0] + 1, before[1] + spare]
         let end = ContinuousClock.now.advanced(by: .milliseconds(Processes.deadline))

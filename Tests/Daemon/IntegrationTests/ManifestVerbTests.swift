@@ -252,7 +252,7 @@ import Testing
             text.contains("manifest: \(daemon.directory.path)/vendor/\(Self.app).app (disabled)"))
         #expect(text.contains("    \(process) /bin/sh -c sleep 1000 & wait\n      "))
         #expect(text.contains(" sleep 1000\n"))
-        // Scripts read the table of all instances, and JSON: neither has more lines.
+        // Scripts read the table of all instances, and JSON, so neither gets these extra lines.
         #expect(!(try run("status").text.contains("manifest:")))
         #expect(try run("status", Self.app, "--json").text.split(separator: "\n").count == 1)
     }

@@ -74,7 +74,9 @@ extension TestClient {
         let launched = try launch(
             app, words + ["print", "here", "wait-forever"], output: output.number, change)
         output.closeWriting()
-        guard try output.line() == "here" else { throw TestError("another first line") }
+        guard try output.line() == "here" else {
+            throw TestError("the first line is not \"here\"")
+        }
         guard let pid = launched.processId, pid > 1 else {
             throw TestError("no process: \(launched)")
         }

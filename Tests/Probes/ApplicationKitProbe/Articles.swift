@@ -1,6 +1,6 @@
 import ApplicationKit
 
-/// Code of the articles that no sample has; the articles' test looks for it here.
+/// Code that the articles show and that is in no sample. The articles' test looks for it here.
 @MainActor enum Articles {
     static func logIn(_ application: Application) {
         do throws(ProtectedDataError) {

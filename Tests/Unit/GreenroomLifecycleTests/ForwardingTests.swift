@@ -1,7 +1,7 @@
 import GreenroomLifecycle
 import Testing
 
-/// Programs of which a second process passes its launch on to the first and ends (GApplication,
+/// Programs whose second process passes its launch on to the first one and ends (GApplication,
 /// KDBusService).
 @Suite struct `A program that passes its launch on` {
     private func stage(isSingle: Bool = false) -> Stage {
@@ -21,7 +21,7 @@ import Testing
         #expect(stage.state(first) == .active)
     }
 
-    /// It waits for an answer of that one before it ends.
+    /// The second process waits for an answer of the running instance before it ends.
     @Test(arguments: [false, true])
     func `finds the running instance thawed`(isAttached: Bool) {
         var stage = stage()
@@ -34,7 +34,7 @@ import Testing
         #expect(stage.state(first) == (isAttached ? .background : .active))
     }
 
-    @Test func `thaws none of several, as none of them answers for the others`() {
+    @Test func `thaws none of several instances, because nobody knows which one answers`() {
         var stage = stage()
         let both = [stage.run(), stage.run()]
         for id in both {
@@ -45,7 +45,7 @@ import Testing
         #expect(both.allSatisfy { stage.state($0) == .suspended })
     }
 
-    @Test func `leaves the other in the background if it fails, ends late or was to be there`() {
+    @Test func `leaves the first in the background if it fails, ends late or was launched there`() {
         for change in [
             { (stage: inout Stage) in
                 let second = stage.run()
@@ -84,7 +84,7 @@ import Testing
         return next
     }
 
-    @Test func `is started once more for files, although the app has one instance`() {
+    @Test func `is started again for files, although the app may have only one instance`() {
         var stage = stage(isSingle: true)
         let first = stage.run()
         let second = ask(&stage, .none)
