@@ -19,7 +19,7 @@
 ///   names, item, notifies, tray, forks, socket, raw, grabs, button, touch, selects, root, ends, waits
 ///                      what ends a prewarm
 ///   owns NAME          owns a name on the bus of the session, and answers each call with nothing
-///   forking NAME       the same, and makes a process before each answer
+///   forking NAME       the same, and makes a process before it answers a call that is no introspection
 ///   listens            asks a bus for notifications of others, which is no hindrance
 ///   single PATH        listens on a socket there; if another process does, it tells that one and ends
 ///   reads PATH         reads a file
@@ -404,7 +404,8 @@ static void call_bus(int bus, const char *member, const char *name) {
 }
 
 /// Returns the serial of a call that waits for an answer, or 0 for another message. `sender` gets whom to answer.
-static uint32_t read_message(int bus, char *sender) {
+/// Callers such as gdbus(1) first ask which methods there are.
+static uint32_t read_message(int bus, char *sender, int *is_introspection) {
     static char bytes[1 << 16];
     uint32_t body, fields, serial;
     read_all(bus, bytes, 16);
@@ -419,6 +420,7 @@ static uint32_t read_message(int bus, char *sender) {
     char *field = memmem(bytes + 16, fields, "\7\1s", 4);
     if (!field) return 0;
     snprintf(sender, 64, "%s", field + 8);
+    *is_introspection = memmem(bytes + 16, fields, "Introspect", 10) != NULL;
     return serial;
 }
 
@@ -428,9 +430,10 @@ static void *serve_bus(void *number) {
     int bus = (int)(intptr_t)number;
     for (;;) {
         char bytes[256] = {'l', 2, 1, 1}, sender[64];
-        uint32_t serial = read_message(bus, sender);
+        int is_introspection;
+        uint32_t serial = read_message(bus, sender, &is_introspection);
         if (!serial) continue;
-        if (forks_for_calls && fork() == 0) _exit(0);
+        if (forks_for_calls && !is_introspection && fork() == 0) _exit(0);
         size_t at = put_field(bytes, 16, 6, 's', sender);
         at = (at + 7) & ~(size_t)7;
         memcpy(bytes + at, "\5\1u\0", 4);
