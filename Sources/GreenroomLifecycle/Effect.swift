@@ -100,7 +100,8 @@ public struct DeliveryAddress: Hashable, Sendable {
 /// What the shell must do, in this order. The shell decides nothing: what an effect carries is true
 /// at the end of the event that it belongs to. The shell asks the core only when it carries an
 /// effect out later (what may have changed until a process was spawned: `launchTerms`,
-/// `isProtectedDataAvailable`).
+/// `isProtectedDataAvailable`), and for what a reply says beside the answer (`endsWithMainProcess`,
+/// `isPausedByReclaim`).
 public enum Effect: Hashable, Sendable {
     /// Keep this record in the runtime state, in place of the instance's former one. This effect
     /// comes before those that make the record true.

@@ -100,7 +100,8 @@ extension Lifecycle {
     /// it, and so is thawed. If there are several other instances, nobody knows which one answers,
     /// and none is thawed.
     mutating func thawForwardee(of record: InstanceRecord) {
-        guard record.manner == .program, let app = directory[record.app],
+        // The instance itself acknowledges nothing until it is ready.
+        guard manner(of: record.app) == .program, let app = directory[record.app],
             app.running.count + app.attached.count == 2,
             let other = app.running.first(where: { $0 != record.instance }),
             self[other].record.state == .suspended

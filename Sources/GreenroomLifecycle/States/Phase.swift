@@ -1,5 +1,7 @@
 // How far an instance has got is two values: its course, and its end. Its state, which clients see,
-// and its phase, by which the core decides, follow from them:
+// and its phase, by which the core decides, follow from them. (Two pairs of phases have one course
+// and differ by another part of the record: whether a conversation has begun, `starting` and
+// `arriving`, and whether the freeze still has a deadline, `freezing` and `frozen`.)
 //
 //   end \ course  prewarming  paused     ordered, told to go  running
 //   none, left    prewarming  prewarmed  launching            launching, inactive, active, background,

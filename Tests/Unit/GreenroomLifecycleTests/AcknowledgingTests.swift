@@ -196,6 +196,18 @@ import Testing
         #expect(stage.wait(.seconds(5)).contains(.kill(id)))
     }
 
+    /// Only a program passes its launch on to another instance.
+    @Test func `a suspended app stays suspended when another instance of it is launched`() {
+        var stage = stage()
+        let first = stage.activate(Stage.app)
+        stage.ask(.suspend, first)
+        stage.acknowledge(first)
+        stage.acknowledge(first)
+        stage.send(.frozen(first))
+        _ = stage.run(name: "second")
+        #expect(stage.state(first) == .suspended)
+    }
+
     @Test func `a suspended app is killed without a callback`() {
         var stage = stage()
         let id = stage.activate(Stage.app)
