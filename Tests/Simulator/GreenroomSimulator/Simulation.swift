@@ -321,10 +321,13 @@ struct Simulation: Sendable {
             // next supervisor does not know what the launch was asked to do, and cannot compare.
             if before.demotion(of: old.app) != former.demotion(of: old.app) { continue }
             // A client's launch that waited for that event goes on now: it takes the place of a
-            // paused instance, or ends what conflicts with it. The next supervisor does not know
-            // the client.
-            if launchWaits, old.state == .terminating, let former = former.instance(old.instance),
-                former.state.isPrewarm || old.endReason == .conflict && former.endReason == nil
+            // paused instance, ends what conflicts with it, or thaws the app's instance. The next
+            // supervisor does not know the client.
+            if launchWaits, let former = former.instance(old.instance),
+                old.state == .terminating
+                    ? former.state.isPrewarm
+                        || old.endReason == .conflict && former.endReason == nil
+                    : former.state == .suspended && old.state != .suspended
             {
                 notCompared.insert(old.instance)
                 continue
