@@ -30,10 +30,10 @@ bool arguments_map(struct argument_memory *memory, size_t capacity);
 /// and the map that the kernel needs. At this time, no code of the process can have changed them.
 void arguments_prepare(int argc, char **argv, const ElfW(auxv_t) * auxv);
 
-/// Finds the variables that libraries have added to the environment since then. The launch keeps
-/// them, unless it has variables of the same names. Called once, at the pause. Returns false if a
-/// given variable was removed or changed, because that cannot be repeated in the launch's
-/// environment.
+/// Finds the variables that libraries have added to the environment since `arguments_prepare`. The
+/// launch keeps them, unless it has variables of the same names. Called once, at the pause. Returns
+/// false if a given variable was removed or changed, because that cannot be repeated in the
+/// launch's environment.
 bool arguments_find_own_variables(void);
 
 /// Whether the bytes are exactly `argc + envc` NUL-terminated strings, with at least one argument.
@@ -59,9 +59,9 @@ size_t arguments_stack_byte_count(const struct launch *launch);
 /// runtime looks for it; if `stack` is null, it is built in the memory of the received strings.
 struct arguments arguments_apply(struct launch *launch, char *stack);
 
-/// Puts the launch's words where the prewarm's words are, if they fit there, for the kernel and in
-/// the vector that main got. An interpreter remembers both from its start, and sets the title of
-/// the process by writing to that memory.
+/// Moves the launch's words to the memory of the prewarm's words, if they fit there, and tells the
+/// kernel. Also points the vector that main got to them. An interpreter remembers that memory and
+/// the vector from its start, and sets the title of the process by writing to the memory.
 void arguments_show_in_place(const struct arguments *arguments);
 
 #endif

@@ -20,7 +20,7 @@
 #define GR_WIRE_VERSION 1
 
 /// The highest number of descriptors in one message: enough for standard streams, socket activation
-/// and three roles, and far below the kernel's 253, so that the receive buffer fits on the stack.
+/// and two roles, and far below the kernel's 253, so that the receive buffer fits on the stack.
 #define GR_WIRE_DESCRIPTOR_LIMIT 28
 
 /// Strings of up to this size are in the datagram. The default socket buffer (212 KB) holds two
@@ -48,7 +48,7 @@ enum gr_message_type {
     GR_NAME_IS_WATCHED = 20, // answers WANTS_NAME: the process may have the name
 };
 
-/// What a process says of a library that it opens before its pause.
+/// What a process says about a library that it opens before its pause.
 enum gr_opening {
     GR_OPENING_NEXT = 0,
     GR_OPENING_FAILED = 1, // the library cannot be opened, and is left out
@@ -61,7 +61,7 @@ enum gr_pause_reason {
 };
 
 /// Why a process that waited by `greenroom_prewarm_wait` does not go on as the launch, but executes
-/// the launch's words in its place, as a new process would.
+/// the launch's command line (execve(2)), as a new process would.
 enum gr_anew_reason {
     GR_ANEW_OPTIONS = 1,     // the words before the program are not those of the prewarm
     GR_ANEW_PROGRAM = 2,     // the interpreter's hook does not know this way to name a program
@@ -77,8 +77,8 @@ enum gr_go_flags {
     GR_NEW_SESSION = 2,          // setsid(2)
     GR_CONTROLLING_TERMINAL = 4, // the first terminal of 0, 1, 2 becomes the session's (TIOCSCTTY)
     GR_STRINGS_IN_DESCRIPTOR = 8,
-    GR_DIRECTORY_BY_NAME = 16,   // chdir(2) to the directory's path instead of fchdir(2): its
-                                 // descriptor would lead out of its view of the file system
+    GR_DIRECTORY_BY_NAME = 16,   // chdir(2) to the directory's path instead of fchdir(2): a
+                                 // descriptor would lead out of the process's view of files
     GR_IS_CALLED = 32,           // somebody has called a held program by its name, and only this
                                  // process can serve the call
     GR_GO_FLAGS = 63,

@@ -1,9 +1,9 @@
 /// The functions of libwayland by which a program sends its requests.
 ///
-/// One of them takes a request's arguments as an array; the others take them as C does, and call that
-/// one in the end. Which function calls which may change in libwayland, so all of them are here.
-/// They are declared here, so that the library needs no header of libwayland to be built, and
-/// libwayland need not be loaded.
+/// Some of them take a request's arguments as an array, and the others as variadic arguments. In
+/// libwayland, all of them call wl_proxy_marshal_array_flags in the end. Which function calls which
+/// may change in libwayland, so all of them are here. They are declared here, so that the library
+/// needs no header of libwayland to be built, and libwayland need not be loaded.
 
 #include "surfaces.h"
 
@@ -54,7 +54,7 @@ static void read_arguments(struct wl_proxy *proxy, uint32_t opcode,
         case 'o':
         case 'n':
         case 'a': arguments[count++].pointer = va_arg(given, void *); break;
-        default: break; // the version that the request came with, and whether it may be null
+        default: break; // a digit: the version that has added the request; ?: the next one may be null
         }
     }
 }

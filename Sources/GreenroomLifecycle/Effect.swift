@@ -98,10 +98,10 @@ public struct DeliveryAddress: Hashable, Sendable {
 }
 
 /// What the shell must do, in this order. The shell decides nothing: what an effect carries is true
-/// at the end of the event that it belongs to. The shell asks the core only when it carries an
-/// effect out later (what may have changed until a process was spawned: `launchTerms`,
-/// `isProtectedDataAvailable`), and for what a reply says beside the answer (`endsWithMainProcess`,
-/// `isPausedByReclaim`).
+/// at the end of the event that it belongs to. To perform effects, the shell asks the core in only
+/// two cases: when it carries one out later, about what may have changed by then (`launchTerms`,
+/// `isProtectedDataAvailable`), and when a reply to a client says more than the core's answer
+/// (`endsWithMainProcess`, `isPausedByReclaim`).
 public enum Effect: Hashable, Sendable {
     /// Keep this record in the runtime state, in place of the instance's former one. This effect
     /// comes before those that make the record true.
@@ -153,7 +153,7 @@ public enum Effect: Hashable, Sendable {
     case deliver(InstanceIdentifier, RequestIdentifier, DeliveryAddress)
     /// Find out whether a debugger is attached to the instance, and send `Event.tracerInspected`.
     case inspectTracer(InstanceIdentifier)
-    /// Find out what holds prewarming, and send `Event.conditionsInspected`.
+    /// Find out what keeps apps from being prewarmed now, and send `Event.conditionsInspected`.
     case inspectConditions
     /// Find out whether a process of the instance holds a file lock, and send
     /// `Event.fileLocksInspected`.

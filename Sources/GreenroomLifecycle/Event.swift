@@ -16,9 +16,10 @@ public enum Event: Hashable, Sendable {
     case policyChanged(Policy)
     /// An app is new, or its manifest or its executable has changed.
     case appInstalled(AppDescription)
-    /// The app's manifest is gone; or it is only masked or has an error, and a force quit lasts. The
-    /// app's paused instances are ended; running ones stay. Sent before `restored` for apps whose
-    /// manifest is not gone, because a former supervisor may have installed them.
+    /// The app's manifest is gone or, if `isGone` is false, masked, faulty or not readable now;
+    /// then a force quit stays in effect. The app's paused instances are ended; running ones stay.
+    /// Also sent, before `restored`, for apps that a former supervisor installed and whose manifest
+    /// is now masked or faulty.
     case appRemoved(AppIdentifier, isGone: Bool = true)
     /// The user of the apps with this foreground group has a login session
     /// (`PrewarmOccasion.login`).
@@ -84,8 +85,8 @@ public enum Event: Hashable, Sendable {
     case becameStale(InstanceIdentifier, because: Staleness = .program)
     /// Before its pause point, the instance was about to do this, and was stopped before it did.
     case misfired(InstanceIdentifier, Misfire)
-    /// Before its pause, the instance opens the library with this index in its list next (nil: all
-    /// are open); or could not open it.
+    /// Before its pause, the instance is about to open the library with this index in its list, or
+    /// could not open it. Nil means that all are open.
     case opening(InstanceIdentifier, Int?)
     case openingFailed(InstanceIdentifier, Int)
     /// Answers `Effect.learnLibraries`: how many libraries are known to be opened after main. The

@@ -63,7 +63,7 @@ public struct Lifecycle: Hashable, Sendable {
     var lostClaims: [PendingLaunch] = []
     /// The instances on their way to the pause.
     var filling: Set<InstanceIdentifier> = []
-    /// Apps that may have paused instances in addition to their number (`spareCount`).
+    /// Apps that may have more paused instances than the manifest's number (`spareCount`).
     var withSpares: Set<AppIdentifier> = []
     var underway = LaunchesUnderWay()
     /// The time after launches in which no pool is filled (`Lulls`).

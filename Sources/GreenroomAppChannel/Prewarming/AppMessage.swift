@@ -1,12 +1,13 @@
-/// A message of a prewarmed process to the daemon.
+/// A message from an app's process to the daemon.
 public enum AppMessage: Equatable, Sendable {
     /// The process is paused and waits. This is the first message of a prewarmed instance.
     case paused(Pause)
     /// The process has applied the launch with that cookie, and main runs next. This is the last
     /// message of a process that the shim paused.
     case started(cookie: UInt64)
-    /// The process has applied the launch with that cookie, and executes the launch's words in its
-    /// place, because it could not go on as a direct call would have. This is its last message.
+    /// The process has applied the launch with that cookie, and now executes the launch's command
+    /// line (execve(2)), because going on from the pause would have differed from a direct call.
+    /// This is its last message.
     case startedAnew(cookie: UInt64, AnewStatus)
     /// Answers a ping.
     case pong(cookie: UInt64)
@@ -16,9 +17,9 @@ public enum AppMessage: Equatable, Sendable {
     /// The process, which will be held at its first window, is about to own this name on its
     /// session's message bus, and waits for ``DaemonMessage/nameIsWatched``.
     case wantsName(String)
-    /// What the process says, before its pause, of the library with this index in its list.
+    /// What the process says, before its pause, about the library with this index in its list.
     case opening(UInt64, LibraryStep)
-    /// A report of an app that is made with an SDK.
+    /// A report from an app that is made with an SDK.
     case report(AppReport)
 
     public struct Pause: Equatable, Sendable {
@@ -79,8 +80,8 @@ public enum WithholdingFailure: Int32, Sendable, CaseIterable {
     case startsProgram = 10
 }
 
-/// The status of STARTED if an interpreter that was paused after its start does not go on as the
-/// launch, but is executed anew, in the same process: why.
+/// Why an interpreter that was paused after its start does not go on as the launch, but is executed
+/// anew in the same process. This is the status of STARTED.
 public enum AnewStatus: Int32, Sendable, CaseIterable {
     /// The words before the program are not those of the prewarm.
     case options = 1

@@ -6,7 +6,7 @@ import GreenroomLinux
 /// represents it in the user's shell.
 ///
 /// The kernel tells only the parent that a child has stopped, and the app's parent is the spawner.
-/// So after something was typed or shown, this process looks a few times, after longer and longer
+/// So after something was typed or shown, this process checks a few times, after longer and longer
 /// pauses, whether the app has stopped.
 struct JobControl {
     /// The quiet time before each look, in milliseconds.
@@ -35,8 +35,7 @@ struct JobControl {
 
     mutating func sawActivity() { nextLook = 0 }
 
-    /// Looks whether the app has stopped, after a quiet time.
-    /// - Returns: whether it has.
+    /// Checks, after a quiet time, whether the app has stopped.
     mutating func look() -> Bool {
         guard nextLook < Self.looks.count else { return false }
         nextLook += 1
@@ -57,15 +56,15 @@ struct JobControl {
         goOn(terminal, wasFrozen: isFrozen)
     }
 
-    /// Thaws the app if something else than this process has suspended it (`greenroomctl suspend`):
-    /// a frozen app would not notice a signal that is to end or to stop it.
+    /// Thaws the app if something other than this process has suspended it (`greenroomctl
+    /// suspend`): a frozen app would not notice a signal that is to end or to stop it.
     func thaw(_ terminal: AppTerminal?) {
         guard let instance, let client = try? ControlClient(path: client),
             case .status(let instances)? = try? client.call(
                 .status(.instance(instance)), milliseconds: Self.statePatience),
             instances.first?.state == .known(.suspended)
         else { return }
-        // It may have been suspended so that it stays so. The user is told why it does not.
+        // Somebody may have wanted the app to stay suspended, so the user is told why it does not.
         let notice =
             "\(instances[0].app) was suspended by somebody else; it goes on, to take the signal"
         // In the foreground, the terminal gets the notice before the app can end.
@@ -74,8 +73,9 @@ struct JobControl {
             transition(.foreground)
             return
         }
-        // In the background the app goes on first, because the kernel may stop this process for the
-        // notice (stty(1): tostop), and so may bytes that wait for the terminal.
+        // In the background, the app goes on first, because the kernel may stop this process when
+        // it writes the notice (stty(1): tostop). `show` is not used there, because this process
+        // may also be stopped for bytes that wait for the terminal (`wantsFront`).
         transition(.resume)
         StandardConsole().complain(notice)
     }

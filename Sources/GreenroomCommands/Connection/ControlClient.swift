@@ -223,7 +223,8 @@ extension ControlClient {
         case 1: return matches[0]
         case 0 where UInt64(name) != nil: throw .number(name)
         case 0:
-            // The daemon says why such an app is not installed, or ends what still runs of it.
+            // The daemon says why such an app is not installed, or ends the app's remaining
+            // instances.
             if let absent = absent(called: name) { return absent }
             throw .control(
                 .noSuchApp(name, suggestion: Spelling.closest(to: name, among: apps)))
@@ -255,8 +256,7 @@ extension ControlClient {
         return (apps + systemsApps(besides: apps)).map(\.identifier)
     }
 
-    /// The apps of the system's daemon that this user may see, without those that the user's own daemon has,
-    /// too.
+    /// The apps of the system's daemon that this user may see and that the user's own daemon lacks.
     func systemsApps(besides own: [Control.AppSummary]) -> [Control.AppSummary] {
         guard let system, case .listed(let apps)? = try? system.call(.list) else { return [] }
         return AppNames.systemsApps(apps, besides: own)

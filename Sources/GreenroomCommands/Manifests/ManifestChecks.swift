@@ -5,7 +5,8 @@ import GreenroomManifest
 import UnitFile
 
 /// Checks whether a reload would install manifests. Asks the daemon, which checks them as in a
-/// reload; if none answers that this process may ask, checks everything that needs no daemon.
+/// reload. If there is no daemon that this process may ask, or it does not answer, checks
+/// everything that needs no daemon.
 struct ManifestChecks {
     /// A manifest that was read without an error, and its texts.
     struct Draft {
@@ -24,7 +25,7 @@ struct ManifestChecks {
         self.folders = folders
     }
 
-    /// The faults, `FILE:LINE:COLUMN: MESSAGE`, each with its file.
+    /// The faults for which a reload would not install some of the drafts.
     func faults(of drafts: [Draft]) -> [Control.ManifestFault] {
         guard !drafts.isEmpty else { return [] }
         let asked = Control.ManifestDraft.calls(for: drafts).map { call -> [Fault]? in
@@ -93,7 +94,7 @@ struct ManifestChecks {
 }
 
 extension Control.ManifestDraft {
-    /// The calls that ask the daemon about all drafts; a call can have only some of them.
+    /// The calls that ask the daemon about all drafts. One call has at most `countLimit`.
     static func calls(for drafts: [ManifestChecks.Draft]) -> [ControlCall] {
         stride(from: 0, to: drafts.count, by: countLimit).map { start in
             .verify(drafts[start..<min(start + countLimit, drafts.count)].map(Self.init))

@@ -4,12 +4,13 @@ import GreenroomLinux
 import GreenroomManifest
 import UnitFile
 
-/// Starts a program again and again in several ways, in turns, so that other work of the machine
+/// Starts a program again and again in several ways, in turn, so that other work of the machine
 /// affects all of them alike.
 ///
-/// A private daemon launches it. So the machine's daemon and its pools are left alone, and each way has an
-/// app of its own, whose manifest has only the program, its environment and the depth. Sockets, limits and
-/// the sandbox of the app's manifest are not measured.
+/// A private daemon launches the program. So the machine's daemon and its pools are left alone, and
+/// each way has an app of its own. That app's manifest has only the program, its environment, the
+/// depth, and the keys of [Prewarm] that matter to a paused instance. Sockets, limits and the
+/// sandbox of the program's own manifest are not measured.
 struct Measurement {
     let words: [String]
     private let arguments: [String]
@@ -87,9 +88,10 @@ struct Measurement {
     /// A busy machine takes some seconds for an inspection. Nothing is learned from a program that
     /// is killed or executes another one, and nothing reports that.
     private static let inspectionPatience: UInt64 = 20_000_000_000
-    /// A program is looked at 25 ms after its launch, and then at doubling intervals.
+    /// The daemon first looks at a program's libraries 25 ms after the launch, and then at doubling
+    /// intervals (`LibraryLearner`).
     private static let firstLook: UInt64 = 25_000_000
-    /// At most this many launches are looked at.
+    /// At most this many launches are made for the daemon to look at.
     private static let lessonCount = 3
 
     /// Waits until the app has a list of imports.
@@ -113,7 +115,7 @@ struct Measurement {
     ) throws(Failure) -> String? {
         var end = first.end
         for count in 1...Self.lessonCount {
-            // The program is looked at once more after its end.
+            // The daemon notices the program's end when it looks next, which is within this time.
             let note = try awaitReason(of: app, 2 * (end + Self.firstLook)) { reasons in
                 reasons.first { $0.code == "libraries" }
             }
@@ -203,7 +205,7 @@ struct Measurement {
             firstOutput: first, end: clock.elapsed, output: output, exit: Ending(exited.exit))
     }
 
-    /// Has an instance paused for the next launch.
+    /// Makes the daemon prewarm an instance for the next launch.
     private mutating func prepare(
         _ index: Int, _ app: String, counts: Bool
     ) throws(Failure) {

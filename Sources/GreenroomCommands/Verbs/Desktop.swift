@@ -187,8 +187,8 @@ struct DesktopDisable: ParsableCommand {
     }
 }
 
-/// The command in the copies of entries. It runs the app by the daemon if the daemon can be reached
-/// and has the app, otherwise the command of the original entry.
+/// The command in the copies of desktop entries. It runs the app through the daemon if the daemon
+/// can be reached and has the app, otherwise the command of the original entry.
 struct DesktopRun: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",

@@ -68,7 +68,8 @@ struct History: Verb {
         return 0
     }
 
-    /// The app that a word means, or the word itself: an app that was removed still has a history.
+    /// The app or pattern that a word means. A short name that no app has now becomes a pattern,
+    /// because an app that was removed still has a history.
     private static func pattern(_ word: String, _ client: ControlClient) -> String {
         if word.contains(where: { "*?[".contains($0) }) || word.contains(".") { return word }
         do throws(Failure) { return try client.resolve(word) } catch { return "*." + word }

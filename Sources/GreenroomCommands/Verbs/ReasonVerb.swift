@@ -1,6 +1,6 @@
 import GreenroomControl
 
-/// A verb that launches an app for a reason, or tells the app if it is already running.
+/// A verb that launches an app for a reason, or tells the app the reason if it is already running.
 protocol ReasonVerb: Verb {
     var output: OutputOptions { get }
     func call(_ client: ControlClient) throws(Failure) -> Control.ApplicationCall

@@ -91,8 +91,8 @@ struct Verify: ParsableCommand {
         return sources
     }
 
-    /// Why the daemon would not read the manifest: another user could change it, if it is installed
-    /// already, or one of its drop-ins.
+    /// Why the daemon would not read the manifest: another user could change one of its drop-ins
+    /// or, if it is already installed, the manifest itself.
     private func objection(
         to file: String, _ name: ManifestName, in folders: AppFolders
     ) -> PathOwners.Objection? {
@@ -104,7 +104,7 @@ struct Verify: ParsableCommand {
         return folders.objection(toDropIns: folders.dropIns(of: name), of: name)
     }
 
-    /// The path of a file in its folder, without links on the way there.
+    /// The path of a file, with the links on the way to its folder resolved.
     private static func place(of path: String) -> String? {
         let name = path.split(separator: "/").last ?? ""
         return PathOwners.realPath(of: path.contains("/") ? path.directory : ".")

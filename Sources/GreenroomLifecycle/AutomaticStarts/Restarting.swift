@@ -192,7 +192,7 @@ extension Lifecycle {
 
     // MARK: Boot and login
 
-    /// Looks at each app once after the boot and once after its user's login. An app that is
+    /// Considers each app once after the boot and once after its user's login. An app that is
     /// installed later is not started until the next boot or login (as with systemctl enable). Nor
     /// is an app that a client has ended.
     mutating func considerAutostart(_ apps: some Sequence<AppIdentifier>, mayStart: Bool) {

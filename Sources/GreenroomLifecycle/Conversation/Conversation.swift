@@ -30,7 +30,8 @@ public enum LifecycleStep: UInt8, CaseIterable, Sendable {
     case willResignActive = 5
     case didEnterBackground = 6
     case disconnect = 7
-    /// The app is asked to end. SIGTERM follows.
+    /// The app is asked to end. SIGTERM follows only if it acknowledges that and then does not
+    /// exit.
     case willTerminate = 8
 }
 
@@ -102,7 +103,7 @@ public struct Conversation: Hashable, Sendable {
 }
 
 extension InstanceRecord {
-    /// The conversation of an app that acknowledges its states. To ask for that of any other
+    /// The conversation of an app that acknowledges its states. Asking for that of any other
     /// instance is a bug of the core, and traps with the identifier.
     var dialogue: Conversation {
         get {
@@ -194,7 +195,7 @@ extension Conversation {
     var wantsForeground: Bool { scenes.contains { $0.goal == .foreground } }
 
     /// The app's state follows from its scenes (UIScene): active if any scene is, else inactive if
-    /// any is, else background. Nil while no scene is attached yet.
+    /// any is, else background. Nil if a scene is on its way and none is attached yet.
     public var aggregate: ExecutionState? {
         if scenes.contains(where: { $0.activation == .foregroundActive }) { return .active }
         if scenes.contains(where: { $0.activation == .foregroundInactive }) { return .inactive }

@@ -120,8 +120,8 @@ extension Lifecycle {
         end(id, .prewarmFailed, gently: false)
     }
 
-    /// Whether the pool is given up when an instance expires: only a client asked for the pool, and
-    /// nobody has used it in all that time.
+    /// Whether a client's request for the pool is forgotten when an instance expires, because
+    /// nobody has used the pool in all that time.
     func isGivenUpWhenExpired(_ app: AppIdentifier) -> Bool {
         switch directory[app]?.description?.prewarmOccasion {
         case .demand, .never, .auto, nil: true

@@ -9,7 +9,7 @@
 //   on trial     from then until the app has reached its goal, and longer if the app says so
 //                (`HandingOver`)
 //   deleted      when its user force-quits the app; when the app fails while it is on trial; with
-//                its session; when the app has nothing to restore
+//                its session; when the app says that it has nothing to keep
 //
 // This file also keeps what an app must know for its one-time setup: whether the app, and whether
 // this version of the app, has ever finished a launch.

@@ -4,8 +4,8 @@
 //   becomes ready        comes to the front, or goes    is told its first step
 //                        to the background
 //   is not ready in time ended                          ended, unless a debugger holds it
-//   was not heard        counts as ready                is asked again
-//   a connection starts  in front                       in the background
+//   may be ready unheard counts as ready                is asked again
+//   connection starts it in front                       in the background
 //   to the front         moves at once                  is told, and moves when it acknowledges
 //   to the background    moves at once                  is told, and moves when it acknowledges
 //   interrupted          moves at once                  is told, and moves when it acknowledges
@@ -147,8 +147,8 @@ extension Lifecycle {
         return description.leavesRest ?? record.isAttached
     }
 
-    /// Whether an end of the instance by itself is over with its main process. Otherwise its other
-    /// processes are ended first, and only then is anybody told.
+    /// Whether an instance that ends by itself counts as ended as soon as its main process has.
+    /// Otherwise its other processes are ended first, and only then is anybody told.
     public func endsWithMainProcess(_ id: InstanceIdentifier) -> Bool {
         table[id].map { mayLeaveRest($0.record) } ?? false
     }

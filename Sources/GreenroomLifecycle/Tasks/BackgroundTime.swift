@@ -2,7 +2,7 @@
 // background is not suspended while it has a task or a run open:
 //
 //   a task, in the foreground        → open, no limit
-//   in the background with a task    → its time runs, from when it entered the background
+//   in the background with a task    → the time runs from when the app entered the background
 //   shortly before the time is over  → the app is told; no further task begins in this stay
 //   the time is over, a task is open → ended (0x2182bad2), unless a debugger holds it
 //   the last task has ended          → suspended after its background grace
@@ -138,7 +138,7 @@ extension Lifecycle {
             time.end == nil, suspendsByItself(record)
         else { return }
         let limit = policy.backgroundTaskLimit
-        // A task that begins late in a stay still gets some time after it is told about the end.
+        // Even if a task begins late in a stay, the app is not told about the end at once.
         let earliest = now.advanced(by: policy.expirationLead(of: limit) * 2)
         limitTasks(of: id, to: max(record.since.advanced(by: limit), earliest))
     }
@@ -183,7 +183,7 @@ extension Lifecycle {
     /// The next deadline of an instance that keeps running in the background.
     func backgroundDeadline(_ time: BackgroundTime, _ current: Instant?) -> Instant? {
         guard time.run == nil, let end = time.end else { return nil }
-        // While a debugger is attached, the deadline is the next look for it.
+        // While a debugger is attached, the deadline is the next check whether it still is.
         if time.isExpiring { return max(end, current ?? end) }
         return end.advanced(by: .zero - policy.expirationLead(of: policy.backgroundTaskLimit))
     }

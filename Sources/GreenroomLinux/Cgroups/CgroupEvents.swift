@@ -1,18 +1,18 @@
 internal import Glibc
 
-/// The open file cgroup.events of a cgroup (cgroups(7)). To open it takes ten times as long as to
-/// read it. Once the cgroup is removed, reading fails with `ENODEV`.
+/// The open file cgroup.events of a cgroup (cgroups(7)). Opening it takes ten times as long as
+/// reading it. Once the cgroup is removed, reading fails with `ENODEV`.
 public struct CgroupEvents: Sendable {
     public let file: FileDescriptor
 
-    /// Longer than the file: two keys today.
+    /// More than the file has: it contains two keys today.
     private static let byteLimit = 256
 
     public init(of cgroup: Cgroup) throws(SystemError) {
         file = try cgroup.directory.open("cgroup.events", O_RDONLY)
     }
 
-    /// As ``Cgroup/isPopulated()``.
+    /// The same as ``Cgroup/isPopulated()``.
     public func isPopulated() throws(SystemError) -> Bool { try read().populated }
 
     func read() throws(SystemError) -> (populated: Bool, frozen: Bool) {

@@ -161,7 +161,8 @@ public final class Disposer: Sendable {
 
     /// Closes the descriptors that were dropped since the last turn, and ends the disposer's
     /// processes. Waits at most ``patience``. A descriptor that still hangs then stays with its
-    /// worker and the keeper until this process has ended. After this call, nothing more is closed.
+    /// worker and the keeper (disposal.c) until this process has ended. After this call, nothing
+    /// more is closed.
     public func leave() {
         state.withLock { state in
             _ = handOver(&state)

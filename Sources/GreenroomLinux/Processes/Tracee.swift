@@ -53,11 +53,11 @@ public struct Tracee: Hashable, Sendable {
         return child > 0 ? child : nil
     }
 
-    /// Whether the kernel has told the program that this process has just executed not to trust its
+    /// Whether the kernel has told the program that `process` has just executed not to trust its
     /// environment (AT_SECURE in getauxval(3)). If so, the dynamic linker loads no library that
     /// LD_PRELOAD names. The kernel does that for set-user-ID programs, for file capabilities, and
-    /// for rules of AppArmor and SELinux. True also if this process may not read that, because then
-    /// the program has more rights than this process.
+    /// for rules of AppArmor and SELinux. True also if the tracer may not read that, because then
+    /// the program has more rights than the tracer.
     public func isSecurelyExecuted(by process: pid_t) -> Bool {
         let secure: UInt = 23
         do throws(SystemError) {

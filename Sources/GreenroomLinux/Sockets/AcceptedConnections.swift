@@ -72,7 +72,7 @@ public enum AcceptedConnections {
         }
     }
 
-    /// A table of the machine's network, because this process may be in an empty one
+    /// A table of the machine's network namespace, because this process may be in an empty one
     /// (`PrivateNetwork=`) while its sockets were made outside.
     private static func machineLines(of table: String) -> [Substring] {
         let lines = ListeningProcess.lines(of: "/proc/1/net/\(table)")

@@ -17,7 +17,7 @@ extension SpawnSpecification {
 }
 
 extension WireWriter {
-    /// A bit in the byte that says what kind of mount it is.
+    /// The bit for `followsNoLinks`, in the byte that contains the mount's kind.
     fileprivate static let withoutLinks: UInt8 = 0x80
 
     mutating func put(_ setting: SpawnSpecification.CgroupSetting) {

@@ -119,7 +119,7 @@ final class Presences {
         }
     }
 
-    /// Counts the times that still run.
+    /// Counts the time up to now of each of the app's instances.
     func settle(_ key: MetricKey) {
         for (instance, measured) in instances.all(Measured.self) where measured.presence?.key == key
         {

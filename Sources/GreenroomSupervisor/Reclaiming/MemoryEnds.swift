@@ -43,8 +43,8 @@ final class MemoryEnds {
     }
 
     /// The instance is still alive, so an earlier out-of-memory kill in its cgroup did not end it.
-    /// Called after changes of its state. The kernel could tell of changes in the file, but does so
-    /// whenever an app is throttled, which is too often.
+    /// Called after the instance's state has changed. The kernel could report changes of
+    /// memory.events, but it also does so whenever an app is throttled, which is too often.
     func lives(_ identifier: InstanceIdentifier, in cgroup: Cgroup) {
         guard let kills = OutOfMemoryKills(in: cgroup), kills.count > 0 else { return }
         instances.part(Survived.self, of: identifier)?.kills = kills

@@ -25,7 +25,7 @@ struct InstanceArrivals {
         ready.look(at: instance)
     }
 
-    /// Takes up what the former supervisor had with the instance.
+    /// Takes over an instance of the former supervisor: its output, its messages and its state.
     func takeOver(_ instance: Instance, hasEnded: Bool) {
         let identifier = instance.identifier
         // The app's manifest may have changed since the instance was started.

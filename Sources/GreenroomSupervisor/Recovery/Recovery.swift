@@ -21,7 +21,8 @@ struct Recovery {
     /// After a restart of the supervisor.
     ///
     /// - Parameters:
-    ///   - restored: what the runtime state held; younger instances are not in the table yet.
+    ///   - restored: the records of the runtime state. Newer records are not compared, because the
+    ///     table was made before their instances.
     ///   - table: every instance that the spawner has not been told to release.
     func reconcile(
         _ restored: [InstanceRecord],
@@ -53,7 +54,7 @@ struct Recovery {
         core.lifecycle.instance(InstanceIdentifier(order.instance))?.awaitsSpawn == true
     }
 
-    /// There is no spawner, so what was ordered and not reported will not come.
+    /// There is no spawner, so the orders that it has not reported will never be carried out.
     func failPendingOrders() {
         orphan(allBut: [])
         compare(core.lifecycle.instances, with: [])

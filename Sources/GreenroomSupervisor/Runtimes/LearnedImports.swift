@@ -8,15 +8,16 @@ struct LearnedImports: Hashable, Sendable {
     /// A module that launches import and a prewarm does not.
     struct Refusal: Hashable, Sendable {
         let name: String
-        /// A word of the inspection.
+        /// The inspection's word for it (`python/inspect_imports.py`).
         let reason: String
         /// The module that does what the reason says: this one, or one that it imports.
         let cause: String
     }
 
-    /// The lines for the hook, in the order of the imports: a name, a tab, and what tells the file
-    /// of that module from another. After them, such lines of other files that the modules read,
-    /// with = before the path, and ``terminalQuestion``.
+    /// The lines for the hook, in the order of the imports: a name, a tab, and a stamp that tells
+    /// the module's file from another one. After them, such lines about other files that the
+    /// modules read, with = before the path, and lines that begin with ?: calls of functions with
+    /// their values, and ``terminalQuestion``.
     let lines: [String]
     let refused: [Refusal]
     /// The variables that the imports read. They must be the same at a launch.
@@ -27,7 +28,7 @@ struct LearnedImports: Hashable, Sendable {
 
     struct Version: Hashable, Sendable {
         let distribution: String
-        /// - if the distribution was not found.
+        /// `-` if the distribution was not found, `*` if imports would not find its modules.
         let number: String
         let isKnown: Bool
     }
@@ -42,14 +43,14 @@ struct LearnedImports: Hashable, Sendable {
     enum Limit {
         /// As many names as `Imports=` may have.
         static let names = 1024
-        /// In bytes: of one name of a module or a variable. The names of Ruby are paths.
+        /// The bytes of one name of a module or a variable. Ruby's names are paths.
         static let name = 512
-        /// In bytes, of all lines for the hook: they are one variable of the prewarm, which may
-        /// have 128 KiB (execve(2)).
+        /// The bytes of all lines for the hook together. They are one variable of the prewarm,
+        /// which may have 128 KiB (execve(2)).
         static let lines = 96 << 10
         /// Ansible reads 190.
         static let variables = 512
-        /// In bytes, of what an inspection reports. The longest known report has 100 kB.
+        /// The bytes of an inspection's report. The longest known report has 100 kB.
         static let report = 512 << 10
     }
 
@@ -101,7 +102,7 @@ struct LearnedImports: Hashable, Sendable {
         else { return nil }
     }
 
-    /// Whether one list can have all of these.
+    /// Whether one list can contain all these imports.
     static func fits(_ imports: [(name: String, stamp: String)]) -> Bool {
         fits(count: imports.count, byteCount: byteCount(of: imports))
     }
@@ -110,7 +111,7 @@ struct LearnedImports: Hashable, Sendable {
         count <= Limit.names && byteCount <= Limit.lines
     }
 
-    /// How long the lines of a list are for these.
+    /// The number of bytes that these imports take in a list.
     static func byteCount(of imports: [(name: String, stamp: String)]) -> Int {
         imports.reduce(0) { $0 + $1.name.utf8.count + $1.stamp.utf8.count + 2 }
     }
@@ -139,7 +140,7 @@ struct LearnedImports: Hashable, Sendable {
         Array(text.split(separator: "\n").filter(isModule).prefix(Limit.names).map(String.init))
     }
 
-    /// Whether a list can have the line. What it cannot have is left out.
+    /// Whether a line of a list can begin with this name. Other names are left out.
     static func canList(_ name: String) -> Bool { isModule(name[...]) }
 
     /// A module's name has no space and none of the characters that begin other lines of a list.

@@ -35,7 +35,7 @@ extension Runtime {
             [
                 "RHOME", "EDITOR", "VISUAL", "MAKE", "PAGER", "TAR", "SED", "LN_S", "COLUMNS",
                 "DISPLAY", "JAVA_HOME", "DVIPS", "TEXI2DVI",
-                // The front end is a script of bash, which reads and assigns these.
+                // The front end is a bash script, which reads and assigns these.
                 "BASH_ENV", "SHELLOPTS", "BASHOPTS", "POSIXLY_CORRECT", "args", "usage", "gui", "a",
                 "debugger", "debugger_args", "run_arch", "r_arch", "libnn", "libnn_fallback",
             ]
@@ -48,10 +48,10 @@ extension Runtime {
     }
 
     /// The variable that forces the interpreter to boot at the launch itself; nil if there is none.
-    /// Such a variable makes the boot run code of the user's or print something, or it names a file
-    /// or folder relative to the caller's directory. Learned lists of Perl and Ruby rely on this:
-    /// what `PERL5OPT` or `RUBYOPT` loads, and what is found in a relative folder of `PERL5LIB`,
-    /// would come before what was learned.
+    /// Such a variable makes the boot run the user's code or print something, or it names a file or
+    /// folder relative to the caller's directory. Learned lists of Perl and Ruby rely on this: what
+    /// `PERL5OPT` or `RUBYOPT` loads, and what is found in a relative folder of `PERL5LIB`, would
+    /// come before what was learned.
     func hindrance(in environment: [String]) -> String? {
         for variable in environment {
             guard let equals = variable.utf8.firstIndex(of: UInt8(ascii: "=")) else { continue }
@@ -85,7 +85,7 @@ extension Runtime {
         case .java:
             ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "_JAVA_LAUNCHER_DEBUG"]
         case .r:
-            // For another home than its own, the front end prints a warning to standard output.
+            // If R_HOME is not its own home, the front end prints a warning to standard output.
             [
                 "R_HOME", "R_PROFILE_USER", "R_PROFILE", "R_ENVIRON", "R_ENVIRON_USER", "RHOME",
                 "R_TESTS", "R_BATCH", "R_DEFAULT_PACKAGES", "R_SCRIPT_DEFAULT_PACKAGES",
@@ -95,7 +95,8 @@ extension Runtime {
         }
     }
 
-    /// Variables that name files or folders, which the boot looks up from its own directory.
+    /// Variables that name files or folders. The boot would look up a relative path from the
+    /// directory that it runs in, not from the caller's.
     private var pathNames: Set<Substring> {
         switch self {
         case .python: ["PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE", "PYTHONPYCACHEPREFIX"]
@@ -108,8 +109,8 @@ extension Runtime {
         }
     }
 
-    /// Whether the variable is a function of bash that R's front end, a script of bash, would call in
-    /// place of a command.
+    /// Whether the variable is a bash function that R's front end, a bash script, would call
+    /// instead of a command.
     private static func isCommandOfFrontEnd(_ name: Substring) -> Bool {
         guard name.hasPrefix("BASH_FUNC_"), name.hasSuffix("%%") else { return false }
         let commands: Set<Substring> = [

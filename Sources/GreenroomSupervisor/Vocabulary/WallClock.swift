@@ -7,9 +7,9 @@ internal import Synchronization
 /// sets the wall clock, so the offset is read again each time. But an instant is given the same
 /// time each time, unless the clock was set in between.
 enum WallClock {
-    /// In microseconds. Two readings of the offset differ by the time between them, which is far
-    /// less. Whoever corrects the clock steps it by 128 ms or more (ntpd(8)), or slews both clocks
-    /// alike.
+    /// In microseconds: a smaller change of the offset is not taken for a change of the clock. The
+    /// two clocks are read one after the other, which makes the offset wrong by far less. Whoever
+    /// corrects the clock steps it by 128 ms or more (ntpd(8)), or slews both clocks alike.
     private static let tolerance: Int64 = 100_000
 
     /// The wall clock's offset from the monotonic clock; 0 until it was read.

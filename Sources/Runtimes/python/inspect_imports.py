@@ -2,13 +2,13 @@
 
     INTERPRETER [OPTIONS] -S inspect_imports.py LIST [LIBRARY]
 
-LIST has a name of a module on each line, as the hook records it; - is standard input. Other lines are
+LIST has the name of a module on each line, as the hook records it; - is standard input. Other lines are
 
     !NAME                    the module must be refused
-    @DISTRIBUTION VERSION…   the lines below are of a profile, which counts for these versions of the distribution alone
+    @DISTRIBUTION VERSION…   the lines below are a profile, which is used only for these versions of the distribution
     +NAME REASON             the module is not refused for the reason
-    ?NAME FUNCTION INPUT…    what the function of the module returns here is given again before a pause, while the inputs are
-                             the same: files (/PATH, ~/PATH), variables ($NAME), and programs that PATH finds
+    ?NAME FUNCTION INPUT…    before a pause, the function of the module returns what it has returned here, as long as
+                             these are the same: files (/PATH, ~/PATH), variables ($NAME), and programs that PATH finds
     <NAME STATEMENT          is executed in the module before the pause, and here after the imports
     >NAME                    a statement is executed in the module at the launch
 
@@ -16,17 +16,18 @@ LIBRARY is libgreenroom-inspect.so, which also sees what extension modules read.
 The output has a line for each finding, with tabs:
 
     import   NAME  STAMP             may be imported before the pause; in the order of the list
-    refused  NAME  REASON  MODULE    may not: MODULE, which NAME is or imports, keeps or does what only a launch may
-    import   =PATH  STAMP            a module that the profile vouches for reads this file, or looks for it; or an input
+    refused  NAME  REASON  MODULE    may not: MODULE (NAME or one that it imports) does or keeps what only a launch may
+    import   =PATH  STAMP            this is an input, or a module that is vouched for reads or looks for this file
     import   ?NAME.FUNCTION:(ARGUMENTS, NAMED ARGUMENTS, VALUE)  -    a call of a function that the profile names
-    reads    VARIABLE                a kept module, or the start of the interpreter, reads this variable
-    vouched  DISTRIBUTION  VERSION   the profile was used, or not because of the version that was found, or - for none
-    unknown  DISTRIBUTION  VERSION   * if an import would not find the modules in the folder of that version
+    reads    VARIABLE                a module that may be imported, or the interpreter's start, reads this variable
+    vouched  DISTRIBUTION  VERSION   the profile was used for this version
+    unknown  DISTRIBUTION  VERSION   the profile was not used. VERSION is - if none was found, and * if an import would
+                                     not find the modules in the folder of the version that was found
 
 Reasons: arguments, directory, terminal, variables (all are read), environment (changed), locale, signals, time, opens,
 writes, prints, runs, network, thread, descriptor, state (of the interpreter, or of another module that a launch may load
-alone), fails, pause (a statement of the profile fails), known, excluded.
-Refused with a module is every module that imports it, because it would import something else without it.
+alone), fails, pause (a statement of the profile fails), archive (no file at the module's path), known, excluded.
+Every module that imports a refused one is refused, too, because without it, it would import something else.
 """
 import _thread
 import builtins
@@ -57,8 +58,8 @@ MACHINE = ("/usr/", "/lib", "/sys/devices/system/", "/proc/cpuinfo", "/proc/memi
 PER_LAUNCH = {"PWD", "OLDPWD", "SHLVL", "_", "COLUMNS", "LINES", "WINDOWID", "DESKTOP_STARTUP_ID", "XDG_ACTIVATION_TOKEN",
               "SSH_CLIENT", "SSH_CONNECTION", "SSH_TTY", "GPG_TTY", "TMUX", "TMUX_PANE", "STY", "WINDOW",
               "INVOCATION_ID", "JOURNAL_STREAM", "NOTIFY_SOCKET", "LISTEN_PID", "LISTEN_FDS"}
-# Without a refused module, others may fail that could be imported with it, and without those, others again.
-# A value that the first caller computes is found once for each caller, in a round each.
+# Without a refused module, others may fail that could be imported with it, and without those, still others. And if only
+# the first caller of a function computes its value, each round refuses only one of the callers.
 ROUND_LIMIT = 40
 
 EVENTS = {"os.chdir": "directory", "os.fchdir": "directory", "os.umask": "state", "_thread.start_new_thread": "thread", "os.fork": "runs", "os.forkpty": "runs",
@@ -70,7 +71,7 @@ EVENTS = {"os.chdir": "directory", "os.fchdir": "directory", "os.umask": "state"
 PREFIXES = (("socket.", "network"), ("urllib.", "network"), ("ftplib.", "network"), ("smtplib.", "network"),
             ("http.", "network"), ("imaplib.", "network"), ("poplib.", "network"), ("syslog.", "writes"),
             ("shutil.", "writes"), ("fcntl.", "state"))
-# Globals that may differ after an import: a program finds the same in them, or asks for no more than it has itself loaded.
+# Globals that may differ after an import: a program finds the same in them, or asks only for what it has loaded itself.
 HARMLESS_STATE = {
     # What imports themselves write, and what `state` compares.
     "sys": {"modules", "path_importer_cache", "path", "argv", "orig_argv", "meta_path", "path_hooks", "stdin", "stdout", "stderr",
@@ -93,18 +94,18 @@ HARMLESS_STATE = {
     "Cryptodome.Util._raw_api": {"cached_architecture"},
     "cython_runtime": {"cline_in_traceback"},
     "jinja2.lexer": {"_lexer_cache"},
-    # By class or function: whoever has such an object has loaded the module that registers it.
+    # Keyed by class or function: whoever uses one of these has loaded the module that registers it.
     "copyreg": {"dispatch_table"},
     "pickle": {"dispatch_table"},
     "typing": {"_overload_registry"},
-    # What is done at the end, or in a child, for an object.
+    # Objects for which something is done at the end of the process, or in a child.
     "weakref": {"finalize"},
     "logging": {"_handlers", "_handlerList", "_at_fork_reinit_lock_weakset"},
     # Werkzeug adds a scheme here, which matters for addresses of this scheme alone.
     "urllib.parse": {"uses_netloc"},
 }
 HARMLESS = {"socket.__new__", "socket.gethostname"}
-# A list has no longer line (`LearnedImports.Limit.name`).
+# No line of a list is longer (`LearnedImports.Limit.name`).
 LINE_LIMIT = 512
 
 
@@ -115,8 +116,8 @@ class Findings:
         self.importers = {}  # module: the modules that import it
         self.pending = {}  # reason: modules
         self.vouched = set()  # (module, reason)
-        self.data = {}  # path: the stamp, or None if it is that of the end; of files that vouched modules read or look for
-        self.answers = {}  # a function and its arguments: the line of this call, whose value is given again
+        self.data = {}  # path of a file that a vouched module reads or looks for: its stamp; None: taken at the end
+        self.answers = {}  # a function and its arguments: the line of this call, with its value
         self.modules = None  # ModuleState
         self.is_quiet = False
 
@@ -125,7 +126,7 @@ class Findings:
             self.refused.setdefault(name, reason)
 
     def is_vouched(self, name, reason=None):
-        """Whether the profile has the module, or a package that it is in as PACKAGE.*, for that reason or for any."""
+        """Whether the profile has the module, or PACKAGE.* for a package that it is in: for that reason, or any."""
         return any((name == one or one.endswith(".*") and name.startswith(one[:-1])) and reason in (None, other)
                    for one, other in self.vouched)
 
@@ -135,7 +136,7 @@ class Findings:
             return
         path, names = os.fsdecode(path), self.modules_in_progress()
         if names and self.is_vouched(names[0]) and path.startswith("/") and not path.startswith(MACHINE):
-            # A warning about this file shows the line.
+            # For a warning about this file, Python reads the file to show the line.
             if path != __file__ and not path.startswith(tuple(set(installed_places))):
                 if not path.isascii() or not path.isprintable() or " " in path:
                     self.refused.setdefault(names[0], "opens")  # no list could have it
@@ -387,7 +388,7 @@ def watch_all():
 
 
 def state():
-    """The state that modules share, except changes that only add to it."""
+    """The state that modules share and that an import must not change."""
     return {"excepthook": sys.excepthook, "displayhook": sys.displayhook, "unraisablehook": sys.unraisablehook,
             "thread": threading.excepthook, "path": list(sys.path), "builtins": set(dir(builtins)),
             "recursion": sys.getrecursionlimit(), "switch": sys.getswitchinterval(), "path_hooks": list(sys.path_hooks),
@@ -447,7 +448,7 @@ def watch_execution():
         was_quiet, findings.is_quiet = findings.is_quiet, True
         findings.modules.begin(module.__name__)
         before = state()
-        findings.is_quiet = False  # also if a function with answers imports the module
+        findings.is_quiet = False  # also if an `Answer`, which is quiet, imports the module
         changed_within.append(set())
         try:
             return plain(self, module)
@@ -479,7 +480,7 @@ def watch_execution():
 
 
 def import_all(names, answers):
-    """The modules of `answers` come first, so that their functions answer whoever imports them."""
+    """The modules of `answers` come first, so that their functions are replaced before other modules call them."""
     for number, name in enumerate(names):
         findings.is_quiet = True
         before, known, passing = state(), set(sys.modules), passing_state()
@@ -488,8 +489,8 @@ def import_all(names, answers):
         try:
             __import__(name)
         except Warning:
-            # A filter makes errors of warnings (-W, PYTHONWARNINGS), so a launch fails there, too. What it would not import
-            # then may keep the warning from coming.
+            # A filter turns warnings into errors (-W, PYTHONWARNINGS), so a launch fails here, too. This module and
+            # those after it are refused: a launch does not get to them, and importing them may prevent the warning.
             findings.refused.update(dict.fromkeys(names[number:], "fails"))
             break
         except BaseException:
@@ -520,7 +521,7 @@ def refuse_importers(names):
     queue = list(cause)
     while queue:
         name = queue.pop()
-        # A module that fails by itself only cannot be imported by its name.
+        # A module that fails when it is imported by its own name may still be imported by others, so those are kept.
         users = set() if findings.refused.get(name) == "fails" and cause[name] == name else findings.importers.get(name, set())
         for user in users | children.get(name, set()):
             if user not in cause:
@@ -557,8 +558,8 @@ def program(name):
 
 
 class Answer:
-    """A function of which the profile says what its value depends on. A prewarm may not start the programs that it starts,
-    and gets the values of this process instead."""
+    """A function of which the profile says what its value depends on. It starts programs, which a prewarm may not do,
+    so a prewarm gets the values that it has returned in this process."""
 
     def __init__(self, module, name, *inputs):
         self.module, self.name, self.inputs = module, name, inputs
@@ -587,7 +588,7 @@ class Answer:
             if not line:
                 findings.note("runs")
             elif findings.answers.setdefault((self.module, self.name, ascii((arguments, sorted(named.items())))), line) != line:
-                # Who asks next may get either value, or a third.
+                # The next caller may get either value, or a third.
                 findings.note("runs")
                 findings.refuse(self.module, "runs")
 
@@ -599,11 +600,11 @@ class Answer:
             if one.startswith("~/"):
                 findings.variables.setdefault("HOME", set()).add(self.module)
                 one = os.path.expanduser(one)
-            # Before the call: a file that is changed meanwhile has another stamp in the prewarm.
+            # Stamped before the call, so that a file that is changed meanwhile has another stamp in the prewarm.
             findings.data.setdefault(one, stamp_of_file(one))
 
     def line(self, arguments, named, value):
-        """None if the list cannot have it."""
+        """The line of a call; None if a list cannot contain it."""
         text = ascii((arguments, named, value)).replace("%", "%25").replace(" ", "%20")
         line = "{}.{}:{}".format(self.module, self.name, text)
         return line if is_constant((arguments, tuple(named), value)) and len(line) < LINE_LIMIT else None
@@ -614,7 +615,7 @@ def stand_in(*arguments, **named):
 
 
 def is_constant(value):
-    """Whether the value is made of what has no identity and cannot be changed."""
+    """Whether the value consists only of immutable values whose identity does not matter."""
     if type(value) is tuple:
         return all(map(is_constant, value))
     return type(value) in (str, bytes, int, float, bool, type(None))
@@ -633,7 +634,7 @@ class Profile:
         self.is_used = False
 
     def choose(self):
-        """Whether the installed version is known. Its name is read in a folder, so that nothing is imported."""
+        """Uses the profile if it knows the installed version, which a folder's name tells: nothing is imported."""
         if not self.distribution:
             return
         folder, version = next(filter(lambda found: found[1], zip(sys.path, map(self._version, sys.path))), ("", "-"))
@@ -650,7 +651,7 @@ class Profile:
         return {name.partition(".")[0] for name in names + [answer.module for answer in self.answers] + self.at_launch}
 
     def _is_found_in(self, folder, top):
-        """Whether the folder has what an import of that name finds; if nothing or the standard library's, it does not matter."""
+        """Whether an import finds that name in the folder. True also if it finds nothing, or a standard module."""
         spec = importlib._bootstrap_external.PathFinder.find_spec(top)
         if spec is None or is_standard_file(spec.origin):
             return True
@@ -669,7 +670,7 @@ class Profile:
         return None
 
     def pause(self):
-        """Executes all statements for the pause, also after one has failed: the next may remove what the module has made."""
+        """Executes all statements for the pause, even after one has failed: the next may undo what the module did."""
         if self.is_used:
             for name, statement in self.at_pause:
                 if name in sys.modules:

@@ -12,7 +12,7 @@ struct AttachedRun: Equatable {
     /// The launch that greenroom-run has begun.
     var begun: BegunLaunch?
 
-    /// Reads the plain form of the verb: `run APP`, `--env`, `--socket`, and arguments after `--`.
+    /// Reads the plain form of the verb: `run APP`, the options below, and arguments after `--`.
     ///
     /// An app that is launched in a tenth of a millisecond must not wait for the full parser, which
     /// takes several milliseconds. Everything else (help, abbreviations, errors) is left to the
@@ -60,7 +60,7 @@ struct AttachedRun: Equatable {
         self.socket = socket
     }
 
-    /// The call without what it takes over from the caller.
+    /// The call, without what the app takes over from this process (`Inheritance`).
     ///
     /// - Parameter identifier: the app's full identifier.
     func call(of identifier: String) -> Control.LaunchCall {
