@@ -11,7 +11,7 @@ internal import GreenroomAppChannel
 
     /// The process's application object; UIKit's `UIApplication.shared`.
     ///
-    /// - Precondition: ``ApplicationMain(_:)`` has been called. Code that runs before it runs
+    /// - Precondition: ``ApplicationMain(_:)`` has been called. Code before that call already runs
     ///   during a prewarm, when the app is not launched: move such code into `willFinishLaunching`.
     public static var shared: Application {
         guard let instance else {
@@ -28,8 +28,9 @@ internal import GreenroomAppChannel
     /// removed after `didFinishLaunching`.
     public internal(set) var launchInfo: LaunchInfo
 
-    /// Whether Greenroom runs this process. An app that is started by hand is launched into the
-    /// foreground and stays there. It is also false after the daemon has ended.
+    /// Whether Greenroom runs this process: false if the app was started by hand, and after the
+    /// daemon has ended. An app that is started by hand is launched into the foreground and stays
+    /// there.
     public var isManaged: Bool { channel != nil }
 
     // MARK: Inner state
@@ -68,7 +69,7 @@ internal import GreenroomAppChannel
     private var isImplemented = true
     /// One bit for each step of the launch sequence.
     private var reportedSteps: UInt32 = 0
-    /// The main thread waits here for the first time after the launch sequence.
+    /// Where the main thread waits, which it does only after the launch sequence.
     lazy var loop = EventLoop(channel: channel)
     /// When the app or one of its scenes first said that it has drawn: `CLOCK_MONOTONIC`,
     /// nanoseconds.

@@ -34,8 +34,8 @@ static int enter_new_session(void) {
     return result >= 0 || sys_getsid() == sys_getpid() ? 0 : -result;
 }
 
-/// Moves the received descriptors above all places. They have the lowest free numbers, which may be
-/// the places of others, and copying to a place closes what is there.
+/// Moves each received descriptor that is in the place of another above all places. They have the
+/// lowest free numbers, and copying to a place closes what is there.
 static int move_above_targets(struct incoming *message) {
     int highest = 2;
     for (unsigned i = 0; i < message->descriptor_count; i++)

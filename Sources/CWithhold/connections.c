@@ -87,7 +87,8 @@ static ino_t socket_number(int descriptor) {
     return fstat(descriptor, &facts) == 0 && S_ISSOCK(facts.st_mode) ? facts.st_ino : 0;
 }
 
-/// The file that a process executes. The kernel marks one that was deleted, as an upgrade does.
+/// The path of the file that a process executes, without the kernel's mark for a deleted file: an
+/// upgrade deletes the old one.
 static bool executes(const char *process, char *program, size_t size) {
     static const char mark[] = " (deleted)";
     ssize_t length = readlink(process, program, size);

@@ -1,7 +1,7 @@
-/// What happened, for clients that watch, for the journal and for metrics. Two rooms of the shell
-/// also learn from it what later prewarms begin with. `ImportLearning` acts on `exited`, `launched`,
-/// `demoted`, `depthTimed` and `pressureChanged`; `LibraryLearner` on `demoted`, `libraryDropped` and
-/// `depthTimed`.
+/// What happened, for clients that watch, for the journal and for metrics. Two parts of the shell
+/// also learn from occurrences what later prewarms load before their pause. `ImportLearning` acts
+/// on `exited`, `launched`, `demoted`, `depthTimed` and `pressureChanged`; `LibraryLearner` on
+/// `demoted`, `libraryDropped` and `depthTimed`.
 public enum Occurrence: Hashable, Sendable {
     case stateChanged(
         InstanceIdentifier, AppIdentifier, from: ExecutionState, to: ExecutionState,
@@ -42,8 +42,9 @@ public enum Occurrence: Hashable, Sendable {
     case stateKept(InstanceIdentifier, AppIdentifier, SceneIdentifier)
     case stateRefused(InstanceIdentifier, AppIdentifier, SceneIdentifier, StateRefusal)
     case stateDeleted(AppIdentifier, SceneIdentifier, StateDeletion)
-    /// The instance's launch screen is to be shown for this request; or to be taken away.
+    /// The instance's launch screen is to be shown for this request.
     case launchScreenShown(InstanceIdentifier, AppIdentifier, RequestIdentifier)
+    /// The instance's launch screen is to be taken away.
     case launchScreenDropped(InstanceIdentifier, AppIdentifier, LaunchScreenEnd)
     /// The instance stalls within its own memory limit.
     case instanceStalled(InstanceIdentifier, AppIdentifier, MemoryPressure)

@@ -17,7 +17,7 @@ struct Habits: Hashable, Sendable {
     /// The average of the probabilities before each of the last `Predictor.usualLaunches` launches.
     var usual: Float
     var lastLaunch: LocalTime
-    /// How many further launches may be learned from now.
+    /// The number of further launches that may be learned from, as of `lastLaunch`.
     var allowance: Float = Predictor.allowanceLimit
 
     init(app: String, usual: Float, at time: LocalTime) {
@@ -34,7 +34,7 @@ struct Follower: Hashable, Sendable {
 }
 
 struct FollowerOfTwo: Hashable, Sendable {
-    /// The app before.
+    /// The app that was launched before the one whose habits these are.
     var before: UInt16
     var place: UInt16
     var weight: Float
@@ -46,7 +46,7 @@ extension Habits {
         Float(exp2(-seconds / Predictor.halfLife))
     }
 
-    /// Makes the counts as of the last launch worth less now.
+    /// Lets the counts, which are as of the last launch, decay until this time.
     mutating func age(to time: LocalTime) {
         let left = Self.decay(over: time.elapsed(since: lastLaunch))
         guard left < 1 else { return }

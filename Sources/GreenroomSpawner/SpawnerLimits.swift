@@ -29,7 +29,7 @@ public enum SpawnerLimits {
     /// Instances in the table, including ended ones.
     public static let instanceCount = 4096
     /// The descriptors that an instance holds: process, channel, cgroup. If the limit on open files
-    /// allows it, another one.
+    /// allows it, the instance holds one more, which only its end needs.
     static let instanceDescriptorCount = 3
     /// Packets queued for a supervisor that does not read. Beyond that, the connection is dropped.
     /// The next connection begins with the whole table, so nothing is lost.
@@ -58,9 +58,10 @@ public enum SpawnerLimits {
     /// Cgroups of ended instances wait this long for a quiet moment in which they are removed, so
     /// that no spawn is delayed.
     static let discardedMilliseconds: CInt = 5
-    /// At most this many cgroups are removed at a time; then we look whether anybody waits.
+    /// At most this many cgroups are removed at a time, before the spawner checks whether anybody
+    /// waits.
     static let discardedAtOnce = 16
-    /// If there are this many, they are removed at once.
+    /// If this many cgroups wait for a quiet moment, some of them are removed without it.
     static let discardedCount = 1024
     /// A cgroup that is not empty yet is tried this many times: processes that keep a failed
     /// spawn's terminal end a moment after it.
@@ -71,7 +72,7 @@ public enum SpawnerLimits {
     /// The new parent of an adopted instance, usually process 1, may take this long to reap it. The
     /// kernel tells no exit status before that.
     static let reapMilliseconds: UInt64 = 3_000
-    /// The time between two checks whether that has happened.
+    /// The time between two checks whether an adopted instance has been reaped.
     static let unreapedMilliseconds: CInt = 100
     /// A spawner that a supervisor started for itself ends after this time without a supervisor.
     public static let solitudeMilliseconds: UInt64 = 60_000

@@ -98,9 +98,10 @@ extension Spawner {
         // The supervisor knows the instance already. Even if the spawn was to be called off in the
         // meantime, the instance ends like every other.
         let isKnown = announced == .yes && !spawn.isAnswered
-        // Only the end of a process that was killed at the last moment tells whether it had run its
-        // program. A process that failed, or that somebody killed earlier, stays in its cgroup
-        // until its end, and the next spawn with this number would get the same cgroup.
+        // These spawns wait for the end of their process. If it was killed at the last moment, only
+        // its end tells whether it had run its program. If it failed, or was killed earlier, it
+        // stays in its cgroup until its end, and the next spawn with this number would get the same
+        // cgroup.
         let hasFailed = spawn.start.spawn.failure != 0 || spawn.start.spawn.stage != .execute
         if !isKnown, spawn.verdict != nil || hasFailed, spawn.end == nil, !spawn.isAnswered,
             spawn.start.spawn.pid != nil
@@ -204,8 +205,8 @@ extension Spawner {
         if spawns.pending.isEmpty { return }
         for spawn in Array(spawns.pending.values) where !spawn.isAnswered && now >= spawn.deadline {
             if spawn.start.spawn.announced == .yes {
-                // The supervisor has heard of it. Only the waiter's report is missing: somebody may
-                // have stopped the waiter.
+                // The supervisor has heard of the instance. Only the waiter's report is missing:
+                // somebody may have stopped the waiter.
                 conclude(spawn)
             } else if let verdict = spawn.verdict {
                 // The process waits for something that not even SIGKILL interrupts. It keeps its

@@ -1,11 +1,12 @@
 /* For programs that choose where their prewarm ends.
  *
-  * Greenroom prewarms a program by running it up to a pause and letting it go on at the launch. By default,
-  * the pause is before main. A program whose manifest says so pauses where it calls
-  * greenroom_prewarm_pause() instead: after reading its tables, and before it looks at its arguments.
-  *
-  * The function is in the preload shim, which is present only if Greenroom starts the program.
-  * GREENROOM_PREWARM_PAUSE() calls it if it exists, so that the program links and runs without it. */
+ * Greenroom prewarms a program by running it up to a pause and letting it go on at the launch. By
+ * default, the pause is before main. A program whose manifest says so pauses where it calls
+ * greenroom_prewarm_pause() instead: for example after it has read its tables, and before it looks
+ * at its arguments.
+ *
+ * The function is in the preload shim, which is present only if Greenroom starts the program.
+ * GREENROOM_PREWARM_PAUSE() calls it if it exists, so the program links and runs without it. */
 #ifndef GREENROOM_PREWARM_H
 #define GREENROOM_PREWARM_H
 

@@ -4,7 +4,7 @@ public struct LaunchSteps: Equatable, Sendable {
     public var requestedAt: UInt64
     /// When the prewarmed process paused; nil if it was not prewarmed.
     public var pausedAt: UInt64?
-    /// When each step was first taken, in the order of the sequence.
+    /// When each step was first taken, in the order of the launch sequence.
     public var steps: [Step] = []
     /// The first draw, if the app has reported one.
     public var drawnAt: UInt64?

@@ -61,8 +61,8 @@ final class FollowedLaunch {
     /// - Parameters:
     ///   - client: a connection; nil if the daemon is away.
     ///   - path: the daemon's socket.
-    ///   - second: the socket of the daemon that is asked if this one does not have the app, where
-    ///     there is no client that knows it.
+    ///   - second: the socket of the daemon that is asked if this one does not have the app. Only
+    ///     needed if `client` is nil, because a client knows that daemon.
     static func begin(
         _ client: ControlClient?, _ path: String, second: String? = nil,
         _ call: Control.LaunchCall, descriptors: [CInt],

@@ -19,7 +19,7 @@ struct ProgramSearch {
             } else {
                 all.firstIndex { LinkedRun.isOurselves("\($0)/\(name)") }
             }
-        // This program was called by a path that is not in PATH, so every directory counts.
+        // If this program was called by a path that is not in PATH, every directory counts.
         directories = own.map { all[($0 + 1)...] } ?? all[...]
     }
 

@@ -13,11 +13,12 @@ enum Journal {
     private static let patience: CInt = 3000
     /// How long to wait for the end of a journalctl that was killed, in milliseconds.
     private static let killPatience: CInt = 1000
-    /// At most this much is read. A line of the journal can have megabytes.
+    /// If journalctl prints this many bytes, all of its text is dropped. A line of the journal can
+    /// have megabytes.
     private static let byteLimit = 256 << 10
 
-    /// What journalctl prints with these words. Empty if it is not installed, fails, or takes too
-    /// long.
+    /// What journalctl prints with these words. Empty if it is not installed, fails, takes too long
+    /// or prints too much.
     static func text(
         _ words: [String], by program: String? = program, milliseconds: CInt = patience
     ) -> String {

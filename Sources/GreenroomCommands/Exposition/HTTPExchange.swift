@@ -1,13 +1,13 @@
 import Glibc
 import GreenroomLinux
 
-/// One request of HTTP/1 (RFC 9112) on a connection that is standard input and output: a process
-/// that systemd starts for each connection of a scraper. Only `GET` and `HEAD` of `/metrics` exist.
+/// One request of HTTP/1 (RFC 9112) on standard input and output, in a process that systemd starts
+/// for each connection of a scraper. Only `GET` and `HEAD` of `/metrics` exist.
 struct HTTPExchange {
     private static let byteLimit = 8192
     private static let patience = Duration.seconds(5)
 
-    /// Which format the scraper reads; nil if it has asked for something else.
+    /// Which format the scraper reads; nil if the request is refused.
     private let format: ExpositionFormat?
     private let refusal: String
     private let wantsBody: Bool

@@ -46,7 +46,8 @@ struct Contender {
 }
 
 extension [UInt64] {
-    /// The value that this part of all values does not exceed, 0 to 1; nil if there is none.
+    /// The quantile by nearest rank: at least this part of the values, 0 to 1, does not exceed it.
+    /// Nil if there are no values.
     func quantile(_ part: Double) -> UInt64? {
         guard !isEmpty else { return nil }
         let sorted = sorted()
@@ -54,7 +55,8 @@ extension [UInt64] {
             Swift.min(count - 1, Int((Double(count) * part).rounded(.up)) - (part > 0 ? 1 : 0))]
     }
 
-    /// The lower of the two values in the middle, if there is an even number of them.
+    /// The value in the middle; if the number of values is even, the lower of the two in the
+    /// middle.
     var median: UInt64? { quantile(0.5) }
 }
 

@@ -56,7 +56,7 @@ extension Lifecycle {
             && directory[app]?.description?.scenes == .unsupported
     }
 
-    /// Whether the app's archive follows the instance's launch.
+    /// Whether the instance is told at its launch that the app's archive follows.
     public func announcesState(to id: InstanceIdentifier) -> Bool {
         table[id]?.restoration[.application] == .announced
     }

@@ -99,7 +99,8 @@ public struct UnixSocket: Sendable {
         }
     }
 
-    /// The credentials, at that time, of the process that connected or made the pair (SO_PEERCRED).
+    /// The credentials that the other process had when it connected, listened or made the pair
+    /// (SO_PEERCRED).
     public func peerCredentials() throws(SystemError) -> Credentials {
         var pid: pid_t = 0
         var user: uid_t = 0
@@ -111,7 +112,7 @@ public struct UnixSocket: Sendable {
     }
 
     /// Closes the socket and discards everything that waits in it (SO_LINGER in socket(7)), so that
-    /// no message can be received any more. This may make a child of this process, which ends at
+    /// no message can be received any more. For this, it may make a child process that ends at
     /// once. Nobody else may be using the descriptor.
     public func closeWithQueue() { gr_close_queue(descriptor.release()) }
 
@@ -146,8 +147,9 @@ public struct UnixSocket: Sendable {
         return isEnded ? nil : process
     }
 
-    /// How much of what was sent the other end has not received (SIOCOUTQ). Only 0, and whether the
-    /// number grows or shrinks, are meaningful, because the kernel counts its own overhead.
+    /// How many of the bytes sent are not received yet at the other end (SIOCOUTQ). The kernel adds
+    /// its own overhead, so only two things are meaningful: whether the number is 0, and whether it
+    /// grows or shrinks.
     public func unreadByteCount() throws(SystemError) -> Int {
         Int(try systemCall("ioctl") { gr_unread(descriptor.rawValue) })
     }

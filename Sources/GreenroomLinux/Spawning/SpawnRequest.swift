@@ -59,8 +59,8 @@ public struct SpawnRequest: Sendable {
     /// If the environment of a traced process contains this, the child replaces the zeros with the
     /// number of bytes that it has written.
     public static let writtenPlaceholder = "GREENROOM_WRITTEN=00000000000000000000"
-    /// Whether the parent traces the child: it stops after its exec (``Tracee``), and whenever it
-    /// receives a signal.
+    /// Whether the parent traces the child: the child stops after its exec (``Tracee``), and
+    /// whenever it receives a signal.
     public var isTraced = false
     public var resourceLimits: [ResourceLimit] = []
     /// −1000 to 1000 (proc(5)). A value that needs privilege to set is ignored without it.

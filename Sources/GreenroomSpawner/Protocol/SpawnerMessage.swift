@@ -235,9 +235,9 @@ extension TableEntry {
         return [process.descriptor] + (channel.map { [$0.descriptor] } ?? [])
     }
 
-    /// The bytes of the message `spawned` for a process that is not made yet and will not be guarded,
-    /// and where its number belongs. Its descriptor is sent with the message, and then that of the
-    /// channel.
+    /// The bytes of the message `spawned` for a process that is not made yet and will not be
+    /// guarded, and the offset at which the process's number belongs. The process's descriptor is
+    /// sent with the message, followed by the channel's.
     static func announcement(
         of instance: UInt64, app: String, cgroupName: String?, hasChannel: Bool
     ) -> (message: [UInt8], pidOffset: Int) {

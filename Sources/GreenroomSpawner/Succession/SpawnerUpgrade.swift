@@ -3,7 +3,8 @@ internal import GreenroomLinux
 
 extension Spawner {
     /// Executes the program file again, which may be a newer one by now, and passes on everything
-    /// that the new execution needs. Returns only if that failed, with everything unchanged.
+    /// that the new execution needs. Throws if that failed: then the spawner goes on, but has
+    /// killed guarded instances, and the supervisor may have to connect again.
     func upgrade() throws(SystemError) {
         killGuarded()
         cgroups.emptyReserve()

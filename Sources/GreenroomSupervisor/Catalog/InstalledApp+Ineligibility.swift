@@ -8,7 +8,7 @@ extension InstalledApp {
         guard let text = program.ineligibility?.text else { return nil }
         let name = identifier.rawValue
         // There is no such command if no manifest can have the app's name. A name with an @ would
-        // be that of a template.
+        // be that of a template or of an instance.
         guard isDesktopOnly, ManifestName.isValid(name), !name.utf8.contains(UInt8(ascii: "@"))
         else { return text }
         return text + ": printf '[App]\\n[Prewarm]\\n' | greenroomctl edit --full --stdin \(name)"

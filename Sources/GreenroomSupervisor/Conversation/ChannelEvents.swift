@@ -6,8 +6,8 @@ internal import GreenroomSpawner
 internal import Systemd
 
 /// Turns what instances say on their channels into events of the core: that they have started, and,
-/// by `PrewarmReports` and `ApplicationReports`, whatever they say before and after that. Their end
-/// counts after all that they have said.
+/// by `PrewarmReports` and `ApplicationReports`, whatever they say before and after that. The end
+/// of an instance is handled after everything that the instance has said.
 @LoopActor
 final class ChannelEvents {
     private let core: Core
@@ -63,7 +63,8 @@ final class ChannelEvents {
     /// The instance was stopped because it was about to start a program. What it said before tells
     /// which library is to blame.
     func misfired(_ instance: InstanceIdentifier, _ program: String?) {
-        // It is killed at once. The end of its channel says less than this does.
+        // The spawner kills the instance at once. The end of its channel is not reported here,
+        // because it would hide why the instance ended.
         drain(instance, untilEnd: false)
         core.handle(.misfired(instance, .startsPrograms(program)))
     }

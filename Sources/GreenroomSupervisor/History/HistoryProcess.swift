@@ -54,7 +54,8 @@ internal import Varlink
     private static let patience = Duration.seconds(30)
     /// How long the process stays after its last job: long enough for the next page.
     private static let linger = Duration.seconds(1)
-    /// How many milliseconds the daemon's own end may wait for the last batch to be read.
+    /// How many milliseconds the daemon's own end may wait until the socket has room for more of
+    /// the last batch.
     private static let endPatience: CInt = 2000
 
     init(program: String, file: String) {
@@ -96,7 +97,7 @@ internal import Varlink
         switch phase {
         case .none: start()
         case .running: send(job)
-        // The batch is sent when the process runs, or when another can be started.
+        // The job is sent when the process runs, or after this one has ended and another runs.
         case .starting, .ending: break
         }
     }
@@ -287,8 +288,8 @@ internal import Varlink
 
     // MARK: The daemon's end
 
-    /// Hands over a last batch, and waits only until it is read: the process writes it after the
-    /// daemon has ended.
+    /// Hands over a last batch to a process of its own, and waits only until the socket has taken
+    /// all of it: the process may write it after the daemon has ended.
     func handOver(_ batch: HistoryBatch) throws {
         let (own, other) = try UnixSocket.pair(.stream)
         let request = try request(other)

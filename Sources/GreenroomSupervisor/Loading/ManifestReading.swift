@@ -120,7 +120,7 @@ final class ManifestReading {
         }
     }
 
-    /// Notes the apps that were looked at and are not installed. Each has an error in one of its
+    /// Notes the apps that were looked at and are not installed because of an error in one of their
     /// files.
     private func rememberRefused() {
         guard !result.faults.isEmpty else { return }
@@ -209,8 +209,8 @@ final class ManifestReading {
                 result.unchanged.append(app)
                 continue
             }
-            // The entry gives no settings: everything is the default. The app is not prewarmed at
-            // boot, because most desktop entries are never used.
+            // The entry gives no settings, so the app has the defaults. But unless the default is
+            // When=auto, it is not prewarmed, because most desktop entries are never used.
             let text =
                 lookups.defaultOccasion == .auto ? "[App]\n" : "[App]\n[Prewarm]\nDepth=none\n"
             let source = ManifestSource(Array(text.utf8), file: entry.path)

@@ -79,7 +79,7 @@ final class InstancePressure {
         }
     }
 
-    /// The instance is frozen or gone, so it does not stall.
+    /// The instance is not to be watched any more: it is prewarmed, frozen or gone.
     func rests(_ identifier: InstanceIdentifier) {
         instances.known(Watches.self, of: identifier)?.end()
     }

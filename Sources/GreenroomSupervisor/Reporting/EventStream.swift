@@ -4,9 +4,9 @@ internal import GreenroomLinux
 internal import Systemd
 internal import Varlink
 
-/// Tells every watcher what happens, in a later round of the loop, after the client that launched
-/// has its answer. The latest events are kept (`EventRing`), so that a watcher can continue where
-/// it was, even with the next supervisor. A watcher that does not read is dropped by its
+/// Tells every watcher what happens, in a later round of the loop, after a client that launches an
+/// app has its answer. The latest events are kept (`EventRing`), so that a watcher can continue
+/// where it was, even with the next supervisor. A watcher that does not read is dropped by its
 /// connection's output limit; nobody else notices.
 @LoopActor
 final class EventStream {
@@ -66,9 +66,9 @@ final class EventStream {
     /// At most this many events wait. If the loop has no time for them, some are told at once.
     private static let pendingLimit = 4096
 
-    /// Keeps events after the runtime state. If there is no room, because a spawner of an older
-    /// version made the memory smaller or the file system is full, the events end with this
-    /// supervisor.
+    /// Keeps events in the memory from `offset` on, where the runtime state ends. If there is no
+    /// room, because a spawner of an older version made the memory smaller or the file system is
+    /// full, the events end with this supervisor.
     init(
         in memory: SharedMemory, at offset: Int, owner: @escaping (String) -> UInt32?
     ) throws(SystemError) {
@@ -100,7 +100,7 @@ final class EventStream {
     /// - Parameters:
     ///   - allowed: whose events the watcher may see.
     ///   - after: the events after this number are told first; nil for no past events.
-    ///   - own: only events of the watcher's user.
+    ///   - own: whether the watcher is told only events of its user.
     func add(
         _ connection: ControlConnection, _ allowed: EventRing.Audience, after: UInt64?, own: Bool
     ) throws(ControlError) {

@@ -22,8 +22,8 @@ final class ListeningSockets {
     private let spawner: CurrentSpawner
     private let networks: NetworkSockets
     private var table: [AppIdentifier: [Held]] = [:]
-    /// Apps whose sockets are watched. An app has no source here while there is no spawner to
-    /// launch it.
+    /// Apps whose sockets are watched. The list of an app is empty if somebody connected while
+    /// there was no spawner to launch the app.
     private var sources: [AppIdentifier: [EventSource]] = [:]
     /// Sockets of an earlier supervisor, until an app claims them.
     private var inherited: [String: FileDescriptor] = [:]
@@ -272,7 +272,7 @@ final class ListeningSockets {
 
     private func arrived(_ app: AppIdentifier) {
         guard sources.removeValue(forKey: app) != nil else { return }
-        // The connection waits in the socket. A launch would fail, and the next one as well.
+        // There is no spawner, so every launch would fail. The connection waits in the socket.
         guard spawner.takesOrders else { return sources[app] = [] }
         core.handle(.connectionArrived(app))
     }
@@ -292,8 +292,8 @@ final class ListeningSockets {
 
     // MARK: Ready
 
-    /// A program whose sockets the daemon holds listens already: whoever connects is served once it
-    /// accepts.
+    /// If the daemon holds the program's sockets, they listen already: whoever connects is served
+    /// once the program accepts.
     func awaitListening(_ instance: Instance) {
         let identifier = instance.identifier
         guard core.lifecycle.instance(identifier)?.state == .launching else { return }

@@ -18,7 +18,7 @@ final class BackgroundWork {
     private let files: TaskFiles
     private var maximalLoadPercent: Int
     private var alarm: EventSource?
-    /// Apps whose file was read.
+    /// Apps whose file of scheduled work was read.
     private var known: Set<AppIdentifier> = []
 
     private final class OpenTasks: InstancePart {
@@ -52,7 +52,7 @@ final class BackgroundWork {
 
     // MARK: What is kept
 
-    /// Takes over the apps as they are now, and restores what new ones have scheduled before.
+    /// Takes over the apps as they are now, and restores what new ones had scheduled before.
     func update(_ apps: [InstalledApp]) {
         guard core.lifecycle.policy.offersScheduledWork else { return }
         known.formIntersection(apps.lazy.map(\.identifier))

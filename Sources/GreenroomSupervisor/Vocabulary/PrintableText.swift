@@ -12,6 +12,6 @@ extension String {
         return String(String.UnicodeScalarView(kept))
     }
 
-    /// The part of what a client sent that an error message repeats.
+    /// A text that a client sent, shortened for an error message that repeats it.
     var cut: String { utf8.count > 100 ? String(unicodeScalars.prefix(100)) + "…" : self }
 }

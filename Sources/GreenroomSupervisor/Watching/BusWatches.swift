@@ -4,9 +4,9 @@ internal import GreenroomLinux
 internal import GreenroomSpawner
 internal import Systemd
 
-/// Has the bus names and the settings watched of programs that are held at their first window. A
-/// program waits for its name until the name is watched, so no call of it is missed. The supervisor
-/// itself speaks to no bus and no display: each such instance has a process for that (`BusWatch`).
+/// Has bus names and settings watched for programs that are held at their first window. A program
+/// waits for its name until the name is watched, so no call to it is missed. The supervisor itself
+/// speaks to no bus and no display: each such instance has a process for that (`BusWatch`).
 @LoopActor
 final class BusWatches {
     private let core: Core
@@ -78,7 +78,7 @@ final class BusWatches {
         case .taken: core.handle(.misfired(identifier, .nameTaken))
         case .unwatchable: core.handle(.misfired(identifier, .ownsName))
         case .question, .changed: core.handle(.called(identifier, isLaunch: false))
-        // Most programs do not follow these in every respect.
+        // Most programs do not follow a change of the scale, theme or font in every respect.
         case .restyled: core.handle(.becameStale(identifier, because: .appearance))
         case .unheard(let source): unheard(source, of: identifier)
         case .launch: core.handle(.called(identifier, isLaunch: true))
@@ -128,7 +128,7 @@ final class BusWatches {
         core.handle(.becameStale(identifier))
     }
 
-    /// The spawner reports on the process of this instance.
+    /// The spawner reports on the process that watches for this instance.
     func received(_ message: SpawnerMessage, about identifier: InstanceIdentifier) {
         let number = SpawnNumber.watch(identifier).rawValue
         switch message {

@@ -70,8 +70,8 @@ static void add_urls(jni_environment *env, object urls) {
     }
 }
 
-/// Adds the archives that the index of one names (META-INF/INDEX.LIST, which Java reads before version
-/// 21): then Java looks there, and not in `Class-Path:`.
+/// Adds the archives that the index of an archive names (META-INF/INDEX.LIST). If there is an
+/// index, Java before version 21 looks in these archives, and not in those of `Class-Path:`.
 static void add_index(jni_environment *env, object index, object loader) {
     object url = call(env, field(env, loader, "csu", "Ljava/net/URL;"), "toExternalForm",
                       "()Ljava/lang/String;");
@@ -96,7 +96,8 @@ static void add_index(jni_environment *env, object index, object loader) {
     free(text);
 }
 
-/// What java(1) was given. Java itself makes relative entries absolute.
+/// Checks the class path that java(1) was given: the JVM's own list has made relative entries
+/// absolute.
 static void check_property(jni_environment *env) {
     object name = original->new_string_utf(env, "java.class.path");
     object value = call_static(env, "java/lang/System", "getProperty",
@@ -118,8 +119,8 @@ void path_read(jni_environment *env) {
                           "()[Ljava/lang/Object;");
     if (!all || !loaders) give_up("this JVM does not show its class path");
     add_urls(env, all);
-    // Of an archive that the JVM has opened, also the entries that it names: one that does not
-    // exist was passed over, and is in no list of the JVM's.
+    // Also adds the entries that each opened archive names. The JVM passes over an entry that does
+    // not exist, and has it in no list.
     int count = original->get_array_length(env, loaders);
     for (int i = 0; i < count; i++) {
         object loader = original->get_object_array_element(env, loaders, i);

@@ -26,27 +26,27 @@ OPAQUE_NAMES = {"_abc_data", "_lru_cache_wrapper", "_NamespacePath"}
 # Modules of the import itself, and of the inspection.
 OWN_MODULES = {"__main__", "__mp_main__", "_frozen_importlib", "_frozen_importlib_external", "_imp", "importlib._bootstrap",
                "importlib._bootstrap_external"}
-# Of a module: set by its import, or by warnings for each place that has warned.
+# Not compared in a module: set by its import, or by warnings for each place that has warned.
 OWN_NAMES = {"__builtins__", "__cached__", "__spec__", "__loader__", "__warningregistry__"}
-# Of a class: made by Python, or a cache (of the sums of flags).
+# Not compared in a class: made by Python, or a cache (of the sums of flags).
 OWN_ATTRIBUTES = {"__dict__", "__weakref__", "__doc__", "__module__", "__abstractmethods__", "_abc_impl", "__annotations__",
                   "_value2member_map_"}
 
-# The globals of a module, without a look at the module, which may be one that loads itself when it is used.
+# The globals of a module, without access to its attributes: the module may be one that loads itself when it is used.
 namespace = types.ModuleType.__dict__["__dict__"].__get__
 _class_namespace = type.__dict__["__dict__"].__get__
 _ancestors = type.__dict__["__mro__"].__get__
 
 
 def attributes(value):
-    """The `__dict__` of an instance, unless its class makes it up."""
+    """The `__dict__` of an instance, unless its class computes it."""
     for one in _ancestors(type(value)):
         found = (_class_namespace(one) or {}).get("__dict__")
         if type(found) is types.GetSetDescriptorType:
             try:
                 return found.__get__(value)
             except (AttributeError, TypeError):
-                return None  # an extension made the instance otherwise
+                return None  # an extension made the instance without one
         if found is not None:
             return None
     return None
@@ -61,7 +61,7 @@ def children(value, owner, known):
         return children_of_class(value, owner, known)
     if issubclass(kind, dict):
         if id(value) in known.namespaces:
-            return ()  # of a module, which is compared by itself
+            return ()  # the globals of a module, which is compared by itself
         return [part for pair in dict.items(value) for part in pair] + [attributes(value)]
     if issubclass(kind, (set, frozenset)):
         plain = set if issubclass(kind, set) else frozenset
@@ -72,10 +72,10 @@ def children(value, owner, known):
     if ("logging", "Logger") in names:
         own = attributes(value)
         return [own.get(name) for name in ("level", "handlers", "filters", "propagate", "disabled")]
-    # A logger's name is registered there by each module that logs, and functions are bound when they are asked for.
+    # Each module that logs registers its logger with the manager, and a library binds a function when asked for it.
     if not names.isdisjoint({("logging", "Manager"), ("ctypes", "CDLL"), ("cffi.api", "FFILibrary")}):
         return ()
-    attributes(value)  # afterwards the instance has this dictionary, and not sometimes
+    attributes(value)  # makes its dictionary, which Python otherwise makes when it is first used
     return [part for part in gc.get_referents(value) if part is not kind]
 
 
@@ -93,7 +93,7 @@ def picture(value, owner, known, seen):
     while index < len(queue) and len(found) < SIZE_LIMIT:
         one, depth = queue[index]
         index += 1
-        found.append(tuple if type(one) is tuple else one)  # an equal tuple is the same
+        found.append(tuple if type(one) is tuple else one)  # a tuple is the same if its items are
         if type(one) in SIMPLE or id(one) in seen or depth == DEPTH_LIMIT:
             continue
         seen.add(id(one))
@@ -114,7 +114,7 @@ def is_same(one, other):
 
 
 class Known:
-    """What tells where a module ends."""
+    """What tells which objects belong to a module, and which are compared elsewhere."""
 
     def __init__(self):
         self.namespaces = set()  # the addresses of the globals of modules
@@ -134,7 +134,7 @@ class Known:
         """Whether a class is of another module, and compared there. That does not change when its module is loaded later."""
         key = (id(value), owner)
         if key not in self.foreign:
-            # Those of C have no name of a module, and cannot be changed.
+            # Classes made in C have no module name, and cannot be changed.
             self.foreign[key] = module != owner and (not isinstance(module, str) or module in sys.modules), value
         return self.foreign[key][0]
 
@@ -184,7 +184,7 @@ class ModuleState:
         for name, before in self.last.items():
             now = self.pictures(name, self.watched[name])
             for one in differences(before, now):
-                if one in before or "__getattr__" not in now:  # which has bound what it was asked for (PEP 562)
+                if one in before or "__getattr__" not in now:  # __getattr__ may bind what it is asked for (PEP 562)
                     self.changes.append((changing, name, one))
             self.last[name] = now
 

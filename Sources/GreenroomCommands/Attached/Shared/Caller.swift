@@ -42,7 +42,7 @@ enum Caller {
     /// Opens `/dev/null` in place of each closed standard descriptor. Otherwise the next file to be
     /// opened, the connection to the daemon, would become the app's input.
     static func fillStandardDescriptors() {
-        // It must see which descriptors the caller has closed.
+        // This reads which descriptors the caller has closed, so it comes before any is filled.
         _ = Inheritance.own
         while case let descriptor = unsafe open("/dev/null", O_RDWR), descriptor >= 0 {
             if descriptor > 2 {

@@ -6,14 +6,14 @@ import GreenroomLinux
 import GreenroomManifest
 import UnitFile
 
-/// A desktop program whose first window is measured: that of an app with a manifest, or of an app that only a
-/// desktop entry makes.
+/// A desktop program whose first window is measured. Its app has a manifest, or is made only by a
+/// desktop entry.
 struct WindowProgram {
     let identifier: String
     /// Nil if the app has no manifest.
     let name: ManifestName?
     let command: [String]
-    /// `NAME=value`, of the manifest.
+    /// The variables of the manifest, each `NAME=value`.
     let variables: [String]
     /// The user it runs as.
     let account: Account

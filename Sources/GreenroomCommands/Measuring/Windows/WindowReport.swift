@@ -20,10 +20,10 @@ struct WindowTrial {
     let ways: [Way]
     /// What the held program has done before its window.
     let effects: SideEffects
-    /// What speaks against holding it, beside the objection of the way itself.
+    /// Why the program should not be held, apart from the objection of the way itself.
     let faults: [String]
 
-    /// Everything that speaks against holding it.
+    /// All reasons why the program should not be held.
     var refusals: [String] {
         var refusals = [ways.last?.objection].compactMap(\.self) + faults
         if !effects.visibleFiles.isEmpty {
@@ -40,7 +40,7 @@ struct WindowTrial {
         return refusals
     }
 
-    /// Of the held program, and of the fastest other way.
+    /// The median times of the held program and of the fastest other way.
     var medians: (held: UInt64, other: UInt64)? {
         let others = ways.dropLast().filter { $0.objection == nil }.compactMap(\.times.median)
         guard let held = ways.last?.times.median, let other = others.min() else { return nil }
@@ -51,7 +51,7 @@ struct WindowTrial {
 /// What a measurement of windows has shown, for people and for programs.
 struct WindowReport {
     let trials: [WindowTrial]
-    /// On what it was not measured, and why.
+    /// The screens on which the program was not measured, and why.
     let absences: [String]
     let verdict: WindowVerdict
     let rounds: Int
@@ -155,7 +155,7 @@ struct WindowVerdict {
 
     /// - Parameter trials: one for each kind of screen on which it shows a window.
     init(_ trials: [WindowTrial], command: [String]) {
-        // What is so everywhere is said once.
+        // A reason that holds on every screen is given once.
         var refusals: [String] = []
         for trial in trials {
             for refusal in trial.refusals where !refusals.contains(refusal) {
@@ -175,7 +175,7 @@ struct WindowVerdict {
         lines =
             refusals.isEmpty && command.count == 1
             ? [
-                // Profiles know no specifiers.
+                // A profile has no specifiers, so a % in it is not doubled.
                 "[Profile]",
                 "Program="
                     + UnitFile.quoted(command[0]).split(

@@ -9,7 +9,8 @@ final class XScreen: HeadlessScreen {
     let variables: [String]
     private var empty: [UInt8] = []
     private let server: MeasuredServer
-    /// The file is its writer's, who may make it shorter at any time: mapped, it would end this process.
+    /// The server owns this file and may make it shorter at any time. So the file is read and not
+    /// mapped: a mapping that became too long would end this process (SIGBUS).
     private let file: FileDescriptor
     private let byteCount: Int
 
@@ -24,8 +25,8 @@ final class XScreen: HeadlessScreen {
     private static func authority(in folder: String) -> String { folder + "/authority" }
 
     /// - Parameters:
-    ///   - prefix: words before the program's: it parses what programs send, so it runs as their
-    ///     user.
+    ///   - prefix: words before the server's command, which run the server as the user of the
+    ///     measured program, because it parses what that program sends.
     ///   - folder: a folder that only that user can enter.
     init(
         _ program: String, _ prefix: [String], in folder: String, clock: SampleClock
