@@ -249,6 +249,12 @@ import VarlinkTestSupport
     }
 
     /// The argument parser would take many minutes for these.
+    @Test func `a word that is not UTF-8 and belongs to nothing is left to the full parser`() {
+        let app: [ByteString] = ["run", "org.ffmpeg.ffmpeg"]
+        #expect(AttachedRun(plain: app + [ByteString(bytes: [0xff])]) == nil)
+        #expect(AttachedRun(plain: app + ["--", ByteString(bytes: [0xff])])?.arguments.count == 1)
+    }
+
     @Test(arguments: ["launch ffmpeg", "run ffmpeg --env=A=b"])
     func `the arguments of an app are passed on unread`(words: String) throws {
         let daemon = try FakeDaemon()

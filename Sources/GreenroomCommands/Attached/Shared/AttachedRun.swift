@@ -21,7 +21,8 @@ struct AttachedRun: Equatable {
         var words = Array(words)[...]
         guard words.popFirst() == "run" else { return nil }
         var app: String?
-        while let word = words.popFirst()?.text {
+        while let next = words.popFirst() {
+            guard let word = next.text else { return nil }
             switch word {
             case "--":
                 arguments = Array(words)
