@@ -64,12 +64,15 @@ final class ListeningSockets {
             let name = Self.name(of: socket, app)
             do throws(SystemError) {
                 let descriptor: FileDescriptor
-                if let own = old.removeValue(forKey: name) {
+                // One that cannot be adjusted is closed, so that it can be made anew later.
+                if let own = old[name] {
                     descriptor = own.descriptor
                     if own.socket != socket { try socket.adjust(descriptor) }
-                } else if let kept = inherited.removeValue(forKey: name) {
+                    old[name] = nil
+                } else if let kept = inherited[name] {
                     descriptor = kept
                     try socket.adjust(descriptor)
+                    inherited[name] = nil
                 } else if socket.isOfNetwork {
                     descriptor = try networks.take(name, socket)
                 } else {

@@ -100,6 +100,23 @@ import Testing
         #expect(try ask(SOCK_STREAM, path).hasSuffix(" 1 \(Self.app)\n"))
     }
 
+    /// A socket that nobody held, but the spawner kept, would have kept the address, too.
+    @Test func `a socket that could not be given its mode is made anew by a later reload`() throws {
+        let directory = try TemporaryDirectory()
+        let (folder, away) = (directory.path + "/folder", directory.path + "/away")
+        #expect(mkdir(folder, 0o755) == 0)
+        let path = folder + "/front"
+        let daemon = try TestDaemon(try make(["ListenStream=\(path)", "SocketMode=0666"]))
+        #expect(rename(folder, away) == 0)
+        try daemon.install(try make(["ListenStream=\(path)", "SocketMode=0600"]))
+        #expect(try daemon.client().reload().failed.count == 1)
+        #expect(rename(away, folder) == 0)
+        try daemon.await("the socket") { client in
+            try client.reload().failed.isEmpty ? true : nil
+        }
+        #expect(try ask(SOCK_STREAM, path).hasSuffix(" 1 \(Self.app)\n"))
+    }
+
     @Test func `a reload tries again to make a socket whose address was taken`() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path + "/front"
