@@ -5,6 +5,7 @@ internal import Systemd
 @LoopActor
 struct RecoveryRooms {
     let recovery: Recovery
+    let ownProcesses: OwnProcesses
     let reconnection: Reconnection
 
     init(
@@ -20,7 +21,7 @@ struct RecoveryRooms {
                 core: core, catalog: shared.catalog, instances: instances, channels: channels,
                 prewarms: prewarms, messenger: shared.messenger),
             ready: launching.ready, appLaunches: launching.appLaunches, output: launching.output)
-        let ownProcesses = OwnProcesses(
+        ownProcesses = OwnProcesses(
             temporaryFolders: shared.temporaryFolders, learning: learning,
             watches: launching.watches)
         let events = SpawnerEvents(

@@ -17,9 +17,11 @@ struct OwnProcesses {
         }
     }
 
-    /// Called when there is a new spawner, which runs none of these processes.
+    /// Called when there is a new spawner, which runs none of these processes. (If the former one has
+    /// executed itself again, `Recovery` ends those that it still has.)
     func forget() {
         temporaryFolders.forget()
         learning.forgetSpawner()
+        watches.forgetSpawner()
     }
 }

@@ -78,7 +78,8 @@ struct Recovery {
             let identifier = InstanceIdentifier(entry.instance)
             guard known.contains(identifier) else {
                 // Nobody remembers what this instance was for. It is ended rather than forgotten.
-                if entry.status == nil {
+                // The daemon's own processes are begun anew (`OwnProcesses.forget`).
+                if entry.status == nil, case .instance = SpawnNumber(entry.instance) {
                     reporter.say(
                         .error, "the record of process \(entry.pid) is lost: it is killed",
                         of: AppIdentifier(entry.app), identifier)

@@ -128,6 +128,14 @@ final class BusWatches {
         core.handle(.becameStale(identifier))
     }
 
+    /// The former spawner starts no process any more that it was told to start. (The socket of one
+    /// that runs tells of its end.)
+    func forgetSpawner() {
+        for (identifier, watch) in instances.all(BusWatch.self) where watch.other != nil {
+            lost(identifier)
+        }
+    }
+
     /// The spawner reports on the process that watches for this instance.
     func received(_ message: SpawnerMessage, about identifier: InstanceIdentifier) {
         let number = SpawnNumber.watch(identifier).rawValue

@@ -71,6 +71,24 @@ extension [SpawnerRequest] {
         }
     }
 
+    /// A program would wait for the watch of its name until its prewarm deadline.
+    @Test func `knows that a lost spawner starts no watch any more`() async {
+        await #expect(processExitsWith: .exitCode(0)) {
+            try onLoop {
+                let spawned = try TestInstance(1, of: "a.b")
+                let supervisor = try TestSupervisor(
+                    ["a.b": manifest], records: [record(1, running)], table: [spawned.entry])
+                let watch = try #require(
+                    supervisor.rooms.shared.instances.part(
+                        BusWatch.self, of: InstanceIdentifier(1)))
+                try watch.begin(try Disposal().disposer) { _ in }
+                #expect(watch.isRunning)
+                supervisor.rooms.recovery.ownProcesses.forget()
+                #expect(!watch.isRunning)
+            }
+        }
+    }
+
     @Test func `counts an instance that the spawner lacks as ended, and gives its number to none`()
         async
     {
