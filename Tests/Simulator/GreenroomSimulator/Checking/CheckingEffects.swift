@@ -60,9 +60,13 @@ extension Checker {
                 state == .suspended || state == .terminating || states[id] == .suspended
             try require(isIntended, "froze \(id) before saving")
         case .freezePaused(let id):
-            let state = saved[id]?.state
-            try require(
-                state == .prewarmed || state == .terminating, "froze \(id), which is not paused")
+            // A new supervisor may launch it in the same event. If the record says that it was told
+            // to go, the next supervisor thaws it.
+            let record = saved[id]
+            let isIntended =
+                record?.state == .prewarmed || record?.state == .terminating
+                || record?.phase == .toldToGo && states[id] == .prewarmed
+            try require(isIntended, "froze \(id), which is not paused")
             aired[id] = nil
         case .watchSettings(let id):
             try require(
