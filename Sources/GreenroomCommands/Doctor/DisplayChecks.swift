@@ -17,8 +17,8 @@ extension ExaminedMachine {
                 code,
                 "systemd knows no DISPLAY and no WAYLAND_DISPLAY of your session: desktop apps are "
                     + "refused unless their launch brings one",
-                "dbus-update-activation-environment --systemd DISPLAY WAYLAND_DISPLAY XAUTHORITY, in "
-                    + "the session")
+                "run \"dbus-update-activation-environment --systemd DISPLAY WAYLAND_DISPLAY "
+                    + "XAUTHORITY\" in the session")
         ]
     }
 }

@@ -12,8 +12,8 @@ struct Edit: ManifestVerb {
         abstract: "Change an app's manifest with $EDITOR.",
         discussion: """
             Edits a drop-in, override.conf, and checks it together with the other files of the \
-            manifest before it installs it. A text with errors is not installed but kept in a file \
-            beside, with exit code 2.
+            manifest before it installs it. A text with errors is not installed: it is kept in a \
+            file whose path is printed, and the exit code is 2.
             """)
 
     @Argument(help: "The app.", completion: Candidates.apps)

@@ -7,7 +7,8 @@ struct IsEnabled: ManifestVerb {
     static let configuration = CommandConfiguration(
         commandName: "is-enabled",
         abstract:
-            "Say whether the daemon starts apps by itself: exit code 0 if one of them, else 1.")
+            "Say whether the daemon starts apps by itself: exit code 0 if it starts any of them, "
+            + "else 1.")
 
     @Argument(help: "The apps.", completion: Candidates.apps)
     var apps: [String]

@@ -15,8 +15,8 @@ struct Measure: ManifestVerb {
             [-- <argument>...]
             """,
         discussion: """
-            Starts the app's program directly, by the daemon without prewarming, and prewarmed to each \
-            depth, with and without what is learned from launches, in turns. Prints the times to the \
+            Starts the app's program directly, through the daemon without prewarming, and prewarmed to \
+            each depth, with and without what is learned from launches, in turns. Prints the times to the \
             first output and to the end, the memory of a paused instance, and a verdict. A private \
             daemon makes the launches, so the apps that run are left alone. For programs that end by \
             themselves; with --windows, for desktop programs, which get a screen, a message bus and a \
@@ -133,13 +133,13 @@ struct Measure: ManifestVerb {
             if try measurement.run(showRound) {
                 trials.append(measurement.trial)
             } else {
-                absences.append("on \(kind.name), where no window was seen of it")
+                absences.append("on \(kind.name), where it showed no window")
             }
             endProgress()
         }
         guard !trials.isEmpty else {
             if let firstFailure { throw firstFailure }
-            throw WindowProgram.refusal("no window was seen of \(program.command[0])")
+            throw WindowProgram.refusal("\(program.command[0]) showed no window")
         }
         return WindowReport(
             trials: trials, absences: absences,

@@ -122,7 +122,7 @@ struct Measurement {
             if note != nil { return nil }
             if count < Self.lessonCount { end = try sample(index, counts: false).end }
         }
-        return "it opened no libraries after main that may be opened before"
+        return "it opened no libraries after main that may be opened before main"
     }
 
     /// Reads the reasons of the app's explanation until `find` finds one, or the time is over.

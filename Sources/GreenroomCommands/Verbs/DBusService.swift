@@ -186,7 +186,7 @@ struct ServiceFile {
 
     var text: String {
         """
-        \(Self.mark); greenroomctl dbus-service \(app) --remove takes it away.
+        \(Self.mark); greenroomctl dbus-service \(app) --remove removes it.
         [D-BUS Service]
         Name=\(app)
         Exec=\(Self.quoted(helper)) --socket \(Self.quoted(socket)) \(app)

@@ -14,8 +14,8 @@ struct DebugPressure: Verb {
         abstract: "Report memory pressure as the kernel would.",
         discussion: """
             Apps are warned and memory is taken back for real, one step for each report. The level \
-            falls by itself (PressureQuietSec= of greenroom.conf); none ends it at once. \
-            "greenroomctl watch" shows what follows.
+            falls by itself (PressureQuietSec= of greenroom.conf), or at once if you report \
+            "none". "greenroomctl watch" shows what follows.
             """)
 
     enum Level: String, ExpressibleByArgument, CaseIterable {

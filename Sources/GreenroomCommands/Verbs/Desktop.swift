@@ -8,14 +8,14 @@ import GreenroomLinux
 struct Desktop: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "desktop",
-        abstract: "Let menus and file managers start apps by the daemon.",
+        abstract: "Let menus and file managers start apps through the daemon.",
         subcommands: [DesktopEnable.self, DesktopDisable.self, DesktopRun.self])
 }
 
 struct DesktopEnable: Verb {
     static let configuration = CommandConfiguration(
         commandName: "enable",
-        abstract: "Make launchers start apps by the daemon.",
+        abstract: "Make launchers start apps through the daemon.",
         usage: """
             greenroomctl desktop enable <app>... [--directory <dir>] [--json] [--socket <path>]
             greenroomctl desktop enable --all [--directory <dir>] [--json] [--socket <path>]
@@ -113,9 +113,10 @@ struct DesktopEnable: Verb {
                     + "see \"greenroomctl dbus-service\"")
         } catch {
             throw .refused(
-                "files_in_word", "the Exec= of \(file) has the files to open within a word")
+                "files_in_word",
+                "the Exec= of \(file) has the files to open inside a longer word")
         }
-        let note = "\(Self.mark) \(identifier) takes this away and leaves \(file)."
+        let note = "\(Self.mark) \(identifier) removes this copy and keeps \(file)."
         let own = try HelperProgram.find("greenroomctl")
         let words = [
             own, "desktop", "run", identifier, "--before", "\(redirection.before)", "--after",

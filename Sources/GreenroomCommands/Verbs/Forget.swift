@@ -4,10 +4,10 @@ import GreenroomControl
 struct Forget: Verb {
     static let configuration = CommandConfiguration(
         commandName: "forget",
-        abstract: "Forget what the daemon has learned of apps.",
+        abstract: "Forget what the daemon has learned about apps.",
         discussion: """
-            The imports of an app are learned again from its next launch. Launches of the
-            history are forgotten by history --forget.
+            The imports of an app are learned again from its next launch. To forget launches \
+            in the history, use history --forget.
             """)
 
     @Argument(help: "The apps, or patterns.", completion: Candidates.apps)

@@ -7,8 +7,8 @@ struct History: Verb {
         commandName: "history",
         abstract: "Show past launches: who asked, how they went, how they ended.",
         discussion: """
-            The latest last. You see the launches of your apps and those that you asked for; root \
-            sees all.
+            The latest launch comes last. You see the launches of your apps and those that you asked \
+            for; root sees all.
             """)
 
     @Argument(help: "The apps, or patterns. Default: all.", completion: Candidates.apps)

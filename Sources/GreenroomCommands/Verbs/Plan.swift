@@ -4,10 +4,10 @@ import GreenroomControl
 struct Plan: Verb {
     static let configuration = CommandConfiguration(
         commandName: "plan",
-        abstract: "Show what past launches keep warm, and why.",
+        abstract: "Show which apps past launches keep warm, and why.",
         discussion: """
-            Makes a new plan, and changes nothing. The plan has the apps with When=auto that their \
-            user has launched.
+            Makes a new plan, and changes nothing. The plan contains the apps with When=auto that \
+            their user has launched.
             """)
 
     @Argument(help: "Only this app.", completion: Candidates.apps)

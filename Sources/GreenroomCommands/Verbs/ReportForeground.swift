@@ -9,9 +9,9 @@ struct ReportForeground: Verb {
         abstract: "Tell which app has the foreground, for a shell that can write lines.",
         discussion: """
             Reads lines from standard input, and reports each: the number of a process, the \
-            identifier of an app, or an empty line if no app has the foreground. Prints what the \
-            daemon knows of it. The last report counts until the end of the input. If the daemon \
-            ends, the exit code is 69.
+            identifier of an app, or an empty line if no app has the foreground. Prints the \
+            app that is meant and its instance, or "none". The last report counts until the end of \
+            the input. If the daemon ends, the exit code is 69.
             """)
 
     @OptionGroup var output: OutputOptions

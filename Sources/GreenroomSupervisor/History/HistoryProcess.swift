@@ -268,7 +268,7 @@ internal import Varlink
             }
         } else if connection.violation != nil {
             leave()
-            fail("greenroom-history is of another version")
+            fail("greenroom-history is another version")
         } else {
             flush()
         }

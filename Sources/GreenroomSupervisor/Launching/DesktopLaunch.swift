@@ -82,7 +82,8 @@ struct DesktopLaunch {
                 throw .refused(
                     code: "files_in_text",
                     reason: "the Exec= of \(app.identifier)'s desktop entry puts file names into "
-                        + "a text, where one could become a command; it opens no files")
+                        + "a word that contains blanks, where a name could be run as a command, so "
+                        + "the app opens no files")
             case .notLocal(let url):
                 throw .refused(
                     code: "not_local",

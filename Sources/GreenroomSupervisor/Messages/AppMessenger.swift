@@ -31,7 +31,8 @@ final class AppMessenger {
             withExtendedLifetime(credentials) {}
         } catch {
             reporter.say(
-                .warning, "telling instance \(identifier): \(error)", of: instance.app, identifier)
+                .warning, "sending a message to instance \(identifier): \(error)", of: instance.app,
+                identifier)
         }
     }
 

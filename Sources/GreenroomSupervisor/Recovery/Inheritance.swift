@@ -31,7 +31,7 @@ struct Inheritance {
         guard memory.byteCount >= RuntimeState.byteCount else {
             throw SpawnerLink.Unavailable(
                 description:
-                    "the running spawner is of another version; restart greenroom-spawner.service")
+                    "the running spawner is another version; restart greenroom-spawner.service")
         }
         try memory.reserve(0..<RuntimeState.copiesOffset)
         state = unsafe RuntimeState(

@@ -104,8 +104,8 @@ final class BusWatches {
         else { return }
         log.say(
             .warning,
-            "changed settings of \(source.words) are not heard for now, so \(record.app), which is "
-                + "held, may take them a minute later; the watch begins anew",
+            "settings from \(source.words) cannot be watched for now, so \(record.app), which is "
+                + "held, may apply changes about a minute late; the watch is tried again",
             of: record.app.rawValue)
     }
 
@@ -119,8 +119,8 @@ final class BusWatches {
             guard instances.known(BusWatch.self, of: identifier)?.noteLoss() == true else { return }
             return log.say(
                 .warning,
-                "nobody watches the settings of \(record.app) for now, so it may take changed ones "
-                    + "a minute later", of: record.app.rawValue)
+                "nobody watches the settings of \(record.app) for now, so it may apply "
+                    + "changes about a minute late", of: record.app.rawValue)
         }
         log.say(
             .warning, "nobody watches the names of \(record.app) any more, so it is not held",

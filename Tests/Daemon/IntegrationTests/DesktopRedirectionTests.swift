@@ -120,7 +120,7 @@ import Testing
     @Test func `an entry that cannot be enabled stays as it is, and is named`() throws {
         let bench = try Bench(exec: "view --open=%f")
         let (exit, text) = try bench.desktop("enable", Self.app)
-        #expect(exit == .status(1) && text.contains("has the files to open within a word"))
+        #expect(exit == .status(1) && text.contains("has the files to open inside a longer word"))
         #expect(access(bench.link, F_OK) != 0)
         let all = try bench.desktop("enable", "--all")
         #expect(all.exit == .status(0) && all.text.contains("left as it is: "))

@@ -129,11 +129,11 @@ import Testing
         let bench = try Bench("xlib one")
         bench.bus.end()
         try Processes.wait("the loss is not logged") {
-            bench.daemon.log.contains("are not heard for now")
+            bench.daemon.log.contains("cannot be watched for now")
         }
         try bench.expectAiring { try bench.screen.change("resources", "96") }
         let count = bench.daemon.log.split(separator: "\n").count {
-            $0.contains("are not heard for now")
+            $0.contains("cannot be watched for now")
         }
         #expect(count == 1)
         #expect(try bench.client().launch(Self.app).instance == bench.held)

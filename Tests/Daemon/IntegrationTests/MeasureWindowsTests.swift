@@ -139,7 +139,7 @@ import Varlink
         let (exit, text, _) = try measure(program!)
         try #require(exit == .status(0), "\(text)")
         #expect(
-            text.contains("Not measured on Wayland, where no window was seen of it.\n"), "\(text)")
+            text.contains("Not measured on Wayland, where it showed no window.\n"), "\(text)")
         #expect(text.contains("Tested=greenroomctl measure --windows: x11\n"), "\(text)")
     }
 
@@ -248,7 +248,7 @@ import Varlink
         ("swaymsg", "exit 1", "starting"),
         ("swaymsg", "echo; tr '\\0' x </dev/zero", "watching the windows"),
         ("swaymsg", "echo; exit 1", "watching the windows"),
-        ("swaymsg", "echo; yes ''", "no window was seen"),
+        ("swaymsg", "echo; yes ''", "showed no window"),
         ("grim", "exit 1", "reading the screen"),
         ("grim", "tr '\\0' x </dev/zero", "reading the screen"),
     ])

@@ -86,7 +86,7 @@ struct WindowMeasurement {
         }
         if note == nil {
             ways[index].objection =
-                "it opened no libraries after main that may be opened before"
+                "it opened no libraries after main that may be opened before main"
         }
         try end(launched.instance)
     }

@@ -39,7 +39,9 @@ struct WindowProgram {
                 throw .manifest(.badManifest(diagnostics.map(\.description)))
             }
             guard manifest.kind == .program else {
-                throw Self.refusal("an app made with an SDK pauses by itself, before its windows")
+                throw Self.refusal(
+                    "an app made with an SDK pauses by itself, before its windows, so it is not held "
+                        + "at its first window")
             }
             identifier = manifest.identifier
             words = manifest.command
@@ -67,7 +69,7 @@ struct WindowProgram {
         {
             throw Self.refusal(
                 "it is not to be held at its first window: "
-                    + "\(profile.reason ?? "it should not be held") (\(profile.file))")
+                    + "\(profile.reason ?? "") (\(profile.file))")
         }
     }
 
