@@ -57,6 +57,13 @@ extension Checker {
         of description: AppDescription, _ id: InstanceIdentifier
     ) throws(Violation) {
         guard let dependencies = description.dependencies.value else { return }
+        // A launch that began with an instance which did not start goes on, perhaps under the name
+        // of a request that had joined it.
+        let isContinued = saved.values.contains {
+            $0.app == description.identifier && $0.endReason == .goFailed
+                && self.states[$0.instance] == .launching
+        }
+        if isContinued { return }
         // The states announced so far. A later effect of the same event may end one of these
         // instances again.
         func states(of app: AppIdentifier) -> [ExecutionState] {
