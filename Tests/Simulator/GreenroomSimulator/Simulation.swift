@@ -321,12 +321,13 @@ struct Simulation: Sendable {
             // next supervisor does not know what the launch was asked to do, and cannot compare.
             if before.demotion(of: old.app) != former.demotion(of: old.app) { continue }
             // A client's launch that waited for that event goes on now: it takes the place of a
-            // paused instance, ends what conflicts with it, or thaws the app's instance. The next
-            // supervisor does not know the client.
+            // paused instance, ends what conflicts with it, and with that what requires it, or
+            // thaws the app's instance. The next supervisor does not know the client.
             if launchWaits, let former = former.instance(old.instance),
                 old.state == .terminating
                     ? former.state.isPrewarm
-                        || old.endReason == .conflict && former.endReason == nil
+                        || former.endReason == nil
+                            && (old.endReason == .conflict || old.endReason == .dependencyEnded)
                     : former.state == .suspended && old.state != .suspended
             {
                 notCompared.insert(old.instance)
