@@ -13,8 +13,10 @@ extension Checker {
     func checkReports(_ event: Event, _ core: Lifecycle) throws(Violation) {
         switch event {
         case .foregroundReported(_, nil):
-            // Any event may refill the pools.
-            let moved = touched.filter { saved[$0]?.state.isPrewarm == false }
+            // Any event may refill the pools, and end a paused instance whose place is wanted.
+            let moved = touched.filter {
+                saved[$0]?.state.isPrewarm == false && saved[$0]?.endReason != .poolTrimmed
+            }
             try require(moved.isEmpty, "the end of a shell has changed \(moved)")
         case .foregroundReported(_, let report?): try checkReport(report, core)
         // Of these, only a client's request may send away the app that the user has in front.
