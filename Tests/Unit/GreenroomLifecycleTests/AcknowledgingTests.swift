@@ -196,25 +196,26 @@ import Testing
         #expect(stage.wait(.seconds(5)).contains(.kill(id)))
     }
 
+    private func suspended(in stage: inout Stage) -> InstanceIdentifier {
+        let id = stage.activate(Stage.app)
+        stage.ask(.suspend, id)
+        stage.acknowledge(id)
+        stage.acknowledge(id)
+        stage.send(.frozen(id))
+        return id
+    }
+
     /// Only a program passes its launch on to another instance.
     @Test func `a suspended app stays suspended when another instance of it is launched`() {
         var stage = stage()
-        let first = stage.activate(Stage.app)
-        stage.ask(.suspend, first)
-        stage.acknowledge(first)
-        stage.acknowledge(first)
-        stage.send(.frozen(first))
+        let first = suspended(in: &stage)
         _ = stage.run(name: "second")
         #expect(stage.state(first) == .suspended)
     }
 
     @Test func `a suspended app is killed without a callback`() {
         var stage = stage()
-        let id = stage.activate(Stage.app)
-        stage.ask(.suspend, id)
-        stage.acknowledge(id)
-        stage.acknowledge(id)
-        stage.send(.frozen(id))
+        let id = suspended(in: &stage)
         stage.ask(.terminate, id)
         #expect(stage.told == [])
         #expect(stage.has(.kill(id)) && !stage.has(.thaw(id)))
