@@ -33,6 +33,17 @@ import Testing
             let text = String(decoding: result.output, as: UTF8.self)
             try #require(result.exit == .status(0), "\(text)")
             return folder.path + "/primes"
+        case "cjs":
+            try requireOrSkip(access("/usr/bin/node", X_OK) == 0, "/usr/bin/node is missing")
+            let addon = try compile(
+                source: "\(packageRoot)/Sources/Samples/Pause/primes-pause.c",
+                with: ProbeCompiler(
+                    "clang", ["-I", "\(packageRoot)/Sources/CPrewarm/include", "-shared", "-fPIC"]),
+                output: "primes-pause.node")
+            #expect(symlink(addon, folder.path + "/primes-pause.node") == 0)
+            return try folder.write(
+                String(decoding: try readFile(source), as: UTF8.self), to: "primes.cjs",
+                mode: 0o755)
         default:
             try requireOrSkip(
                 access("/usr/bin/python3", X_OK) == 0, "/usr/bin/python3 is missing")
@@ -40,7 +51,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["c", "cc", "py", "rs", "go"])
+    @Test(arguments: ["c", "cc", "py", "cjs", "rs", "go"])
     func `a program that pauses by a call goes on as the launch`(
         language: String
     ) throws {
