@@ -101,8 +101,7 @@ internal import GreenroomAppChannel
     /// How long a callback may keep the main thread, 250 ms. A callback that takes longer is
     /// reported to the daemon by its name and counts as a hang
     /// (``ApplicationResponsivenessMetric/histogrammedApplicationHangTime``).
-    public static var callbackTimeLimit: Duration { .nanoseconds(callbackNanosecondLimit) }
-    private static let callbackNanosecondLimit: UInt64 = 250_000_000
+    public static var callbackTimeLimit: Duration { .nanoseconds(AppLimits.callbackNanoseconds) }
 
     /// Runs the main actor's jobs. They are the app's code, so they count as a callback.
     func runMainQueue() { call("main queue") { loop.runMainQueue() } }
@@ -115,7 +114,7 @@ internal import GreenroomAppChannel
         let start = monotonicNanoseconds()
         let result = body()
         let duration = monotonicNanoseconds() &- start
-        if duration > Self.callbackNanosecondLimit {
+        if duration > AppLimits.callbackNanoseconds {
             note(.callbackOverran(name, duration: .nanoseconds(Int64(clamping: duration))))
         }
         return result

@@ -18,7 +18,6 @@
 #include "greenroom-app.h"
 
 enum { SCENE_LIMIT = 64, EXTENSION_LIMIT = SCENE_LIMIT + 1 };
-enum { SLOW_NANOSECONDS = 250000000 };
 
 struct scene {
     char *session;
@@ -45,7 +44,7 @@ struct background_task {
     bool was_told;
 };
 
-enum { BACKGROUND_TASK_LIMIT = 64, KNOWN_RUN_COUNT = 16 };
+enum { KNOWN_RUN_COUNT = 16 };
 
 struct background {
     struct background_task tasks[BACKGROUND_TASK_LIMIT]; /* in the order in which they began */
@@ -87,8 +86,6 @@ struct request {
     greenroom_tasks_listed *listed;
     void *context;
 };
-
-enum { LAUNCH_TASK_LIMIT = 16 };
 
 struct greenroom_app {
     struct greenroom_delegate delegate;

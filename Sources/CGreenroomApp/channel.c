@@ -39,10 +39,7 @@ const char *message_word(const struct message *message, size_t n) {
 /* --- The outbox: messages for which the socket has no room yet, in order. Without it, an app that sends many
  * messages at once could lose an acknowledgement. A process has one channel. */
 
-enum {
-    OUTBOX_LIMIT = 256,   /* of messages that may be lost; acknowledgements only answer the daemon's messages */
-    DRAIN_MILLISECONDS = 5000,
-};
+enum { DRAIN_MILLISECONDS = 5000 };
 struct packet {
     struct packet *next;
     size_t size;

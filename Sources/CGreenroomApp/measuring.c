@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_BYTE_LIMIT = 128 };
-
 static void tell(struct greenroom_app *app, const char *task, bool is_finished) {
     struct gr_header header = {.type = MESSAGE_LAUNCH_TASK, .cookie = now(), .status = is_finished};
     channel_send_strings(app->channel, header, &task, 1, 1);
@@ -21,7 +19,7 @@ static char **find(struct greenroom_app *app, const char *task) {
 bool greenroom_app_extend_launch_measurement(struct greenroom_app *app, const char *task) {
     size_t size = strlen(task);
     bool is_over = app->has_drawn || app->has_reached[STEP_ACTIVE];
-    if (size == 0 || size > NAME_BYTE_LIMIT || is_over || find(app, task)
+    if (size == 0 || size > LAUNCH_TASK_NAME_BYTE_LIMIT || is_over || find(app, task)
         || app->launch_task_count == LAUNCH_TASK_LIMIT)
         return false;
     char *copy = strdup(task);

@@ -73,3 +73,14 @@ enum {
 };
 /* Flags of MESSAGE_SUBMIT_TASK. */
 enum { NEEDS_POWER = 1, NEEDS_NETWORK = 2 };
+
+/* What an app can do at most. */
+enum {
+    CALLBACK_NANOSECONDS = 250000000, /* on the main thread, before it is reported */
+    ARCHIVE_BYTE_LIMIT = 32 << 10,
+    BACKGROUND_TASK_LIMIT = 64,
+    LAUNCH_TASK_LIMIT = 16,
+    LAUNCH_TASK_NAME_BYTE_LIMIT = 128,
+    REQUEST_LIMIT = 256, /* also the daemon's limit for requests that are sent again */
+    OUTBOX_LIMIT = 256,  /* of messages that may be lost; acknowledgements only answer the daemon's messages */
+};

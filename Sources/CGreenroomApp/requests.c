@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { REQUEST_LIMIT = 256 }; /* also the daemon's limit for requests that are sent again */
 static const uint64_t asked_again = (uint64_t)1 << 63;
 
 static int refusal(const struct greenroom_app *app) {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARCHIVE_BYTE_LIMIT = 32 << 10, SAVED = 0, FORGET = 1, TOO_LARGE = 2 };
+enum { SAVED = 0, FORGET = 1, TOO_LARGE = 2 };
 
 /* --- Registered objects. */
 

@@ -44,5 +44,5 @@ void report_first(struct greenroom_app *app, int step, const char *session) {
 
 void tell_if_slow(struct greenroom_app *app, uint64_t began, const char *name) {
     uint64_t elapsed = now() - began;
-    if (elapsed > SLOW_NANOSECONDS) channel_send(app->channel, MESSAGE_OVERRAN, 0, elapsed, 0, name);
+    if (elapsed > CALLBACK_NANOSECONDS) channel_send(app->channel, MESSAGE_OVERRAN, 0, elapsed, 0, name);
 }

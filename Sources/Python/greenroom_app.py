@@ -565,8 +565,8 @@ class TaskScheduler:
         earliest = request.earliest_begin
         self._application._request(
             _SUBMIT, completion, status=int(is_processing), words=[request.identifier],
-            flags=is_processing and request.requires_external_power
-            | (2 if request.requires_network_connectivity else 0),
+            flags=is_processing and (_NEEDS_POWER if request.requires_external_power else 0)
+            | (_NEEDS_NETWORK if request.requires_network_connectivity else 0),
             fields=[] if earliest is None else [f"earliest={int(earliest * 1_000_000)}"])
 
     def cancel(self, identifier):
@@ -627,6 +627,7 @@ class TaskScheduler:
 
 
 _NO_LIMIT = (1 << 64) - 1
+_NEEDS_POWER, _NEEDS_NETWORK = 1, 2
 _BACKGROUND_TASK_LIMIT = 64
 _LAUNCH_TASK_LIMIT, _LAUNCH_TASK_NAME_LIMIT = 16, 128
 
@@ -788,7 +789,8 @@ _ACTIVATIONS = {1: ActivationState.FOREGROUND_INACTIVE, 2: ActivationState.FOREG
  _SCENE_CONFIGURATION, _SCENE_CONNECTION, _ACTIVE, _BACKGROUND, _AFTER_LAUNCH) = range(13)
 _FOREGROUND, _SCENES, _UNLOCKED, _ARCHIVE, _FIRST_LAUNCH, _FIRST_LAUNCH_OF_VERSION = 1, 2, 4, 16, 32, 64
 _NAMES_CREDENTIALS = 128
-_SLOW_NANOSECONDS = 250_000_000
+_CONNECT_FOREGROUND = 1  # a flag of _CONNECT
+_CALLBACK_NANOSECONDS = 250_000_000
 
 
 def _netstrings(data):
@@ -1180,7 +1182,7 @@ class Application:
         if _document_of(content) is None:  # Otherwise the user wants the document, not the earlier place.
             self._restore_scene(scene)
         self._report_step(_SCENE_CONNECTION, session)
-        if not message.flags & 1:
+        if not message.flags & _CONNECT_FOREGROUND:
             scene.activation_state = ActivationState.BACKGROUND
             self._has_had_scene = True
         if "notification_response" not in content:  # A scene has the response in its options.
@@ -1399,7 +1401,7 @@ class Application:
         began = time.monotonic_ns()
         result = callback(*arguments)
         elapsed = time.monotonic_ns() - began
-        if elapsed > _SLOW_NANOSECONDS and self._channel:
+        if elapsed > _CALLBACK_NANOSECONDS and self._channel:
             self._channel.send(_OVERRAN, cookie=elapsed, words=[name])
         return result
 

@@ -19,12 +19,8 @@ struct BackgroundTasks {
     private(set) var end: UInt64?
     private var isExpired = false
 
-    /// At most this many tasks are open at a time: more than any app finishes in half a minute, and
-    /// as many as the daemon counts.
-    static let limit = 64
-
     mutating func begin(_ expirationHandler: (@MainActor () -> Void)?) -> Int? {
-        guard !isExpired, open.count < Self.limit else { return nil }
+        guard !isExpired, open.count < AppLimits.backgroundTasks else { return nil }
         lastIdentifier += 1
         open.append((lastIdentifier, expirationHandler))
         return lastIdentifier

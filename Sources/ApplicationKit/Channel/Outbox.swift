@@ -1,5 +1,6 @@
 internal import CApplicationKit
 internal import Glibc
+internal import GreenroomAppChannel
 
 /// Datagrams that wait for room in the socket, in order. Without it, an app that sends many
 /// messages at once could lose an acknowledgement, and the daemon would end the app for it.
@@ -9,10 +10,6 @@ final class Outbox {
     /// Called when the first datagram has to wait, and when none waits any longer.
     var onChange: ((_ isWaiting: Bool) -> Void)?
 
-    /// Messages that may be lost (steps, first frames, slow callbacks) are dropped if this many
-    /// messages wait. Messages that the daemon waits for are always kept: acknowledgements, one for
-    /// each of the daemon's messages, and requests, which ``Application/requestLimit`` limits.
-    static let noteLimit = 256
     /// How long an app that ends waits for a daemon that does not read, in milliseconds.
     private static let patience: CInt = 5000
 
@@ -20,7 +17,9 @@ final class Outbox {
 
     func send(_ bytes: [UInt8], to socket: CInt, mayBeLost: Bool) {
         if waiting.isEmpty, Self.send(bytes, to: socket) { return }
-        if mayBeLost, waiting.count >= Self.noteLimit { return }
+        // The daemon waits for the others: acknowledgements, one for each of its messages, and
+        // requests, which have a limit of their own.
+        if mayBeLost, waiting.count >= AppLimits.waitingNotes { return }
         waiting.append(bytes)
         if waiting.count == 1 { onChange?(true) }
     }

@@ -36,11 +36,8 @@ extension MetricManagerSubscriber {
     private weak var application: Application?
     private var tasks: Set<LaunchTaskID> = []
 
-    /// At most this many launch tasks at a time. An app that begins more has a mistake.
-    private static let taskLimit = 16
     /// How many payloads of each kind are kept for subscribers that are added later.
     private static let pastLimit = 32
-    private static let nameByteLimit = 128
 
     private init() {}
 
@@ -124,11 +121,13 @@ extension MetricManagerSubscriber {
     ) throws(LaunchTaskError) { try shared.finish(taskID) }
 
     private func extend(_ task: LaunchTaskID) throws(LaunchTaskError) {
-        guard 1...Self.nameByteLimit ~= task.rawValue.utf8.count, !task.rawValue.utf8.contains(0)
-        else { throw .invalidID }
+        let name = task.rawValue.utf8
+        guard 1...AppLimits.launchTaskNameBytes ~= name.count, !name.contains(0) else {
+            throw .invalidID
+        }
         guard let application, !application.hasFinishedLaunch else { throw .pastDeadline }
         guard !tasks.contains(task) else { throw .duplicated }
-        guard tasks.count < Self.taskLimit else { throw .maxCount }
+        guard tasks.count < AppLimits.launchTasks else { throw .maxCount }
         tasks.insert(task)
         application.report(
             .launchTask(task.rawValue, isFinished: false, at: monotonicNanoseconds()))

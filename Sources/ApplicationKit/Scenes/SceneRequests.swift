@@ -73,7 +73,7 @@ extension Application {
         guard let channel else {
             return answered(.refused(code: ENOTCONN, reason: "the app runs without Greenroom"))
         }
-        guard requests.count < Self.requestLimit else {
+        guard requests.count < AppLimits.requests else {
             return answered(
                 .refused(code: EAGAIN, reason: "too many requests wait for their answers"))
         }
@@ -81,10 +81,6 @@ extension Application {
         requests[requestCount] = OpenRequest(report: report, answered: answered)
         channel.send(.report(report(requestCount)))
     }
-
-    /// At most this many requests wait for their answers at a time. Each is kept until it is
-    /// answered.
-    static let requestLimit = 256
 
     /// Sends all unanswered requests again, marked as repeated: a restarted daemon has lost those
     /// that its predecessor had read.

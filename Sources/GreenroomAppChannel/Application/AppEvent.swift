@@ -222,7 +222,7 @@ extension AppEvent {
 }
 
 extension SceneConnection {
-    private static let foregroundFlag: UInt32 = 1
+    static let foregroundFlag: UInt32 = 1
 
     fileprivate var frame: AppFrame {
         var frame = AppFrame(

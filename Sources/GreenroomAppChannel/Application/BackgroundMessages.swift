@@ -187,8 +187,8 @@ extension TaskQuery {
 }
 
 extension TaskSubmission {
-    private static let externalPowerFlag: UInt32 = 1
-    private static let networkFlag: UInt32 = 2
+    static let externalPowerFlag: UInt32 = 1
+    static let networkFlag: UInt32 = 2
 
     fileprivate var flags: UInt32 {
         (requiresExternalPower ? Self.externalPowerFlag : 0)

@@ -20,8 +20,6 @@ struct RepeatedRequests {
     /// which are few.
     private var first: UInt64?
     private var again: Set<UInt64> = []
-    /// As many requests as an app may have open.
-    private static let limit = 256
 
     mutating func standing(
         of cookie: UInt64, canRepeat: Bool
@@ -32,7 +30,7 @@ struct RepeatedRequests {
             return .new
         }
         if let first, plain >= first { return .underWay }
-        guard again.count < Self.limit else { return .lost }
+        guard again.count < AppLimits.requests else { return .lost }
         guard again.insert(plain).inserted else { return .underWay }
         return canRepeat ? .new : .lost
     }

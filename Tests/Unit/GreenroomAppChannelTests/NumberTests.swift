@@ -124,11 +124,29 @@ private struct Number {
             WireFormat.stringsInDescriptor, "GR_STRINGS_IN_DESCRIPTOR",
             "_STRINGS_IN_DESCRIPTOR"),
         Number(GoMessage.Flags.directoryByName, "GR_DIRECTORY_BY_NAME", "_DIRECTORY_BY_NAME"),
+        Number(SceneConnection.foregroundFlag, "CONNECT_FOREGROUND", "_CONNECT_FOREGROUND"),
+        Number(TaskSubmission.externalPowerFlag, "NEEDS_POWER", "_NEEDS_POWER"),
+        Number(TaskSubmission.networkFlag, "NEEDS_NETWORK", "_NEEDS_NETWORK"),
+        Number(
+            AppEvent.Lifecycle.protectedDataIsUnavailable, "PROTECTED_DATA_IS_UNAVAILABLE",
+            "_PROTECTED_DATA_IS_UNAVAILABLE"),
+    ]
+
+    private static let limits: [Number] = [
+        Number(AppLimits.callbackNanoseconds, "CALLBACK_NANOSECONDS", "_CALLBACK_NANOSECONDS"),
+        Number(AppArchive.byteLimit, "ARCHIVE_BYTE_LIMIT", "_ARCHIVE_LIMIT"),
+        Number(AppLimits.backgroundTasks, "BACKGROUND_TASK_LIMIT", "_BACKGROUND_TASK_LIMIT"),
+        Number(AppLimits.launchTasks, "LAUNCH_TASK_LIMIT", "_LAUNCH_TASK_LIMIT"),
+        Number(
+            AppLimits.launchTaskNameBytes, "LAUNCH_TASK_NAME_BYTE_LIMIT",
+            "_LAUNCH_TASK_NAME_LIMIT"),
+        Number(AppLimits.requests, "REQUEST_LIMIT", "_REQUEST_LIMIT"),
+        Number(AppLimits.waitingNotes, "OUTBOX_LIMIT", "_OUTBOX_LIMIT"),
     ]
 
     private static var all: [Number] {
         messages.map { Number($0.0, $0.c, $0.python) } + steps.map { Number($0.0, $0.c, $0.python) }
-            + reasons.map { Number($0.0, $0.c, $0.python) } + others
+            + reasons.map { Number($0.0, $0.c, $0.python) } + others + limits
     }
 
     @Test func `every message, step and reason is in the tables above`() {
