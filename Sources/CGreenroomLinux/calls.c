@@ -240,11 +240,6 @@ int gr_stop_group(int signal) {
     return sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
-bool gr_signal_is_ignored(int signal) {
-    struct sigaction action;
-    return sigaction(signal, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
-}
-
 const char *gr_error_name(int error) { return strerrorname_np(error); }
 const char *gr_error_text(int error) { return strerrordesc_np(error); }
 

@@ -285,7 +285,6 @@ int gr_block_signals(const int *signals, int count);
 /* Sends the signal to our process group, which stops this process at once even if the signal is
  * blocked. Returns after SIGCONT. */
 int gr_stop_group(int signal);
-bool gr_signal_is_ignored(int signal);
 const char *_Nullable gr_error_name(int error);
 const char *_Nullable gr_error_text(int error);
 uint64_t gr_monotonic_nanoseconds(void);

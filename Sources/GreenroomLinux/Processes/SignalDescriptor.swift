@@ -15,10 +15,6 @@ public struct SignalDescriptor: Sendable {
     /// signal is ignored, or if the kernel does not stop a group that nobody could continue.
     public static func stopGroup(_ signal: CInt) { _ = gr_stop_group(signal) }
 
-    /// Whether the signal was ignored when this program was executed (nohup(1)), and so must stay
-    /// ignored.
-    public static func isIgnored(_ signal: CInt) -> Bool { gr_signal_is_ignored(signal) }
-
     /// A signal that has arrived; nil if there is none. Several SIGCHLD may arrive as one.
     public func next() throws(SystemError) -> CInt? {
         let signal = try systemCall("read") { gr_signalfd_read(descriptor.rawValue) }

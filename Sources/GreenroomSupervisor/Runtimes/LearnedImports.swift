@@ -17,7 +17,8 @@ struct LearnedImports: Hashable, Sendable {
     /// The lines for the hook, in the order of the imports: a name, a tab, and a stamp that tells
     /// the module's file from another one. After them, such lines about other files that the
     /// modules read, with = before the path, and lines that begin with ?: calls of functions with
-    /// their values, and ``terminalQuestion``.
+    /// their values, and ?terminal if the imports have asked whether a standard stream is a
+    /// terminal and found none (the hook starts a launch with a terminal anew).
     let lines: [String]
     let refused: [Refusal]
     /// The variables that the imports read. They must be the same at a launch.
@@ -35,10 +36,6 @@ struct LearnedImports: Hashable, Sendable {
 
     /// The version for which a profile has vouched for some modules; nil if none has.
     var vouched: Version? { version.flatMap { $0.isKnown ? $0 : nil } }
-
-    /// The line that says that the imports have asked whether a standard stream is a terminal, and
-    /// found none. The hook starts a launch with a terminal anew.
-    static let terminalQuestion = "?terminal"
 
     enum Limit {
         /// As many names as `Imports=` may have.

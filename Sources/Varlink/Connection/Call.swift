@@ -7,7 +7,8 @@ public struct Call: Hashable, Sendable {
     public var wantsMore: Bool
     /// Whether the client wants no reply, not even an error.
     public var isOneway: Bool
-    /// Whether the client wants to speak another protocol after the reply.
+    /// Whether the client wants to speak another protocol after the reply. No method of ours has
+    /// one, so the connection goes on as it is.
     public var wantsUpgrade: Bool
     /// How many descriptors came with the call. They are the next ones in the order of arrival.
     /// Parameters refer to them by index, from 0.

@@ -87,12 +87,6 @@ struct InputBuffer: Sendable {
         }
     }
 
-    /// Takes all remaining bytes, for another protocol.
-    mutating func takeRest() -> [UInt8] {
-        defer { self = InputBuffer() }
-        return Array(bytes[head...])
-    }
-
     private mutating func compact() {
         if head == bytes.count {
             if bytes.capacity > Self.idleCapacity { bytes = [] }

@@ -6,10 +6,6 @@
 ///   (idle) ----------> (idle) ------------> (calling) -----------> (idle)
 ///                                              |  ^
 ///                                              +--+ update, with `more` only
-///                                              |
-///                                              | replyAndUpgrade, with `upgrade` only
-///                                              v
-///                                           (upgraded)
 /// ```
 /// Any state becomes *closed* when the other side breaks the protocol or does not read. `violation`
 /// then says why, and the owner closes the socket. Calls are returned one at a time, in order: each
@@ -17,8 +13,7 @@
 public struct ServerConnection: Sendable {
     private enum State: Sendable {
         case idle
-        case calling(isOneway: Bool, wantsMore: Bool, wantsUpgrade: Bool)
-        case upgraded
+        case calling(isOneway: Bool, wantsMore: Bool)
         case closed(ProtocolViolation)
     }
 
@@ -65,7 +60,7 @@ public struct ServerConnection: Sendable {
     public mutating func receive(_ bytes: Span<UInt8>, descriptorCount: Int = 0) {
         switch state {
         case .closed: return
-        case .idle, .calling, .upgraded: break
+        case .idle, .calling: break
         }
         do throws(ProtocolViolation) {
             try input.append(bytes, descriptorCount: descriptorCount, limits: limits)
@@ -91,8 +86,7 @@ public struct ServerConnection: Sendable {
                 return try Call(bytes, descriptorCount: count, limits: limits)
             }
             guard let call else { return nil }
-            state = .calling(
-                isOneway: call.isOneway, wantsMore: call.wantsMore, wantsUpgrade: call.wantsUpgrade)
+            state = .calling(isOneway: call.isOneway, wantsMore: call.wantsMore)
             return call
         } catch {
             state = .closed(error)
@@ -112,7 +106,7 @@ public struct ServerConnection: Sendable {
 
     /// Whether the client of the current call wants no reply, and so need not stay for one.
     public var isCallOneway: Bool {
-        if case .calling(isOneway: true, _, _) = state { true } else { false }
+        if case .calling(isOneway: true, _) = state { true } else { false }
     }
 
     // MARK: Replies
@@ -128,14 +122,14 @@ public struct ServerConnection: Sendable {
 
     /// Sends one of several replies. A final reply must follow. Only for a call with `more`.
     public mutating func update(_ parameters: some ParametersEncodable) {
-        guard case .calling(_, let wantsMore, _) = state else { return expectClosed() }
+        guard case .calling(_, let wantsMore) = state else { return expectClosed() }
         precondition(wantsMore, "the client takes a single reply")
         send(parameters, continues: true)
     }
 
     /// Sends an error as the final reply to the current call.
     public mutating func fail(_ error: some CallError) {
-        guard case .calling(let isOneway, _, _) = state else { return expectClosed() }
+        guard case .calling(let isOneway, _) = state else { return expectClosed() }
         state = .idle
         if isOneway { return }
         append(error)
@@ -161,20 +155,6 @@ public struct ServerConnection: Sendable {
         append(error)
     }
 
-    /// Sends the final reply, after which the connection speaks another protocol.
-    /// - Returns: the bytes that the client has already sent after its call. The output must be
-    ///   sent first.
-    public mutating func replyAndUpgrade(_ parameters: some ParametersEncodable) -> [UInt8] {
-        guard case .calling(_, _, let wantsUpgrade) = state else {
-            expectClosed()
-            return []
-        }
-        precondition(wantsUpgrade, "the client did not ask for another protocol")
-        send(parameters)
-        state = .upgraded
-        return input.takeRest()
-    }
-
     /// Traps on a reply that no call waits for, which is a bug of ours, unless the connection was
     /// closed in the meantime.
     private func expectClosed() {
@@ -184,7 +164,7 @@ public struct ServerConnection: Sendable {
     private mutating func send(
         _ parameters: some ParametersEncodable, continues: Bool = false, descriptorCount: Int = 0
     ) {
-        guard case .calling(let isOneway, _, _) = state else { return expectClosed() }
+        guard case .calling(let isOneway, _) = state else { return expectClosed() }
         if isOneway { return }
         output.append(descriptorCount: descriptorCount) { writer in
             writer.beginObject()

@@ -59,10 +59,7 @@ private func serve(
 
 private func answer(_ call: Call, on connection: inout ServerConnection) {
     if call.wantsMore { connection.update(call.parameters) }
-    if call.wantsUpgrade {
-        // Not here: the rest of the input would be another protocol's.
-        connection.reply()
-    } else if call.parameters.isEmpty {
+    if call.parameters.isEmpty {
         connection.fail(ServiceError.methodNotFound(call.method))
     } else {
         connection.reply(call.parameters)
