@@ -19,9 +19,10 @@ standard = if defined?(RbConfig) then RbConfig::CONFIG["rubylibdir"]
            else $LOAD_PATH.map(&:to_s).reverse.find { |folder| File.file?("#{folder}/timeout.rb") }
            end
 # What these keep is not used (a time where there is a steady clock, a seed of libxml2), waits for work without a wake-up,
-# is compared at the launch (the year), or tells only whether the file is called by itself.
+# is compared at the launch (the year), tells only whether the file is called by itself, or keeps the array of the
+# arguments, which is the same at the launch, when a program calls it.
 harmless = {
-  "#{standard}/timeout.rb" => "caller",
+  "#{standard}/timeout.rb" => "caller", "#{standard}/optparse.rb" => "arguments", "/rake/application.rb" => "arguments",
   "/concurrent/utility/monotonic_time.rb" => "time", "/concurrent/atomic/ruby_thread_local_var.rb" => "thread",
   "/nokogiri/extension.rb" => "time", "/tzinfo/data_sources/zoneinfo_reader.rb" => "time"
 }
@@ -61,6 +62,7 @@ progress = []
 first = [nil, nil, false]
 begin_file = lambda do |path|
   tell.("begin #{path}")
+  harmless.each { |ending, reason| tell.("spares #{reason}") if path.end_with?(ending) }
   tell.("does known") if known.match?(path)
   tell.("does versions") if is_older.(path)
   # How a file asks for arguments without a call of a method: [*ARGV], a, *b = ARGV.
@@ -68,7 +70,6 @@ begin_file = lambda do |path|
   tell.("does arguments") if text.match?(/\bARGV\b(?!\s*(?:&?\.|\[|<<))/)
   # What it leaves for the end of the program, also without a call.
   tell.("does state") if text.match?(/\bEND\s*\{/)
-  harmless.each { |ending, reason| tell.("spares #{reason}") if path.end_with?(ending) }
   progress << [path, state.(), false]
 end
 end_file = lambda do |has_failed|
