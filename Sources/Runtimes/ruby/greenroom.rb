@@ -39,19 +39,45 @@ lambda do
   forget_this_file = -> { $LOADED_FEATURES.delete_if { |path| path.start_with?(*folders_of_hooks) } }
 
   forget_this_file.() # what is loaded may look
+  # An author of a list knows what follows; lines that were learned have stamps.
+  is_learned = imports && imports.include?("\t")
+
+  # By the name that a program would use: for that, RubyGems may activate a gem.
+  folders_of_gems = -> { defined?(Gem::Specification) ? Gem::Specification.stubs.flat_map(&:full_require_paths) : [] }
+  load_learned = lambda do |path|
+    next false if $LOADED_FEATURES.include?(path)
+
+    folder = [*$LOAD_PATH.map(&:to_s), *folders_of_gems.()].find { |each| path.start_with?("#{each}/") }
+    require(folder ? path.delete_prefix("#{folder}/") : path)
+    $LOADED_FEATURES.include?(path) || raise("a program would load another file")
+  end
+  # What RubyGems does for a program that it starts, before it loads the gem's own program.
+  activate = ->(gem, executable) { Gem.activate_bin_path(gem, executable, ">= 0.a") }
+
   roots = [] # what none of the others has loaded
+  started = nil # the gem and the executable, if RubyGems starts the program
   (imports || "").each_line(chomp: true) do |line|
     # The stamp is that of the file which was inspected; a list of the manifest's has none.
     name, stamp = line.split("\t")
     path = name.delete_prefix("=")
-    if path == name
-      roots << name if require(name)
-    else
+    if path != name
       runtime.watch(path)
+    elsif is_learned && name.start_with?("gem:")
+      started = name.split(":").drop(1)
+      activate.(*started)
+    elsif is_learned ? load_learned.(name) : require(name)
+      roots << name
     end
     give_up.("#{path} is another file than was inspected") if stamp && stamp != "-" && runtime.stamp(path) != stamp
   rescue Exception => error # Half-defined classes stay, so the process is of no use.
     give_up.("#{name}: #{error.message}")
+  end
+  if started
+    # The launch does this again. It must not activate a gem that would be left alone if it were done only once.
+    state_of_gems = -> { [Gem.loaded_specs.keys, $LOAD_PATH.map(&:to_s)] }
+    before = state_of_gems.()
+    activate.(*started)
+    give_up.("RubyGems would choose between gems anew") if state_of_gems.() != before
   end
 
   # What was loaded, and where a require would look first.
@@ -110,9 +136,6 @@ lambda do
                       .select { |_, stubs| stubs.map(&:version).uniq.size > 1 }
   end
 
-  # An author of a list knows what follows; lines that were learned have stamps.
-  is_learned = imports && imports.include?("\t")
-
   # A list has paths, which activate no gem: a program would load the newest version.
   refuse_older = lambda do
     several = gems_with_choice.()
@@ -137,7 +160,7 @@ lambda do
   refuse_older.() if is_learned
 
   # How a program may name what is loaded.
-  folders = places + (is_learned && defined?(Gem::Specification) ? Gem::Specification.stubs.flat_map(&:full_require_paths) : [])
+  folders = places + (is_learned ? folders_of_gems.() : [])
   names_of = lambda do |path|
     folders.filter_map { |folder| path[folder.size + 1..].sub(/\.(?:rb|so)\z/, "") if path.start_with?("#{folder}/") }
   end
@@ -158,10 +181,58 @@ lambda do
         .map { |name| name.sub(/\.(?:rb|so)\z/, "") }.to_a
   end
 
+  # The program that RubyGems writes for an executable of a gem, without comments and indentation: it loads the gem's own
+  # program, of the newest version.
+  text_of_starter = lambda do |gem, executable, is_old|
+    asks = is_old ? <<~OLD : <<~NEW
+      if ARGV.first
+      str = ARGV.first
+      str = str.dup.force_encoding("BINARY") if str.respond_to? :force_encoding
+      if str =~ /\\A_(.*)_\\z/ and Gem::Version.correct?($1) then
+      version = $1
+    OLD
+      str = ARGV.first
+      if str
+      str = str.b[/\\A_(.*)_\\z/, 1]
+      if str and Gem::Version.correct?(str)
+      version = str
+    NEW
+    <<~TEXT
+      require 'rubygems'
+      version = ">= 0.a"
+      #{asks.chomp}
+      ARGV.shift
+      end
+      end
+      if Gem.respond_to?(:activate_bin_path)
+      load Gem.activate_bin_path('#{gem}', '#{executable}', version)
+      else
+      gem "#{gem}", version
+      load Gem.bin_path("#{gem}", "#{executable}", version)
+      end
+    TEXT
+  end
+
+  # The gem and the executable, if the program is such a one and does nothing else: the argument _1.0_ asks for a version.
+  started_by = lambda do |path, arguments|
+    next false if !defined?(Gem) || defined?(Bundler) || ENV["RUBYGEMS_GEMDEPS"] || File.size(path) > 4096
+
+    lines = File.readlines(path, chomp: true, mode: "rb").map(&:strip)
+    lines.reject! { |line| line.empty? || line.start_with?("#") || line == "Gem.use_gemdeps" }
+    text = lines.map { |line| "#{line}\n" }.join
+    found = text.match(/^load Gem\.activate_bin_path\('([\w.-]+)', '([\w.-]+)', version\)$/)&.captures
+    next false if found.nil? || found[0] == "bundler" || arguments.first&.b&.match?(/\A_.*_\z/m)
+
+    [false, true].any? { |is_old| text == text_of_starter.(*found, is_old) } && found
+  end
+  program_of = ->(gem, executable) { Gem.loaded_specs[gem]&.bin_file(executable) }
+
   # Whether that begins with what was learned.
-  is_first = lambda do |path|
+  is_first = lambda do |path, arguments|
+    next false if started_by.(path, arguments) != (started || false)
+
     left = names_of_roots.dup
-    first_requires.(path).each do |name|
+    first_requires.(started ? program_of.(*started) : path).each do |name|
       if left.first&.include?(name)
         left.shift
       elsif !loaded_names[name]
@@ -171,21 +242,25 @@ lambda do
     left.empty?
   end
 
-  record_imports = lambda do |name|
+  record_imports = lambda do |name, arguments|
     owner, at_start = Process.pid, $LOADED_FEATURES.to_h { |path| [path, true] }
+    starts = started_by.(name, arguments)
     first = first_requires.(name)
     at_exit do
       next unless Process.pid == owner
 
-      folders_of_gems = defined?(Gem) ? Gem.loaded_specs.values.flat_map(&:full_require_paths) : []
+      first = program_of.(*starts)&.then(&first_requires) || next if starts
+      folders_in_use = defined?(Gem) ? Gem.loaded_specs.values.flat_map(&:full_require_paths) : []
       # Bundler activates the gems of one Gemfile: they must not be there before it has chosen. A list has paths, which
       # activate nothing, so what they require is of the newest version.
       is_old = gems_with_choice.().any? { |gem, stubs| Gem.loaded_specs[gem] && Gem.loaded_specs[gem].version != stubs[0].version }
       loaded = $LOADED_FEATURES.to_h { |path| [path, true] }
       paths = first.map do |each|
-        (places + folders_of_gems).product(%w[.rb .so]).lazy.map { |folder, ending| "#{folder}/#{each}#{ending}" }.find { |path| loaded[path] }
+        (places + folders_in_use).product(%w[.rb .so]).lazy.map { |folder, ending| "#{folder}/#{each}#{ending}" }.find { |path| loaded[path] }
       end
-      paths = defined?(Bundler) || is_old ? [] : paths.take_while(&:itself).reject { |path| at_start[path] }
+      paths = paths.take_while(&:itself).reject { |path| at_start[path] }
+      paths.unshift("gem:#{starts.join(':')}") if starts
+      paths = [] if defined?(Bundler) || is_old
       text = paths.map { |path| "#{path}\n" }.join
       # More is not read.
       text = text.byteslice(0, record_limit - 1)[/.*\n/m] || "" if text.bytesize >= record_limit
@@ -204,13 +279,13 @@ lambda do
     runtime.start_anew(changed) unless runtime.unchanged?
     # Some files keep the year in which they were loaded.
     runtime.start_anew(changed) if imports && Time.now.utc.year != year
-    runtime.start_anew(hidden) if is_learned && !is_first.(name)
+    runtime.start_anew(hidden) if is_learned && !is_first.(name, arguments)
     program.reopen(name, "r:#{program.external_encoding}")
     ARGV.replace(arguments.each(&:freeze))
     notice_terminals.()
     notice_time_zone.()
     names.each { |text| runtime.rename(text, name) }
-    record_imports.(name) if record && !is_learned # what a program loads first does not change
+    record_imports.(name, arguments) if record && !is_learned # what a program loads first does not change
   end
 
   program.define_singleton_method(:set_encoding) do |*encodings|

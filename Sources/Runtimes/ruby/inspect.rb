@@ -3,10 +3,12 @@
 #
 #     ruby [OPTIONS] inspect.rb <LIST
 #
-# LIST has a path on each line, as $LOADED_FEATURES spells it. libgreenroom-trace.so is preloaded: it writes
-# which functions of the C library were called, and this file tells it, by getenv(3), where each file begins
-# and ends, and what happens in Ruby itself: uses of the arguments, reads of all variables, and changes of the
-# state that all files share.
+# LIST has a path on each line, as $LOADED_FEATURES spells it; gem:GEM:EXECUTABLE as the first stands for what RubyGems
+# does to start that program.
+#
+# libgreenroom-trace.so is preloaded: it writes which functions of the C library were called, and this file tells it, by
+# getenv(3), where each file begins and ends, and what happens in Ruby itself: uses of the arguments, reads of all
+# variables, and changes of the state that all files share.
 tell = ENV.method(:[]).unbind.bind(ENV)
 tell = ->(plain, text) { plain.call("greenroom #{text}") }.curry[tell]
 
@@ -20,10 +22,11 @@ standard = if defined?(RbConfig) then RbConfig::CONFIG["rubylibdir"]
            end
 # What these keep is not used (a time where there is a steady clock, a seed of libxml2), waits for work without a wake-up,
 # is compared at the launch (the year), tells only whether the file is called by itself, or keeps the array of the
-# arguments, which is the same at the launch, when a program calls it.
+# arguments, which is the same at the launch, when a program calls it. RubyGems notes when it began to look for gems, and
+# drops that.
 harmless = {
-  "#{standard}/timeout.rb" => "caller", "#{standard}/optparse.rb" => "arguments", "/rake/application.rb" => "arguments",
-  "/concurrent/utility/monotonic_time.rb" => "time", "/concurrent/atomic/ruby_thread_local_var.rb" => "thread",
+  "#{standard}/timeout.rb" => "caller", "#{standard}/optparse.rb" => "arguments",
+  "/rake/application.rb" => "arguments", "/concurrent/utility/monotonic_time.rb" => "time", "/concurrent/atomic/ruby_thread_local_var.rb" => "thread",
   "/nokogiri/extension.rb" => "time", "/tzinfo/data_sources/zoneinfo_reader.rb" => "time"
 }
 
@@ -63,6 +66,7 @@ first = [nil, nil, false]
 begin_file = lambda do |path|
   tell.("begin #{path}")
   harmless.each { |ending, reason| tell.("spares #{reason}") if path.end_with?(ending) }
+  tell.("spares time") if path.start_with?("gem:")
   tell.("does known") if known.match?(path)
   tell.("does versions") if is_older.(path)
   # How a file asks for arguments without a call of a method: [*ARGV], a, *b = ARGV.
@@ -167,16 +171,26 @@ of_one = %i[[] []= assoc delete fetch has_key? include? key? member? store value
   end
 end
 
+# By the name that a program would use: for that, RubyGems may activate a gem.
+folders_of_gems = -> { defined?(Gem::Specification) ? Gem::Specification.stubs.flat_map(&:full_require_paths) : [] }
+load_file = lambda do |path|
+  folder = [*$LOAD_PATH.map(&:to_s), *folders_of_gems.()].find { |each| path.start_with?("#{each}/") } unless is_older.(path)
+  require(folder ? path.delete_prefix("#{folder}/") : path)
+end
+# What RubyGems does for a program that it starts.
+start_gem = ->(gem, executable) { Gem.activate_bin_path(gem, executable, ">= 0.a") }
 names.each do |name|
   next if $LOADED_FEATURES.include?(name)
 
-  is_library = !name.end_with?(".rb") # which is not compiled
-  begin_file.(name) if is_library
+  is_start = name.start_with?("gem:")
+  is_compiled = name.end_with?(".rb") && !is_start
+  begin_file.(name) unless is_compiled
   begin
-    require name
+    is_start ? start_gem.(*name.split(":").drop(1)) : load_file.(name)
+    is_done = true
   rescue Exception
-    nil # The trace has it.
+    is_done = false # The trace has it.
   end
-  end_file.(!$LOADED_FEATURES.include?(name)) if is_library
+  end_file.(!is_done) unless is_compiled
 end
 tell.("done")

@@ -381,10 +381,10 @@ def gems(language, plain):
     home = language.folder + "/gems"
     for version in ("1.0", "2.0"):
         language.write(f"gems/gems/g_bar-{version}/lib/g_bar.rb", f"G_BAR = '{version}'\n")
-        language.write(f"gems/specifications/g_bar-{version}.gemspec", specification("g_bar", version))
+        language.write(f"gems/specifications/g_bar-{version}.gemspec", cases_ruby.specification("g_bar", version))
     language.write("gems/gems/g_foo-1.0/lib/g_foo.rb", "require 'g_bar'\n")
     language.write("gems/gems/g_foo-1.0/bin/g_foo", "require 'g_foo'\np G_BAR\n")
-    language.write("gems/specifications/g_foo-1.0.gemspec", specification("g_foo", "1.0", "s.executables = ['g_foo']; s.bindir = 'bin'\n"
+    language.write("gems/specifications/g_foo-1.0.gemspec", cases_ruby.specification("g_foo", "1.0", "s.executables = ['g_foo']; s.bindir = 'bin'\n"
                    "s.add_dependency 'g_bar', '~> 1'"))
     environment = dict(ENVIRONMENT, GEM_HOME=home, GEM_PATH=home, RUBYLIB=language.folder + "/library")
     stub = "load Gem.activate_bin_path('g_foo', 'g_foo', '>= 0')\n"
@@ -408,15 +408,10 @@ def gems(language, plain):
     system = subprocess.run([language.interpreter, "-rset", "-e", "print $LOADED_FEATURES.grep(/\\/set.rb$/)[0]"],
                             capture_output=True, text=True).stdout
     language.write("gems/gems/set-99.0/lib/set.rb", "class Set; end\n")
-    language.write("gems/specifications/set-99.0.gemspec", specification("set", "99.0"))
+    language.write("gems/specifications/set-99.0.gemspec", cases_ruby.specification("set", "99.0"))
     language.refused("a file of Ruby's of which there is a newer gem", imports=[system + "\t" + stamp_of(system)], environment=environment)
     does = learning.trace([language.interpreter, RUNTIMES + "/ruby/inspect.rb"], language.write("names", system + "\n"), environment).does
     results.report("ruby: trace: a file of Ruby's of which there is a newer gem", does.get(system) == "versions", str(does))
-
-
-def specification(name, version, more=""):
-    return (f"# -*- encoding: utf-8 -*-\n# stub: {name} {version} ruby lib\n\nGem::Specification.new do |s|\n"
-            f"s.name = '{name}'; s.version = '{version}'; s.summary = 'x'; s.authors = ['x']; s.require_paths = ['lib']\n{more}\nend\n")
 
 
 def large(language, script, inspection, environment, module):

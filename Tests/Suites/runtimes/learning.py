@@ -95,3 +95,9 @@ def trace(words, path, environment):
             if fields[0] == "*":
                 found.does.setdefault(stack[-1], "variables")
     return found
+
+
+def lines_for_hook(found):
+    """The list that a trace makes, in which nothing is refused."""
+    lines = [f"{name}\t{stamp}" for name, stamp in found.stamps.items()]
+    return lines + [f"={path}\t{stamp}" for path, stamp in found.data.items() if not path.endswith((".pm", ".rb"))]
