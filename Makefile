@@ -5,7 +5,7 @@
 #   make demo-systemd                as a service under a real systemd, in a namespace; as root
 #   make test   [REQUIRE_ALL=1]      every test (REQUIRE_ALL: a skipped test is a failure)
 #   make check                       format, imports, units, C analysis
-#   make bench                       figures beside their C references, from a release build
+#   make bench                       figures beside their C references, from a release build, and which bars are met
 #   make order                       after large changes: writes the order in which functions are linked
 #   make bench-peers                 the same beside AFL++, s6 and runit, which it installs
 #   make bench-windows               desktop programs, from the request to their first window; and a day of them, held
@@ -199,7 +199,10 @@ demo: setup-demo release samples
 	@$(AS_USER) Tests/Demo/demo.sh $(PRODUCT)
 demo-systemd: setup release
 	@$(AS_USER) Tests/Demo/systemd.sh $(PRODUCT)
+bench: export BENCH_BARS := $(BENCH)/bars
 bench: setup-demo samples $(BENCH_PROGRAMS)
+	@$(call link_dynamically,bench-plain-app bench-kit-app)
+	@rm -f $$BENCH_BARS
 	@$(AS_USER) Tests/Benchmarks/bench.py --product $(PRODUCT) --programs $(BENCH)
 	@$(AS_USER) Tests/Benchmarks/caller.py --product $(PRODUCT) --programs $(BENCH)
 	@$(AS_USER) Tests/Benchmarks/rest.py --product $(PRODUCT) --programs $(BENCH)
@@ -207,8 +210,8 @@ bench: setup-demo samples $(BENCH_PROGRAMS)
 	@$(AS_USER) Tests/Benchmarks/runtimes.py --product $(PRODUCT)
 	@$(AS_USER) Tests/Benchmarks/protocol.py --product $(PRODUCT) --programs $(BENCH)
 	@$(AS_USER) Tests/Benchmarks/scale.py --product $(PRODUCT) --programs $(BENCH)
-	@$(call link_dynamically,bench-plain-app bench-kit-app)
 	@Tests/Benchmarks/sdk.py --programs $(DAEMON)/release
+	@Tests/Benchmarks/bars.py $$BENCH_BARS
 
 bench-peers: release $(BENCH_PROGRAMS)
 	@Tests/Tools/setup build peers

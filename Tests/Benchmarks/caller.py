@@ -14,8 +14,9 @@ import time
 from pathlib import Path
 
 sys.dont_write_bytecode = True
+import bars
 from bench import (
-    PATIENCE_SECONDS, Contender, Daemon, compare, describe, line, manifest, percentile, prewarm_request, run_rounds,
+    LIMIT, PATIENCE_SECONDS, Contender, Daemon, compare, describe, line, manifest, percentile, prewarm_request, run_rounds,
 )
 
 # Each with an argument that makes it do its smallest job, and the bar.
@@ -102,6 +103,7 @@ def main():
             path = shutil.which(words[0])
             if not path:
                 print(f"# {words[0]}: skipped, not installed")
+                bars.skip(f"{' '.join(words)}: call to end, p50", "not installed")
                 continue
             name, command = " ".join(words), [str(Path(path).resolve()), *words[1:]]
             add(name, command, 2, at_most)
@@ -125,15 +127,16 @@ def main():
 
     probed, itself = pairs[0][1], pairs[0][2]
     line("greenroom-run: exec to main, p50", percentile(probed.columns[1], 50) / 1e6, "ms",
-         "limit", 0.6, 1)
+         LIMIT, 0.6, 1)
     line("greenroom-run: exec to main, p50", percentile(probed.columns[1], 50) / 1000, "us",
          plain.name, percentile(plain.columns[1], 50) / 1000)
     later = percentile(probed.columns[2], 50) - percentile(itself.columns[2], 50)
-    line("the end at the caller, after a parent would see it", later / 1e6, "ms", "limit", 0.1, 1)
+    line("the end at the caller, after a parent would see it", later / 1e6, "ms", LIMIT, 0.1, 1)
     for name, linked, direct, at_most in pairs[1:]:
         compare(f"{name}: call to end", linked, direct, at_most=at_most)
         if name in floors:
             compare("  the least client, server and paused process", floors[name][1], direct)
+    bars.report()
 
 
 if __name__ == "__main__":

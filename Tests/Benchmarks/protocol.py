@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The control socket: calls per second of one synchronous client beside a C echo, and what others
-notice of hostile clients. Part of `make bench`; reports, and judges nothing.
+notice of hostile clients. Part of `make bench`.
 """
 
 import argparse
@@ -16,6 +16,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 
+import bars
 from bench import Contender, Daemon, describe, line, manifest, percentile, status_request
 from control import encode, request
 
@@ -123,9 +124,9 @@ def throughput(daemon, programs, cpus, rounds):
             contender.measure(5000)
     os.sched_setaffinity(daemon.process.pid, cpus)
     value, reference = per_second(ours), per_second(echo)
-    print(f"{'status calls per second, one client':<52} {value:>10.0f} {'1/s':<5} | "
-          f"{'C echo':<24} {reference:>10.0f} | {value / reference:6.2f}  (at least 20,000 or 0.4: "
-          f"{'met' if value >= 20_000 or value >= 0.4 * reference else 'MISSED'})")
+    name = "status calls per second, one client"
+    verdict = bars.at_least(f"{name}, to C echo", value / reference, 0.5, "×")
+    print(f"{name:<52} {value:>10.0f} {'1/s':<5} | {'C echo':<24} {reference:>10.0f} | {value / reference:6.2f}{verdict}")
 
 
 def hostility(daemon, programs, cpus, rounds):
@@ -175,6 +176,7 @@ def main():
             hostility(daemon, programs, cpus, arguments.rounds)
         finally:
             daemon.stop()
+    bars.report()
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 sys.dont_write_bytecode = True
+import bars
 from bench import (
     Contender, Daemon, compare, describe, launches, manifest, run_rounds,
 )
@@ -45,6 +46,7 @@ def main():
             daemon.stop()
     for after, ours, relay in pairs:
         compare(f"request to main, {after}", ours, relay, at_most=2 if after.startswith("after") else 1.3)
+    bars.report()
 
 
 if __name__ == "__main__":

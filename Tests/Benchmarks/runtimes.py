@@ -19,6 +19,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 
+import bars
 from bench import PATIENCE_SECONDS, Daemon, describe, percentile, prewarm_request
 from control import request
 
@@ -195,6 +196,8 @@ def main():
             program, reason = words_of(name, words, text, folder)
             if not program:
                 print(f"# {name}: skipped, {reason}")
+                if bar is not None:
+                    bars.skip(f"{name}: request to the first byte, p50", reason)
                 continue
             found[name] = (program, bar)
             imports = "" if any(name == one[0] for one in LEARNED) else "none"
@@ -217,10 +220,12 @@ def main():
         ours, our_end = (percentile([values[i] for values, _ in prewarmed], 50) for i in (0, 1))
         theirs, their_end = (percentile([values[i] for values in direct], 50) for i in (0, 1))
         served = sum(kind == "prewarmed" for _, kind in prewarmed)
-        verdict = "" if bar is None else f"  (at most {bar}: {'met' if ours <= bar * theirs else 'MISSED'})"
+        verdict = "" if bar is None else bars.at_most(
+            f"{name}: request to the first byte, p50, to a direct run", ours / theirs, bar, "×", digits=3)
         print(f"{name:<14} {ours:8.2f} ms | directly {theirs:8.2f} | {ours / theirs:5.2f} | to the end "
               f"{our_end:8.2f} | {their_end:8.2f} | {our_end / their_end:5.2f}  "
               f"({served} of {len(prewarmed)} prewarmed){verdict}")
+    bars.report()
 
 
 if __name__ == "__main__":

@@ -8,8 +8,13 @@ counts, so that whatever else the machine does falls on both alike. `make bench`
 import argparse
 import os
 import statistics
+import sys
 import time
 from pathlib import Path
+
+sys.dont_write_bytecode = True
+import bars
+from bench import describe
 
 LIMIT_MILLISECONDS = 0.2
 
@@ -37,6 +42,7 @@ def main():
     parser.add_argument("--programs", type=Path, required=True, help="folder of the two programs")
     parser.add_argument("--rounds", type=int, default=300)
     arguments = parser.parse_args()
+    describe(arguments.programs, arguments)
     programs = [str(arguments.programs / name) for name in ("bench-plain-app", "bench-kit-app")]
     times = {program: [] for program in programs}
     for program in programs * 5:
@@ -46,10 +52,10 @@ def main():
             times[program].append(sample(program))
     plain, kit = (statistics.median(times[program]) for program in programs)
     difference = statistics.median(b - a for a, b in zip(*times.values()))
-    verdict = "met" if difference <= LIMIT_MILLISECONDS else "MISSED"
+    verdict = bars.at_most("app with ApplicationKit: exec to delegate, difference, p50", difference, LIMIT_MILLISECONDS, "ms")
     print(f"{'app with ApplicationKit: exec to delegate, p50':<52} {kit:>10.2f} ms    | "
-          f"{'without it':<24} {plain:>10.2f} | +{difference:.2f} ms  "
-          f"(at most +{LIMIT_MILLISECONDS}: {verdict})")
+          f"{'without it':<24} {plain:>10.2f} | +{difference:.2f} ms{verdict}")
+    bars.report()
 
 
 main()
