@@ -223,14 +223,35 @@ def line(name, value, unit, reference="", reference_value=None, at_most=None, af
     print(text + after)
 
 
-def compare(name, ours, reference, column=0, reference_column=None, at_most=None):
+# The 99th percentile over the median of launches, by that of the reference in the same run.
+SPREAD_AT_MOST, SPREAD_SAMPLES = 1.3, 101
+
+
+def spread(name, values, reference, references):
+    """What to print beside the 99th percentile of launches. With fewer samples, that is the largest of them."""
+    ours, theirs = (percentile(each, 99) / percentile(each, 50) for each in (values, references))
+    text = f" | p99/p50 {ours:6.2f} | {theirs:6.2f} | {ours / theirs:6.2f}"
+    name, count = f"{name}, p99/p50, to {reference}", min(len(values), len(references))
+    if count < SPREAD_SAMPLES:
+        bars.skip(name, f"{count} samples are too few")
+        return text
+    return text + bars.at_most(name, ours / theirs, SPREAD_AT_MOST, "×")
+
+
+def compare(name, ours, reference, column=0, reference_column=None, at_most=None, is_launch=False):
     """p50 and p99 of one column of `ours` against one of `reference`, in microseconds."""
     theirs = column if reference_column is None else reference_column
+    values, references = ours.columns[column], reference.columns[theirs]
     for percent, bound in ((50, at_most), (99, None)):
         line(
-            f"{name}, p{percent}", percentile(ours.columns[column], percent) / 1000, "us",
-            reference.name, percentile(reference.columns[theirs], percent) / 1000, bound,
+            f"{name}, p{percent}", percentile(values, percent) / 1000, "us",
+            reference.name, percentile(references, percent) / 1000, bound,
+            spread(name, values, reference.name, references) if is_launch and percent == 99 else "",
         )
+
+
+def compare_launches(*arguments, **options):
+    compare(*arguments, **options, is_launch=True)
 
 
 def take_priority():
@@ -421,9 +442,9 @@ def measure(daemon, programs, real, cgroup, identifiers, rounds):
     pairs = {}
     for name, command in real.items():
         ours = launches(
-            f"prewarmed {name}", daemon, programs, f"bench.{name.split()[0]}", 3, command[1:])
+            f"prewarmed {name}", daemon, programs, f"bench.{name.split()[0]}", 6, command[1:])
         theirs = reference(
-            "C vfork+exec", 3, "cold", "plain", "--", *command,
+            "C vfork+exec", 6, "cold", "plain", "--", *command,
             BENCH_PRELOAD=str(programs / "stamp.so"),
         )
         pairs[name] = (ours, theirs)
@@ -435,17 +456,17 @@ def measure(daemon, programs, real, cgroup, identifiers, rounds):
     print(f"# n = {len(prewarmed.columns[0])} launches, {len(call.columns[0])} calls; apps "
           f"{'in cgroups' if cgroup else 'without cgroups'}; "
           f"load afterwards {os.getloadavg()[0]:.2f}")
-    compare("launch prewarmed: request to main", prewarmed, relay, at_most=1.3)
-    compare("launch prewarmed: request to main", prewarmed, exec_only, at_most=0.3)
-    compare("launch prewarmed: request to answer", prewarmed, relay, 2, 1, at_most=1.3)
+    compare_launches("launch prewarmed: request to main", prewarmed, relay, at_most=1.3)
+    compare_launches("launch prewarmed: request to main", prewarmed, exec_only, at_most=0.3)
+    compare_launches("launch prewarmed: request to answer", prewarmed, relay, 2, 1, at_most=1.3)
     for name, (ours, theirs) in pairs.items():
-        compare(f"{name}: request to main", ours, theirs, at_most=0.3)
-        compare(f"{name}: request to end", ours, theirs, 1)
-    compare("greenroomctl run: exec of the client to main", attached, exec_only)
-    compare("launch cold: request to main", cold, exec_as_app, at_most=1.1)
+        compare_launches(f"{name}: request to main", ours, theirs, at_most=0.3)
+        compare_launches(f"{name}: request to end", ours, theirs, 1)
+    compare_launches("greenroomctl run: exec of the client to main", attached, exec_only)
+    compare_launches("launch cold: request to main", cold, exec_as_app, at_most=1.1)
     # What the two sockets between client and spawner cost by themselves, and what we add to that.
     compare("C alone, through server and spawner", exec_relayed, exec_as_app)
-    compare("launch cold: request to main", cold, exec_relayed, at_most=1.1)
+    compare_launches("launch cold: request to main", cold, exec_relayed, at_most=1.1)
     compare(f"status call, answer of {answer_bytes} bytes", call, echo, at_most=2)
     compare("status call, processors awake", awake_call, awake_echo, at_most=2)
 

@@ -16,7 +16,8 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 import bars
 from bench import (
-    LIMIT, PATIENCE_SECONDS, Contender, Daemon, compare, describe, line, manifest, percentile, prewarm_request, run_rounds,
+    LIMIT, PATIENCE_SECONDS, Contender, Daemon, compare, compare_launches, describe, line, manifest, percentile,
+    prewarm_request, run_rounds,
 )
 
 # Each with an argument that makes it do its smallest job, and the bar.
@@ -106,7 +107,7 @@ def main():
                 bars.skip(f"{' '.join(words)}: call to end, p50", "not installed")
                 continue
             name, command = " ".join(words), [str(Path(path).resolve()), *words[1:]]
-            add(name, command, 2, at_most)
+            add(name, command, 6, at_most)
             if (programs / "hold.so").exists():
                 floor = Floor(programs, folder, words[0], command)
                 floors[name] = floor, floor.contender(name, caller, 2)
@@ -133,7 +134,7 @@ def main():
     later = percentile(probed.columns[2], 50) - percentile(itself.columns[2], 50)
     line("the end at the caller, after a parent would see it", later / 1e6, "ms", LIMIT, 0.1, 1)
     for name, linked, direct, at_most in pairs[1:]:
-        compare(f"{name}: call to end", linked, direct, at_most=at_most)
+        compare_launches(f"{name}: call to end", linked, direct, at_most=at_most)
         if name in floors:
             compare("  the least client, server and paused process", floors[name][1], direct)
     bars.report()

@@ -11,7 +11,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 import bars
 from bench import (
-    Contender, Daemon, compare, describe, launches, manifest, run_rounds,
+    Contender, Daemon, compare_launches, describe, launches, manifest, run_rounds,
 )
 
 APP = "bench.probe"
@@ -45,7 +45,7 @@ def main():
         finally:
             daemon.stop()
     for after, ours, relay in pairs:
-        compare(f"request to main, {after}", ours, relay, at_most=2 if after.startswith("after") else 1.3)
+        compare_launches(f"request to main, {after}", ours, relay, at_most=2 if after.startswith("after") else 1.3)
     bars.report()
 
 

@@ -67,7 +67,7 @@ def both(daemon, programs, label, per_round=15):
     ]
 
 
-def compare_launches(groups, rounds):
+def hold_against_first(groups, rounds):
     """The first group is what the others are held against."""
     run_rounds([contender for group in groups for contender in group], rounds)
     for group in groups[1:]:
@@ -121,7 +121,7 @@ def known(product, programs, rounds):
              (sizes[-1] - sizes[0]) / (KNOWN[-1] - KNOWN[0]), "B", LIMIT, 2048, 1)
         for what, change in (("nothing changed", lambda daemon: None), ("all changed", touch_manifests)):
             reloads(daemons[-1][1], what, change)
-        compare_launches(
+        hold_against_first(
             [both(daemon, programs, f"{count} known") for count, daemon in daemons], rounds)
 
 
@@ -133,8 +133,8 @@ def prewarmed(product, programs, rounds):
             many.ask(prewarm_request(name(number)))
         line(f"supervisor: memory per prewarmed instance ({PAUSED})",
              (own_bytes(many) - before) / PAUSED, "B")
-        compare_launches([both(few, programs, "few prewarmed"),
-                          both(many, programs, f"{PAUSED} prewarmed")], rounds)
+        hold_against_first([both(few, programs, "few prewarmed"),
+                            both(many, programs, f"{PAUSED} prewarmed")], rounds)
 
 
 def running(product, programs, rounds):
@@ -150,8 +150,8 @@ def running(product, programs, rounds):
         time.sleep(1)
         line(f"supervisor: memory per running app ({RUNNING})", (own_bytes(many) - before) / RUNNING,
              "B", LIMIT, 4096, 1)
-        compare_launches([both(few, programs, "nothing running"),
-                          both(many, programs, f"{RUNNING} running")], rounds)
+        hold_against_first([both(few, programs, "nothing running"),
+                            both(many, programs, f"{RUNNING} running")], rounds)
         for descriptor in (read, write, null, root):
             os.close(descriptor)
 
