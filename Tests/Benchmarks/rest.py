@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Launches after a rest: how long from the request to main when nothing has happened for a while, beside the same
-hops in C after the same rest, and beside both without one. What a rest costs the C programs is the machine's: caches,
-and processors that a hypervisor has to wake."""
+hops in C after the same rest, and beside both without one. What a rest adds to the C program, which does nothing in
+between, is the machine's: processors that a hypervisor has to wake, and caches. The last lines say how much that is of
+what a rest adds to a launch."""
 
 import argparse
 import sys
@@ -11,12 +12,29 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 import bars
 from bench import (
-    Contender, Daemon, compare_launches, describe, launches, manifest, run_rounds,
+    Contender, Daemon, compare_launches, describe, launches, manifest, percentile, run_rounds,
 )
 
 APP = "bench.probe"
 # Milliseconds, each with the samples of a round.
-RESTS = [(0, 30), (50, 6), (200, 2), (1000, 1)]
+RESTS = [(0, 30), (50, 6), (200, 6), (1000, 3)]
+
+
+def median(contender):
+    """In microseconds."""
+    return percentile(contender.columns[0], 50) / 1000
+
+
+def say_whose(pairs):
+    """How much of what a rest adds is the machine's."""
+    (_, ours, relay), *rested = pairs
+    without = median(ours), median(relay)
+    for after, ours, relay in rested:
+        added, machine = median(ours) - without[0], median(relay) - without[1]
+        share = 0 if machine <= 0 else 1 if machine >= added else machine / added
+        print(f"{after}, p50 of {len(ours.columns[0])}: {added:.1f} us more to main than without a rest; the machine's "
+              f"(hypervisor and caches, by the C relay: {median(relay):.1f} against {without[1]:.1f}) {machine:.1f} us, "
+              f"{share:.0%} of it")
 
 
 def main():
@@ -46,6 +64,7 @@ def main():
             daemon.stop()
     for after, ours, relay in pairs:
         compare_launches(f"request to main, {after}", ours, relay, at_most=2 if after.startswith("after") else 1.3)
+    say_whose(pairs)
     bars.report()
 
 
