@@ -205,6 +205,7 @@ bench: setup-demo samples $(BENCH_PROGRAMS)
 	@rm -f $$BENCH_BARS
 	@$(AS_USER) Tests/Benchmarks/bench.py --product $(PRODUCT) --programs $(BENCH)
 	@$(AS_USER) Tests/Benchmarks/caller.py --product $(PRODUCT) --programs $(BENCH)
+	@$(AS_USER) Tests/Benchmarks/caller.py --product $(PRODUCT) --programs $(BENCH) --corpus
 	@$(AS_USER) Tests/Benchmarks/rest.py --product $(PRODUCT) --programs $(BENCH)
 	@$(AS_USER) Tests/Benchmarks/underway.py --product $(PRODUCT) --programs $(BENCH)
 	@$(AS_USER) Tests/Benchmarks/runtimes.py --product $(PRODUCT)

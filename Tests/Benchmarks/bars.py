@@ -16,6 +16,8 @@ from pathlib import Path
 FILE = os.environ.get("BENCH_BARS")
 MET, MISSED, SKIPPED = "met", "MISSED", "not measured"
 entries = []
+# What the table calls the benchmark, which sets it if it has several modes.
+benchmark = Path(sys.argv[0]).stem
 
 
 def add(entry):
@@ -25,22 +27,18 @@ def add(entry):
             file.write(json.dumps(entry) + "\n")
 
 
-def name():
-    return Path(sys.argv[0]).stem
-
-
 def load():
     return f"{os.getloadavg()[0]:.2f}"
 
 
 def begin(made):
     """How the figures are made: the machine, the build, the number of rounds."""
-    add({"benchmark": name(), "made": made, "load": load()})
+    add({"benchmark": benchmark, "made": made, "load": load()})
 
 
 def note(bar, value, bound, verdict):
     value, bound = value.strip(), bound.strip()
-    add({"benchmark": name(), "bar": bar, "value": value, "bound": bound, "verdict": verdict})
+    add({"benchmark": benchmark, "bar": bar, "value": value, "bound": bound, "verdict": verdict})
     return f"  ({bound}: {verdict})"
 
 
@@ -59,7 +57,7 @@ def skip(bar, reason):
 
 
 def report():
-    add({"benchmark": name(), "load": load()})
+    add({"benchmark": benchmark, "load": load()})
     if not FILE:
         print_table(entries)
 
@@ -68,18 +66,18 @@ def print_table(all_entries):
     print("\n=== Bars")
     counts = {MET: 0, MISSED: 0, SKIPPED: 0}
     missed = []
-    for benchmark in dict.fromkeys(entry["benchmark"] for entry in all_entries):
-        own = [entry for entry in all_entries if entry["benchmark"] == benchmark]
+    for one in dict.fromkeys(entry["benchmark"] for entry in all_entries):
+        own = [entry for entry in all_entries if entry["benchmark"] == one]
         loads = [entry["load"] for entry in own if "load" in entry]
         for entry in own:
             if "made" in entry:
-                print(f"\n{benchmark}: {entry['made']}; load {' to '.join(loads)}")
+                print(f"\n{one}: {entry['made']}; load {' to '.join(loads)}")
             elif "verdict" in entry:
                 verdict, bar = entry["verdict"], entry["bar"]
                 print(f"  {verdict:<12} {bar:<88} {entry['value']:>14}  {entry['bound']}")
                 counts[verdict] += 1
                 if verdict == MISSED:
-                    missed.append(f"{benchmark}: {bar}: {entry['value']} ({entry['bound']})")
+                    missed.append(f"{one}: {bar}: {entry['value']} ({entry['bound']})")
     first = float(all_entries[0]["load"])
     if first > os.cpu_count() / 2:
         print(f"\n=== BUSY MACHINE: load {first} on {os.cpu_count()} CPUs before anything was measured")

@@ -63,6 +63,18 @@ def kind(path):
     return None
 
 
+def is_dynamic(path):
+    """Whether an ELF program of 64 bits asks for the dynamic linker (PT_INTERP)."""
+    with open(path, "rb") as file:
+        start = file.read(64)
+        order = "<" if start[5] == 1 else ">"
+        offset, = struct.unpack_from(order + "Q", start, 32)
+        size, count = struct.unpack_from(order + "HH", start, 54)
+        file.seek(offset)
+        headers = file.read(size * count)
+    return any(struct.unpack_from(order + "I", headers, index * size)[0] == 3 for index in range(count))
+
+
 def goes_through_env(path):
     """Whether a script's interpreter is looked up by env, which is let do so while it is prewarmed."""
     try:
