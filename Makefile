@@ -237,6 +237,7 @@ METRICS_UNITS := greenroom-metrics.socket greenroom-metrics@.service
 # Units only of users' sessions.
 SESSION_UNITS := greenroom-foreground.service greenroom-launchscreen.service
 BUS_SERVICE := io.greenroom.Foreground.service
+KWIN_SCRIPT := $(addprefix greenroom-foreground/,metadata.json contents/code/main.js)
 VERSION := $(shell sed -n 's/^#define GREENROOM_VERSION "\(.*\)"/\1/p' \
     Sources/CGreenroomLinux/include/version.h)
 units:
@@ -275,6 +276,8 @@ install: one-word $(if $(filter-out $(wildcard $(INSTALLED)),$(INSTALLED)),sampl
 	@install -d $(DESTDIR)$(PREFIX)/share/dbus-1/services
 	@sed 's|@LIBEXECDIR@|$(LIBEXECDIR)|g' systemd/$(BUS_SERVICE) | $(written) \
 	    $(DESTDIR)$(PREFIX)/share/dbus-1/services/$(BUS_SERVICE)
+	@for file in $(KWIN_SCRIPT); do \
+	    install -D -m 644 config/kwin/$$file $(DESTDIR)$(PREFIX)/share/kwin/scripts/$$file; done
 	@install -D -m 644 systemd/greenroom.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/greenroom.conf
 	@install -D -m 644 systemd/greenroom.tmpfiles $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/greenroom.conf
 	@install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/catalog systemd/greenroom.catalog
@@ -327,7 +330,8 @@ uninstall: one-word
 	    $(DESTDIR)$(PYTHONDIR)/greenroom_app.py
 	@rm -f $(DESTDIR)$(BINDIR)/greenroomctl $(DESTDIR)$(BINDIR)/greenroom-run
 	@rm -rf $(DESTDIR)$(LIBEXECDIR) $(DESTDIR)$(DOCDIR) $(DESTDIR)$(PREFIX)/share/greenroom/profiles
-	@rmdir $(DESTDIR)$(PREFIX)/share/greenroom 2>/dev/null || true
+	@rm -rf $(DESTDIR)$(PREFIX)/share/kwin/scripts/greenroom-foreground
+	@rmdir $(addprefix $(DESTDIR)$(PREFIX)/share/,greenroom kwin/scripts kwin) 2>/dev/null || true
 	@rm -f $(addprefix $(DESTDIR)$(PREFIX)/lib/systemd/system/,$(METRICS_UNITS)) \
 	    $(addprefix $(DESTDIR)$(PREFIX)/lib/systemd/user/,$(SESSION_UNITS)) \
 	    $(DESTDIR)$(PREFIX)/share/dbus-1/services/$(BUS_SERVICE)

@@ -30,8 +30,9 @@ class Openbox(OnX, ManagedXServer):
 
 class OnXWithBus(OnX, ManagedXServer):
     def __init__(self, folder):
-        self.bus, address = start_bus(Path(folder), "manager-bus")
-        self.settings = {**self.settings, "XDG_RUNTIME_DIR": folder, "DBUS_SESSION_BUS_ADDRESS": f"unix:path={address}",
+        self.bus, path = start_bus(Path(folder), "manager-bus")
+        self.address = f"unix:path={path}"
+        self.settings = {**self.settings, "XDG_RUNTIME_DIR": folder, "DBUS_SESSION_BUS_ADDRESS": self.address,
                          "GSETTINGS_BACKEND": "memory"}
         super().__init__(folder)
 
@@ -69,11 +70,12 @@ class Headless:
 
     def __init__(self, folder):
         self.folder = Path(folder)
-        self.bus, address = start_bus(self.folder, "compositor-bus")
+        self.bus, path = start_bus(self.folder, "compositor-bus")
+        self.address = f"unix:path={path}"
         self.variables = {"WAYLAND_DISPLAY": "wayland-1", "XDG_RUNTIME_DIR": folder, "QT_QPA_PLATFORM": "wayland",
                           "GDK_BACKEND": "wayland"}
         self.environment = {"PATH": "/usr/bin:/bin", "HOME": folder, "XDG_RUNTIME_DIR": folder, "GSETTINGS_BACKEND": "memory",
-                            "DBUS_SESSION_BUS_ADDRESS": f"unix:path={address}", "LIBGL_ALWAYS_SOFTWARE": "1", **self.settings}
+                            "DBUS_SESSION_BUS_ADDRESS": self.address, "LIBGL_ALWAYS_SOFTWARE": "1", **self.settings}
         with open(self.folder / "compositor.log", "wb") as log:
             self.server = subprocess.Popen(as_user(self.words), env=self.environment, stdout=log, stderr=log)
         end = time.monotonic() + PATIENCE_SECONDS

@@ -21,7 +21,7 @@ BLOCK = 4096
 POINTER_BLOCKS = 64  # a pointer in another shape changes fewer than these; a window changes more
 BUS = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
  "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
-<busconfig><type>session</type><listen>unix:path={path}</listen>
+<busconfig><type>session</type><listen>unix:path={path}</listen><servicedir>{services}</servicedir>
 <policy context="default"><allow send_destination="*"/><allow receive_sender="*"/><allow own="*"/></policy></busconfig>
 """
 
@@ -31,9 +31,9 @@ class Wrong(Exception):
 
 
 def start_bus(folder, name):
-    """A message bus, and the path of its socket."""
+    """A message bus, and the path of its socket. It starts what has a file in the folder `services`."""
     path, configuration = folder / name, folder / f"{name}.conf"
-    configuration.write_text(BUS.format(path=path))
+    configuration.write_text(BUS.format(path=path, services=folder / "services"))
     configuration.chmod(0o644)
     bus = subprocess.Popen(
         as_user(["dbus-daemon", f"--config-file={configuration}", "--nofork", "--nopidfile", "--print-address"]),
