@@ -16,7 +16,7 @@ public struct Profile: Hashable, Sendable {
     public var window: Window?
     /// `Display=`: where the program may be held.
     public var display: Display
-    /// `Version=`, `Vouch=`, `Answer=`, `AtPause=`, `AtLaunch=`
+    /// `Version=`, `Vouch=`, `Answer=`, `AtPause=`, `AtLaunch=`, `Require=`
     public var vouching: Vouching?
     /// `Reason=`: why the programs are not held, for people.
     public var reason: String?
@@ -71,10 +71,11 @@ public struct Profile: Hashable, Sendable {
         reader.reportUnknown()
         if window == nil, vouching == nil {
             reader.error(
-                reader.position(of: section), "there is no Window= or Vouch= in [\(section)]")
+                reader.position(of: section),
+                "there is no Window=, Vouch= or Require= in [\(section)]")
         } else if window != nil, vouching != nil {
             reader.error(
-                reader.position(of: section), "Window= and Vouch= are not for the same program")
+                reader.position(of: section), "Window= and Version= are not for the same program")
         }
         if display != nil, window != .yes {
             reader.error(reader.position(of: section), "Display= needs Window=yes")

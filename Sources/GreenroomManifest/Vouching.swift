@@ -1,11 +1,11 @@
 internal import UnitFile
 
-/// What a profile knows about a tool that an interpreter runs: that some of its modules may be
-/// imported before a pause although an inspection of imports would refuse them, and what makes that
-/// right.
+/// What a profile knows about a tool that an interpreter runs: of Python, that some of its modules
+/// may be imported before a pause although an inspection of imports would refuse them, and what
+/// makes that right; of Ruby, what a program that RubyGems starts requires first.
 public struct Vouching: Hashable, Sendable {
-    /// `Version=`: the distribution that the modules belong to, and the versions of it with which
-    /// the tool was tried. With another version, the profile is not used.
+    /// `Version=`: the distribution or gem that the modules belong to, and the versions of it with
+    /// which the tool was tried. With another version, the profile is not used.
     public var distribution: String
     public var versions: [String]
     /// `Vouch=`: modules, each with a word of the inspection for what it does.
@@ -18,6 +18,9 @@ public struct Vouching: Hashable, Sendable {
     /// `AtLaunch=`: what is executed in modules when the process has the launch's arguments,
     /// variables, directory and streams. If one fails, the launch is started anew.
     public var atLaunch: [Statement]
+    /// `Require=`: what a gem's program requires before it does anything else, whatever its
+    /// arguments are.
+    public var requires: [String]
 
     public struct Module: Hashable, Sendable {
         public var name: String
@@ -66,17 +69,22 @@ public struct Vouching: Hashable, Sendable {
         public static let bytes = 16 << 10
     }
 
-    /// The lines for an inspection (`python/inspect_imports.py`).
+    /// Whether it is about a program that RubyGems starts.
+    public var isForGem: Bool { !requires.isEmpty }
+
+    /// The lines for an inspection (`python/inspect_imports.py`, `ruby/inspect.rb`).
     public var linesForInspection: [String] {
         ["@" + ([distribution] + versions).joined(separator: " ")]
             + modules.map { "+\($0.name) \($0.reason)" }
             + answers.map { "?\(([$0.module, $0.function] + $0.inputs).joined(separator: " "))" }
             + atPause.map { "<\($0.module) \($0.text)" } + atLaunch.map { ">\($0.module)" }
+            + requires.map { "^\($0)" }
     }
 
     /// The lines for the hook of the interpreter.
     public var linesForHook: [String] {
         atPause.map { "<\($0.module)\t\($0.text)" } + atLaunch.map { ">\($0.module)\t\($0.text)" }
+            + requires.map { "^\($0)" }
     }
 
     /// - Returns: nil if the profile does not vouch for anything.
@@ -109,15 +117,22 @@ public struct Vouching: Hashable, Sendable {
         answers = pairs("Answer", "a function", Answer.init)
         atPause = pairs("AtPause", "a statement") { Statement(module: $0, text: $1) }
         atLaunch = pairs("AtLaunch", "a statement") { Statement(module: $0, text: $1) }
+        requires = reader.list(section, "Require", atMost: Limit.lines) { $0.text }
         (distribution, versions) = (version.first ?? "", Array(version.dropFirst()))
-        if modules.isEmpty, answers.isEmpty, atPause.isEmpty, atLaunch.isEmpty, version.isEmpty {
-            return nil
-        }
+        let isForModules =
+            !(modules.isEmpty && answers.isEmpty && atPause.isEmpty && atLaunch.isEmpty)
+        if !isForModules, requires.isEmpty, version.isEmpty { return nil }
         if versions.isEmpty {
             reader.error(
                 reader.position(of: section),
-                "Vouch=, Answer=, AtPause= and AtLaunch= need a Version=, the name of a "
-                    + "distribution and the versions that were tried")
+                "Vouch=, Answer=, AtPause=, AtLaunch= and Require= need a Version=, the name of a "
+                    + "distribution or gem and the versions that were tried")
+        }
+        if isForModules, !requires.isEmpty {
+            reader.error(
+                reader.position(of: section),
+                "Require= is for programs of Ruby, and Vouch=, Answer=, AtPause= and AtLaunch= are "
+                    + "for programs of Python")
         }
         let byteCount = (linesForInspection + linesForHook).reduce(0) { $0 + $1.utf8.count + 1 }
         if byteCount > Limit.bytes {

@@ -77,7 +77,7 @@ LEARNED = [
     ("ansible, plain", ["FOLDER/ansible", "--version"], None, 0.65),
     ("aws", ["aws", "--version"], None, None),
     ("perltidy", ["perltidy", "--version"], None, None),
-    ("asciidoctor", ["asciidoctor", "--version"], None, None),
+    ("asciidoctor", ["asciidoctor", "--version"], None, 0.15),
     ("pip", ["pip3", "--version"], None, None),
     ("meson", ["meson", "--version"], None, None),
     ("hg", ["hg", "--version"], None, None),

@@ -12,7 +12,7 @@ extension InstalledApp.Depth {
         guard let start, let facts, manifest.prewarm.learnsImports else { return }
         let excluded = manifest.prewarm.importsExclude
         let name = start.command.programName
-        let profile = profiles.vouching(for: name)
+        let profile = profiles.vouching(for: start)
         let vouching = profile?.vouching
         let script = Self.script(name, facts)
         // Another version of Greenroom may inspect better, and so may other files of the same one.
@@ -45,5 +45,14 @@ extension InstalledApp.Depth {
 
     private static func file(_ path: String, _ role: InspectedFile.Role) -> InspectedFile? {
         FileIdentity(path: path).map { InspectedFile(role: role, path: path, identity: $0) }
+    }
+}
+
+extension Profiles {
+    /// The profile that vouches for modules of the program, if it is one for the program's
+    /// interpreter.
+    func vouching(for start: RuntimeStart) -> Profile? {
+        let profile = vouching(for: start.command.programName)
+        return profile?.vouching?.isForGem == (start.runtime == .ruby) ? profile : nil
     }
 }

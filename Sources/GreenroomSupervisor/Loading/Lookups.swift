@@ -122,8 +122,8 @@ final class Lookups {
             if let script = learning.script, FileIdentity(path: script.path) != script.identity {
                 return false
             }
-            let name = app.program.depth.start?.command.programName ?? ""
-            guard profiles.vouching(for: name)?.vouching == learning.vouching else { return false }
+            let profile = app.program.depth.start.flatMap(profiles.vouching)
+            guard profile?.vouching == learning.vouching else { return false }
         }
         guard let facts = programs[app.programName] else { return false }
         return facts.path == app.program.path && facts.files == app.program.fingerprint

@@ -16,6 +16,8 @@
 ///                             whether a standard stream is a terminal (in traces of Node, this is
 ///                             ?QUESTION=MODULE)
 ///     place FOLDER            modules are installed here
+///     vouched NAME VERSION    a profile's distribution, in a version that the profile knows
+///     unknown NAME VERSION    in another one; - if it was not found
 ///     done                    the last line
 struct ImportTrace {
     private enum Limit {
@@ -55,6 +57,7 @@ struct ImportTrace {
     /// loaded the module.
     private var begun: [(name: String, root: String)] = []
     private var data: [File] = []
+    private var version: LearnedImports.Version?
 
     /// A file that is read while a module is loaded.
     private struct File {
@@ -146,6 +149,9 @@ struct ImportTrace {
                 !places.contains(text + "/")
             else { return }
             places.append(text + "/")
+        case "vouched", "unknown":
+            guard let stamp else { return }
+            version = .init(distribution: text, number: stamp, isKnown: word == "vouched")
         case _: break
         }
     }
@@ -195,7 +201,7 @@ struct ImportTrace {
         let questions = asked.filter { $0.first == "?" }.map { (name: $0, stamp: "-") }
         return LearnedImports(
             imports: imports(of: roots) + questions, refused: refused,
-            variables: asked.filter { $0.first != "?" })
+            variables: asked.filter { $0.first != "?" }, version: version)
     }
 
     /// Why modules are refused: for what they did, or because the manifest excludes them.

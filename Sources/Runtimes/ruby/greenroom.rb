@@ -56,11 +56,14 @@ lambda do
 
   roots = [] # what none of the others has loaded
   started = nil # the gem and the executable, if RubyGems starts the program
+  required = [] # what a profile says that this program requires first
   (imports || "").each_line(chomp: true) do |line|
     # The stamp is that of the file which was inspected; a list of the manifest's has none.
     name, stamp = line.split("\t")
     path = name.delete_prefix("=")
-    if path != name
+    if name.start_with?("^")
+      required << name.delete_prefix("^")
+    elsif path != name
       runtime.watch(path)
     elsif is_learned && name.start_with?("gem:")
       started = name.split(":").drop(1)
@@ -232,7 +235,7 @@ lambda do
     next false if started_by.(path, arguments) != (started || false)
 
     left = names_of_roots.dup
-    first_requires.(started ? program_of.(*started) : path).each do |name|
+    (required + first_requires.(started ? program_of.(*started) : path)).each do |name|
       if left.first&.include?(name)
         left.shift
       elsif !loaded_names[name]

@@ -4,7 +4,8 @@
 #     ruby [OPTIONS] inspect.rb <LIST
 #
 # LIST has a path on each line, as $LOADED_FEATURES spells it; gem:GEM:EXECUTABLE as the first stands for what RubyGems
-# does to start that program.
+# does to start that program. Of a profile, LIST has @GEM VERSION..., and ^NAME for each file that the program requires
+# first.
 #
 # libgreenroom-trace.so is preloaded: it writes which functions of the C library were called, and this file tells it, by
 # getenv(3), where each file begins and ends, and what happens in Ruby itself: uses of the arguments, reads of all
@@ -30,7 +31,10 @@ harmless = {
   "/nokogiri/extension.rb" => "time", "/tzinfo/data_sources/zoneinfo_reader.rb" => "time"
 }
 
-names = STDIN.read.split("\n").grep_v(/\A!/)
+lines = STDIN.read.split("\n")
+names = lines.grep_v(/\A[!@^+?<>]/)
+known_gem, *known_versions = lines.grep(/\A@/).first.to_s.delete_prefix("@").split
+required = lines.grep(/\A\^/).map { |line| line.delete_prefix("^") }
 STDIN.reopen("/dev/null")
 ($LOAD_PATH.map(&:to_s) + (defined?(Gem) ? Gem.path : [])).grep(%r{\A/}).each { |folder| tell.("place #{folder}") }
 
@@ -177,8 +181,17 @@ load_file = lambda do |path|
   folder = [*$LOAD_PATH.map(&:to_s), *folders_of_gems.()].find { |each| path.start_with?("#{each}/") } unless is_older.(path)
   require(folder ? path.delete_prefix("#{folder}/") : path)
 end
-# What RubyGems does for a program that it starts.
-start_gem = ->(gem, executable) { Gem.activate_bin_path(gem, executable, ">= 0.a") }
+# What RubyGems does for a program that it starts, and what a profile says that this program requires first.
+start_gem = lambda do |gem, executable|
+  Gem.activate_bin_path(gem, executable, ">= 0.a")
+  next if gem != known_gem
+
+  version = Gem.loaded_specs[gem].version.to_s
+  is_known = known_versions.include?(version)
+  tell.("#{is_known ? 'vouched' : 'unknown'} #{gem}\t#{version}")
+  known_gem = nil
+  required.each { |name| require name } if is_known
+end
 names.each do |name|
   next if $LOADED_FEATURES.include?(name)
 
@@ -193,4 +206,5 @@ names.each do |name|
   end
   end_file.(!is_done) unless is_compiled
 end
+tell.("unknown #{known_gem}\t-") if known_gem
 tell.("done")

@@ -257,6 +257,8 @@ void trace_obey(const char *command) {
         char *place = place_count < PLACES ? strdup(text) : NULL;
         if (place) places[place_count++] = place;
         write_line(copy, text, NULL);
+    } else if (!strcmp(copy, "vouched") || !strcmp(copy, "unknown")) {
+        write_line(copy, text, NULL);
     } else {
         trace_line(copy, text);
     }

@@ -11,6 +11,7 @@ import statistics
 import subprocess
 
 import cases_python
+import cases_ruby
 import comparing
 import control
 import greenroomd
@@ -31,7 +32,7 @@ PLAYBOOK = """- hosts: localhost
 # Of one run.
 HIDES = [(rb"ansible-local-\d+\w*|ansible-tmp-[\d.]+-\d+-\d+", b"LOCAL"), (rb"LOCAL/tmp\w+", b"LOCAL/FILE"),
          (rb'("|\')?(start|end|delta)("|\')?: "[^"]*"', b"TIME"),
-         (rb"\d+\.\d+ ?s\b", b"N s"), (rb"/tmp/pip-[\w-]+", b"/tmp/pip")]
+         (rb"\d+\.\d+ ?s\b", b"N s"), (rb"(Time to|Total time|Last updated)[^\n]*", b"TIME"), (rb"/tmp/pip-[\w-]+", b"/tmp/pip")]
 
 
 # What is recorded, and what Ansible writes when it is inspected with ANSIBLE_LOG_PATH=log.txt.
@@ -60,6 +61,34 @@ EXTRACTOR = """from yt_dlp.extractor.common import InfoExtractor
 class OwnIE(InfoExtractor):
     _VALID_URL = r'own:(?P<id>.+)'
     def _real_extract(self, url): self.raise_no_formats('own ' + url, expected=True)
+"""
+DOCUMENT = """= Title
+A Writer
+:reproducible:
+
+Some *text* of {author}, {where}, in `code`; stem:[x^2].
+
+== Section
+
+[source,ruby]
+----
+puts 1 # <1>
+----
+<1> Prints.
+
+|===
+|a |b
+|===
+
+include::part.adoc[]
+"""
+MANUAL = "= own(1)\nA Writer\n:reproducible:\n\n== Name\n\nown - does *that*\n\n== Synopsis\n\n*own* [_WORD_]\n"
+BROKEN = "= Title\n:reproducible:\n\n==== Too deep\n\n<<nowhere>> {missing}\n\n|===\n|a\n"
+EXTENSION = """require 'asciidoctor/extensions'
+Asciidoctor::Extensions.register do
+  block_macro(:shout) { process { |parent, target, _| create_paragraph parent, target.upcase, {} } }
+  preprocessor { process { |document, _| document.set_attribute 'where', Dir.pwd } }
+end
 """
 # Nobody listens there, and nobody is asked a second time.
 NOWHERE = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_MAX_ATTEMPTS": "1", "AWS_EC2_METADATA_DISABLED": "true"}
@@ -95,6 +124,34 @@ TOOLS = {
         Case(["collection", "list"], home={COLLECTION + "../galaxy.yml": "namespace: a\nname: b\nversion: 1.0.0\nreadme: x\nauthors: [c]\n"},
              variables={"PYTHONHASHSEED": "0"}, program="ansible-galaxy"),
         Case(["role", "init", "made"], program="ansible-galaxy", mask=0o027), Case(["-s", "debug"], program="ansible-doc"),
+    ],
+    "asciidoctor": [
+        Case(["--version"]), Case([]), Case([], on_terminal=True), Case(["--help"]), Case(["--help", "syntax"]), Case(["--no-such"]),
+        Case(["--no-such"], on_terminal=True), Case(["nowhere.adoc"]), Case(["-o", "-", "a.adoc"], {"a.adoc": DOCUMENT}),
+        Case(["-o", "-", "a.adoc"], {"a.adoc": DOCUMENT}, on_terminal=True), Case(["a.adoc"], {"a.adoc": DOCUMENT}, mask=0o077),
+        Case(["-"], given=DOCUMENT.encode()), Case(["-s", "-"], given="*ünï* -- ...\n".encode()), Case(["-"], given=b"\xff\xfe"),
+        Case(["-o", "-"], given=b"text\n"), Case(["-e", "-d", "inline", "-o", "-", "-"], given=b"*a* _b_"),
+        Case(["-a", "where=here", "-a", "toc", "-a", "sectnums", "-o", "-", "a.adoc"], {"a.adoc": DOCUMENT, "part.adoc": "*part*\n"}),
+        Case(["-S", "secure", "-o", "-", "a.adoc"], {"a.adoc": DOCUMENT, "part.adoc": "*part*\n"}),
+        Case(["-B", "sub", "-o", "-", "sub/a.adoc"], {"sub/a.adoc": DOCUMENT, "sub/part.adoc": "*part*\n"}),
+        Case(["-b", "manpage", "own.adoc"], {"own.adoc": MANUAL}, mask=0o027), Case(["-b", "manpage", "a.adoc"], {"a.adoc": DOCUMENT}),
+        Case(["-b", "docbook5", "-o", "-", "a.adoc"], {"a.adoc": DOCUMENT}), Case(["-b", "nothing", "a.adoc"], {"a.adoc": DOCUMENT}),
+        Case(["-D", "out/in", "a.adoc", "b.adoc"], {"a.adoc": DOCUMENT, "b.adoc": BROKEN}), Case(["-o", "x/y", "a.adoc"], {"a.adoc": DOCUMENT}),
+        Case(["-R", "src", "-D", "out", "src/**/*.adoc"], {"src/a.adoc": DOCUMENT, "src/in/b.adoc": DOCUMENT}),
+        Case(["-r", "./own.rb", "-o", "-", "a.adoc"], {"own.rb": EXTENSION, "a.adoc": DOCUMENT + "\nshout::text[]\n"}),
+        Case(["-I", ".", "-r", "own", "-o", "-", "a.adoc"], {"own.rb": EXTENSION, "a.adoc": DOCUMENT}), Case(["-r", "nosuch", "a"]),
+        Case(["-r", "nosuch", "--trace", "a.adoc"], {"a.adoc": DOCUMENT}),
+        Case(["-T", "views", "-o", "-", "a.adoc"], {"a.adoc": DOCUMENT, "views/x.erb": "x"}),
+        Case(["-v", "-o", "-", "a.adoc"], {"a.adoc": BROKEN}), Case(["-q", "-o", "-", "a.adoc"], {"a.adoc": BROKEN}),
+        Case(["-w", "--failure-level", "WARN", "-o", "-", "a.adoc"], {"a.adoc": BROKEN}, on_terminal=True),
+        Case(["-t", "a.adoc"], {"a.adoc": DOCUMENT}), Case(["-a", "source-highlighter=rouge", "-o", "-", "a.adoc"], {"a.adoc": DOCUMENT}),
+        Case(["-n", "-E", "slim", "a.adoc"], {"a.adoc": DOCUMENT}), Case(["_2.0.18_", "--version"], anew=instance.HIDDEN), Case(["-V"]),
+        Case(["_1.0_", "--version"], anew=instance.HIDDEN), Case(["/dev/stdin"], given=DOCUMENT.encode()),
+        Case(["-o", "-", "a.adoc"], {"a.adoc": DOCUMENT}, variables={"LC_ALL": "C"}), Case(["-v"], variables={"RUBYOPT": "-w"}),
+        Case(["-o", "-", "a.adoc"], {"a.adoc": DOCUMENT}, variables={"HOME": "/tmp", "TZ": "Asia/Tokyo"}),
+        Case(["-o", "-", "a.adoc"], {"a.adoc": "{localdatetime} {docdatetime}\n"}, variables={"SOURCE_DATE_EPOCH": "0"}),
+        Case(["-o", "-", "a.adoc"], {"a.adoc": "{user-home}\n"}, variables={"PATH": "/bin:/usr/bin", "TERM": "dumb"}, on_terminal=True),
+        Case(["--version"], variables={"RUBYGEMS_GEMDEPS": "-"}, anew=instance.HIDDEN),
     ],
     "aws": [
         Case(["--version"]), Case([]), Case([], on_terminal=True), Case(["--no-such"]), Case(["s3", "nothing"]),
@@ -172,7 +229,7 @@ TOOLS = {
 
 def read(name):
     """The values of the profile's keys."""
-    keys = {"Version": [], "Vouch": [], "Answer": [], "AtPause": [], "AtLaunch": []}
+    keys = {"Version": [], "Vouch": [], "Answer": [], "AtPause": [], "AtLaunch": [], "Require": []}
     with open(f"{PROFILES}/{name}.conf") as file:
         text = file.read().replace("\\\n", " ")
     for line in text.splitlines():
@@ -185,11 +242,16 @@ def read(name):
 def lines_for_inspection(keys):
     return ["@" + keys["Version"][0], *("+" + " ".join(value.split()[:2]) for value in keys["Vouch"]),
             *("?" + value for value in keys["Answer"]), *("<" + value for value in keys["AtPause"]),
-            *(">" + value.split()[0] for value in keys["AtLaunch"])]
+            *(">" + value.split()[0] for value in keys["AtLaunch"]), *required(keys)]
 
 
 def lines_for_hook(keys):
-    return [sign + value.replace(" ", "\t", 1) for sign, key in (("<", "AtPause"), (">", "AtLaunch")) for value in keys[key]]
+    lines = [sign + value.replace(" ", "\t", 1) for sign, key in (("<", "AtPause"), (">", "AtLaunch")) for value in keys[key]]
+    return lines + required(keys)
+
+
+def required(keys):
+    return ["^" + name for value in keys["Require"] for name in value.split()]
 
 
 def empty(folder, kept):
@@ -219,8 +281,9 @@ def tree(folder):
 class Tool:
     def __init__(self, name):
         self.name, self.keys = name, read(name)
-        self.python = cases_python.language(PYTHON, "profile-" + name)
-        self.place, self.home = self.python.folder + "/place", self.python.folder + "/home"
+        self.is_of_ruby = bool(self.keys["Require"])
+        self.language = cases_ruby.language() if self.is_of_ruby else cases_python.language(PYTHON, "profile-" + name)
+        self.place, self.home = self.language.folder + "/place", self.language.folder + "/home"
         self.recorded, self.lists, self.variables = {}, {}, {}
         self.is_shared = False  # whether a daemon may inspect or prewarm it at any time
 
@@ -242,12 +305,12 @@ class Tool:
 
     def learn(self, path, case):
         """The lines for the hook, as the daemon learns them: inspected in the environment of the prewarm."""
-        recorded, environment = self.python.folder + "/recorded", self.environment(case)
+        recorded, environment = self.language.folder + "/recorded", self.environment(case)
         if path not in self.recorded:
             first = TOOLS[self.name][0]
             words = first.words if path.endswith("/" + (first.program or self.name)) else ["--version"]
             self.begin(first)
-            learning.record(self.python, [path, *words], environment, self.place, recorded)
+            learning.record(self.language, [path, *words], environment, self.place, recorded)
             with open(recorded) as file:
                 self.recorded[path] = file.read()
         key = (path, *case.variables.items(), *case.home.items())
@@ -258,9 +321,14 @@ class Tool:
         return self.lists[key]
 
     def inspect(self, path, environment, keys):
-        recorded = self.python.folder + "/recorded"
+        recorded = self.language.folder + "/recorded"
         with open(recorded, "w") as file:
             file.write(self.recorded[path] + "\n".join(lines_for_inspection(keys)) + "\n")
+        if self.is_of_ruby:
+            found = learning.trace([cases_ruby.RUBY, instance.RUNTIMES + "/ruby/inspect.rb"], recorded, environment)
+            if found.does or not any(one[0] == "vouched" for one in found.versions):
+                raise instance.Refused(f"the profile was not used: {found.does} {found.versions}")
+            return learning.lines_for_hook(found) + lines_for_hook(keys)
         findings = learning.inspect(PYTHON, recorded, environment)
         if not any(one[0] == "vouched" for one in findings):
             raise instance.Refused(f"the profile was not used: {[one for one in findings if one[0] == 'unknown']}")
@@ -286,12 +354,12 @@ class Tool:
         """What a direct run does, and the files that it leaves. Afterwards, everything is as before it."""
         self.begin(case)
         expected = self.run(case, words)
-        left = tree(self.python.folder)
+        left = tree(self.language.folder)
         self.begin(case)
         return expected, left
 
     def differences(self, expected, found):
-        (outcome, left), now = expected, tree(self.python.folder)
+        (outcome, left), now = expected, tree(self.language.folder)
         text = comparing.differences(outcome, found, [*comparing.ALWAYS, *HIDES])
         for one in sorted({*left, *now} - OF_THE_INSPECTION - ({OF_ONE_PROCESS} if self.is_shared else set())):
             if left.get(one) != now.get(one):
@@ -302,11 +370,11 @@ class Tool:
         path, title = "/usr/bin/" + (case.program or self.name), self.title(case)
         if not comparing.is_wanted(title):
             return
-        words = [PYTHON, path, *case.words]
+        words = [self.language.interpreter, path, *case.words]
         try:
             expected = self.expect(case, words)
             lines = self.learn(path, case)
-            paused = self.python.pause(imports=lines, environment=self.environment(case))
+            paused = self.language.pause(imports=lines, environment=self.environment(case))
             try:
                 found = self.run(case, words, paused)
             finally:
@@ -333,12 +401,12 @@ class Tool:
     def measure(self):
         case = TOOLS[self.name][0]
         path = "/usr/bin/" + (case.program or self.name)
-        words, times = [PYTHON, path, *case.words], ([], [])
+        words, times = [self.language.interpreter, path, *case.words], ([], [])
         self.begin(case)
         lines = self.learn(path, case)
         for _ in range(11):
             times[0].append(self.run(case, words).first)
-            paused = self.python.pause(imports=lines, environment=self.environment(case))
+            paused = self.language.pause(imports=lines, environment=self.environment(case))
             times[1].append(self.run(case, words, paused).first)
             paused.end()
         direct, prewarmed = (statistics.median(each) / 1e6 for each in times)
@@ -451,7 +519,7 @@ def by_daemon(tool):
 def upgraded():
     """Meson in a folder of its own, of which another version is installed while an instance waits."""
     tool, case, source = Tool("meson"), Case(["--version"]), "/usr/lib/python3/dist-packages"
-    folder = tool.python.folder + "/dist-packages"
+    folder = tool.language.folder + "/dist-packages"
     for name in ("mesonbuild", "meson-1.0.1.egg-info"):
         shutil.copytree(f"{source}/{name}", f"{folder}/{name}")
     tool.variables = {"PYTHONPATH": folder, "PYTHONDONTWRITEBYTECODE": "1"}
@@ -462,7 +530,7 @@ def upgraded():
         served.same(case)
         with open(folder + "/mesonbuild/coredata.py") as file:
             text = file.read()
-        tool.python.write("dist-packages/mesonbuild/new", text.replace("version = '1.0.1'", "version = '1.0.2'"))
+        tool.language.write("dist-packages/mesonbuild/new", text.replace("version = '1.0.1'", "version = '1.0.2'"))
         os.rename(folder + "/mesonbuild/new", folder + "/mesonbuild/coredata.py")
         os.rename(folder + "/meson-1.0.1.egg-info", folder + "/meson-1.0.2.egg-info")
         expected = tool.expect(case, ["/usr/bin/meson", *case.words])
@@ -478,7 +546,7 @@ def upgraded():
         results.report(title, False, str(failure))
     finally:
         served.daemon.stop()
-    tool.python.end()
+    tool.language.end()
 
 
 def run(*wanted):
@@ -502,13 +570,15 @@ def run(*wanted):
             tool.unknown_version()
         if os.environ.get("DETAILS"):
             tool.measure()
-        tool.python.end()
+        tool.language.end()
         if name == "meson":
             upgraded()
 
 
 def is_known(name):
-    distribution, *versions = read(name)["Version"][0].split()
-    text = f"from importlib.metadata import version; print(version({distribution!r}))"
-    found = subprocess.run([PYTHON, "-c", text], capture_output=True, text=True).stdout.strip()
-    return found in versions
+    keys = read(name)
+    distribution, *versions = keys["Version"][0].split()
+    words = [PYTHON, "-c", f"from importlib.metadata import version; print(version({distribution!r}))"]
+    if keys["Require"]:
+        words = [cases_ruby.RUBY, "-e", f"print Gem::Specification.find_by_name({distribution!r}).version"]
+    return subprocess.run(words, capture_output=True, text=True).stdout.strip() in versions

@@ -14,7 +14,7 @@ import UnitFile
     @Test func `a profile without Window=, a program or a path is refused with what is missing`() {
         #expect(
             complaints("[Profile]\nProgram=/bin/a\n").contains {
-                $0.contains("no Window= or Vouch=")
+                $0.contains("no Window=, Vouch= or Require=")
             })
         #expect(complaints("[Profile]\nWindow=yes\n").contains { $0.contains("no Program=") })
         #expect(
@@ -59,9 +59,18 @@ import UnitFile
         #expect(profiles.allowing(["pip3"], paths: ["/usr/bin/pip3"], app: "pip") == nil)
     }
 
+    @Test func `a profile of a tool of Ruby says what its program requires first`() throws {
+        let text = "Program=hello\nVersion=g-hello 1.0\nRequire=hello hello/cli\n"
+        let vouching = try #require(profile(text)?.vouching)
+        #expect(vouching.isForGem)
+        #expect(vouching.linesForInspection == ["@g-hello 1.0", "^hello", "^hello/cli"])
+        #expect(vouching.linesForHook == ["^hello", "^hello/cli"])
+    }
+
     @Test(arguments: [
         ("Vouch=a time", "need a Version="), ("Version=pip", "need a Version="),
-        ("Answer=a f /b", "need a Version="),
+        ("Answer=a f /b", "need a Version="), ("Require=a", "need a Version="),
+        ("Version=pip 1\nRequire=a\nVouch=a time", "are for programs of Python"),
         ("Version=pip 1\nVouch=a", "is not a module and a reason"),
         ("Version=pip 1\nVouch=a runs", "name the function that starts it in Answer="),
         ("Version=pip 1\nAnswer=a", "is not a module and a function"),

@@ -55,6 +55,14 @@ import Testing
         #expect(other.lines == ["a\t1"])
     }
 
+    @Test func `a trace says which version of a profile's gem was found`() throws {
+        let known = try #require(
+            Self.read("begin a", "vouched g_hello 1.2", "end a 1", names: ["a"]))
+        #expect(known.vouched == .init(distribution: "g_hello", number: "1.2", isKnown: true))
+        let unknown = try #require(Self.read("begin a", "end a 1", "unknown g_hello -"))
+        #expect(unknown.version == .init(distribution: "g_hello", number: "-", isKnown: false))
+    }
+
     @Test func `one that fails can only not be loaded by its name`() throws {
         let found = try #require(
             Self.read("begin a", "begin b", "fails b 2", "end a 1", names: ["a", "b", "c"]))

@@ -42,6 +42,14 @@ import Testing
         end
 
         """#
+    /// Looks first whether the gem's file is loaded, so only a profile can say what it requires.
+    private static let looking = #"""
+        name = "g_hello"
+        p $LOADED_FEATURES.any? { |path| path.end_with?("/g_hello.rb") }, ARGV
+        require name
+
+        """#
+
     private static func specification(_ version: String) -> String {
         """
         # -*- encoding: utf-8 -*-
@@ -55,8 +63,22 @@ import Testing
         """
     }
 
-    private static func bench(program: String, version: String = "1.2") throws -> RuntimeBench {
+    private static func bench(
+        program: String, version: String = "1.2", profile: Bool = false
+    ) throws -> RuntimeBench {
         try requireOrSkip(access("/usr/bin/ruby", X_OK) == 0, "no /usr/bin/ruby")
+        var options = TestDaemon.Options()
+        if profile {
+            options.profiles = [
+                "hello.conf": """
+                [Profile]
+                Program=hello
+                Version=g_hello 1.1 1.2
+                Require=g_hello
+
+                """
+            ]
+        }
         let gem = "gems/gems/g_hello-\(version)"
         return try RuntimeBench(
             ["/usr/bin/ruby", "FOLDER/hello"],
@@ -66,7 +88,11 @@ import Testing
                 gem + "/exe/g_hello": program, gem + "/lib/g_hello.rb": "HELLO = 1\n",
             ],
             lines: ["Environment=GEM_HOME=FOLDER/gems GEM_PATH=FOLDER/gems HOME=FOLDER"],
-            prewarmLines: [])
+            prewarmLines: [], options)
+    }
+
+    private static func note(_ bench: RuntimeBench, _ code: String) throws -> String? {
+        try bench.daemon.client().explain(app).reasons.first { $0.code == code }?.text
     }
 
     @Test func `a launch that asks for a version is started anew`() throws {
@@ -79,5 +105,30 @@ import Testing
         let third = try bench.launch(["_1.2_", "c"])
         #expect(third.kind == .startedAnew)
         #expect(third.text == "1\n[\"c\"]\n")
+    }
+
+    @Test func `what the profile says that the program requires is loaded before the pause`()
+        throws
+    {
+        let bench = try Self.bench(program: Self.looking, profile: true)
+        #expect(try bench.launch(["a"]).text == "false\n[\"a\"]\n")
+        try bench.awaitList()
+        let second = try bench.launch(["b"])
+        #expect(second.kind == .prewarmed)
+        #expect(second.text == "true\n[\"b\"]\n")
+        let note = try #require(try Self.note(bench, "profile"))
+        #expect(note.contains("/hello.conf vouches for some of them (g_hello 1.2)"), "\(note)")
+    }
+
+    @Test func `without a profile of this version, only the gem is activated`() throws {
+        let bench = try Self.bench(program: Self.looking, version: "1.3", profile: true)
+        try bench.launch(["a"])
+        let list = try bench.awaitList()
+        #expect(!list.text.contains("left to launches"), "\(list)")
+        let second = try bench.launch(["b"])
+        #expect(second.kind == .prewarmed)
+        #expect(second.text == "false\n[\"b\"]\n")
+        let note = try #require(try Self.note(bench, "profile_version"))
+        #expect(note.contains("it knows g_hello 1.1, 1.2, and 1.3 is installed"), "\(note)")
     }
 }
