@@ -10,6 +10,7 @@ Nothing here fails on a slow machine: `make bench` reports, tests judge.
 import argparse
 import contextlib
 import json
+import math
 import os
 import platform
 import shutil
@@ -169,6 +170,17 @@ def launches(name, daemon, programs, app, per_round, words=(), expected=PREWARME
 def percentile(values, percent):
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(len(ordered) * percent / 100))]
+
+
+def median(values):
+    return percentile(values, 50)
+
+
+def noise(values, others):
+    """By how much two medians differ without meaning anything, as a part of the second: the sum of their notches, each
+    1.57 times the interquartile range by the square root of the number of samples (McGill, Tukey and Larsen 1978)."""
+    notches = (1.57 * (percentile(each, 75) - percentile(each, 25)) / math.sqrt(len(each)) for each in (values, others))
+    return sum(notches) / median(others)
 
 
 def run_rounds(contenders, rounds):

@@ -3,14 +3,10 @@
 vfork to the end of waitpid, in turns, and beside them the least that a client, a server and a paused process can
 take (floor.c). And what greenroom-run itself takes: from its exec to main, and from the app's end to the caller.
 With --corpus the programs are those of Debian's base (base.py), each beside itself executed directly, and once more
-directly: how many are slower through the link, and how many are "slower" than themselves.
-
-A median is slower beyond noise if it and the other differ by more than the sum of their notches, each 1.57 times
-the interquartile range by the square root of the number of samples (McGill, Tukey and Larsen 1978)."""
+directly: how many are slower through the link, and how many are "slower" than themselves."""
 
 import argparse
 import json
-import math
 import os
 import shutil
 import statistics
@@ -24,8 +20,8 @@ sys.dont_write_bytecode = True
 import bars
 import base
 from bench import (
-    LIMIT, PATIENCE_SECONDS, Contender, Daemon, compare, compare_launches, describe, line, manifest, percentile,
-    prewarm_request, run_rounds,
+    LIMIT, PATIENCE_SECONDS, Contender, Daemon, compare, compare_launches, describe, line, manifest, median, noise,
+    percentile, prewarm_request, run_rounds,
 )
 from control import request
 
@@ -42,16 +38,6 @@ PROGRAMS = [
 
 # How many programs of Debian's base.
 CORPUS_LIMIT = 60
-
-
-def median(values):
-    return percentile(values, 50)
-
-
-def noise(values, others):
-    """By how much two medians differ without meaning anything, as a part of the second."""
-    notches = (1.57 * (percentile(each, 75) - percentile(each, 25)) / math.sqrt(len(each)) for each in (values, others))
-    return sum(notches) / median(others)
 
 
 class Floor:
