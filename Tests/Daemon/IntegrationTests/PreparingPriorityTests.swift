@@ -40,46 +40,6 @@ import Testing
         }
     }
 
-    /// A program with a library that begins with two threads and waits at a gate, a FIFO, until it
-    /// is opened.
-    private final class Gated {
-        let folder: TemporaryDirectory
-        let program: String
-        var gate: String { folder.path + "/gate" }
-
-        init() throws {
-            folder = try TemporaryDirectory()
-            let source = try folder.write(
-                """
-                #include <fcntl.h>
-                #include <pthread.h>
-                #include <stdlib.h>
-                #include <unistd.h>
-                #ifdef LIBRARY
-                static void *rest(void *unused) { for (;;) pause(); return unused; }
-                __attribute__((constructor)) static void wait(void) {
-                    pthread_t thread;
-                    if (!getenv("GATE")) return;
-                    int gate = open(getenv("GATE"), O_RDONLY);
-                    pthread_create(&thread, NULL, rest, NULL);
-                    close(gate);
-                }
-                #else
-                int main(void) { for (;;) pause(); }
-                #endif
-                """, to: "gated.c")
-            program = try folder.copy(
-                try compileWithLibrary(source: source), to: "gated")
-            mkfifo(folder.path + "/gate", 0o600)
-        }
-
-        /// Lets one process pass that waits at the gate.
-        func open() {
-            let gate = Glibc.open(gate, O_WRONLY | O_CLOEXEC)
-            Glibc.close(gate)
-        }
-    }
-
     /// - Returns: the number of the instance on its way to the pause, once it satisfies the
     ///   condition.
     private func awaitPreparing(
@@ -109,10 +69,10 @@ import Testing
         return Share(of: try #require(running?.processId))
     }
 
-    private func daemon(_ gated: Gated) throws -> TestDaemon {
+    private func daemon(_ gated: GatedProgram) throws -> TestDaemon {
         try TestDaemon(
             TestApp(
-                Self.app, exec: gated.program, prewarm: 1, "Environment=GATE=\(gated.gate)",
+                Self.app, exec: gated.program, prewarm: 1, gated.environment,
                 "Instances=multiple"),
             TestApp("org.example.direct", exec: gated.program))
     }
@@ -120,7 +80,7 @@ import Testing
     @Test func `an instance is held back until its pause, and launched with a direct run's share`()
         throws
     {
-        let gated = try Gated()
+        let gated = try GatedProgram()
         let daemon = try daemon(gated)
         try requirePrivilege(daemon)
         let client = try daemon.client()
@@ -134,7 +94,7 @@ import Testing
     }
 
     @Test func `an instance is no longer held back when a client begins to wait for it`() throws {
-        let gated = try Gated()
+        let gated = try GatedProgram()
         let daemon = try daemon(gated)
         try requirePrivilege(daemon)
         let client = try daemon.client()
@@ -152,7 +112,7 @@ import Testing
     }
 
     @Test func `an instance is no longer held back when a launch waits for it`() throws {
-        let gated = try Gated()
+        let gated = try GatedProgram()
         let daemon = try daemon(gated)
         try requirePrivilege(daemon)
         let client = try daemon.client()
@@ -180,7 +140,7 @@ import Testing
     @Test func `an instance that a former supervisor has held back is not held back for ever`()
         throws
     {
-        let gated = try Gated()
+        let gated = try GatedProgram()
         let daemon = try daemon(gated)
         try requirePrivilege(daemon)
         let pid = try awaitPreparing(daemon) { $0.isLeast }

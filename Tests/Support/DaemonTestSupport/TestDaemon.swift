@@ -289,10 +289,11 @@ public final class TestDaemon {
         try directory.write(text, to: "machine/" + path)
     }
 
+    /// Refills are not delayed, unless the lines say so: most tests would have to wait.
     public func configure(_ lines: [String]) throws {
-        // Without this key, each refill would be delayed, and tests would have to wait.
-        let text = (["[Greenroom]", "RefillDelaySec=0"] + lines).joined(separator: "\n") + "\n"
-        try directory.write(text, to: "greenroom.conf")
+        let isDelaySet = lines.contains { $0.hasPrefix("RefillDelaySec=") }
+        let all = ["[Greenroom]"] + (isDelaySet ? [] : ["RefillDelaySec=0"]) + lines
+        try directory.write(all.joined(separator: "\n") + "\n", to: "greenroom.conf")
     }
 
     // MARK: Clients
