@@ -30,8 +30,10 @@ import Testing
         ).html
     }
 
-    /// Reads a picture without a library: the least that tells whether it shows anything. It prints
-    /// the size, the colour of the corner, and how many pixels have each of the colours.
+    /// Reads a picture without a library. It prints the size and the colour of the corner; then a
+    /// line for each card, from the top: for each of the colours, how many pixels have it, and the
+    /// first and the last column that has it. Cards are where the page's colour is not to be seen at
+    /// the right, 40 pixels from the edge, where no card has more than its background.
     private static let reader = """
         import struct, sys, zlib
         data = open(sys.argv[1], "rb").read()
@@ -44,7 +46,7 @@ import Testing
             if name == b"IDAT":
                 packed += data[place + 8:place + 8 + length]
             place += 12 + length
-        raw, row, pixels = zlib.decompress(packed), bytearray(width * size), {}
+        raw, row, cards, card = zlib.decompress(packed), bytearray(width * size), [], None
         for y in range(height):
             start = y * (width * size + 1)
             how, line = raw[start], bytearray(raw[start + 1:start + 1 + width * size])
@@ -58,64 +60,176 @@ import Testing
                     guess = left + up - corner
                     by = (abs(guess - left), abs(guess - up), abs(guess - corner))
                     line[x] = line[x] + (left, up, corner)[by.index(min(by))] & 255
-            for x in range(0, width * size, size):
-                colour = line[x:x + 3].hex()
-                pixels[colour] = pixels.get(colour, 0) + 1
-            if y == 0: first = line[:3].hex()
+            if y == 0: first = line[:3]
+            edge = (width - 40) * size
+            if line[edge:edge + 3] == first: card = None
+            else:
+                if card is None:
+                    card = {}
+                    cards.append(card)
+                for x in range(width):
+                    colour = bytes(line[x * size:x * size + 3])
+                    seen = card.get(colour)
+                    if seen is None: card[colour] = [1, x, x]
+                    else:
+                        seen[0] += 1
+                        if x < seen[1]: seen[1] = x
+                        if x > seen[2]: seen[2] = x
             row = line
-        print(width, height, first, *(pixels.get(colour, 0) for colour in sys.argv[2:]))
+        print(width, height, first.hex())
+        for card in cards:
+            words = []
+            for wanted in map(bytes.fromhex, sys.argv[2:]):
+                # What is half transparent may be rounded otherwise.
+                some = [seen for colour, seen in card.items()
+                        if all(abs(a - b) <= 1 for a, b in zip(colour, wanted))]
+                words += [sum(seen[0] for seen in some), min((seen[1] for seen in some), default=-1),
+                          max((seen[2] for seen in some), default=-1)]
+            print(*words)
         """
 
     struct Scheme: Sendable, CustomTestStringConvertible {
         let name: String
         /// What `--blink-settings=preferredColorScheme=` calls it.
         let number: Int
-        /// The page; then cards, prewarmed and cold launches, and bars.
         let page: String
+        /// In the order of `Colour`.
         let colours: [String]
         var testDescription: String { name }
     }
 
-    @Test(
-        arguments: [
-            Scheme(
-                name: "light", number: 1, page: "f4f3ee",
-                colours: ["fcfcfb", "2a78d6", "d9531e", "b7d3f6"]),
-            Scheme(
-                name: "dark", number: 0, page: "0d0d0d",
-                colours: ["1a1a19", "5a9ff0", "f0763f", "1c4a85"]),
-        ])
-    func `a browser shows the pictures in the reader's colours`(scheme: Scheme) throws {
-        let browser = findProgram("chromium", "chromium-browser", "google-chrome")
-        try requireOrSkip(browser != nil, "there is no Chromium, which looks at the report")
-        let folder = try TemporaryDirectory()
-        try folder.write(Self.page, to: "report.html")
+    enum Colour: Int { case card, prewarmed, cold, anew, warm, memory, ink }
+
+    private static let light = Scheme(
+        name: "light", number: 1, page: "f4f3ee",
+        colours: ["fcfcfb", "2a78d6", "d9531e", "c98500", "b7d3f6", "ade1ce", "0b0b0b"])
+    private static let dark = Scheme(
+        name: "dark", number: 0, page: "0d0d0d",
+        colours: ["1a1a19", "5a9ff0", "f0763f", "e0a52e", "1c4a85", "1a4837", "ffffff"])
+
+    /// The pictures, by their cards and in their order on the page, and what each shows of the week
+    /// above: these colours over the whole of it.
+    private static let charts: [(name: String, card: Int, colours: [Colour])] = [
+        ("launches", 1, [.prewarmed, .cold]), ("warmth", 2, [.warm, .prewarmed, .cold]),
+        ("memory", 3, [.memory]),
+    ]
+
+    // MARK: Tests
+
+    @Test(arguments: [light, dark])
+    func `a browser shows every picture in the reader's colours`(scheme: Scheme) throws {
         let kept = getenv("KEEP_PICTURES").map { String(cString: $0) }
+        let (cards, text) = try look(at: Self.page, scheme, in: kept)
+        #expect(cards.count == 5, "\(text)")
+        #expect(cards.map { $0[.card].count }.reduce(0, +) > 500_000, "\(text)")
+        #expect(cards[0][.ink].count > 100, "no figures: \(text)")
+        #expect(Self.missing(in: cards) == [], "\(text)")
+        // One launch of the week was started anew.
+        #expect(cards[1][.anew].count > 20, "\(text)")
+        #expect(cards[4][.ink].count > 100, "no table: \(text)")
+    }
+
+    /// That the test above sees it.
+    @Test(arguments: [0, 1, 2])
+    func `a picture that is empty is missed`(number: Int) throws {
+        var page = Self.page
+        let picture = page.ranges(of: "<svg ")[number].upperBound
+        let start = try #require(page[picture...].firstIndex(of: ">"))
+        let end = try #require(page[picture...].firstRange(of: "</svg>")).lowerBound
+        page.removeSubrange(page.index(after: start)..<end)
+        let (cards, text) = try look(at: page, Self.light)
+        #expect(Self.missing(in: cards) == [Self.charts[number].name], "\(text)")
+    }
+
+    @Test func `a browser's document has every shape`() throws {
+        let dom = try browse(Self.page, ["--dump-dom"])
+        let charts = try dom.ranges(of: "<svg ").map { start in
+            let end = try #require(dom[start.upperBound...].firstRange(of: "</svg>"))
+            return dom[start.upperBound..<end.lowerBound]
+        }
+        try #require(charts.count == 3, "\(dom)")
+        func count(_ chart: Int, _ text: String) -> Int { charts[chart].ranges(of: text).count }
+        for chart in 0..<3 { #expect(count(chart, "role=\"img\" aria-label=\"") == 1) }
+        // 55 launches, each with a paused instance before it, and one that is paused now.
+        #expect(count(0, "<circle ") == 55)
+        #expect(count(1, "<rect class=\"warm\"") == 56 && count(1, "<rect ") == 56 + 55)
+        // Up and down for each instance.
+        #expect(count(2, "<path class=\"memory\"") == 1 && count(2, "L") >= 56 * 4)
+        // The names of seven days, and of what the other axis has: powers of ten, apps, sizes.
+        for chart in 0..<3 { #expect(count(chart, "<text ") >= 6 + 3, "\(charts[chart])") }
+    }
+
+    // MARK: Looking
+
+    /// What a card shows of a colour.
+    struct Shade {
+        let count: Int
+        let columns: ClosedRange<Int>
+    }
+
+    struct Card {
+        let shades: [Shade]
+        subscript(colour: Colour) -> Shade { shades[colour.rawValue] }
+    }
+
+    /// Of the pictures, those that lack one of their colours, or have it only here and there.
+    private static func missing(in cards: [Card]) -> [String] {
+        charts.filter { chart in
+            guard cards.indices.contains(chart.card) else { return true }
+            return !chart.colours.allSatisfy {
+                let shade = cards[chart.card][$0]
+                return shade.count > 100 && shade.columns.count > 600
+            }
+        }.map(\.name)
+    }
+
+    /// - Parameter kept: the folder in which the picture stays.
+    private func look(
+        at page: String, _ scheme: Scheme, in kept: String? = nil
+    ) throws -> ([Card], String) {
+        let folder = try TemporaryDirectory()
         let picture = "\(kept ?? folder.path)/\(scheme.name).png"
-        let (exit, output) = try TestSupport.run(
-            ChildRequest(
-                browser!,
-                arguments: [
-                    browser!, "--headless", "--no-sandbox", "--disable-gpu",
-                    "--disable-dev-shm-usage", "--user-data-dir=\(folder.path)/profile",
-                    "--blink-settings=preferredColorScheme=\(scheme.number)",
-                    "--window-size=1100,1500", "--hide-scrollbars", "--screenshot=\(picture)",
-                    "file://\(folder.path)/report.html",
-                ], environment: ["HOME=\(folder.path)", "PATH=/usr/bin:/bin"]),
-            mergingErrors: true)
-        try #require(exit == .status(0), "\(String(decoding: output, as: UTF8.self))")
+        _ = try browse(
+            page,
+            [
+                "--blink-settings=preferredColorScheme=\(scheme.number)",
+                "--window-size=1100,1500", "--hide-scrollbars", "--screenshot=\(picture)",
+            ])
         let python = try #require(findProgram("python3"))
         let read = try TestSupport.run(
             ChildRequest(
                 python, arguments: [python, "-c", Self.reader, picture] + scheme.colours),
             mergingErrors: true)
         let text = String(decoding: read.output, as: UTF8.self)
-        let words = text.split(whereSeparator: \.isWhitespace).map(String.init)
-        try #require(words.count == 3 + scheme.colours.count, "\(text)")
-        #expect(words[..<3] == ["1100", "1500", scheme.page])
-        let counts = words[3...].compactMap { Int($0) }
-        // The cards fill most of the page; dots, lines and bars are small.
-        #expect(counts[0] > 500_000)
-        #expect(counts.dropFirst().allSatisfy { $0 > 100 }, "\(counts)")
+        let lines = text.split(separator: "\n").map { $0.split(separator: " ") }
+        try #require(lines.first == ["1100", "1500", Substring(scheme.page)], "\(text)")
+        let cards = try lines.dropFirst().map { line in
+            let numbers = line.compactMap { Int($0) }
+            try #require(numbers.count == 3 * scheme.colours.count, "\(text)")
+            return Card(
+                shades: stride(from: 0, to: numbers.count, by: 3).map {
+                    Shade(count: numbers[$0], columns: numbers[$0 + 1]...numbers[$0 + 2])
+                })
+        }
+        return (cards, text)
+    }
+
+    private func browse(_ page: String, _ options: [String]) throws -> String {
+        let browser = findProgram("chromium", "chromium-browser", "google-chrome")
+        try requireOrSkip(browser != nil, "there is no Chromium, which looks at the report")
+        let folder = try TemporaryDirectory()
+        try folder.write(page, to: "report.html")
+        let (exit, output) = try TestSupport.run(
+            ChildRequest(
+                browser!,
+                arguments: [
+                    browser!, "--headless", "--no-sandbox", "--disable-gpu",
+                    "--disable-dev-shm-usage", "--log-level=3",
+                    "--user-data-dir=\(folder.path)/profile",
+                ] + options + ["file://\(folder.path)/report.html"],
+                environment: ["HOME=\(folder.path)", "PATH=/usr/bin:/bin"]))
+        let text = String(decoding: output, as: UTF8.self)
+        try #require(exit == .status(0), "\(text)")
+        return text
     }
 }
