@@ -1,26 +1,47 @@
 import Glibc
 import GreenroomPrediction
 
-// Histories that are made from published figures. What a study does not say is a choice, and is
-// marked as one here; the choices were made before anything was measured.
+// Histories that are made from published figures as far as there are any. The choices were made
+// before anything was measured.
 //
-//   Falaki et al., Diversity in Smartphone Usage, MobiSys 2010: 10 to 200 interactions a day and user
-//   Cao and Lin, Mining Smartphone Data, Pervasive and Mobile Computing 2017: 10 to 90 apps, median 50
-//   De Nadai et al., Strategies and limitations in app usage and human mobility, Scientific Reports
-//     2019: use by rank falls with the exponent 1.2; the number of apps ever used grows with the
-//     exponent 0.41 of time; keepers and explorers
-//   Böhmer et al., Falling Asleep with Angry Birds, Facebook and Kindle, MobileHCI 2011: less than a
-//     minute with an app; most sessions have one app (68 %, 19 % two, 7 % three); news in the
-//     morning, games at night; the first app of a session is almost always one for communication
-//   Sigg et al., Exploiting Usage to Predict Instantaneous App Popularity, ACM TWEB 2019: 65 % of
-//     users leave an app within a week
-//   Yan et al., Fast App Launching for Mobile Devices Using Predictive User Context, MobiSys 2012:
-//     some apps trigger others
-//   Jones et al., Revisitation Analysis of Smartphone App Use, UbiComp 2015: apps are returned to
-//   Davison and Hirsh, Experiments in UNIX Command Prediction, AAAI 1997: 2184 commands a user; the
-//     two commands before predict up to 45 % of the next ones
-//   Humm, Improving Task Switching Interfaces, Canterbury 2007: Zipf's law for desktop applications
-//   Esfahbod, Preload, Toronto 2006: a user rarely uses more than ten or twenty applications
+// From publications. Of most, only the abstract or an excerpt could be read again when this list was
+// checked (2026); "excerpt" says that the figure itself was seen there.
+//
+//   sessions of a phone, 20 to 80 a day: Falaki et al., Diversity in Smartphone Usage, MobiSys 2010
+//     (abstract): 10 to 200 interactions a day, by user; the middle of this range is a choice
+//   50 apps: Cao and Lin, Mining Smartphone Data for App Usage Prediction and Recommendations,
+//     Pervasive and Mobile Computing 2017 (excerpt): 10 to more than 90 used apps, median about 50
+//   the exponent 1.2 of popularity, and 0.41 of the number of apps ever used over time: De Nadai et
+//     al., Strategies and limitations in app usage and human mobility, Scientific Reports 2019 (the
+//     authors' slides: 1.19 with an offset, 1.27 without; 0.41). Falaki et al. model one user's
+//     popularity by an exponential distribution instead.
+//   keepers and explorers: the same (abstract). The figures of `explorer` are choices.
+//   65 % of new apps are left within a week: Sigg et al., Exploiting Usage to Predict Instantaneous
+//     App Popularity, ACM TWEB 2019 (abstract): apps lose 65 % of their users in the first week
+//   short sessions, hours and openers: Böhmer et al., Falling Asleep with Angry Birds, Facebook and
+//     Kindle, MobileHCI 2011 (abstract): less than a minute with an app; news in the morning, games
+//     at night; an app for communication is almost always the first of a session. How often (0.6),
+//     and how many apps have an hour (0.6), are choices.
+//   what follows two commands of a shell: Davison and Hirsh, Experiments in UNIX Command Prediction,
+//     AAAI 1997 (abstract): the two commands before predict up to 45 % of the next ones; 2184
+//     commands a user
+//   popularity on a desktop: Humm, Improving Task Switching Interfaces, Canterbury 2007 (abstract):
+//     switches between applications follow Zipf's law; its exponent was not seen
+//   apps are returned to: Jones et al., Revisitation Analysis of Smartphone App Use, UbiComp 2015
+//     (abstract, without a figure)
+//
+// From memory of publications, not found again:
+//
+//   68 %, 19 % and 7 % of sessions with one, two and three apps: ascribed to Böhmer et al. A summary
+//     of theirs says only that sessions with one app are much more frequent than longer ones, and
+//     one of Falaki et al. that close to 90 % of interactions include one application.
+//   some apps trigger others: ascribed to Yan et al., Fast App Launching for Mobile Devices Using
+//     Predictive User Context, MobiSys 2012, whose abstract has only places and times
+//   20 apps on a desktop: ascribed to Esfahbod, Preload, Toronto 2006
+//
+// Everything else is an assumption: 3, 2 and 1 % of sessions with more apps; all of a desktop's and a
+// shell's sessions; how often an app follows another one, is returned to, or suits the hour, and how
+// narrowly; seconds between launches; how many apps are for work; how popular a new app is.
 //
 // Time saved and bytes are those of this project's README: from 3 to 256 ms (median about 40), and
 // 0.1 to 15 MB; what saves more also takes more, loosely.
@@ -73,6 +94,7 @@ public struct Generator: Sendable {
 
 /// A user who launches apps.
 struct Person {
+    /// What is from a publication, and what is assumed, is said at the head of this file.
     struct Manner: Sendable {
         var apps = 50
         var exponent = 1.2
