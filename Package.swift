@@ -145,7 +145,8 @@ let package = Package(
 
         // Histories of launches against the predictor, and against simpler rules.
         .target(
-            name: "GreenroomReplay", dependencies: ["GreenroomPrediction"],
+            name: "GreenroomReplay",
+            dependencies: ["GreenroomControl", "GreenroomPrediction", "Varlink"],
             path: "Tests/Replay/GreenroomReplay"),
         .executableTarget(
             name: "greenroom-replay", dependencies: ["GreenroomReplay"],
@@ -217,7 +218,7 @@ let package = Package(
             name: "GreenroomCommandsTests",
             dependencies: [
                 "GreenroomCommands", "GreenroomControl", "GreenroomLinux", "GreenroomManifest",
-                "TestSupport", "Varlink", "VarlinkTestSupport", "greenroomctl",
+                "GreenroomReplay", "TestSupport", "Varlink", "VarlinkTestSupport", "greenroomctl",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], exclude: ["Snapshots"]),
         .testTarget(

@@ -155,7 +155,7 @@ extension Control.PlanReport: ParametersEncodable {
         writer.member("apps", objects: apps)
     }
 
-    init(_ object: JSONObject) throws(ServiceError) {
+    public init(_ object: JSONObject) throws(ServiceError) {
         self.init()
         for member in object.members {
             switch member.name {

@@ -38,12 +38,19 @@ import GreenroomReplay
             exit(66)
         }
         do throws(RecordedHistory.Fault) {
-            let launches = try RecordedHistory(text).launches
+            let history = try RecordedHistory(text)
+            if !history.assumed.isEmpty {
+                print(
+                    "no measured costs of \(history.assumed.count) apps; a line of greenroomctl"
+                        + " plan --json has them")
+            }
             var report = Report(options.names)
             let replay =
-                options.budget.map { Replay(launches, byteBudget: $0) }
-                ?? Replay(launches, budgetShare: options.share)
+                (options.budget ?? history.byteBudget).map {
+                    Replay(history.launches, byteBudget: $0)
+                } ?? Replay(history.launches, budgetShare: options.share)
             report.add(replay, path)
+            print("budget \(replay.byteBudget) bytes")
             print(report)
         } catch {
             print("greenroom-replay: \(path): \(error)")

@@ -1,4 +1,5 @@
 import GreenroomControl
+import struct GreenroomReplay.RecordedHistory
 import TestSupport
 import Testing
 import VarlinkTestSupport
@@ -98,6 +99,31 @@ import VarlinkTestSupport
         #expect(
             try run("plan", "--json", on: daemon).output.hasPrefix(
                 "{\"byteBudget\":67108864,\"byteCount\":4194304,\"onBattery\":true,"))
+    }
+
+    /// `make replay TRACE=` reads what the commands print.
+    @Test func `the JSON of past launches and of the plan can be replayed`() throws {
+        let launches = [Int64(3), 2, 1].map {
+            var launch = Self.launch("a.b", $0 == 3 ? .cold : .prewarmed, hoursAgo: $0)
+            launch.caller = .init(userId: 1, processId: 7, program: "a shell")
+            return launch
+        }
+        let plan = Control.PlanReport(
+            byteBudget: 64 << 20, byteCount: 4 << 20, isOnBattery: false, apps: [Self.rank])
+        let daemon = try FakeDaemon { received, _ in
+            switch received.call {
+            case .history: .reply([ControlReply.history(.init(launches.reversed(), next: nil))])
+            case .plan: .reply([ControlReply.planned(plan)])
+            case _: nil
+            }
+        }
+        let text = try run("history", "--json", on: daemon).output
+        let recorded = try RecordedHistory(text)
+        #expect(recorded.launches.map(\.app) == ["a.b", "a.b", "a.b"])
+        #expect(recorded.assumed == ["a.b"] && recorded.byteBudget == nil)
+        let both = try RecordedHistory(text + run("plan", "--json", on: daemon).output)
+        #expect(both.launches.allSatisfy { $0.savedMilliseconds == 100 })
+        #expect(both.byteBudget == 64 << 20 && both.assumed == [])
     }
 
     @Test(arguments: [Double.nan, .infinity, 1e300, -1e300])

@@ -146,6 +146,72 @@ import Testing
         #expect(fault?.line == text.split(separator: "\n").count)
     }
 
+    /// Three launches as the product writes them, the second recorded before the first.
+    private static let json = """
+        {"app":"b.c","userId":1000,"instance":2,"launchIdentifier":"x",\
+        "caller":{"userId":1000,"processId":7},"kind":"prewarmed","requestTimestampUSec":90500000}
+        {"app":"a.b","userId":1000,"instance":1,"launchIdentifier":"x",\
+        "caller":{"userId":1000,"processId":7},"kind":"cold","requestTimestampUSec":60000000,\
+        "elapsedUSec":5000,"somethingNew":[]}
+
+        {"app":"a.b","userId":1001,"instance":3,"launchIdentifier":"x",\
+        "caller":{"userId":1001,"processId":7},"kind":"started_anew","requestTimestampUSec":99000000}
+        """
+
+    @Test func `is read from the product's JSON`() throws {
+        let history = try RecordedHistory(Self.json) { _ in 3600 }
+        #expect(history.launches.map(\.time.seconds) == [3660, 3690, 3699])
+        #expect(history.launches.map(\.app) == ["a.b", "b.c", "a.b"])
+        #expect(history.launches.map(\.user) == [1000, 1000, 1001])
+        // Nothing is measured.
+        #expect(history.launches.allSatisfy { $0.savedMilliseconds == 50 })
+        #expect(history.launches.allSatisfy { $0.byteCount == 16 << 20 })
+        #expect(history.assumed == ["a.b", "b.c"] && history.byteBudget == nil)
+    }
+
+    @Test func `has the costs and the budget of a plan`() throws {
+        let plan = """
+            {"byteBudget":8388608,"byteCount":0,"onBattery":false,"apps":[{"app":"a.b",\
+            "userId":1000,"verdict":"prepare","warm":false,"probability":0.5,\
+            "usualProbability":0.5,"terms":[],"savedUSec":41500,"valueUSec":1,"byteCount":4194304}]}
+            """
+        let history = try RecordedHistory(plan + "\n" + Self.json) { _ in 0 }
+        #expect(history.byteBudget == 8 << 20 && history.assumed == ["a.b", "b.c"])
+        #expect(history.launches.map(\.savedMilliseconds) == [41.5, 50, 50])
+        #expect(history.launches.map(\.byteCount) == [4 << 20, 16 << 20, 16 << 20])
+    }
+
+    /// Those that no plan learns from: the daemon's own, another user's, and returns to an app that
+    /// runs.
+    @Test(arguments: [
+        #""caller":null,"kind":"cold""#, #""kind":"cold""#,
+        #""caller":{"userId":0,"processId":1},"kind":"cold""#,
+        #""caller":{"userId":1000,"processId":1},"kind":"resume""#,
+        #""caller":{"userId":1000,"processId":1},"kind":"foreground""#,
+        #""caller":{"userId":1000,"processId":1},"kind":"a kind of the future""#,
+    ])
+    func `leaves out what plans leave out`(members: String) throws {
+        let line = #"{"app":"a","userId":1000,\#(members),"requestTimestampUSec":1}"#
+        #expect(try RecordedHistory(line).launches == [])
+    }
+
+    @Test(arguments: [
+        "{", #"{"app":"a.b"}"#, #"{"requestTimestampUSec":"soon"}"#, #"{"apps":1}"#,
+        "1 1000 app 4 5\n{}",
+    ])
+    func `of JSON with a fault is refused, with its line`(text: String) {
+        let fault = #expect(throws: RecordedHistory.Fault.self) { try RecordedHistory(text) }
+        #expect(fault?.line == text.split(separator: "\n").count)
+    }
+
+    @Test func `is in the machine's local time`() {
+        // Noon, in a time zone that the test does not know.
+        var (time, parts) = (time_t(1_767_614_400), tm())
+        localtime_r(&time, &parts)
+        let local = 1_767_614_400 + RecordedHistory.secondsEast(at: 1_767_614_400)
+        #expect(LocalTime(seconds: local).hour == Int(parts.tm_hour))
+    }
+
     @Test func `in Tests is replayed`() throws {
         let folder = URL(filePath: #filePath).deletingLastPathComponent()
         let file = folder.appending(path: "../../Replay/example.history")
