@@ -14,7 +14,7 @@
 #   make torture [KILLS=500] [SECONDS=3600] [SEED=]   clients at work while both daemons are killed
 #   make corpus [LIMIT=500] [SEED=]  every installed program (or a sample): watched while prewarmed, then compared; as root
 #   make simulate EVENTS= SEED=      the core against random worlds; a seed replays a run
-#   make replay [TRACE=] [SEED=]     what the predictor saves on past launches: of a file, a generator, or all of them
+#   make replay [TRACE=] [SEED=] [ABLATE=all] [CHECK=1]   what the predictor saves on generated launches, or on your own
 #   make deb [VERSION=]              Debian packages;  make test-deb: in a booted Debian 12 and 13
 #   make docs                        the code's documentation, to read in a browser
 #   make install [DESTDIR=] [PREFIX=/usr/local] [SYSCONFDIR=/etc]      make uninstall
@@ -38,6 +38,8 @@ MANDIR     ?= $(PREFIX)/share/man
 EVENTS     ?= 1000000
 SEED       ?=
 TRACE      ?=
+ABLATE     ?=
+CHECK      ?=
 KILLS      ?= 500
 # SECONDS= only from the command line, because the shell has a variable of that name.
 seconds = $(if $(filter command,$(origin SECONDS)),$(SECONDS),$(1))
@@ -169,10 +171,13 @@ test-aarch64:
 simulate: setup
 	@$(SWIFT) run -c release greenroom-simulate --events $(EVENTS) $(if $(SEED),--seed $(SEED))
 
-# Nothing was tuned on seeds 1 to 20.
+# Nothing was tuned on seeds 1 to 20. TRACE= is the name of a generator, or a file: for one, what greenroomctl history
+# --json has printed. ABLATE= is a part of the predictor, or all of them: what it saves without it. CHECK=1 fails if the
+# predictor is below the bars that it should reach on all generators and seeds (Report.swift).
 replay: setup
 	@$(SWIFT) run -c release greenroom-replay $(if $(TRACE),--trace $(TRACE)) \
-	    $(if $(SEED),--seed $(SEED),--seeds 20)
+	    $(if $(SEED),--seed $(SEED),--seeds 20) $(if $(ABLATE),--ablate $(ABLATE)) \
+	    $(if $(CHECK),--check)
 
 # Uses the symbol graphs of the usual build and the toolchain's own docc: no dependency, no second build.
 DOCC ?= $(TOOLCHAIN)/docc

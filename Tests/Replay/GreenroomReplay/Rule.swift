@@ -23,12 +23,13 @@ public enum RuleName: Hashable, Sendable, CustomStringConvertible {
     /// Two of them with the knowledge of time saved and bytes that the predictor has.
     case frequentByValue, decayedByValue
     case predictor
-    case without(Term)
-    /// Probabilities by the predictor, but the order of time saved and bytes is not looked at.
-    case predictorWithoutValue
+    case without(Ablation)
 
-    /// Those that the predictor is compared with: same budget, nothing known but launches.
-    public static let baselines: [RuleName] = [.recent, .frequent, .mixed, .decayed]
+    /// The rules against which the bars are set (`Report.shortfalls`): same budget, nothing known
+    /// but launches.
+    public static let plain: [RuleName] = [.recent, .frequent, .mixed]
+    /// One more that knows nothing but launches, and is harder to beat.
+    public static let baselines: [RuleName] = plain + [.decayed]
     public static let informed: [RuleName] = [.frequentByValue, .decayedByValue]
 
     public var description: String {
@@ -40,8 +41,7 @@ public enum RuleName: Hashable, Sendable, CustomStringConvertible {
         case .frequentByValue: "frequent by value"
         case .decayedByValue: "decayed by value"
         case .predictor: "predictor"
-        case .without(let term): "without \(term)"
-        case .predictorWithoutValue: "without value"
+        case .without(let ablation): "without \(ablation)"
         }
     }
 
@@ -56,8 +56,26 @@ public enum RuleName: Hashable, Sendable, CustomStringConvertible {
             Counts { history, key, now in history.value(key) * history.decayed(key, now) }
         case .mixed: Mixed()
         case .predictor: Predicting()
-        case .without(let term): Predicting(without: [term])
-        case .predictorWithoutValue: Predicting(isByValue: false)
+        case .without(let ablation): Predicting(without: ablation)
+        }
+    }
+}
+
+/// A part of the predictor or of the plan that can be left out, to see what it is worth.
+public enum Ablation: Hashable, Sendable, CustomStringConvertible {
+    case term(Term)
+    /// A change of the plan has no price of its own (`Prices.perChangedMillisecond`).
+    case hysteresis
+    /// The order of probability: time saved and bytes are not looked at.
+    case value
+
+    public static let all = Term.allCases.map(Self.term) + [.hysteresis, .value]
+
+    public var description: String {
+        switch self {
+        case .term(let term): "\(term)"
+        case .hysteresis: "hysteresis"
+        case .value: "value"
         }
     }
 }
@@ -145,17 +163,23 @@ struct Predicting: Rule {
     var predictors: [UInt32: Predictor] = [:]
     var lastLaunch: [UInt32: LocalTime] = [:]
     var tally = Tally()
-    var excluded: Set<Term>
-    var isByValue: Bool
+    /// The terms that do not count.
+    var excluded: Set<Term> = []
+    var isByValue = true
+    var prices = Prices()
     var looksAtTime: Bool { true }
     /// A user without a launch in this time, in seconds, is taken for logged out.
     static let sessionSeconds: Int64 = 86400
     /// And one without a launch in this time for somebody who is not there.
     static let shareSeconds = Int64(Predictor.longRestSeconds)
 
-    init(without excluded: Set<Term> = [], isByValue: Bool = true) {
-        self.excluded = excluded
-        self.isByValue = isByValue
+    init(without ablation: Ablation? = nil) {
+        switch ablation {
+        case .term(let term): excluded = [term]
+        case .hysteresis: prices.perChangedMillisecond = 0
+        case .value: isByValue = false
+        case nil: break
+        }
     }
 
     mutating func launched(_ launch: Launch) {
@@ -190,7 +214,7 @@ struct Predicting: Rule {
                 candidates.sorted { $0.probability > $1.probability }
                     .map { Key(user: $0.user, app: $0.app) }, budget)
         }
-        return WarmPlan(candidates, users: users, byteBudget: budget).entries
+        return WarmPlan(candidates, users: users, byteBudget: budget, prices: prices).entries
             .filter { $0.verdict <= .prepare }
             .map { Key(user: $0.candidate.user, app: $0.candidate.app) }
     }

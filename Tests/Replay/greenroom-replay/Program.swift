@@ -2,8 +2,9 @@ import Glibc
 import GreenroomReplay
 
 /// `greenroom-replay [--trace FILE|GENERATOR] [--seed S] [--seeds N] [--days D] [--share X]
-/// [--budget BYTES] [--uniform] [--ablate]`: what the predictor and simpler rules save over
-/// histories of launches.
+/// [--budget BYTES] [--uniform] [--ablate PART|all] [--check]`: what the predictor and simpler rules
+/// save over histories of launches. With `--ablate`, also what it saves without a part of it, or
+/// without each; with `--check`, it fails if the predictor is below the bars.
 @main struct Program {
     static func main() {
         var options = Options()
@@ -11,7 +12,7 @@ import GreenroomReplay
         while let option = arguments.popFirst() {
             switch option {
             case "--uniform": options.isUniform = true
-            case "--ablate": options.ablates = true
+            case "--check": options.checks = true
             default:
                 guard let value = arguments.popFirst(), options.set(option, value) else { usage() }
             }
@@ -30,6 +31,8 @@ import GreenroomReplay
             "seeds \(options.seed) to \(options.seed + options.seedCount - 1), \(options.days) days,"
                 + " budget \(options.share) of all apps")
         print(report)
+        for shortfall in report.shortfalls { print("below the bars: \(shortfall)") }
+        if options.checks, !report.shortfalls.isEmpty { exit(1) }
     }
 
     static func replay(_ path: String, _ options: Options) {
@@ -73,8 +76,9 @@ import GreenroomReplay
         print(
             """
             usage: greenroom-replay [--trace FILE|GENERATOR] [--seed S] [--seeds N] [--days D]
-                [--share X] [--budget BYTES] [--uniform] [--ablate]
+                [--share X] [--budget BYTES] [--uniform] [--ablate PART|all] [--check]
             generators: \(Generator.all.map(\.name).joined(separator: ", "))
+            parts: \(Ablation.all.map { "\($0)" }.joined(separator: ", "))
             """)
         exit(64)
     }
@@ -89,7 +93,8 @@ struct Options {
     var share = 0.125
     var budget: UInt64?
     var isUniform = false
-    var ablates = false
+    var ablations: [Ablation] = []
+    var checks = false
 
     mutating func set(_ option: String, _ value: String) -> Bool {
         switch option {
@@ -103,6 +108,9 @@ struct Options {
         case "--budget":
             budget = UInt64(value)
             return budget != nil
+        case "--ablate":
+            ablations = Ablation.all.filter { value == "all" || value == "\($0)" }
+            return !ablations.isEmpty
         default: return false
         }
         return true
@@ -117,7 +125,7 @@ struct Options {
     }
 
     var names: [RuleName] {
-        RuleName.baselines + RuleName.informed + [.predictor, .predictorWithoutValue]
-            + (ablates ? RuleName.ablations : [])
+        RuleName.baselines + RuleName.informed + [.predictor]
+            + (ablations.isEmpty ? [.value] : ablations).map { .without($0) }
     }
 }

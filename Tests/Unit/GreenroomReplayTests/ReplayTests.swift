@@ -56,7 +56,7 @@ import Testing
     @Test func `keeps to the budget under every rule`() {
         let launches = Generator.named("shared")!.launches(seed: 3, days: 2)
         let replay = Replay(launches, byteBudget: 20 << 20)
-        for name in RuleName.baselines + RuleName.informed + [.predictor, .predictorWithoutValue] {
+        for name in RuleName.baselines + RuleName.informed + [.predictor, .without(.value)] {
             let outcome = replay.run(name)
             #expect(outcome.peakByteCount <= 20 << 20)
             #expect(outcome.hitCount > 0, "\(name)")
@@ -71,9 +71,103 @@ import Testing
             report.add(
                 Replay(generator.launches(seed: 1, days: 7), budgetShare: 0.125), generator.name)
         }
+        #expect(report.shortfalls == [], "\(report)")
         let gains = report.sources.map { report.gain($0, over: RuleName.baselines) }
-        #expect(gains.allSatisfy { $0 >= -0.03 }, "\(report)")
-        #expect(gains.reduce(0, +) / Double(gains.count) >= 0.1, "\(report)")
+        #expect(gains.allSatisfy { $0 >= Report.leastBar }, "\(report)")
+        #expect(report.meanGain(over: RuleName.baselines) >= 0.1, "\(report)")
+    }
+}
+
+@Suite struct `A report` {
+    private static func outcomes(
+        _ saved: [(RuleName, Double)]
+    ) -> [RuleName: Outcome] {
+        [RuleName: Outcome](
+            uniqueKeysWithValues: saved.map { name, saved in
+                var outcome = Outcome()
+                (outcome.savedMilliseconds, outcome.savableMilliseconds) = (saved, 400)
+                outcome.cpuMilliseconds = 2 * saved
+                return (name, outcome)
+            })
+    }
+
+    /// The decayed count is not one of the rules against which the bars are set.
+    @Test(
+        arguments: [
+            (150, 98, []), (116, 116, []),
+            (150, 96, ["b gains -4.0 %, and should gain -3.0 %"]),
+            (110, 110, ["the mean of gains is +10.0 %, and should be +15.0 %"]),
+        ] as [(Double, Double, [String])])
+    func `says what is below the bars`(one: Double, other: Double, shortfalls: [String]) {
+        var report = Report(RuleName.baselines + [.predictor])
+        for (source, saved) in [("a", one), ("b", other)] {
+            report.add(
+                Self.outcomes([
+                    (.recent, 80), (.frequent, 100), (.mixed, 90), (.decayed, 200),
+                    (.predictor, saved),
+                ]), source)
+        }
+        #expect(report.shortfalls == shortfalls)
+    }
+
+    @Test func `shows the gain over the plain rules, over all four, and of each history`() {
+        var report = Report([.recent, .decayed, .predictor])
+        report.add(Self.outcomes([(.recent, 100), (.decayed, 120), (.predictor, 90)]), "a")
+        report.add(Self.outcomes([(.recent, 100), (.decayed, 120), (.predictor, 210)]), "a")
+        let text = report.description
+        #expect(text.contains("best plain rule +50.0 %, against the best of four +25.0 %"))
+        #expect(text.contains("mean of gains over the best plain rule +50.0 %, least +50.0 %,"))
+        #expect(text.contains("mean of gains over the best of four +25.0 %, least +25.0 %,"))
+        #expect(text.hasSuffix("least gain over the best plain rule in one history -10.0 %"))
+    }
+
+    /// No one rule is the best on both.
+    @Test func `adds up the milliseconds of all histories`() {
+        var report = Report([.recent, .frequent, .predictor])
+        report.add(Self.outcomes([(.recent, 100), (.frequent, 50), (.predictor, 110)]), "a")
+        report.add(Self.outcomes([(.recent, 40), (.frequent, 100), (.predictor, 100)]), "b")
+        #expect(abs(report.meanGain(over: RuleName.plain) - 0.05) < 1e-9)
+        #expect(abs(report.gainInAll(over: RuleName.plain) - 0.4) < 1e-9)
+    }
+
+    @Test func `shows what is lost without each part`() {
+        var report = Report([.recent, .predictor, .without(.term(.hour)), .without(.hysteresis)])
+        report.add(
+            Self.outcomes([
+                (.recent, 100), (.predictor, 200), (.without(.term(.hour)), 180),
+                (.without(.hysteresis), 202),
+            ]), "a")
+        let rows = report.description.split(separator: "\n").suffix(4).map {
+            $0.split(separator: " ").map(String.init)
+        }
+        #expect(
+            rows == [
+                ["a", "mean", "CPU"], ["predictor", "0.0", "0.0", "2.0"],
+                ["without", "hour", "5.0", "5.0", "2.0"],
+                ["without", "hysteresis", "-0.5", "-0.5", "2.0"],
+            ])
+    }
+
+    @Test func `of a history in which nothing can be saved shows no gain`() {
+        var report = Report([.recent, .predictor])
+        report.add(Self.outcomes([(.recent, 0), (.predictor, 0)]), "a")
+        #expect(report.gain("a", over: RuleName.plain) == 0)
+    }
+}
+
+@Suite struct `An ablation` {
+    private static let launches = Generator.named("desktop")!.launches(seed: 1, days: 10)
+    private static let replay = Replay(launches, budgetShare: 0.125)
+
+    /// Otherwise its row would say nothing.
+    @Test(arguments: Ablation.all)
+    func `changes what is warm`(ablation: Ablation) {
+        #expect(Self.replay.run(.without(ablation)) != Self.replay.run(.predictor))
+    }
+
+    @Test func `of the hysteresis costs work`() {
+        let whole = Self.replay.run(.predictor)
+        #expect(Self.replay.run(.without(.hysteresis)).prepareCount > whole.prepareCount)
     }
 }
 
@@ -89,8 +183,8 @@ import Testing
         #expect(launches.allSatisfy { $0.byteCount >= 100_000 && $0.byteCount <= 32_000_000 })
     }
 
-    /// Böhmer et al.: 68 % of sessions have one app.
-    @Test func `has as many short sessions as the study`() {
+    /// 68 % of sessions have one app.
+    @Test func `has as many short sessions as its figures say`() {
         let launches = Generator.named("independent")!.launches(seed: 1, days: 60)
         var (sessions, singles, length) = (0, 0, 1)
         for (one, next) in zip(launches, launches.dropFirst()) {
