@@ -32,15 +32,28 @@ extension LaunchTable {
             ])
     }
 
+    private static let columns =
+        "id, app, user, instance, paused, until, preparation, processor, bytes, kind, depth"
+
+    /// The user's, the latest first.
+    func latestPauses(
+        of user: UInt32, limit: Int
+    ) throws(DatabaseError) -> [Control.PauseRecord] {
+        var pauses: [Control.PauseRecord] = []
+        try database.execute(
+            "SELECT \(Self.columns) FROM pauses WHERE user = ? ORDER BY id DESC LIMIT ?",
+            [.init(user), .init(limit)]
+        ) { pauses.append(Control.PauseRecord($0)) }
+        return pauses
+    }
+
     /// The instances that were paused at some moment within the query's time, the latest first.
     func pauses(
         _ query: Control.HistoryQuery, user: UInt32?
     ) throws(DatabaseError) -> Control.HistoryPage<Control.PauseRecord> {
         try page(
             query, RowConditions(query, of: user, in: ["user"], from: "until", to: "paused"),
-            of: "pauses",
-            "id, app, user, instance, paused, until, preparation, processor, bytes, kind, depth",
-            Control.PauseRecord.init)
+            of: "pauses", Self.columns, Control.PauseRecord.init)
     }
 }
 

@@ -7,12 +7,10 @@ internal import GreenroomPrediction
 /// Nothing that is learned here is kept: each plan learns again from the rows, so that nothing
 /// remains of a row that is deleted.
 extension LaunchTable {
-    /// A plan learns from at most this many launches of a user, the latest; fewer if there are many
-    /// users.
+    /// A plan learns from at most this many launches of a user, and from as many paused instances,
+    /// the latest; fewer if there are many users.
     private static let startsPerUser = 1000
     private static let startsPerPlan = 20_000
-    /// The assumed time to prepare an instance until it is measured, in milliseconds.
-    private static let assumedPreparation = 50.0
     /// While memory is short, memory costs this many times as much, so that only apps that save a
     /// lot, or are launched all the time, are kept.
     private static let shortMemoryFactor = 10.0
@@ -64,24 +62,24 @@ extension LaunchTable {
         var users: [Presence] = []
         for (user, apps) in apps {
             var predictor = Predictor()
-            for start in try starts(of: user, limit: limit) {
-                predictor.launched(start.app, at: LocalTime(microseconds: start.requested))
+            let starts = try starts(of: user, limit: limit)
+            for start in starts.reversed() {
+                predictor.launched(
+                    start.app, at: LocalTime(microseconds: start.requestTimestampUSec))
             }
+            let costs = MeasuredCosts(try latestPauses(of: user, limit: limit), starts)
             users.append(Presence(user: user, activity: predictor.activity(at: time)))
             var ranks: [String: Rank] = [:]
             for rank in predictor.ranking(at: time) { ranks[rank.app] = rank }
             allRanks[user] = ranks
             for app in apps {
                 guard let rank = ranks[app.app] else { continue }
-                let preparation = app.preparationUSec.map { Double($0) / 1000 }
                 candidates.append(
                     Candidate(
                         user: user, app: app.app, probability: rank.probability,
                         usualProbability: rank.usualProbability,
-                        savedMilliseconds: preparation ?? Self.assumedPreparation,
-                        byteCount: app.byteCount,
-                        cpuMilliseconds: preparation ?? Self.assumedPreparation,
-                        isWarm: app.isWarm))
+                        savedMilliseconds: costs.saved(app), byteCount: app.byteCount,
+                        cpuMilliseconds: costs.taken(app), isWarm: app.isWarm))
             }
         }
         var prices = Prices()
@@ -93,22 +91,18 @@ extension LaunchTable {
     }
 
     /// The launches that the user asked for and that started a process of the user's own apps, the
-    /// earliest first. So no user influences what is learned about another.
+    /// latest first. So no user influences what is learned about another.
     private func starts(
         of user: UInt32, limit: Int
-    ) throws(DatabaseError) -> [(app: String, requested: Int64)] {
-        var starts: [(app: String, requested: Int64)] = []
+    ) throws(DatabaseError) -> [Control.LaunchRecord] {
+        var starts: [Control.LaunchRecord] = []
         try database.execute(
             """
-            SELECT app, requested FROM launches WHERE user = ?1 AND caller_user = ?1
+            SELECT \(Self.launchColumns) FROM launches WHERE user = ?1 AND caller_user = ?1
                 AND kind IN ('cold', 'prewarmed', 'started_anew') ORDER BY id DESC LIMIT ?2
             """, [.init(user), .init(limit)]
-        ) { row in
-            if let app = row.text(0), let requested = row.integer(1) {
-                starts.append((app, requested))
-            }
-        }
-        return starts.reversed()
+        ) { starts.append(Control.LaunchRecord($0)) }
+        return starts
     }
 }
 

@@ -182,13 +182,15 @@ struct LaunchTable {
         let rows = RowConditions(
             query, of: user, in: ["user", "caller_user"], from: "requested", to: "requested")
         return try page(
-            query, rows, of: "launches",
-            """
-            id, app, user, instance, launch, requested, caller_user, caller_process,
-                caller_program, kind, cold_reason, anew_reason, elapsed, ready, reason, status, signal,
-                dumped, last_state, ended, ran
-            """, Control.LaunchRecord.init)
+            query, rows, of: "launches", Self.launchColumns, Control.LaunchRecord.init)
     }
+
+    /// The columns that `Control.LaunchRecord.init` reads.
+    static let launchColumns = """
+        id, app, user, instance, launch, requested, caller_user, caller_process, caller_program,
+            kind, cold_reason, anew_reason, elapsed, ready, reason, status, signal, dumped,
+            last_state, ended, ran
+        """
 
     /// - Parameters:
     ///   - columns: those that `record` reads, after `id`.
@@ -217,7 +219,7 @@ struct LaunchTable {
 }
 
 extension Control.LaunchRecord {
-    fileprivate init(_ row: Database.Row) {
+    init(_ row: Database.Row) {
         self.init(
             app: row.text(1) ?? "", userId: UInt32(clamping: row.integer(2) ?? 0),
             instance: UInt64(clamping: row.integer(3) ?? 0), launchIdentifier: row.text(4) ?? "",

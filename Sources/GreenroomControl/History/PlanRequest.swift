@@ -7,9 +7,12 @@ public struct PlanRequest: Hashable, Sendable {
         public var user: UInt32
         /// The memory of the app's full pool.
         public var byteCount: UInt64
-        /// The time that preparing one instance takes, and that a launch from the pool saves; nil
-        /// if it was not measured.
+        /// The time that the last prewarm took; nil if this daemon has not seen one.
         public var preparationUSec: Int64?
+        /// How far an instance is prepared; nil if it pauses by itself.
+        public var depth: Control.Word<Control.PrewarmDepth>?
+        /// Whether the app says when it is ready, so that its launches can be compared.
+        public var tellsReadiness = false
         public var isWarm: Bool
 
         public init(
@@ -70,6 +73,8 @@ extension PlanRequest.App: ParametersEncodable {
         writer.member("user", user)
         writer.member("byteCount", byteCount)
         writer.member("preparationUSec", ifPresent: preparationUSec)
+        writer.member("depth", ifPresent: depth)
+        writer.member("tellsReadiness", tellsReadiness)
         writer.member("isWarm", isWarm)
     }
 
@@ -81,6 +86,8 @@ extension PlanRequest.App: ParametersEncodable {
             case "user": user = try member.integer()
             case "byteCount": byteCount = try member.integer()
             case "preparationUSec": preparationUSec = try member.optionalInteger()
+            case "depth": depth = try member.optionalWord()
+            case "tellsReadiness": tellsReadiness = try member.bool()
             case "isWarm": isWarm = try member.bool()
             case _: throw member.invalid
             }

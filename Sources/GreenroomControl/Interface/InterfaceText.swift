@@ -770,7 +770,7 @@ extension Control {
           # The average of this probability over the last launches.
           usualProbability: float,
           terms: []TermShare,
-          # What a launch from the pool saves.
+          # What a launch from the pool saves, by the latest launches and paused instances.
           savedUSec: int,
           # The value of keeping it warm until the next plan: the saving times its probability,
           # minus the price of its memory and, if it is not warm, of preparing it.

@@ -12,9 +12,14 @@ public struct PlannableApp: Hashable, Sendable {
     public var user: UInt32
     /// The memory of the app's full pool, in bytes.
     public var byteCount: UInt64
-    /// The time from spawning one instance to its pause, which a launch from the pool saves. Nil
-    /// until it is measured.
+    /// The time that the last prewarm took, from the spawn to the pause. Nil if this daemon has not
+    /// seen one.
     public var preparation: Duration?
+    /// How far the next instance will be prepared.
+    public var depth: PrewarmDepth
+    /// Whether the app says when it is ready. So cold launches and launches from the pool take
+    /// comparable times.
+    public var tellsReadiness: Bool
     public var isWarm: Bool
 }
 
@@ -49,10 +54,12 @@ extension Lifecycle {
             else { return nil }
             let measured = entry.record.measuredByteCount
             let byteCount = measured > 0 ? measured : policy.assumedPrewarmBytes
+            let key = entry.poolKey ?? description.environmentKey
             return PlannableApp(
                 app: description.identifier, user: description.user,
                 byteCount: byteCount * UInt64(description.prewarmCount),
-                preparation: entry.prewarmTime, isWarm: !entry.pool.isEmpty)
+                preparation: entry.prewarmTime, depth: depth(of: description.identifier, key),
+                tellsReadiness: description.readyCondition != .exec, isWarm: !entry.pool.isEmpty)
         }.sorted { $0.app < $1.app }
     }
 

@@ -13,10 +13,10 @@ struct HistoryRooms {
         let options = prepared.options
         let process = HistoryProcess(
             program: options.historyPath, file: options.stateDirectory + "/history.db")
+        let depths = RecordedDepths(core: shared.core, catalog: shared.catalog)
         planning = WarmPlanning(
-            process: process, core: shared.core, conditions: memory.conditions,
-            log: shared.log,
-            configuration: prepared.configuration)
+            process: process, core: shared.core, conditions: memory.conditions, depths: depths,
+            log: shared.log, configuration: prepared.configuration)
         history = LaunchHistory(
             process: process, planning: planning, degradations: shared.degradations,
             log: shared.log, configuration: prepared.configuration,
@@ -28,6 +28,6 @@ struct HistoryRooms {
             history: history)
         pauses = PauseAccounts(
             core: shared.core, catalog: shared.catalog, instances: shared.instances,
-            history: history)
+            depths: depths, history: history)
     }
 }

@@ -10,6 +10,7 @@ final class PauseAccounts {
     private let core: Core
     private let catalog: AppCatalog
     private let instances: InstanceTable
+    private let depths: RecordedDepths
     private let history: LaunchHistory
 
     private final class Account: InstancePart {
@@ -18,10 +19,14 @@ final class PauseAccounts {
         var pause: Control.PauseRecord?
     }
 
-    init(core: Core, catalog: AppCatalog, instances: InstanceTable, history: LaunchHistory) {
+    init(
+        core: Core, catalog: AppCatalog, instances: InstanceTable, depths: RecordedDepths,
+        history: LaunchHistory
+    ) {
         self.core = core
         self.catalog = catalog
         self.instances = instances
+        self.depths = depths
         self.history = history
         // A former daemon has prepared these, so nobody knows what that took.
         for record in core.lifecycle.instances where record.state == .prewarmed {
@@ -59,10 +64,8 @@ final class PauseAccounts {
             app: app.rawValue, userId: .max, instance: instance.rawValue,
             pausedTimestampUSec: paused, untilTimestampUSec: paused,
             byteCount: core.lifecycle.instance(instance)?.byteCount ?? 0)
-        let pausesItself = core.lifecycle.description(of: app)?.acknowledges == true
-        if !pausesItself, let depth = core.lifecycle.instance(instance)?.depth {
-            let isDeclared = catalog[app]?.command.pausesByCall == true
-            pause.depth = .known(isDeclared ? .declared : .init(depth))
+        pause.depth = core.lifecycle.instance(instance).flatMap {
+            depths.recorded($0.depth, of: app)
         }
         if let spawnedAt = account.spawnedAt {
             pause.preparationUSec = spawnedAt.duration(to: time).microseconds

@@ -14,6 +14,7 @@ final class WarmPlanning {
     private let process: HistoryProcess
     private let core: Core
     private let conditions: ConditionInspector
+    private let depths: RecordedDepths
     private let log: Log
     private var isOn: Bool
     private var isDue = false
@@ -35,12 +36,13 @@ final class WarmPlanning {
     private static let restLimit = Duration.seconds(300)
 
     init(
-        process: HistoryProcess, core: Core, conditions: ConditionInspector, log: Log,
-        configuration: DaemonConfiguration
+        process: HistoryProcess, core: Core, conditions: ConditionInspector,
+        depths: RecordedDepths, log: Log, configuration: DaemonConfiguration
     ) {
         self.process = process
         self.core = core
         self.conditions = conditions
+        self.depths = depths
         self.log = log
         isOn = Self.isOn(configuration)
     }
@@ -101,10 +103,12 @@ final class WarmPlanning {
             isMemoryShort: core.lifecycle.pressure > .none)
         for app in apps where counts[app.user, default: 0] < limit {
             counts[app.user, default: 0] += 1
-            request.apps.append(
-                PlanRequest.App(
-                    app: app.app.rawValue, user: app.user, byteCount: app.byteCount,
-                    preparationUSec: app.preparation?.microseconds, isWarm: app.isWarm))
+            var requested = PlanRequest.App(
+                app: app.app.rawValue, user: app.user, byteCount: app.byteCount,
+                preparationUSec: app.preparation?.microseconds, isWarm: app.isWarm)
+            requested.depth = depths.recorded(app.depth, of: app.app)
+            requested.tellsReadiness = app.tellsReadiness
+            request.apps.append(requested)
         }
         return request
     }

@@ -114,6 +114,26 @@ import Varlink
         try daemon.awaitPaused(Self.app)
     }
 
+    @Test func `what was measured before a restart counts after it`() throws {
+        let daemon = try Self.planned()
+        let client = try daemon.client()
+        _ = try client.run(Self.app)
+        _ = try Self.history(client)
+        try daemon.awaitPaused(Self.app)
+        #expect(try client.run(Self.app).0.kind == .prewarmed)
+        try daemon.terminate()
+        try daemon.forgetBoot()
+        // Nothing is prewarmed any more, so this daemon measures nothing.
+        try daemon.configure(["PrewarmMinMemory=1000T"])
+        try daemon.start()
+        let next = try daemon.client()
+        guard case .pauseHistory(let page) = try next.call(.pauseHistory(.init())) else {
+            throw TestError("another reply")
+        }
+        let shortest = try #require(page.records.compactMap(\.preparationUSec).min())
+        #expect(try next.explain(Self.app).rank?.savedUSec == shortest)
+    }
+
     @Test func `an app whose history is forgotten is not kept warm`() throws {
         let daemon = try Self.planned()
         let client = try daemon.client()

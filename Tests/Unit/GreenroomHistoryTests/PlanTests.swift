@@ -129,6 +129,99 @@ import Testing
         #expect(try table.rank(request, app: nil, user: nil, now: Self.now).apps.count == 2)
     }
 
+    // MARK: Costs
+
+    private static func pause(
+        _ instance: UInt64, preparation: Int64?, processor: Int64?,
+        _ depth: Control.PrewarmDepth = .main
+    ) -> Control.PauseRecord {
+        var pause = Control.PauseRecord(
+            app: "used", userId: 1, instance: instance, pausedTimestampUSec: now,
+            untilTimestampUSec: now, byteCount: 1)
+        (pause.preparationUSec, pause.processorUSec) = (preparation, processor)
+        (pause.kind, pause.depth) = (.known(.prewarmed), .known(depth))
+        return pause
+    }
+
+    /// The rank of an app that was launched, after these pauses. What the daemon itself has
+    /// measured is its last prewarm, which took 100 ms.
+    private static func rank(
+        _ pauses: [Control.PauseRecord], ready: [(Control.LaunchKind, UInt64, Int64)] = [],
+        onBattery: Bool = false, _ change: (inout PlanRequest.App) -> Void = { _ in }
+    ) throws -> Control.PlannedApp {
+        let folder = try TemporaryDirectory()
+        let table = try table(
+            in: folder,
+            [
+                launches("used", 20),
+                ready.map { kind, instance, time in
+                    var launch = launches("used", 1)[0]
+                    (launch.kind, launch.instance) = (.known(kind), instance)
+                    launch.readyUSec = time
+                    return launch
+                },
+            ])
+        var batch = HistoryBatch(days: 30, launchesPerUser: 10_000)
+        batch.pauses = pauses
+        try table.append(batch, now: now)
+        var app = app("used")
+        app.depth = .known(.main)
+        change(&app)
+        let request = PlanRequest(apps: [app], byteBudget: 1 << 30, isOnBattery: onBattery)
+        return try #require(
+            try table.rank(request, app: nil, user: nil, now: now).apps.first)
+    }
+
+    @Test func `counts what preparing takes at its quickest, whoever has measured it`() throws {
+        let pauses = [
+            Self.pause(10, preparation: 900_000, processor: 20_000),
+            Self.pause(11, preparation: 40_000, processor: 30_000),
+            Self.pause(12, preparation: nil, processor: nil),
+            Self.pause(13, preparation: 5_000, processor: 1_000, .libraries),
+        ]
+        #expect(try Self.rank(pauses).savedUSec == 40_000)
+        #expect(try Self.rank(pauses) { $0.preparationUSec = nil }.savedUSec == 40_000)
+        #expect(try Self.rank(pauses) { $0.depth = .known(.libraries) }.savedUSec == 5_000)
+        #expect(try Self.rank(pauses) { $0.depth = .known(.window) }.savedUSec == 100_000)
+        #expect(try Self.rank([]) { $0.preparationUSec = nil }.savedUSec == 50_000)
+    }
+
+    @Test func `pays the processor time of preparing, and not the time that it takes`() throws {
+        let pauses = [
+            Self.pause(10, preparation: 900_000, processor: 20_000),
+            Self.pause(11, preparation: 900_000, processor: 30_000),
+        ]
+        let price =
+            try Self.rank(pauses).valueUSec - Self.rank(pauses, onBattery: true).valueUSec
+        // The prices differ by 19 µs for a millisecond, and preparing takes 25.
+        #expect(474...476 ~= price)
+    }
+
+    @Test func `compares launches of an app that says when it is ready`() throws {
+        let pauses = [
+            Self.pause(10, preparation: 40_000, processor: 1),
+            Self.pause(11, preparation: 40_000, processor: 1, .libraries),
+        ]
+        let ready: [(Control.LaunchKind, UInt64, Int64)] = [
+            (.cold, 1, 900_000), (.cold, 2, 500_000), (.prewarmed, 10, 300_000),
+            (.prewarmed, 11, 100_000),
+        ]
+        func saved(_ change: (inout PlanRequest.App) -> Void) throws -> Int64 {
+            try Self.rank(pauses, ready: ready, change).savedUSec
+        }
+        #expect(try saved { $0.tellsReadiness = true } == 200_000)
+        #expect(
+            try saved {
+                $0.tellsReadiness = true
+                $0.depth = .known(.libraries)
+            } == 400_000)
+        #expect(try saved { _ in } == 40_000)
+        // No launch was cold.
+        #expect(
+            try Self.rank(pauses, ready: [ready[2]]) { $0.tellsReadiness = true }.savedUSec
+                == 40_000)
+    }
+
     @Test func `minds the battery and a shortage of memory`() throws {
         let folder = try TemporaryDirectory()
         let table = try Self.table(

@@ -42,6 +42,8 @@ import Testing
         stage.send(.paused(first, byteCount: 1 << 20))
         #expect(stage.core.plannable.map(\.byteCount) == [1 << 20])
         #expect(stage.core.plannable.map(\.isWarm) == [true])
+        #expect(stage.core.plannable.map(\.depth) == [.main])
+        #expect(stage.core.plannable.map(\.tellsReadiness) == [false])
         stage.send(.planned([]))
         #expect(stage.state(first) == .terminating || stage.state(first) == .notRunning)
         #expect(stage.core.instance(first)?.endReason == .poolTrimmed)

@@ -14,21 +14,9 @@ import Testing
             try onLoop {
                 let ground = try Ground()
                 ground.core.begin(performing: ground.recorder)
-                var configuration = DaemonConfiguration()
-                configuration.keepsHistory = false
-                let path = ground.folder.path
-                let process = HistoryProcess(program: path + "/none", file: path + "/history")
                 let accounts = LaunchAccounts(
                     core: ground.core, catalog: AppCatalog(), instances: ground.instances,
-                    history: LaunchHistory(
-                        process: process,
-                        planning: WarmPlanning(
-                            process: process, core: ground.core,
-                            conditions: ConditionInspector(
-                                machine: MachineCondition(root: path), configuration),
-                            log: ground.log, configuration: configuration),
-                        degradations: Degradations(log: ground.log), log: ground.log,
-                        configuration: configuration, inherited: []))
+                    history: ground.history().history)
                 var noted: [Control.LaunchRecord] = []
                 ground.recorder.respond = {
                     guard case .report(let occurrence) = $0 else { return }

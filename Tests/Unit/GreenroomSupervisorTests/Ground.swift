@@ -2,6 +2,7 @@ import Glibc
 import GreenroomAppChannel
 import GreenroomLifecycle
 import GreenroomLinux
+import GreenroomManifest
 @testable import GreenroomSpawner
 @testable import GreenroomSupervisor
 import Systemd
@@ -51,6 +52,23 @@ struct Ground {
         core = try Core(Lifecycle(policy: Policy(), seed: 1), log: log)
         instances = InstanceTable(
             core: core, log: log, spawner: spawner, disposer: try Disposer())
+    }
+
+    /// A history that is off, and its planning.
+    func history() -> (planning: WarmPlanning, history: LaunchHistory) {
+        var configuration = DaemonConfiguration()
+        configuration.keepsHistory = false
+        let path = folder.path
+        let process = HistoryProcess(program: path + "/none", file: path + "/history")
+        let planning = WarmPlanning(
+            process: process, core: core,
+            conditions: ConditionInspector(machine: MachineCondition(root: path), configuration),
+            depths: RecordedDepths(core: core, catalog: AppCatalog()), log: log,
+            configuration: configuration)
+        let history = LaunchHistory(
+            process: process, planning: planning, degradations: Degradations(log: log), log: log,
+            configuration: configuration, inherited: [])
+        return (planning, history)
     }
 
     /// Loads manifests from files, each with its identifier.
