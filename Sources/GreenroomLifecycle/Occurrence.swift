@@ -1,7 +1,8 @@
 /// What happened, for clients that watch, for the journal and for metrics. Two parts of the shell
 /// also learn from occurrences what later prewarms load before their pause. `ImportLearning` acts
 /// on `exited`, `launched`, `demoted`, `depthTimed` and `pressureChanged`; `LibraryLearner` on
-/// `demoted`, `libraryDropped` and `depthTimed`.
+/// `demoted`, `libraryDropped` and `depthTimed`. `WarmPlanning` makes plans on `exited` and
+/// `pressureChanged`.
 public enum Occurrence: Hashable, Sendable {
     case stateChanged(
         InstanceIdentifier, AppIdentifier, from: ExecutionState, to: ExecutionState,

@@ -9,6 +9,8 @@ import Glibc
 public final class Logind {
     public enum News: Hashable, Sendable {
         case lockChanged(user: UInt32, isLocked: Bool)
+        /// A session came to the foreground of its seat.
+        case becameActive
         case sleepChanged(isAsleep: Bool)
         case shutdownChanged(isShuttingDown: Bool)
         /// A request failed. The text is for people. Sent at most once.
@@ -97,10 +99,11 @@ public final class Logind {
         ) { [unowned self] message in
             guard message.sender == owner, message.string() == Name.session,
                 let path = message.path,
-                let session = SystemBus.child(of: Name.sessions, in: path),
-                let isLocked = message.boolean(named: "LockedHint")
+                let session = SystemBus.child(of: Name.sessions, in: path)
             else { return }
-            setLock(of: session, to: isLocked)
+            let values = message.booleans(named: ["LockedHint", "Active"])
+            if let isLocked = values["LockedHint"] { setLock(of: session, to: isLocked) }
+            if values["Active"] == true { onNews(.becameActive) }
         }
     }
 

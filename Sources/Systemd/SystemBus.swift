@@ -202,17 +202,17 @@ import Glibc
         return boolean()
     }
 
-    /// A value in the next dictionary (`a{sv}`), if it exists and is a Boolean.
-    public func boolean(named wanted: String) -> Bool? {
+    /// The values with these names in the next dictionary (`a{sv}`), as far as they are Booleans.
+    public func booleans(named wanted: [String]) -> [String: Bool] {
         guard unsafe sd_bus_message_enter_container(raw, Self.code("a"), "{sv}") > 0 else {
-            return nil
+            return [:]
         }
-        var found: Bool?
+        var found: [String: Bool] = [:]
         while unsafe sd_bus_message_enter_container(raw, Self.code("e"), "sv") > 0 {
-            if string() == wanted { found = booleanVariant() }
+            if let name = string(), wanted.contains(name) { found[name] = booleanVariant() }
             _ = unsafe sd_bus_message_skip(raw, nil)
             _ = unsafe sd_bus_message_exit_container(raw)
-            if found != nil { break }
+            if found.count == wanted.count { break }
         }
         return found
     }

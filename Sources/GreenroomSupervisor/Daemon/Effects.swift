@@ -188,6 +188,7 @@ struct Answers {
 struct Accounts {
     let launches: LaunchAccounts
     let pauses: PauseAccounts
+    let planning: WarmPlanning
     let reporter: Reporter
     let screens: ShownScreens
     let metrics: Metrics
@@ -196,6 +197,7 @@ struct Accounts {
     func note(_ occurrence: Occurrence) {
         reporter.note(occurrence, launches.note(occurrence))
         pauses.note(occurrence)
+        planning.note(occurrence)
         screens.note(occurrence)
         metrics.note(occurrence)
         if case .stateChanged(let instance, let app, let old, let new, _) = occurrence {

@@ -50,7 +50,7 @@ struct MachineRooms {
             installer: installer, log: log)
         locks = UserLocks(
             core: core, users: LockedUsers(runtimeDirectory: options.runtimeDirectory),
-            handover: launching.handover, log: log)
+            handover: launching.handover, planning: history.planning, log: log)
         events = MachineEvents(
             core: core, catalog: catalog, installer: installer, locks: locks,
             planning: history.planning, log: log)

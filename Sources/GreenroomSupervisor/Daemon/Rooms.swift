@@ -44,8 +44,9 @@ final class Rooms {
                 appRequests: conversation.appRequests, metrics: measuring.metrics,
                 accounts: history.accounts),
             accounts: Accounts(
-                launches: history.accounts, pauses: history.pauses, reporter: shared.reporter,
-                screens: measuring.screens, metrics: measuring.metrics, traces: measuring.traces),
+                launches: history.accounts, pauses: history.pauses, planning: history.planning,
+                reporter: shared.reporter, screens: measuring.screens, metrics: measuring.metrics,
+                traces: measuring.traces),
             learners: Learners(learning: machine.learning, learner: launching.learner),
             inspections: memory.inspections, pageOut: memory.pageOut,
             sockets: launching.sockets, conversation: conversation, watches: launching.watches)

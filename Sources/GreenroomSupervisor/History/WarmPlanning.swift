@@ -6,9 +6,16 @@ internal import Systemd
 /// Has greenroom-history plan which of the apps whose manifests leave that to the daemon are kept
 /// warm, and tells the core.
 ///
-/// A plan is made when something has changed that it depends on: the daemon begins, launches were
-/// written or forgotten, users log in or out. No launch waits for one, and an idle daemon makes
-/// none.
+/// A plan is made when something has changed that it depends on:
+///
+///     launches were written or forgotten          what its users do
+///     a login or logout, an unlock, a session in
+///     the foreground, the end of a sleep          who is there, after how long a rest
+///     memory becomes short, or no longer is       what memory costs
+///     manifests were read, the daemon begins      which apps there are
+///     a planned instance reaches its age limit    the hour, how long the user rests, the battery
+///
+/// No launch waits for a plan, and nothing wakes the daemon only to make one.
 @LoopActor
 final class WarmPlanning {
     private let process: HistoryProcess
@@ -24,6 +31,8 @@ final class WarmPlanning {
     /// True if the last plan was not empty.
     private var hasPlan = false
     private var next = Instant(nanoseconds: 0)
+    /// When the last plan was begun.
+    private var begun = Instant(nanoseconds: 0)
     private var timer: EventSource?
 
     /// At most this many apps are planned with, so that the loop encodes them in milliseconds. Each
@@ -68,6 +77,23 @@ final class WarmPlanning {
         plan()
     }
 
+    /// Something happened that may be a reason for another plan.
+    func note(_ occurrence: Occurrence) {
+        switch occurrence {
+        case .pressureChanged: review()
+        case .exited(let record) where record.endReason == .prewarmExpired:
+            if core.lifecycle.isPlanned(record.app) { reviewIfOld() }
+        case _: break
+        }
+    }
+
+    /// A paused instance is about to be replaced, if the app is still worth it. Several may reach
+    /// their age limit one after the other, and one plan is enough for them.
+    private func reviewIfOld() {
+        let age = core.lifecycle.policy.prewarmTimeToLive / 2
+        if core.now >= begun.advanced(by: age) { review() }
+    }
+
     private func plan() {
         guard isOn, isDue, !isUnderWay else { return }
         guard core.now >= next else { return arm() }
@@ -76,10 +102,10 @@ final class WarmPlanning {
         hasApps = !request.apps.isEmpty
         guard !request.apps.isEmpty else { return use([]) }
         isUnderWay = true
-        let began = core.now
+        begun = core.now
         process.ask(.plan(request)) { [unowned self] answer in
             isUnderWay = false
-            let rest = began.duration(to: core.now) * Self.restFactor
+            let rest = begun.duration(to: core.now) * Self.restFactor
             next = core.now.advanced(by: min(rest, Self.restLimit))
             take(answer, to: request)
             plan()

@@ -99,6 +99,8 @@ final class MachineEvents {
             log.say(
                 .info, isAsleep ? "the machine goes to sleep: no prewarming" : "awake again")
             core.handle(.sleepChanged(isAsleep: isAsleep))
+            if !isAsleep { planning.review() }
+        case .becameActive: planning.review()
         case .shutdownChanged(let isShuttingDown):
             // A daemon that stops ends the apps for good in any case.
             guard !isLeaving else { return }

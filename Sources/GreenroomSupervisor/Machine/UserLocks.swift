@@ -10,12 +10,17 @@ final class UserLocks {
     private let core: Core
     private let users: LockedUsers
     private let handover: CredentialHandover
+    private let planning: WarmPlanning
     private let log: Log
 
-    init(core: Core, users: LockedUsers, handover: CredentialHandover, log: Log) {
+    init(
+        core: Core, users: LockedUsers, handover: CredentialHandover, planning: WarmPlanning,
+        log: Log
+    ) {
         self.core = core
         self.users = users
         self.handover = handover
+        self.planning = planning
         self.log = log
     }
 
@@ -34,7 +39,9 @@ final class UserLocks {
         do throws(SystemError) { try users.note(user, isLocked: isLocked) } catch {
             log.say(.error, "recording which users are locked: \(error)")
         }
-        if isLocked { handover.becameLocked(user) } else { handover.becameUnlocked(user) }
+        if isLocked { return handover.becameLocked(user) }
+        handover.becameUnlocked(user)
+        planning.review()
     }
 }
 

@@ -86,6 +86,16 @@ import Varlink
         #expect(status.st_mode & 0o777 == 0o600)
     }
 
+    private static func helpers(_ daemon: TestDaemon) -> [Int32] {
+        Processes.mentioning(file(daemon)).filter {
+            Processes.description(of: $0).contains("greenroom-history")
+        }
+    }
+
+    private static func awaitNoHelper(_ daemon: TestDaemon) throws {
+        try Processes.wait("greenroom-history does not end") { helpers(daemon).isEmpty }
+    }
+
     // MARK: Plans
 
     private static func planned(_ lines: [String] = []) throws -> TestDaemon {
@@ -186,20 +196,12 @@ import Varlink
         _ = try client.run(Self.app)
         _ = try Self.history(client)
         try daemon.awaitPaused(Self.app)
-        func helpers() -> [Int32] {
-            Processes.mentioning(Self.file(daemon)).filter {
-                Processes.description(of: $0).contains("greenroom-history")
-            }
-        }
-        func awaitNone() throws {
-            try Processes.wait("greenroom-history does not end") { helpers().isEmpty }
-        }
-        try awaitNone()
+        try Self.awaitNoHelper(daemon)
         let rank = try #require(try client.explain(Self.app).rank)
-        #expect(!helpers().isEmpty)
-        try awaitNone()
+        #expect(!Self.helpers(daemon).isEmpty)
+        try Self.awaitNoHelper(daemon)
         #expect(try client.explain(Self.app).rank == rank)
-        #expect(helpers().isEmpty)
+        #expect(Self.helpers(daemon).isEmpty)
         // A launch changes the rank.
         _ = try client.run(Self.app)
         #expect(try client.explain(Self.app).rank != rank)
@@ -222,6 +224,62 @@ import Varlink
         let stranger = TestClient(owning: descriptor)
         // The budget of the daemon's user is smaller by the bytes of the paused instance.
         #expect(try budget(client) < budget(stranger))
+    }
+
+    /// The next plan finds no launch, so it keeps no app warm.
+    private static func loseHistory(_ daemon: TestDaemon) throws {
+        try awaitNoHelper(daemon)
+        for end in ["", "-wal"] { unlink(file(daemon) + end) }
+    }
+
+    @Test func `a plan follows an unlock`() throws {
+        let daemon = try Self.planned()
+        let client = try daemon.client()
+        _ = try client.run(Self.app)
+        _ = try Self.history(client)
+        try daemon.awaitPaused(Self.app)
+        _ = try client.call(.application(.lock(user: nil)))
+        try Self.loseHistory(daemon)
+        #expect(try client.paused(Self.app).count == 1)
+        _ = try client.call(.application(.unlock(user: nil)))
+        try daemon.awaitPaused(Self.app, count: 0)
+    }
+
+    @Test func `a plan follows when memory becomes short, and when it no longer is`() throws {
+        let daemon = try Self.planned()
+        let client = try daemon.client()
+        func awaitPlan(has isPlanned: Bool) throws {
+            _ = try daemon.await(isPlanned ? "the plan has it" : "the plan has it not") { client in
+                let codes = try client.explain(Self.app).reasons.map(\.code)
+                return codes.contains("not_planned") == isPlanned ? nil : codes
+            }
+        }
+        for level: Control.MemoryPressure in [.warning, .none] {
+            _ = try client.run(Self.app)
+            _ = try Self.history(client)
+            try awaitPlan(has: true)
+            if level == .none { _ = try client.call(.debugPressure(.warning)) }
+            try Self.loseHistory(daemon)
+            _ = try client.call(.debugPressure(level))
+            try awaitPlan(has: false)
+        }
+    }
+
+    @Test func `a plan decides whether an instance that is too old is replaced`() throws {
+        let daemon = try Self.planned(["PrewarmTimeToLiveSec=2"])
+        let client = try daemon.client()
+        _ = try client.run(Self.app)
+        _ = try Self.history(client)
+        let first = try #require(try daemon.awaitPaused(Self.app).first?.instance)
+        _ = try daemon.await("another instance") { client in
+            try client.paused(Self.app).first { $0.instance != first }
+        }
+        try Self.loseHistory(daemon)
+        _ = try daemon.await("the plan has it not") { client in
+            let codes = try client.explain(Self.app).reasons.map(\.code)
+            return codes.contains("not_planned") ? codes : nil
+        }
+        try daemon.awaitPaused(Self.app, count: 0)
     }
 
     @Test func `a plan follows a launch by itself`() throws {

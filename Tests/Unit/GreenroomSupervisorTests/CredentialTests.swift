@@ -89,7 +89,8 @@ import Testing
                             instances: ground.instances, reporter: try ground.reporter()),
                         log: ground.log)
                     return UserLocks(
-                        core: ground.core, users: users, handover: handover, log: ground.log)
+                        core: ground.core, users: users, handover: handover,
+                        planning: ground.history().planning, log: ground.log)
                 }
                 let locks = try room(first)
                 locks.note(1000, isLocked: true)
