@@ -29,16 +29,32 @@ public struct Outcome: Hashable, Sendable {
     }
 }
 
-/// Runs a rule over a history. After each launch, and while nobody launches anything at the moments
-/// at which a rule may change its mind, the rule says what should be warm. What is not wanted any
-/// more ends. What is new is prepared, one after the other and a quiet second later, and is of use
-/// only once it is ready. A launch uses up its paused instance.
+/// Runs a rule over a history, and does with it what the daemon does:
+///
+///     a launch                   uses up its paused instance; if the last plan has the app, the next
+///                                one is prepared after a quiet second
+///     `planSeconds` after the    the rule says what should be warm; what is not wanted any more
+///     first of a few launches    ends, and what is new is prepared, one after the other
+///     an instance reaches its    it ends; if the last plan is old and time can change the rule's
+///     age limit                  mind, the rule says again what should be warm; if the app is in the
+///                                plan, another instance is prepared
+///     a day without a launch     everybody has logged out, and everything ends
+///
+/// What is prepared is of use only once it is ready. The daemon also plans when somebody comes back
+/// (an unlock, the end of a sleep), of which a history says nothing.
 public struct Replay: Sendable {
     public let launches: [Launch]
     public let byteBudget: UInt64
 
     /// From a launch to the first preparation.
     static let quietSeconds = 1.0
+    /// From a launch to the plan that it changes (`LaunchHistory.planningDelay`).
+    static let planSeconds: Int64 = 3
+    /// How long an instance is kept (`Policy.prewarmTimeToLive`), and how old a plan is by which it
+    /// is not replaced without another look.
+    static let lifeSeconds = 600.0
+    static let oldSeconds = lifeSeconds / 2
+    static let sessionSeconds: Int64 = 86400
 
     public init(_ launches: [Launch], byteBudget: UInt64) {
         self.launches = launches
@@ -55,29 +71,12 @@ public struct Replay: Sendable {
 
     public func run(_ name: RuleName) -> Outcome {
         var state = State(rule: name.rule, budget: byteBudget)
-        var last: LocalTime?
         for launch in launches {
-            if let last, state.rule.looksAtTime {
-                for time in Self.quietMoments(from: last, to: launch.time) {
-                    state.decide(at: time)
-                }
-            }
+            state.pass(until: launch.time)
             state.launch(launch)
-            last = launch.time
         }
         state.outcome.wasteCount += state.warm.count
         return state.outcome
-    }
-
-    /// After a rest and after a long one; at each full hour of the first day.
-    static func quietMoments(from last: LocalTime, to next: LocalTime) -> [LocalTime] {
-        let rests = [Predictor.restSeconds, Predictor.longRestSeconds].map {
-            last.seconds + Int64($0)
-        }
-        let end = min(next.seconds, last.seconds + 86400)
-        let hours = stride(from: (last.seconds / 3600 + 1) * 3600, to: end, by: 3600)
-        return (rests + Array(hours)).filter { $0 > last.seconds && $0 < next.seconds }.sorted()
-            .map(LocalTime.init)
     }
 
     private struct State {
@@ -86,6 +85,11 @@ public struct Replay: Sendable {
         /// When each is ready.
         var warm: [Key: Double] = [:]
         var sizes: [Key: Cost] = [:]
+        var plan: Set<Key> = []
+        var plannedAt = 0.0
+        /// When the next plan is made, if a launch has changed anything.
+        var due: LocalTime?
+        var lastLaunch: LocalTime?
         var preparesUntil = 0.0
         var outcome = Outcome()
 
@@ -95,38 +99,81 @@ public struct Replay: Sendable {
         }
 
         mutating func launch(_ launch: Launch) {
+            let (key, now) = (launch.key, Double(launch.time.seconds))
             outcome.launchCount += 1
             outcome.savableMilliseconds += launch.savedMilliseconds
-            if let ready = warm[launch.key], ready <= Double(launch.time.seconds) {
-                warm[launch.key] = nil
+            if let ready = warm[key], ready <= now {
+                warm[key] = nil
                 outcome.hitCount += 1
                 outcome.savedMilliseconds += launch.savedMilliseconds
             }
-            sizes[launch.key] = Cost(
+            sizes[key] = Cost(
                 savedMilliseconds: launch.savedMilliseconds, byteCount: launch.byteCount,
                 cpuMilliseconds: launch.cpuMilliseconds)
             rule.launched(launch)
-            decide(at: launch.time)
+            lastLaunch = launch.time
+            due = due ?? LocalTime(seconds: launch.time.seconds + Replay.planSeconds)
+            if plan.contains(key) { prepare(key, at: now) }
         }
 
-        mutating func decide(at time: LocalTime) {
-            let wanted = rule.wanted(at: time, warm: Set(warm.keys), budget: budget)
-            let set = Set(wanted)
-            for key in warm.keys where !set.contains(key) {
+        /// What happens until the next launch.
+        mutating func pass(until next: LocalTime) {
+            guard let lastLaunch else { return }
+            let logout = lastLaunch.seconds + Replay.sessionSeconds
+            let end = Double(min(next.seconds, logout))
+            while true {
+                let old = warm.min { ($0.value, $0.key) < ($1.value, $1.key) }
+                let expiry = old.map { $0.value + Replay.lifeSeconds } ?? .infinity
+                if let due, Double(due.seconds) <= min(expiry, end) {
+                    self.due = nil
+                    decide(at: Double(due.seconds))
+                } else if let old, expiry < end {
+                    warm[old.key] = nil
+                    outcome.wasteCount += 1
+                    if rule.looksAtTime, expiry - plannedAt >= Replay.oldSeconds {
+                        decide(at: expiry)
+                    } else if plan.contains(old.key) {
+                        prepare(old.key, at: expiry)
+                    }
+                } else {
+                    break
+                }
+            }
+            guard next.seconds > logout else { return }
+            outcome.wasteCount += warm.count
+            warm = [:]
+            plan = []
+        }
+
+        private mutating func decide(at time: Double) {
+            let wanted = rule.wanted(
+                at: LocalTime(seconds: Int64(time)), warm: Set(warm.keys), budget: budget)
+            plan = Set(wanted)
+            plannedAt = time
+            precondition(byteCount(of: plan) <= budget, "the rule is over its budget")
+            for key in warm.keys where !plan.contains(key) {
                 warm[key] = nil
                 outcome.wasteCount += 1
             }
-            preparesUntil = max(preparesUntil, Double(time.seconds) + Replay.quietSeconds)
-            for key in wanted where warm[key] == nil {
-                let cost = sizes[key]!
-                preparesUntil += cost.cpuMilliseconds / 1000
-                warm[key] = preparesUntil
-                outcome.prepareCount += 1
-                outcome.cpuMilliseconds += cost.cpuMilliseconds
+            for key in wanted { prepare(key, at: time) }
+        }
+
+        private mutating func prepare(_ key: Key, at time: Double) {
+            let cost = sizes[key]!
+            // An app may have grown since the plan.
+            guard warm[key] == nil, byteCount(of: warm.keys) + cost.byteCount <= budget else {
+                return
             }
-            let bytes = warm.keys.reduce(0) { $0 + sizes[$1]!.byteCount }
-            precondition(bytes <= budget, "the rule is over its budget")
-            outcome.peakByteCount = max(outcome.peakByteCount, bytes)
+            let quiet = Double(lastLaunch!.seconds) + Replay.quietSeconds
+            preparesUntil = max(preparesUntil, time, quiet) + cost.cpuMilliseconds / 1000
+            warm[key] = preparesUntil
+            outcome.prepareCount += 1
+            outcome.cpuMilliseconds += cost.cpuMilliseconds
+            outcome.peakByteCount = max(outcome.peakByteCount, byteCount(of: warm.keys))
+        }
+
+        private func byteCount(of keys: some Sequence<Key>) -> UInt64 {
+            keys.reduce(0) { $0 + sizes[$1]!.byteCount }
         }
     }
 }

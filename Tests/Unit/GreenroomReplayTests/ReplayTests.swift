@@ -11,7 +11,8 @@ import Testing
             byteCount: 1 << 20)
     }
 
-    /// Room for one app: after each launch its app is prepared anew, and used if it comes next.
+    /// Room for one app: three seconds after each launch its app is prepared anew, and used if it
+    /// comes next.
     @Test func `counts what a hand counts`() {
         let launches = [
             launch("a", at: 0), launch("a", at: 100), launch("b", at: 200), launch("b", at: 300),
@@ -22,35 +23,59 @@ import Testing
         #expect(outcome.hitCount == 2)
         #expect(outcome.savedMilliseconds == 80)
         #expect(outcome.savableMilliseconds == 200)
-        // Five were prepared: two used, two dropped for another app, one left at the end.
-        #expect(outcome.prepareCount == 5)
-        #expect(outcome.wasteCount == 3)
-        #expect(outcome.cpuMilliseconds == 200)
+        // The last launch has no plan any more. Four were prepared: two used, two dropped for
+        // another app.
+        #expect(outcome.prepareCount == 4)
+        #expect(outcome.wasteCount == 2)
+        #expect(outcome.cpuMilliseconds == 160)
         #expect(outcome.peakByteCount == 1 << 20)
     }
 
-    /// The first second after a launch is quiet, and then the work takes its time.
-    @Test(arguments: [(1, 0), (2, 1)] as [(Int64, Int)])
+    /// The first plan comes three seconds after the launch, and then the work takes its time.
+    @Test(arguments: [(3, 0), (4, 1)] as [(Int64, Int)])
     func `saves nothing before the app is ready`(second: Int64, hits: Int) {
         let launches = [launch("a", at: 0, saved: 500), launch("a", at: second, saved: 500)]
+        #expect(Replay(launches, byteBudget: 1 << 20).run(.recent).hitCount == hits)
+    }
+
+    /// What the last plan has is prepared again a second after a launch.
+    @Test(arguments: [(101, 1), (102, 2)] as [(Int64, Int)])
+    func `does not wait for a plan to prepare again what was launched`(second: Int64, hits: Int) {
+        let launches = [0, 100, second].map { launch("a", at: $0, saved: 500) }
         #expect(Replay(launches, byteBudget: 1 << 20).run(.recent).hitCount == hits)
     }
 
     @Test func `prepares one after the other`() {
         let launches = [
             launch("a", at: 0, saved: 3000), launch("b", at: 10, saved: 3000),
-            // Both are prepared from 11 on: b until 14, a (since 1) is ready already.
-            launch("c", at: 100, saved: 3000), launch("c", at: 103, saved: 3000),
+            // Both are prepared: a from 3 to 6, b from 13 to 16.
+            launch("c", at: 100, saved: 3000), launch("c", at: 105, saved: 3000),
         ]
-        // c is ready at 104.
+        // c is prepared from 103 to 106.
         #expect(Replay(launches, byteBudget: 8 << 20).run(.recent).hitCount == 0)
     }
 
-    @Test func `looks again after a rest, after a long one and at each full hour`() {
-        let last = LocalTime(seconds: 10 * 3600 + 60)
-        let moments = Replay.quietMoments(from: last, to: LocalTime(seconds: 15 * 3600))
-        let minutes: [Int64] = [616, 660, 720, 780, 840, 841]
-        #expect(moments.map { $0.seconds / 60 } == minutes)
+    @Test func `replaces what is too old until the user has logged out`() {
+        let launches = [launch("a", at: 0), launch("a", at: 2000), launch("a", at: 1_000_000)]
+        let outcome = Replay(launches, byteBudget: 1 << 20).run(.recent)
+        // The first is ready a little after 3 and is replaced every 600 seconds: at 603, 1203 and
+        // 1803. The next ones follow at 2001 and 2601, until 143 have been replaced at 87801.
+        #expect(outcome.prepareCount == 4 + 143 + 1)
+        #expect(outcome.hitCount == 1)
+        #expect(outcome.wasteCount == outcome.prepareCount - 1)
+    }
+
+    /// The evening ends with an app that usually follows itself, and the day begins with another.
+    @Test func `looks at the time again when something is too old`() {
+        let days = 40
+        let launches: [Launch] = (0..<days).flatMap { day -> [Launch] in
+            let start = Int64(day) * 86400
+            return [launch("mail", at: start + 8 * 3600)]
+                + (0..<10).map { launch("editor", at: start + 20 * 3600 + $0 * 300) }
+        }
+        let outcome = Replay(launches, byteBudget: 1 << 20).run(.predictor)
+        // Nine launches of the editor follow another one.
+        #expect(outcome.hitCount > days * 9 + days / 2, "\(outcome)")
     }
 
     @Test func `keeps to the budget under every rule`() {
