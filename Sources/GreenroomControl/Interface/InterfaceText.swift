@@ -779,13 +779,13 @@ extension Control {
         )
 
         # Makes a plan as the daemon does after launches, and returns what it says about the
-        # caller's apps, or one of them, in the order in which the plan takes them, at most 100.
-        # Apps that were never launched have no rank.
+        # caller's apps, or one of them, in the order in which the plan takes them, at most 100; to
+        # root and the daemon's user, about everybody's. Apps that were never launched have no rank.
         method Plan(app: ?string) -> (
-          # The bytes for apps with When=auto: the budget minus what other apps hold, or the whole
-          # budget if the caller may not observe those.
+          # The bytes for apps with When=auto: the budget minus what other apps hold; for anybody
+          # but root and the daemon's user, the whole budget.
           byteBudget: int,
-          # The memory of the apps in the plan that the caller may observe.
+          # The memory of those apps in the plan that the reply is about.
           byteCount: int,
           # A battery feeds the machine, so preparing costs more.
           onBattery: bool,
@@ -831,7 +831,8 @@ extension Control {
         )
 
         # Returns recorded launches, the latest first, at most 100 at a time: launches of the
-        # caller's apps, and launches that the caller's user asked for.
+        # caller's apps, and launches that the caller's user asked for; to root and the daemon's user,
+        # everybody's.
         method History(
           # Identifiers, or patterns as in glob(7).
           apps: ?[]string,
@@ -862,8 +863,9 @@ extension Control {
           depth: ?PrewarmDepth
         )
 
-        # Returns records of paused instances of the caller's apps, the latest first, at most 100 at
-        # a time: those whose pause ended at or after since, and began at or before until.
+        # Returns records of paused instances of the caller's apps (to root and the daemon's user, of
+        # everybody's), the latest first, at most 100 at a time: those whose pause ended at or after
+        # since, and began at or before until.
         method PauseHistory(
           # Identifiers, or patterns as in glob(7).
           apps: ?[]string,

@@ -68,10 +68,10 @@ extension Control {
 
     /// What `Plan` returns.
     public struct PlanReport: Hashable, Sendable {
-        /// The bytes for apps with When=auto: the budget minus what other apps hold, or the whole
-        /// budget if the caller may not observe those.
+        /// The bytes for apps with When=auto: the budget minus what other apps hold; for anybody but
+        /// root and the daemon's user, the whole budget.
         public var byteBudget: UInt64
-        /// The memory of the planned apps that the caller may observe.
+        /// The memory of those planned apps that the report is about.
         public var byteCount: UInt64
         public var isOnBattery: Bool
         /// The caller's apps, in the order in which the plan takes them.

@@ -2,14 +2,17 @@ internal import GreenroomControl
 internal import GreenroomLifecycle
 internal import Systemd
 
-/// The calls about the history of launches.
+/// The calls about the history of launches. A user's history is for that user, root and the daemon's
+/// user only: members of the groups of greenroom.conf may observe what apps do now, but not what
+/// their users did in the past, or what that says about their habits.
 @LoopActor
 struct HistoryCalls {
     let authorization: Authorization
+    let catalog: AppCatalog
     let history: LaunchHistory
 
     /// The launches of the client's apps, and those that the client's user asked for; every launch
-    /// for whoever may observe all apps.
+    /// for root and the daemon's user.
     func find(
         _ query: Control.HistoryQuery, _ connection: ControlConnection
     ) throws(ControlError) {
@@ -23,7 +26,7 @@ struct HistoryCalls {
         }
     }
 
-    /// The paused instances of the client's apps; every one for whoever may observe all apps.
+    /// The paused instances of the client's apps; every one for root and the daemon's user.
     func findPauses(
         _ query: Control.HistoryQuery, _ connection: ControlConnection
     ) throws(ControlError) {
@@ -38,15 +41,16 @@ struct HistoryCalls {
         }
     }
 
-    /// Tells which of the apps that the client may observe are kept warm, or whether one of them
-    /// is.
+    /// Tells which of the client's apps are kept warm, or whether one of them is.
     func plan(_ app: String?, _ connection: ControlConnection) throws(ControlError) {
         let peer = connection.peer
-        let name = try app.map { app throws(ControlError) in
-            try authorization.find(app, .observe, peer).identifier.rawValue
+        let name = try app.map { name throws(ControlError) in
+            let app = try authorization.find(name, .observe, peer)
+            guard maySeeHistory(of: app.identifier, peer) else {
+                throw .permissionDenied(needed: "user \(app.account.name) or root")
+            }
+            return app.identifier.rawValue
         }
-        // An app that the client may observe is its own user's, unless the client may observe all
-        // apps.
         try history.rank(name, for: peer.user, of: visibleUser(peer)) { answer in
             switch answer {
             case .success(.ranked(let report)): connection.reply(ControlReply.planned(report))
@@ -57,7 +61,7 @@ struct HistoryCalls {
     }
 
     /// Answers `Explain`, with the app's rank if past launches decide whether it is kept warm. If
-    /// the app has no rank, the reply has the reasons alone.
+    /// the app has no rank, or the client may not see it, the reply has the reasons alone.
     func explain(
         _ explanation: Control.Explanation, isPlannable: Bool, _ connection: ControlConnection
     ) {
@@ -66,8 +70,10 @@ struct HistoryCalls {
             explanation.rank = rank
             connection.reply(ControlReply.explained(explanation))
         }
-        guard isPlannable else { return reply() }
         let peer = connection.peer
+        guard isPlannable, maySeeHistory(of: AppIdentifier(explanation.app), peer) else {
+            return reply()
+        }
         do throws(ControlError) {
             try history.rank(explanation.app, for: peer.user, of: visibleUser(peer)) { answer in
                 guard case .success(.ranked(let report)) = answer else { return reply() }
@@ -77,19 +83,18 @@ struct HistoryCalls {
         } catch { reply() }
     }
 
-    /// The user whose apps the client may see; nil means every user's.
+    /// The user whose history the client may see and forget; nil means every user's.
     private func visibleUser(_ peer: Peer) -> UInt32? {
-        switch authorization.audience(of: peer) {
-        case .all: nil
-        case .user(let user): user
-        }
+        authorization.isTrusted(peer) ? nil : peer.user
     }
 
-    /// Only root and the daemon's user may make the daemon forget launches of others.
+    private func maySeeHistory(of app: AppIdentifier, _ peer: Peer) -> Bool {
+        visibleUser(peer).map { $0 == catalog.owner(of: app)?.user } ?? true
+    }
+
     func forget(_ app: String?, _ connection: ControlConnection) throws(ControlError) {
         let peer = connection.peer
-        let user = authorization.isTrusted(peer) ? nil : peer.user
-        try history.forget(app, for: peer.user, of: user) { answer in
+        try history.forget(app, for: peer.user, of: visibleUser(peer)) { answer in
             switch answer {
             case .success(.forgotten(let count)):
                 connection.reply(ControlReply.forgotten(count: count))

@@ -66,7 +66,8 @@ struct ControlRooms {
                 core: core, catalog: catalog, requests: requests, authorization: authorization,
                 launches: launching.launches, opening: conversation.opening,
                 machine: machine.events, locks: machine.locks),
-            history: HistoryCalls(authorization: authorization, history: history.history),
+            history: HistoryCalls(
+                authorization: authorization, catalog: catalog, history: history.history),
             tasks: TaskCalls(
                 core: core, catalog: catalog, requests: requests, authorization: authorization,
                 work: work),

@@ -79,6 +79,46 @@ import Testing
         else { throw TestError("no suggestion") }
     }
 
+    @Test(arguments: ["Observe", "Control", "Administer"])
+    func `no group lets its members see the history of others`(right: String) throws {
+        try requireOrSkip(getuid() == 0, "only root can be several users")
+        let probe = try compileProbe("behave.c")
+        var app = program(own, probe, prewarm: 1)
+        app.prewarmLines = ["When=auto"]
+        var options = TestDaemon.Options()
+        options.configuration = ["\(right)Groups=\(Self.group)"]
+        let daemon = try TestDaemon([app, program(foreign, probe)], options)
+        let (root, member) = (
+            try daemon.client(), try client(daemon, as: 4321, extraGroup: Self.group)
+        )
+        #expect(try member.list().count == 2)
+        for kind: Control.LaunchKind in [.cold, .prewarmed] {
+            let launched = try root.launch(own)
+            #expect(launched.kind == .known(kind))
+            _ = try root.wait(launched.instance)
+            guard case .history = try root.call(.history(.init())) else {
+                throw TestError("another reply")
+            }
+            try daemon.awaitPaused(own)
+        }
+        func seen(_ client: TestClient) throws -> [Int] {
+            guard case .history(let launches) = try client.call(.history(.init())),
+                case .pauseHistory(let pauses) = try client.call(.pauseHistory(.init())),
+                case .planned(let plan) = try client.call(.plan(app: nil))
+            else { throw TestError("another reply") }
+            return [launches.records.count, pauses.records.count, plan.apps.count]
+        }
+        #expect(try seen(root) == [2, 1, 1])
+        #expect(try seen(member) == [0, 0, 0])
+        #expect(try needed { _ = try member.call(.plan(app: own)) } == "user root or root")
+        #expect(try root.explain(own).rank != nil && member.explain(own).rank == nil)
+        guard case .forgotten(0) = try member.call(.forgetHistory(app: nil)) else {
+            throw TestError("it was forgotten")
+        }
+        // It still sees what happens.
+        #expect(try member.explain(own).lastLaunch != nil)
+    }
+
     @Test func `a user who sees no app is told who may see others`() throws {
         let daemon = try daemon()
         let request = try clientProcess(daemon, ["list"], user: 4321)
