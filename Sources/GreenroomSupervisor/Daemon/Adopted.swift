@@ -68,8 +68,6 @@ struct Adopted: ~Copyable {
     /// machine.
     private static func begin(_ rooms: Rooms, _ configuration: DaemonConfiguration) {
         let shared = rooms.shared
-        shared.core.handle(
-            .loggedIn(foregroundGroup: AppDescription.loginGroup(ofUser: getuid())))
         rooms.machine.events.begin()
         shared.core.handle(.restored)
         rooms.history.planning.review()

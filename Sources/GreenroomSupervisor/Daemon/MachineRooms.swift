@@ -53,7 +53,7 @@ struct MachineRooms {
             handover: launching.handover, planning: history.planning, log: log)
         events = MachineEvents(
             core: core, catalog: catalog, installer: installer, locks: locks,
-            planning: history.planning, log: log)
+            planning: history.planning, log: log, isSystem: options.isSystem)
         significantTime = try SignificantTime(core: core, timers: timers, log: log)
     }
 }

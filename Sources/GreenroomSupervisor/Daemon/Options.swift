@@ -5,6 +5,9 @@ internal import GreenroomLinux
 public struct Options: Sendable, Equatable {
     /// Holds the control socket, the spawner's socket and everything that ends with the boot.
     public var runtimeDirectory: String
+    /// Whether this is the system's daemon, which serves all users: root's, with the usual runtime
+    /// directory.
+    public var isSystem = false
     /// Holds what is remembered across boots.
     public var stateDirectory = ""
     /// Holds what apps can make again, and their temporary files.
@@ -79,6 +82,8 @@ public struct Options: Sendable, Equatable {
         See greenroomctl --help for the client.
         """
 
+    private static let systemRuntimeDirectory = "/run/greenroom"
+
     /// Reads the command line (without the program's name). `executable` is greenroomd's own path:
     /// the spawner, the shim, the program for the history and the files for interpreters lie beside
     /// it.
@@ -89,7 +94,7 @@ public struct Options: Sendable, Equatable {
         var options = Options(
             runtimeDirectory: environment["GREENROOM_RUNTIME_DIRECTORY"]
                 ?? (isRoot
-                    ? "/run/greenroom"
+                    ? Self.systemRuntimeDirectory
                     : environment["XDG_RUNTIME_DIR"].map { $0 + "/greenroom" } ?? ""),
             appDirectories: [], configurationFile: defaultConfiguration(environment, isRoot),
             isConfigurationRequired: false,
@@ -136,6 +141,7 @@ public struct Options: Sendable, Equatable {
 
     /// Fills in what the command line does not say.
     private mutating func complete(_ environment: [String: String], _ isRoot: Bool) {
+        isSystem = isRoot && runtimeDirectory == Self.systemRuntimeDirectory
         if stateDirectory.isEmpty {
             stateDirectory =
                 defaultState(environment, isRoot) ?? runtimeDirectory + "/persistent"

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
@@ -13,6 +14,7 @@ final class MachineEvents {
     private let locks: UserLocks
     private let planning: WarmPlanning
     private let log: Log
+    private let isSystem: Bool
 
     private var logins: Logins?
     private var logind: Logind?
@@ -23,7 +25,7 @@ final class MachineEvents {
 
     init(
         core: Core, catalog: AppCatalog, installer: AppInstaller, locks: UserLocks,
-        planning: WarmPlanning, log: Log
+        planning: WarmPlanning, log: Log, isSystem: Bool
     ) {
         self.core = core
         self.catalog = catalog
@@ -31,9 +33,13 @@ final class MachineEvents {
         self.locks = locks
         self.planning = planning
         self.log = log
+        self.isSystem = isSystem
     }
 
     /// Reports the users that are logged in already; called before `Event.restored`.
+    ///
+    /// Whoever runs a daemon of their own counts as logged in. The system's daemon always runs, so
+    /// root needs a session like everybody else, if anybody can tell of sessions.
     func begin() {
         do throws(SystemdError) {
             let logins = try Logins { [unowned self] in usersChanged() }
@@ -42,6 +48,7 @@ final class MachineEvents {
         } catch {
             log.sayOnce("no systemd-logind (\(error)): logins are not followed")
         }
+        if !isSystem || logins == nil { core.handle(.loggedIn(foregroundGroup: group(getuid()))) }
         users = Logins.users
         for user in users.sorted() { core.handle(.loggedIn(foregroundGroup: group(user))) }
         for user in owners { surroundings[user] = .init(ofUser: user) }

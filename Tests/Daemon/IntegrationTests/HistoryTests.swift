@@ -232,6 +232,34 @@ import Varlink
         for end in ["", "-wal"] { unlink(file(daemon) + end) }
     }
 
+    /// The test of the system's daemon and root is in the machine's suite, which has a logind.
+    @Test func `nothing is planned for a user without a session`() throws {
+        try requireOrSkip(getuid() == 0, "only root can have clients of two users")
+        let program = try compileProbe("behave.c")
+        let daemon = try TestDaemon(
+            TestApp(Self.app, exec: program, prewarm: 1, prewarmLines: ["When=auto"]),
+            TestApp(
+                Self.other, exec: program, prewarm: 1, "User=\(Self.stranger)",
+                prewarmLines: ["When=auto"]))
+        let (root, stranger) = (try daemon.client(), try Self.stranger(daemon))
+        _ = try stranger.run(Self.other)
+        _ = try root.run(Self.app)
+        #expect(try Self.history(root).records.count == 2)
+        // The same plan is about both.
+        try daemon.awaitPaused(Self.app)
+        let reason = try #require(try root.explain(Self.other).reasons.first)
+        #expect(reason.code == "not_planned" && reason.text.contains("no login session"))
+        #expect(try root.paused(Self.other).isEmpty)
+    }
+
+    private static let stranger: Int32 = 65_534
+
+    private static func stranger(_ daemon: TestDaemon) throws -> TestClient {
+        let descriptor = cts_connect_as(daemon.socketPath, stranger, stranger, -1)
+        guard descriptor >= 0 else { throw TestError("connecting: errno \(-descriptor)") }
+        return TestClient(owning: descriptor)
+    }
+
     @Test func `a plan follows an unlock`() throws {
         let daemon = try Self.planned()
         let client = try daemon.client()

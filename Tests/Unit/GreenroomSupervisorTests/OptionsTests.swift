@@ -56,6 +56,15 @@ struct OptionsTests {
         #expect(asked.desktopDirectories == ["/d"] && asked.makesDesktopApps)
     }
 
+    @Test func `the system's daemon is root's, with the usual runtime directory`() throws {
+        let environment = ["XDG_RUNTIME_DIR": "/run/user/7"]
+        guard case .run(let system) = parse([]),
+            case .run(let other) = parse(["--runtime-directory", "/r"]),
+            case .run(let own) = parse([], environment: environment, isRoot: false)
+        else { return #expect(Bool(false)) }
+        #expect(system.isSystem && !other.isSystem && !own.isSystem)
+    }
+
     @Test func `a value follows its option or an equals sign`() {
         guard
             case .run(let options) = parse([
