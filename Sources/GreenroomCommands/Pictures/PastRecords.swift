@@ -18,6 +18,14 @@ struct PastRecords {
         }
     }
 
+    /// Whether the user has turned the history off.
+    func isOff(_ client: ControlClient) throws(Failure) -> Bool {
+        var query = Control.HistoryQuery()
+        query.limit = 1
+        guard case .history(let page) = try client.call(.history(query)) else { return false }
+        return page.isOff
+    }
+
     /// The paused instances, first those that were launched or ended last.
     func pauses(
         atMost wanted: Int, _ client: ControlClient

@@ -36,6 +36,12 @@ struct History: Verb {
     @Flag(help: "Show what prewarming has saved and cost, by app.")
     var savings = false
 
+    @Flag(help: "Keep no launches of your apps from now on, and plan with none.")
+    var off = false
+
+    @Flag(help: "Keep them again.")
+    var on = false
+
     @OptionGroup var output: OutputOptions
     @OptionGroup var display: DisplayOptions
     @OptionGroup var daemon: DaemonOptions
@@ -49,9 +55,14 @@ struct History: Verb {
         guard !savings || (!forget && number == nil) else {
             throw ValidationError("--savings takes apps and times, and no other option.")
         }
+        let isPlain = apps.isEmpty && since == nil && until == nil && number == nil
+        guard !(off || on) || (isPlain && !forget && !savings && off != on) else {
+            throw ValidationError("--off and --on take no apps and no other option.")
+        }
     }
 
     func perform(_ client: ControlClient, _ console: any Console) throws(Failure) -> Int32 {
+        if off || on { return try keep(client, console) }
         var names: [String] = []
         for app in apps { names.append(Self.pattern(app, client)) }
         if forget { return try forget(names, client, console) }
@@ -64,6 +75,19 @@ struct History: Verb {
             for launch in launches { console.write(Report.json(launch)) }
         } else {
             console.write(Report.history(Array(launches), display.appearance(on: console)))
+            if try past.isOff(client) { console.write(Report.historyIsOff) }
+        }
+        return 0
+    }
+
+    private func keep(_ client: ControlClient, _ console: any Console) throws(Failure) -> Int32 {
+        let reply = try client.call(.keepHistory(on))
+        if output.json {
+            console.write(Report.json(reply))
+        } else if off {
+            console.write(
+                "launches of your apps are no longer kept; "
+                    + "what was kept before stays (greenroomctl history --forget)\n")
         }
         return 0
     }
@@ -107,6 +131,8 @@ struct History: Verb {
 }
 
 extension Report {
+    static let historyIsOff = "Your history is off (greenroomctl history --on).\n"
+
     static func history(
         _ launches: [Control.LaunchRecord], _ appearance: Appearance = .plain
     ) -> String {

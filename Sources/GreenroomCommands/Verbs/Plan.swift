@@ -32,7 +32,9 @@ extension Report {
         var text =
             "budget: \(Phrase.bytes(plan.byteBudget)), of which the plan takes "
             + Phrase.bytes(plan.byteCount) + (plan.isOnBattery ? "; on battery" : "") + "\n"
+        if plan.isOff { text += historyIsOff }
         guard !plan.apps.isEmpty else {
+            if plan.isOff { return text }
             return text + "No app with When=auto was launched yet.\n"
         }
         var table = Table("APP", "PLAN", "WARM", "NEXT", "USUALLY", "SAVES", "WORTH", "MEMORY")

@@ -37,6 +37,8 @@ public enum ControlCall: Hashable, Sendable {
     case plan(app: String?)
     /// Nil means the launches of every app.
     case forgetHistory(app: String?)
+    /// Whether the history of the client's user is kept from now on.
+    case keepHistory(Bool)
     case forgetImports(app: String)
     /// What has the foreground of the calling shell's display; nil if no app has it.
     case reportForeground(Control.Front?)
@@ -86,6 +88,7 @@ extension ControlCall {
         case "ForgetImports": self = .forgetImports(app: try Self.app(call))
         case "ReportForeground": self = .reportForeground(try Control.Front.named(in: call))
         case "ForgetHistory": self = try Self.forgetHistory(call)
+        case "KeepHistory": self = try Self.keepHistory(call)
         case "Reload": self = try Self.plain(.reload, call)
         case "Watch":
             guard call.wantsMore else { throw .expectedMore }
@@ -224,6 +227,16 @@ extension ControlCall {
         return .forgetHistory(app: app)
     }
 
+    private static func keepHistory(_ call: Call) throws(ServiceError) -> Self {
+        var isOn: Bool?
+        for member in call.parameters.members {
+            guard member.name == "on" else { throw member.invalid }
+            isOn = try member.bool()
+        }
+        guard let isOn else { throw .invalidParameter("on") }
+        return .keepHistory(isOn)
+    }
+
     private static func app(_ call: Call) throws(ServiceError) -> String {
         guard let app = try optionalApp(call) else { throw .invalidParameter("app") }
         return app
@@ -270,6 +283,7 @@ extension ControlCall: ParametersEncodable {
         case .pauseHistory: "PauseHistory"
         case .plan: "Plan"
         case .forgetHistory: "ForgetHistory"
+        case .keepHistory: "KeepHistory"
         case .forgetImports: "ForgetImports"
         case .reportForeground: "ReportForeground"
         }
@@ -306,6 +320,7 @@ extension ControlCall: ParametersEncodable {
         case .task(let call): call.encodeMembers(to: &writer)
         case .history(let query), .pauseHistory(let query): query.encodeMembers(to: &writer)
         case .forgetHistory(let app), .plan(let app): writer.member("app", ifPresent: app)
+        case .keepHistory(let isOn): writer.member("on", isOn)
         case .reportForeground(let front): front?.encodeMembers(to: &writer)
         }
     }

@@ -14,6 +14,8 @@ extension Control {
         public var records: [Record]
         /// The value for `before` in the next call; nil if there are no more records.
         public var next: Int64?
+        /// The user who asks has turned the history off.
+        public var isOff = false
 
         public init(_ records: [Record] = [], next: Int64? = nil) {
             self.records = records
@@ -26,6 +28,7 @@ extension Control.HistoryPage: ParametersEncodable {
     public func encodeMembers(to writer: inout JSONWriter) {
         writer.member(Record.pageMember, objects: records)
         writer.member("next", ifPresent: next)
+        writer.member("off", isOff)
     }
 
     init(_ object: JSONObject) throws(ServiceError) {
@@ -35,6 +38,7 @@ extension Control.HistoryPage: ParametersEncodable {
             case Record.pageMember:
                 records = try member.objects(Record.init)
             case "next": next = try member.optionalInteger()
+            case "off": isOff = try member.bool()
             case _: break
             }
         }

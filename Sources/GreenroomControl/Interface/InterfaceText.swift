@@ -789,6 +789,9 @@ extension Control {
           byteCount: int,
           # A battery feeds the machine, so preparing costs more.
           onBattery: bool,
+          # The caller's user has turned the history off (KeepHistory), so nothing of the user's is
+          # planned.
+          off: bool,
           apps: []PlannedApp
         )
 
@@ -841,7 +844,12 @@ extension Control {
           limit: ?int,
           # Only launches before this one: next of an earlier reply.
           before: ?int
-        ) -> (launches: []LaunchRecord, next: ?int)
+        ) -> (
+          launches: []LaunchRecord,
+          next: ?int,
+          # The caller's user has turned the history off (KeepHistory).
+          off: bool
+        )
 
         # A paused instance of the past.
         type PauseRecord (
@@ -874,10 +882,20 @@ extension Control {
           limit: ?int,
           # next of an earlier reply.
           before: ?int
-        ) -> (pauses: []PauseRecord, next: ?int)
+        ) -> (
+          pauses: []PauseRecord,
+          next: ?int,
+          # As in the reply to History.
+          off: bool
+        )
 
         # Forgets the launches of one of the caller's apps (an identifier or a pattern), or of all.
         method ForgetHistory(app: ?string) -> (count: int)
+
+        # Turns the history of the caller's user off, or on again. While it is off, launches and
+        # paused instances of the user's apps are not recorded, and no plan has these apps. What was
+        # recorded before stays until it is forgotten.
+        method KeepHistory(on: bool) -> ()
 
         # How short memory is.
         type MemoryPressure (none, warning, critical)

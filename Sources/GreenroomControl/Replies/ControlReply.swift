@@ -113,7 +113,7 @@ extension ControlReply: ParametersEncodable {
                 })
         case .explain: self = .explained(try Control.Explanation(parameters))
         case .prepare: self = .prepared(isReady: try Self.required("ready", parameters).bool())
-        case .signal, .resetFailed, .forgetImports, .debugPressure: self = .done
+        case .signal, .resetFailed, .forgetImports, .keepHistory, .debugPressure: self = .done
         case .history: self = .history(try .init(parameters))
         case .pauseHistory: self = .pauseHistory(try .init(parameters))
         case .plan: self = .planned(try Control.PlanReport(parameters))

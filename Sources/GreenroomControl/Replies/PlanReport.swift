@@ -74,6 +74,8 @@ extension Control {
         /// The memory of those planned apps that the report is about.
         public var byteCount: UInt64
         public var isOnBattery: Bool
+        /// The caller's user has turned the history off.
+        public var isOff = false
         /// The caller's apps, in the order in which the plan takes them.
         public var apps: [PlannedApp]
 
@@ -152,6 +154,7 @@ extension Control.PlanReport: ParametersEncodable {
         writer.member("byteBudget", byteBudget)
         writer.member("byteCount", byteCount)
         writer.member("onBattery", isOnBattery)
+        writer.member("off", isOff)
         writer.member("apps", objects: apps)
     }
 
@@ -162,6 +165,7 @@ extension Control.PlanReport: ParametersEncodable {
             case "byteBudget": byteBudget = try member.integer()
             case "byteCount": byteCount = try member.integer()
             case "onBattery": isOnBattery = try member.bool()
+            case "off": isOff = try member.bool()
             case "apps":
                 apps = try member.objects(Control.PlannedApp.init)
             case _: break

@@ -92,6 +92,7 @@ final class ControlHandler: ClientHandler {
             case .reportForeground(let front): try calls.foreground.report(front, connection)
             case .history(let query): try calls.history.find(query, connection)
             case .forgetHistory(let app): try calls.history.forget(app, connection)
+            case .keepHistory(let isOn): try calls.history.keep(isOn, connection)
             case .debugPressure(let level):
                 try calls.administration.reportPressure(level, connection)
             }

@@ -1,5 +1,6 @@
 internal import GreenroomControl
 internal import GreenroomLifecycle
+internal import GreenroomLinux
 internal import Systemd
 
 /// The calls about the history of launches. A user's history is for that user, root and the daemon's
@@ -19,7 +20,9 @@ struct HistoryCalls {
         let peer = connection.peer
         try history.find(query, for: peer.user, of: visibleUser(peer)) { answer in
             switch answer {
-            case .success(.found(let page)): connection.reply(ControlReply.history(page))
+            case .success(.found(var page)):
+                page.isOff = history.isOff(peer.user)
+                connection.reply(ControlReply.history(page))
             case .success: break
             case .failure(let error): connection.fail(Self.unavailable(error))
             }
@@ -33,7 +36,8 @@ struct HistoryCalls {
         let peer = connection.peer
         try history.findPauses(query, for: peer.user, of: visibleUser(peer)) { answer in
             switch answer {
-            case .success(.foundPauses(let page)):
+            case .success(.foundPauses(var page)):
+                page.isOff = history.isOff(peer.user)
                 connection.reply(ControlReply.pauseHistory(page))
             case .success: break
             case .failure(let error): connection.fail(Self.unavailable(error))
@@ -70,10 +74,13 @@ struct HistoryCalls {
             explanation.rank = rank
             connection.reply(ControlReply.explained(explanation))
         }
-        let peer = connection.peer
-        guard isPlannable, maySeeHistory(of: AppIdentifier(explanation.app), peer) else {
+        let (peer, app) = (connection.peer, AppIdentifier(explanation.app))
+        guard isPlannable else { return reply() }
+        if let owner = catalog.owner(of: app), history.isOff(owner.user) {
+            explanation.say("its user has turned the history off (greenroomctl history --off)")
             return reply()
         }
+        guard maySeeHistory(of: app, peer) else { return reply() }
         do throws(ControlError) {
             try history.rank(explanation.app, for: peer.user, of: visibleUser(peer)) { answer in
                 guard case .success(.ranked(let report)) = answer else { return reply() }
@@ -104,6 +111,25 @@ struct HistoryCalls {
         }
     }
 
+    /// At most this many users without an app here may have turned their history off, because
+    /// all of them are written down at each change (see `ApplicationCalls.lockLimit`).
+    private static let offLimit = 1024
+
+    /// Turns the history of the client's user off or on.
+    func keep(_ isOn: Bool, _ connection: ControlConnection) throws(ControlError) {
+        let user = connection.peer.user
+        if !isOn, !history.isOff(user), history.usersWithoutHistory.count >= Self.offLimit,
+            !SharedLimit.isTrusted(user), !catalog.hasApp(of: user)
+        {
+            throw .limitExceeded(
+                what: "users without an app who have turned the history off", limit: Self.offLimit)
+        }
+        do throws(SystemError) { try history.keep(isOn, of: user) } catch {
+            throw .refused(code: "no_history", reason: "this cannot be kept: \(error)")
+        }
+        connection.reply(ControlReply.done)
+    }
+
     private static func unavailable(_ error: HistoryError) -> ControlError {
         .refused(
             code: "no_history", reason: "the history cannot be used: \(error.reason)")
@@ -114,19 +140,22 @@ extension Control.Explanation {
     /// Says why no plan has the app, as exactly as the app's rank tells. The rank is nil if the
     /// app's user has not launched it.
     fileprivate mutating func specify(by rank: Control.PlannedApp?) {
-        guard let index = reasons.firstIndex(where: { $0.code == Explanations.notPlanned }) else {
-            return
-        }
         guard let rank else {
-            reasons[index].text =
-                "no launch by its user is on record; launches decide whether it is kept warm"
-            return
+            return say(
+                "no launch by its user is on record; launches decide whether it is kept warm")
         }
         switch rank.verdict.known {
         case .keep?, .prepare?:
-            reasons[index].text =
-                "by its user's past launches, it is worth its memory, and the next plan has it"
+            say("by its user's past launches, it is worth its memory, and the next plan has it")
         case .noRoom?, .notWorthIt?, nil: break
         }
+    }
+
+    /// Says this instead about an app that no plan has.
+    fileprivate mutating func say(_ text: String) {
+        guard let index = reasons.firstIndex(where: { $0.code == Explanations.notPlanned }) else {
+            return
+        }
+        reasons[index].text = text
     }
 }

@@ -13,13 +13,16 @@ struct HistoryRooms {
         let options = prepared.options
         let process = HistoryProcess(
             program: options.historyPath, file: options.stateDirectory + "/history.db")
+        let unrecorded = UnrecordedUsers(
+            stateDirectory: options.stateDirectory, log: shared.log)
         let depths = RecordedDepths(core: shared.core, catalog: shared.catalog)
         planning = WarmPlanning(
             process: process, core: shared.core, conditions: memory.conditions, depths: depths,
-            log: shared.log, configuration: prepared.configuration)
+            unrecorded: unrecorded, log: shared.log, configuration: prepared.configuration)
         history = LaunchHistory(
-            process: process, planning: planning, degradations: shared.degradations,
-            log: shared.log, configuration: prepared.configuration,
+            process: process, planning: planning, unrecorded: unrecorded,
+            degradations: shared.degradations, log: shared.log,
+            configuration: prepared.configuration,
             // Those that have ended are remembered, too, and their ends may never have been written.
             inherited: shared.core.lifecycle.instances.filter { $0.state != .notRunning }
                 .map(\.instance.rawValue))

@@ -1,4 +1,5 @@
 internal import GreenroomControl
+internal import GreenroomLinux
 internal import GreenroomManifest
 internal import Systemd
 
@@ -9,6 +10,7 @@ internal import Systemd
 final class LaunchHistory {
     private let process: HistoryProcess
     private let planning: WarmPlanning
+    private let unrecorded: UnrecordedUsers
     private let degradations: Degradations
     private let log: Log
     private var isOn: Bool
@@ -43,11 +45,13 @@ final class LaunchHistory {
     private static let queriesPerUser = 4
 
     init(
-        process: HistoryProcess, planning: WarmPlanning, degradations: Degradations, log: Log,
-        configuration: DaemonConfiguration, inherited: [UInt64]
+        process: HistoryProcess, planning: WarmPlanning, unrecorded: UnrecordedUsers,
+        degradations: Degradations, log: Log, configuration: DaemonConfiguration,
+        inherited: [UInt64]
     ) {
         self.process = process
         self.planning = planning
+        self.unrecorded = unrecorded
         self.degradations = degradations
         self.log = log
         self.inherited = inherited
@@ -67,6 +71,19 @@ final class LaunchHistory {
         if !isOn { degradations.forget(Self.unwritten) }
         batch.days = configuration.historyDays
         batch.launchesPerUser = configuration.historyLaunchesPerUser
+    }
+
+    // MARK: Users
+
+    /// Whether the user has turned the history off.
+    func isOff(_ user: UInt32) -> Bool { unrecorded.users.contains(user) }
+
+    var usersWithoutHistory: Set<UInt32> { unrecorded.users }
+
+    /// Turns a user's history off or on. Launches before this are still written.
+    func keep(_ isOn: Bool, of user: UInt32) throws(SystemError) {
+        try unrecorded.set(user, isRecorded: isOn)
+        planning.review()
     }
 
     // MARK: Launches
@@ -112,7 +129,7 @@ final class LaunchHistory {
     }
 
     private func admits(_ user: UInt32) -> Bool {
-        guard isOn else { return false }
+        guard isOn, !isOff(user) else { return false }
         let own = counts[user, default: 0]
         guard Self.limit.excess(of: user, own: own, taken: batch.count) == nil else {
             droppedCount += 1
@@ -238,6 +255,7 @@ final class LaunchHistory {
             guard case .success(.ranked(var report)) = answer else { return onDone(answer) }
             // The budget that is left would tell the user what paused instances of others hold.
             if user != nil { report.byteBudget = planning.wholeByteBudget }
+            report.isOff = isOff(asking)
             if let question { ranks.learn(report, question, request, at: planning.now) }
             onDone(.success(.ranked(report)))
         }

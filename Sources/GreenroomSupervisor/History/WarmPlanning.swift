@@ -8,7 +8,8 @@ internal import Systemd
 ///
 /// A plan is made when something has changed that it depends on:
 ///
-///     launches were written or forgotten          what its users do
+///     launches were written or forgotten, a user
+///     turned the history off or on                what its users do
 ///     a login or logout, an unlock, a session in
 ///     the foreground, the end of a sleep          who is there, after how long a rest
 ///     memory becomes short, or no longer is       what memory costs
@@ -22,6 +23,7 @@ final class WarmPlanning {
     private let core: Core
     private let conditions: ConditionInspector
     private let depths: RecordedDepths
+    private let unrecorded: UnrecordedUsers
     private let log: Log
     private var isOn: Bool
     private var isDue = false
@@ -46,12 +48,14 @@ final class WarmPlanning {
 
     init(
         process: HistoryProcess, core: Core, conditions: ConditionInspector,
-        depths: RecordedDepths, log: Log, configuration: DaemonConfiguration
+        depths: RecordedDepths, unrecorded: UnrecordedUsers, log: Log,
+        configuration: DaemonConfiguration
     ) {
         self.process = process
         self.core = core
         self.conditions = conditions
         self.depths = depths
+        self.unrecorded = unrecorded
         self.log = log
         isOn = Self.isOn(configuration)
     }
@@ -119,7 +123,7 @@ final class WarmPlanning {
 
     /// What a plan would be made from now.
     var request: PlanRequest {
-        let apps = core.lifecycle.plannable
+        let apps = core.lifecycle.plannable.filter { !unrecorded.users.contains($0.user) }
         let userCount = Set(apps.map(\.user)).count
         let limit = Self.appLimit / max(1, userCount)
         var counts: [UInt32: Int] = [:]

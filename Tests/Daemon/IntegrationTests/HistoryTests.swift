@@ -463,6 +463,51 @@ import Varlink
         #expect(try Self.history(client).records.map(\.instance) == [kept.instance])
     }
 
+    @Test func `a user's history is off until the user turns it on again`() throws {
+        let daemon = try Self.planned()
+        var client = try daemon.client()
+        _ = try client.run(Self.app)
+        #expect(try !Self.history(client).isOff)
+        try daemon.awaitPaused(Self.app)
+        #expect(try Self.greenroomctl(["history", "--off"], daemon).contains("no longer kept"))
+        // The plan is made anew without the app.
+        try daemon.awaitPaused(Self.app, count: 0)
+        let reason = try #require(try client.explain(Self.app).reasons.first)
+        #expect(reason.code == "not_planned" && reason.text.contains("history --off"))
+        #expect(try Self.greenroomctl(["plan"], daemon).contains("Your history is off"))
+        #expect(try Self.history(client).records.count == 1)
+        // It outlives the daemon, the boot, the history and its damage.
+        _ = try client.call(.forgetHistory(app: nil))
+        try daemon.terminate()
+        try daemon.forgetBoot()
+        try daemon.directory.write("not a database", to: "state/history.db")
+        try daemon.start()
+        client = try daemon.client()
+        _ = try client.run(Self.app)
+        #expect(try Self.history(client).records.isEmpty && Self.history(client).isOff)
+        #expect(try Self.greenroomctl(["history"], daemon).contains("Your history is off"))
+        guard case .pauseHistory(let pauses) = try client.call(.pauseHistory(.init())) else {
+            throw TestError("another reply")
+        }
+        #expect(pauses.records.isEmpty)
+        #expect(try Self.greenroomctl(["history", "--on"], daemon).isEmpty)
+        _ = try client.run(Self.app)
+        #expect(try Self.history(client).records.count == 1)
+        try daemon.awaitPaused(Self.app)
+    }
+
+    @Test func `a user's history is off for nobody else`() throws {
+        try requireOrSkip(getuid() == 0, "only root can have clients of two users")
+        let daemon = try TestDaemon(
+            TestApp(Self.app, exec: "/bin/true"),
+            TestApp(Self.other, exec: "/bin/true", "User=\(Self.stranger)"))
+        let (root, stranger) = (try daemon.client(), try Self.stranger(daemon))
+        _ = try stranger.call(.keepHistory(false))
+        for app in [Self.app, Self.other] { _ = try root.run(app) }
+        #expect(try Self.history(root).records.map(\.app) == [Self.app])
+        #expect(try Self.history(stranger).isOff && !Self.history(root).isOff)
+    }
+
     @Test func `a damaged file is set aside, and launches go on`() throws {
         let daemon = try Self.daemon()
         let client = try daemon.client()

@@ -93,7 +93,7 @@ final class FakeDaemon: Sendable {
         case .describe, .status, .watch, .reload, .verify, .explain, .resetFailed, .application,
             .prepare,
             .debugPressure, .metrics, .task, .history, .forgetHistory,
-            .forgetImports, .plan, .pauseHistory, .reportForeground:
+            .keepHistory, .forgetImports, .plan, .pauseHistory, .reportForeground:
             .fail(ControlError.shuttingDown)
         }
     }

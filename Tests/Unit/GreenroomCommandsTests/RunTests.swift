@@ -354,7 +354,8 @@ import VarlinkTestSupport
                 .transition, .watch,
                 .reload, .explain,
                 .resetFailed, .application, .prepare, .debugPressure, .metrics, .task, .history,
-                .forgetHistory, .forgetImports, .plan, .pauseHistory, .reportForeground:
+                .forgetHistory, .keepHistory, .forgetImports, .plan, .pauseHistory,
+                .reportForeground:
                 return nil
             }
         }
@@ -391,7 +392,8 @@ import VarlinkTestSupport
                 .signal, .watch,
                 .reload, .explain,
                 .resetFailed, .application, .prepare, .debugPressure, .metrics, .task, .history,
-                .forgetHistory, .forgetImports, .plan, .pauseHistory, .reportForeground:
+                .forgetHistory, .keepHistory, .forgetImports, .plan, .pauseHistory,
+                .reportForeground:
                 return nil
             }
         }

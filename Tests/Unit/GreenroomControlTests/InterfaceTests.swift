@@ -6,7 +6,7 @@ import VarlinkTestSupport
 @Suite struct `The control interface` {
     @Test func `the control interface is described in Varlink's language`() {
         #expect(Control.interface.name == Control.interfaceName)
-        #expect(Control.interface.methods.count == 41)
+        #expect(Control.interface.methods.count == 42)
         #expect(Control.interface.errors.count == 11)
     }
 
@@ -59,7 +59,7 @@ import VarlinkTestSupport
                         .signal, .reload, .verify, .explain, .resetFailed, .application, .prepare,
                         .debugPressure,
                         .metrics, .task, .history, .forgetHistory,
-                        .forgetImports, .plan, .pauseHistory, .reportForeground:
+                        .keepHistory, .forgetImports, .plan, .pauseHistory, .reportForeground:
                         return .fail(ControlError.shuttingDown)
                     }
                 } catch {

@@ -120,7 +120,8 @@ enum Samples {
             .task(.list(app: nil)), .task(.list(app: "a.b")), .task(.expire(app: "a.b")),
             .task(.run(app: "a.b", identifier: "c")),
             .history(.init()), .history(fullQuery), .forgetHistory(app: nil),
-            .forgetHistory(app: "a.*"), .plan(app: nil), .plan(app: "a.b"),
+            .forgetHistory(app: "a.*"), .keepHistory(true), .keepHistory(false),
+            .plan(app: nil), .plan(app: "a.b"),
             .pauseHistory(.init()), .pauseHistory(fullQuery),
             .reportForeground(nil), .reportForeground(.app("a.b")),
             .reportForeground(.instance(7)), .reportForeground(.process(9)),
@@ -279,6 +280,7 @@ enum Samples {
         (.tasks([fullTask]), .task(.list(app: nil))), (.tasks([]), .task(.list(app: "a.b"))),
         (.changed(.init(instance: 1, state: .background)), .task(.expire(app: "a.b"))),
         (.done, .resetFailed(app: "a.b")), (.done, .forgetImports(app: "a.b")),
+        (.done, .keepHistory(true)),
         (.prepared(isReady: true), .prepare(app: "a.b")),
         (.metrics(fullMetrics), .metrics(app: "a.b")),
         (.history(.init([fullRecord, plainRecord], next: 7)), .history(.init())),
@@ -295,8 +297,12 @@ enum Samples {
         usualProbability: 0.125,
         terms: Control.PlanTerm.allCases.map { .init(term: $0, logarithm: -1.5) },
         savedUSec: 5, valueUSec: -6, byteCount: 7)
-    static let fullPlan = Control.PlanReport(
-        byteBudget: 1 << 40, byteCount: 7, isOnBattery: true, apps: [fullRank])
+    static var fullPlan: Control.PlanReport {
+        var plan = Control.PlanReport(
+            byteBudget: 1 << 40, byteCount: 7, isOnBattery: true, apps: [fullRank])
+        plan.isOff = true
+        return plan
+    }
     static var fullPauses: Control.HistoryPage<Control.PauseRecord> {
         let plain = Control.PauseRecord(
             app: "a.b", userId: 1000, instance: 3, pausedTimestampUSec: 1 << 50,
@@ -305,7 +311,9 @@ enum Samples {
         (full.preparationUSec, full.processorUSec) = (5, 6)
         full.kind = .known(.startedAnew)
         full.depth = .known(.libraries)
-        return .init([plain, full], next: 7)
+        var page = Control.HistoryPage([plain, full], next: 7)
+        page.isOff = true
+        return page
     }
 
     static var fullMetrics: Control.MetricsReply {

@@ -60,14 +60,16 @@ struct Ground {
         configuration.keepsHistory = false
         let path = folder.path
         let process = HistoryProcess(program: path + "/none", file: path + "/history")
+        let unrecorded = UnrecordedUsers(stateDirectory: path, log: log)
         let planning = WarmPlanning(
             process: process, core: core,
             conditions: ConditionInspector(machine: MachineCondition(root: path), configuration),
-            depths: RecordedDepths(core: core, catalog: AppCatalog()), log: log,
-            configuration: configuration)
+            depths: RecordedDepths(core: core, catalog: AppCatalog()), unrecorded: unrecorded,
+            log: log, configuration: configuration)
         let history = LaunchHistory(
-            process: process, planning: planning, degradations: Degradations(log: log), log: log,
-            configuration: configuration, inherited: [])
+            process: process, planning: planning, unrecorded: unrecorded,
+            degradations: Degradations(log: log), log: log, configuration: configuration,
+            inherited: [])
         return (planning, history)
     }
 
