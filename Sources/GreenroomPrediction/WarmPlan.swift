@@ -20,8 +20,8 @@
 public struct Candidate: Hashable, Sendable {
     public var user: UInt32
     public var app: String
-    /// The probability that the user launches the app next, if the user launches anything before
-    /// the next decision.
+    /// The probability that the user's next launch is one of this app, whenever that is. What is
+    /// warm stays warm over decisions that no launch precedes, so the saving is only put off.
     public var probability: Double
     /// The same probability independent of the moment (`Rank.usualProbability`).
     public var usualProbability: Double
