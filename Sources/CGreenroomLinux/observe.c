@@ -13,10 +13,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-int gr_observe(int32_t pid, struct gr_inherited *state) {
-    *state = (struct gr_inherited){ .parts = GR_INHERITED_LIMITS | GR_INHERITED_AFFINITY };
-    for (int i = 0; i < GR_LIMITS; i++)
-        if (syscall(SYS_prlimit64, pid, i, NULL, &state->limits[i]) < 0) return -1;
+int gr_observe_scheduling(int32_t pid, struct gr_inherited *state) {
+    *state = (struct gr_inherited){ .parts = GR_INHERITED_AFFINITY };
     if (syscall(SYS_sched_getaffinity, pid, sizeof state->affinity, state->affinity) < 0) return -1;
     state->nice = 20 - (int32_t)syscall(SYS_getpriority, PRIO_PROCESS, pid);
     long priority = syscall(SYS_ioprio_get, 1, pid);
@@ -27,7 +25,10 @@ int gr_observe(int32_t pid, struct gr_inherited *state) {
 /* Uses raw calls, because glibc refuses two of the 64 signals and takes twice as long. */
 int gr_observe_self(struct gr_inherited *state) {
     enum { SIGNALS = 64, SET = 8 };
-    if (gr_observe(0, state) < 0) return -1;
+    if (gr_observe_scheduling(0, state) < 0) return -1;
+    for (int i = 0; i < GR_LIMITS; i++)
+        if (syscall(SYS_prlimit64, 0, i, NULL, &state->limits[i]) < 0) return -1;
+    state->parts |= GR_INHERITED_LIMITS;
     for (int s = 1; s <= SIGNALS; s++) {
         struct { uintptr_t handler; char rest[56]; } now = { 0 };
         if (syscall(SYS_rt_sigaction, s, NULL, &now, SET) == 0 && now.handler == (uintptr_t)SIG_IGN)

@@ -40,11 +40,12 @@ unsigned gr_file_type(int descriptor) {
 int gr_look(int folder, const char *name, struct gr_file_status *found) {
     struct statx status;
     int flags = AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
-    unsigned wanted = STATX_TYPE | STATX_MODE | STATX_UID | STATX_MNT_ID;
+    unsigned wanted = STATX_TYPE | STATX_MODE | STATX_UID | STATX_INO | STATX_MNT_ID;
     if (statx(folder, name, flags, wanted, &status) != 0) return -1;
     found->owner = status.stx_uid;
     found->mode = status.stx_mode;
     found->device = (uint64_t)status.stx_dev_major << 32 | status.stx_dev_minor;
+    found->inode = status.stx_ino;
     found->mount = status.stx_mnt_id;
     return 0;
 }

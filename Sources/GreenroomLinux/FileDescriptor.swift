@@ -93,6 +93,18 @@ public final class FileDescriptor: Sendable {
     /// descriptor suffices.
     public var isDirectory: Bool { gr_file_type(rawValue) == S_IFDIR }
 
+    /// Whether both are the same file, found through the same mount, as far as the kernel knows
+    /// without asking a server.
+    public func isSameFile(as other: FileDescriptor) -> Bool {
+        var status = gr_file_status()
+        var others = gr_file_status()
+        guard unsafe gr_look(rawValue, "", &status) == 0,
+            unsafe gr_look(other.rawValue, "", &others) == 0
+        else { return false }
+        return (status.device, status.inode, status.mount)
+            == (others.device, others.inode, others.mount)
+    }
+
     public var isCharacterDevice: Bool { gr_file_type(rawValue) == S_IFCHR }
 
     /// O_PATH (open(2)), which the C library's module hides. The value is the same on x86-64 and

@@ -85,6 +85,7 @@ struct BriefRun {
                 case .launched(let launched) = try connection.reply(
                     to: .launch(call), unless: signals)
             else { throw HandOver() }
+            if !run.isAttached, launched.kind.joinsRunningInstance { return 0 }
             begun.begun?.instance = launched.instance
             begun.begun?.process = launched.processId
             let process = AppProcess(launched)

@@ -44,7 +44,11 @@ struct HandOver: Error {
         ]
         for variable in run.environment { words += ["--env", variable] }
         if let socket = run.socket { words += ["--socket", .text(socket)] }
-        if run.terminalUse == .never { words.append("--pipe") }
+        if !run.isAttached {
+            words.append(.text(AttachedRun.launchOption))
+        } else if run.terminalUse == .never {
+            words.append("--pipe")
+        }
         return words + ["--"] + run.arguments
     }
 }

@@ -175,11 +175,11 @@ struct gr_spawned gr_spawn_end(struct gr_spawn *spawn);
 
 /* ---- observe.c: syscall(2) is variadic ---- */
 
-/* Reads the limits, CPUs and priorities of a process; pid 0 means this process. */
-int gr_observe(int32_t pid, struct gr_inherited *state);
+/* Reads the CPUs and priorities of a process; pid 0 means this process. */
+int gr_observe_scheduling(int32_t pid, struct gr_inherited *state);
 
-/* Reads the same and also the signals, the personality and no_new_privs, which the kernel tells
- * only to the process itself. */
+/* Reads the same of this process, and also the limits, the signals, the personality and
+ * no_new_privs; the kernel tells the last three only to the process itself. */
 int gr_observe_self(struct gr_inherited *state);
 
 /* Puts the descriptors above 2 that are not close-on-exec into `numbers`, at most `limit`, in no
@@ -344,12 +344,13 @@ bool gr_has_pidfd(void);
 /// descriptor suffices.
 unsigned gr_file_type(int descriptor);
 
-/// The owner, the mode with the type's bits, and the device of a file, as far as the kernel knows
-/// them without asking the server of the file system.
+/// The owner, the mode with the type's bits, the device and the inode of a file, as far as the
+/// kernel knows them without asking the server of the file system.
 struct gr_file_status {
     uint32_t owner;
     uint32_t mode;
     uint64_t device;
+    uint64_t inode;
     uint64_t mount; /* the mount's number in /proc/self/mountinfo */
 };
 

@@ -51,6 +51,7 @@ extension AttachedRun {
         let descriptors = try call.attach(terminal, inheritance)
         terminal?.takeFront()
         let following: FollowedLaunch
+        var hasJoined = false
         if let begun, let instance = begun.instance {
             following = FollowedLaunch(
                 client, path, call, descriptors: descriptors, signals: signals, terminal: terminal)
@@ -58,15 +59,17 @@ extension AttachedRun {
         } else {
             let second = client == nil && socket == nil ? SocketPath.second(after: path) : nil
             do throws(Failure) {
-                (following, _) = try FollowedLaunch.begin(
+                let launched: Control.Launched
+                (following, launched) = try FollowedLaunch.begin(
                     client, path, second: second, call, descriptors: descriptors,
                     signals: signals, terminal: terminal)
+                hasJoined = !isAttached && launched.kind.joinsRunningInstance
             } catch {
                 terminal?.restore()
                 throw error.naming(directory: Caller.currentPath() ?? "this directory")
             }
         }
-        return StartedRun(launch: following, terminal: terminal)
+        return StartedRun(launch: following, terminal: terminal, hasJoined: hasJoined)
     }
 
     /// What this process has inherited, apart from what greenroom-run has changed.
@@ -79,9 +82,12 @@ extension AttachedRun {
 struct StartedRun {
     fileprivate let launch: FollowedLaunch
     fileprivate let terminal: AppTerminal?
+    /// Whether another launch had started the app, so that this one is over.
+    fileprivate let hasJoined: Bool
 
     /// Waits for the app's end.
     func end() throws(Failure) -> Ending {
+        if hasJoined { return .status(0) }
         defer { terminal?.restore() }
         let exited = try launch.waitForExit()
         terminal?.finish()

@@ -22,8 +22,8 @@ struct DesktopEnable: Verb {
             """,
         discussion: """
             Puts a copy of the app's desktop entry into your own folder, where it takes precedence. Every \
-            launcher (a menu, a file manager, gio launch) then starts the app as "greenroomctl run" does: with \
-            the launcher's environment and working directory. If the daemon does not run, or Greenroom is no \
+            launcher (a menu, a file manager, gio launch) then starts the app through the daemon, with the \
+            launcher's environment and working directory. If the daemon does not run, or Greenroom is no \
             longer installed, the app is started directly. A copy shows the entry as it is now; enable the app \
             again after its name, icon or types have changed.
             """)
@@ -213,12 +213,20 @@ struct DesktopRun: ParsableCommand {
             of: command, among: Array(CommandWords.behindTerminator))
         let files = Array(words[before..<words.count - after])
         if isKnown, let program = try? HelperProgram.find("greenroom-run") {
-            execute(program, ["greenroom-run", .text(app), "--"] + files)
+            let options: [ByteString] = isFromMenu ? [.text(AttachedRun.launchOption)] : []
+            execute(program, ["greenroom-run", .text(app)] + options + ["--"] + files)
         }
         execute(words[0].shown, words)
         let error = SystemError(code: errno, call: "execve", subject: words[0].shown)
         StandardConsole().complain(error.description)
         throw ExitCode(error.code == ENOENT ? 127 : 126)
+    }
+
+    /// Whether somebody on a display has started the entry. A script without a display runs it as
+    /// any program.
+    private var isFromMenu: Bool {
+        ["DISPLAY", "WAYLAND_DISPLAY"].contains { Caller.variables[$0] != nil }
+            && LauncherStreams.areReplaceable
     }
 
     /// How long a daemon may take to answer, in milliseconds. The user waits for the app.

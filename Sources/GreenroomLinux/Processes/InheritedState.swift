@@ -57,14 +57,7 @@ public struct InheritedState: Hashable, Sendable {
         return (numbers.prefix(count).sorted(), count)
     }
 
-    /// The limits, CPUs and priorities of another process; nil if they cannot be read.
-    public init?(observing process: Int32) {
-        var state = gr_inherited()
-        guard unsafe gr_observe(process, &state) == 0 else { return nil }
-        self.init(state)
-    }
-
-    private init(_ state: gr_inherited) {
+    init(_ state: gr_inherited) {
         var state = state
         limits = unsafe withUnsafeBytes(of: &state.limits) { bytes in
             unsafe bytes.bindMemory(to: UInt64.self).withMemoryRebound(to: Limit.self) {

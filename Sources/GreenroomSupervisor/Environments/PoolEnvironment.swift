@@ -46,11 +46,13 @@ struct PoolEnvironment: Equatable, Sendable {
 
     /// Variables in which a launch may differ from a program that was paused in its main loop:
     /// those of one launch; those of the caller's shell and terminal, in which a program with
-    /// windows does not run; and those of the unit that the caller belongs to. (The directory that
-    /// PWD names is compared separately.)
+    /// windows does not run; those of the unit that the caller belongs to; and those by which GLib
+    /// tells a process that it is the one that GLib has started, which no app of the daemon is.
+    /// (The directory that PWD names is compared separately.)
     private static let ofCaller: Set<Substring> = perLaunch.union([
         "PWD", "OLDPWD", "SHLVL", "_", "WINDOWID", "TERM", "COLORTERM", "COLUMNS", "LINES",
         "INVOCATION_ID", "JOURNAL_STREAM", "MANAGERPID", "SYSTEMD_EXEC_PID",
+        "GIO_LAUNCHED_DESKTOP_FILE", "GIO_LAUNCHED_DESKTOP_FILE_PID",
     ])
 
     /// Makes few look-ups, because every launch asks this about each variable.

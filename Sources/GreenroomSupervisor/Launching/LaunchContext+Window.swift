@@ -1,5 +1,6 @@
 internal import GreenroomControl
 internal import GreenroomLifecycle
+internal import GreenroomLinux
 
 extension LaunchContext {
     /// Why no instance that is held at its first window can serve the launch; nil if one can. A
@@ -13,5 +14,14 @@ extension LaunchContext {
             inheritsMoreThanPaused || (0...2).contains { isClosed($0) }
             || umask.map { $0 != InstalledApp.defaultUmask } ?? false
         return bringsDescriptors || bringsState || workingDirectory != nil ? .callerState : nil
+    }
+
+    /// Leaves out the caller's directory if it is the one in which a held instance has started.
+    mutating func leaveOutStartDirectory(of app: InstalledApp) {
+        guard let directory = workingDirectory,
+            let own = try? PathOwners.folder(at: app.command.startDirectory),
+            own.isSameFile(as: directory)
+        else { return }
+        workingDirectory = nil
     }
 }

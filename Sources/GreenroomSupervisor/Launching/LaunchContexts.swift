@@ -150,8 +150,8 @@ final class LaunchContexts {
         if app.command.umask == nil { context.umask = call.umask }
         context.standardStreams = [call.standardInput, call.standardOutput, call.standardError]
             .map { $0.map { descriptors[$0] } }
-        inherit(from: call, descriptors, app, &context)
         let depth = core.depth(of: app.identifier, key)
+        inherit(from: call, descriptors, app, depth, &context)
         if depth == .runtime, let runtime = app.environment.runtime, !runtime.canTakeOver(context) {
             context.coldReason = context.coldReason ?? .callerState
         }
@@ -162,6 +162,7 @@ final class LaunchContexts {
         }
         try context.checkDescriptors()
         if depth == .window {
+            context.leaveOutStartDirectory(of: app)
             context.coldReason = context.coldReason ?? context.reasonNotToHold(app)
         }
         return (context, key)
@@ -199,7 +200,7 @@ final class LaunchContexts {
     /// launch is cold.
     private func inherit(
         from call: Control.LaunchCall, _ descriptors: [FileDescriptor], _ app: InstalledApp,
-        _ context: inout LaunchContext
+        _ depth: PrewarmDepth, _ context: inout LaunchContext
     ) {
         // In an app with sockets, the numbers from 3 on are those of the sockets.
         if !app.description.hasSockets {
@@ -218,9 +219,11 @@ final class LaunchContexts {
         }
         context.inherited = state
         let paused = pausedStates[app.identifier]
+        var wanted = state.asPaused(app)
+        // A held program can take nothing over, and needs not ignore these.
+        if depth == .window { wanted.ignoredSignals &= ~PausedState.innerSignals }
         context.inheritsMoreThanPaused =
-            PausedState.canTakeOver(app)
-            && paused?.differs(from: state.asPaused(app), of: app) != false
+            PausedState.canTakeOver(app) && paused?.differs(from: wanted, of: app) != false
         if paused?.allows(state.asPaused(app), of: app) == false {
             context.coldReason = .callerState
         }

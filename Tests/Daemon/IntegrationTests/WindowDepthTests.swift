@@ -149,6 +149,15 @@ import Testing
         }
         #expect(launched.kind == .prewarmed && launched.instance == held.instance)
         _ = try bench.awaitHeld()
+        // Nor do the C library's own signals, which a caller that was started by posix_spawn(3)
+        // may ignore.
+        let spawned = try client.launch(Self.app) {
+            var state = Control.CallerState()
+            state.ignoredSignals = [32, 33]
+            $0.callerState = state
+        }
+        #expect(spawned.kind == .prewarmed)
+        _ = try bench.awaitHeld()
         let other = try client.launch(Self.app) {
             $0.environment = [.init(name: "ANYTHING", value: "else")]
         }

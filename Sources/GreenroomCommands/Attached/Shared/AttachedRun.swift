@@ -9,8 +9,14 @@ struct AttachedRun: Equatable {
     var arguments: [ByteString] = []
     var socket: String?
     var terminalUse = TerminalUse.automatic
+    /// Whether the app gets this process's standard streams and belongs to this process. Otherwise
+    /// it is launched as by `greenroomctl launch`.
+    var isAttached = true
     /// The launch that greenroom-run has begun.
     var begun: BegunLaunch?
+
+    /// The option for `isAttached == false`, which only programs use.
+    static let launchOption = "--launch"
 
     /// Reads the plain form of the verb: `run APP`, the options below, and arguments after `--`.
     ///
@@ -32,6 +38,7 @@ struct AttachedRun: Equatable {
                 environment.append(value)
             case "--pty": terminalUse = .always
             case "--pipe": terminalUse = .never
+            case Self.launchOption: (isAttached, terminalUse) = (false, .never)
             case "--socket":
                 guard let value = words.popFirst()?.text, socket == nil else { return nil }
                 socket = value
@@ -68,6 +75,7 @@ struct AttachedRun: Equatable {
         var call = Control.LaunchCall(
             repeatable: identifier, environment: Self.variables(environment) ?? [],
             arguments: arguments)
+        call.isAttached = isAttached
         if let begun { call.launchIdentifier = begun.launchIdentifier }
         return call
     }
@@ -105,6 +113,11 @@ enum TerminalUse: Equatable {
         let kind = status.st_mode & S_IFMT
         return kind != S_IFIFO && kind != S_IFSOCK
     }
+}
+
+extension Control.Word<Control.LaunchKind> {
+    /// Whether an instance of another launch has served this one.
+    var joinsRunningInstance: Bool { self == .known(.foreground) || self == .known(.resume) }
 }
 
 extension Control.LaunchCall {

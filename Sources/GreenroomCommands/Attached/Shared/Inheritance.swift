@@ -79,8 +79,9 @@ enum InheritanceError: Error {
 }
 
 extension Control.LaunchCall {
-    /// Puts into the call what an attached app takes over from this process: environment, umask,
-    /// directory, descriptors and the state that execve(2) preserves.
+    /// Puts into the call what an app takes over from this process: environment, umask, directory,
+    /// descriptors and the state that execve(2) preserves. Only an attached app takes over the
+    /// standard streams.
     ///
     /// - Parameter replacement: the descriptor that the app gets instead of a standard one; nil for
     ///   the caller's own.
@@ -88,7 +89,6 @@ extension Control.LaunchCall {
     mutating func attach(
         _ inheritance: Inheritance, replacement: (CInt) -> CInt? = { _ in nil }
     ) throws(InheritanceError) -> [CInt] {
-        isAttached = true
         callerEnvironment = Caller.byteEnvironment()
         // umask(2) can only be read by setting it, which is safe because this process has one
         // thread.
@@ -102,7 +102,9 @@ extension Control.LaunchCall {
         }
         var indexes: [Int?] = []
         for number: CInt in 0...2 {
-            if let replacement = replacement(number) {
+            if !isAttached {
+                indexes.append(nil)
+            } else if let replacement = replacement(number) {
                 indexes.append(add(replacement))
             } else if inheritance.closedDescriptors.contains(number) {
                 closedDescriptors.append(Int(number))
