@@ -14,7 +14,7 @@ int main(void) {
     while (fgets(line, sizeof line, stdin)) {
         sd_bus_error error = SD_BUS_ERROR_NULL;
         char *method = strtok(line, " \n"), *argument = strtok(NULL, " \n");
-        const char *type = !argument ? "" : !strcmp(method, "ReportApp") ? "s" : "i";
+        const char *type = !argument ? "" : strcmp(method, "ReportProcess") ? "s" : "i";
         int result = -1;
         if (!*type) result = sd_bus_call_method(bus, NAME, "/io/greenroom/Foreground", NAME, method, &error, NULL, "");
         else if (*type == 's')

@@ -6,6 +6,7 @@ internal import Systemd
 ///     ReportProcess (number)   the process whose window has the focus
 ///     ReportApp (s)            the app, by its identifier
 ///     ReportNone ()            no app has it
+///     Prepare (s)              the app, by its identifier, is about to be launched
 ///
 /// Each report replaces the caller's former one, and holds until the caller leaves the bus. The
 /// latest report of all counts.
@@ -18,17 +19,21 @@ final class BusDisplay: Display {
     }
     /// At most this many shells report at a time. A login session has one.
     private static let callerLimit = 16
-    /// The call that started this program must come within this time.
+    /// The call that started this program must come within this time, and, while no shell reports,
+    /// so must each next hint.
     private static let patience: Duration = .seconds(5)
 
     private let bus: ServiceBus
+    /// Passes on a hint that the app will be launched; false if no daemon takes it.
+    private let prepare: (String) -> Bool
     private let present: BusCallers
     /// The reports, the latest last.
     private var reports: [(caller: String, front: Front?)] = []
 
     var descriptor: CInt { bus.descriptor }
 
-    init() throws(DisplayFailure) {
+    init(prepare: @escaping (String) -> Bool) throws(DisplayFailure) {
+        self.prepare = prepare
         let isOwner: Bool
         do throws(SystemdError) {
             bus = try ServiceBus()
@@ -41,7 +46,9 @@ final class BusDisplay: Display {
             throw .unusable("another process has the name \(Name.own)")
         }
         do throws(SystemdError) {
-            if let call = try bus.next(within: Self.patience) { try answer(call) }
+            while reports.isEmpty, let call = try bus.next(within: Self.patience) {
+                try answer(call)
+            }
         } catch {
             throw .ended
         }
@@ -82,12 +89,23 @@ final class BusDisplay: Display {
             front = .process(process)
         case ("ReportApp", "s"): front = call.string().map { .app($0) }
         case ("ReportNone", ""): front = nil
+        case ("Prepare", "s"): return try passOnHint(call)
         case _:
             return try call.fail(
                 Name.error + "UnknownMethod",
                 "\(Name.own) has no \(call.member)(\(call.signature))")
         }
         try note(front, of: call)
+    }
+
+    private func passOnHint(_ call: BusCall) throws(SystemdError) {
+        let app = call.string() ?? ""
+        guard prepare(app) else {
+            return try call.fail(
+                Name.error + "Failed",
+                "no greenroomd prepares \(app); \"greenroomctl prepare \(app)\" says why")
+        }
+        try call.reply()
     }
 
     private func note(_ front: Front?, of call: BusCall) throws(SystemdError) {
@@ -111,6 +129,9 @@ final class BusDisplay: Display {
            <arg type="s" name="app" direction="in"/>
           </method>
           <method name="ReportNone"/>
+          <method name="Prepare">
+           <arg type="s" name="app" direction="in"/>
+          </method>
          </interface>
         """
 }

@@ -25,6 +25,24 @@ final class DaemonReports {
         tell(front)
     }
 
+    /// Tells the daemon that the app will probably be launched soon; false if the daemon does not
+    /// prepare it.
+    func prepare(_ app: String) -> Bool {
+        // The connection may be one to a daemon that has restarted.
+        for _ in 0..<2 {
+            do throws(DaemonConnection.Failure) {
+                _ = try daemon.call(.prepare(app: app))
+                return true
+            } catch {
+                if case .refused = error { return false }
+                close()
+                // The report ended with the connection.
+                daemon.retry(after: error)
+            }
+        }
+        return false
+    }
+
     private func tell(_ front: Front?) {
         do throws(DaemonConnection.Failure) {
             switch front {

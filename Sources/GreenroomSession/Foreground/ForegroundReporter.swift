@@ -10,13 +10,18 @@ public struct ForegroundReporter {
     /// Connects to the display that the environment names: Wayland's if its compositor reports the
     /// focus, else X's. With `--bus`, to the message bus instead.
     public init(_ options: SessionOptions) throws(UnusableSession) {
-        display = try Self.display(options)
-        daemons = options.sockets.map(DaemonReports.init)
+        let daemons = options.sockets.map(DaemonReports.init)
+        self.daemons = daemons
+        display = try Self.display(options, daemons)
     }
 
-    private static func display(_ options: SessionOptions) throws(UnusableSession) -> any Display {
+    private static func display(
+        _ options: SessionOptions, _ daemons: [DaemonReports]
+    ) throws(UnusableSession) -> any Display {
         if options.isOnBus {
-            do throws(DisplayFailure) { return try BusDisplay() } catch {
+            do throws(DisplayFailure) {
+                return try BusDisplay { app in daemons.contains { $0.prepare(app) } }
+            } catch {
                 throw UnusableSession(error)
             }
         }

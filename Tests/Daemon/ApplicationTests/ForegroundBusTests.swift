@@ -53,6 +53,38 @@ import Testing
         }
     }
 
+    /// A session's bus that starts greenroom-foreground for its name.
+    private func bus(for daemon: TestDaemon) throws -> SessionBus {
+        let bus = try SessionBus(for: daemon)
+        let program = try Programs.built("greenroom-foreground")
+        try bus.directory.write(
+            "[D-BUS Service]\nName=io.greenroom.Foreground\n"
+                + "Exec=\(program) --bus --socket \(daemon.socketPath)\n",
+            to: "services/io.greenroom.Foreground.service")
+        return bus
+    }
+
+    @Test func `is not changed by a hint, which prewarms the app`() throws {
+        var app = TestApp(Self.one, exec: "sleep 10000", prewarm: 1)
+        app.prewarmLines = ["When=demand"]
+        let daemon = try TestDaemon(app, TestApp(Self.two, exec: "sleep 10000"))
+        let bus = try bus(for: daemon)
+        defer { bus.end() }
+        #expect(try daemon.client().paused(Self.one).isEmpty)
+        let shell = try Shell(bus)
+        #expect(try shell.call("Prepare \(Self.one)") == "done")
+        try daemon.awaitPaused(Self.one)
+        // The hint is no report. This app cannot be prewarmed, and that one does not exist.
+        #expect(try shell.call("Prepare \(Self.two)") == "org.freedesktop.DBus.Error.Failed")
+        #expect(try shell.call("ReportApp \(Self.one)") == "done")
+        #expect(try shell.call("Prepare org.example.absent") == "org.freedesktop.DBus.Error.Failed")
+        // A daemon that has restarted is told as well.
+        try daemon.kill()
+        try daemon.start()
+        #expect(try shell.call("Prepare \(Self.one)") == "done")
+        try shell.hangUp()
+    }
+
     @Test func `is what the latest of the remaining callers says`() throws {
         let apps = [Self.one, Self.two].map { name in
             var app = TestApp(name, exec: "sleep 10000")
@@ -60,13 +92,8 @@ import Testing
             return app
         }
         let daemon = try TestDaemon(apps)
-        let bus = try SessionBus(for: daemon)
+        let bus = try bus(for: daemon)
         defer { bus.end() }
-        let program = try Programs.built("greenroom-foreground")
-        try bus.directory.write(
-            "[D-BUS Service]\nName=io.greenroom.Foreground\n"
-                + "Exec=\(program) --bus --socket \(daemon.socketPath)\n",
-            to: "services/io.greenroom.Foreground.service")
         let client = try daemon.client()
         let (first, second) = (try client.launch(Self.one), try client.launch(Self.two))
         let process = try #require(first.processId)
