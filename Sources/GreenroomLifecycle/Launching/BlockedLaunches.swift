@@ -52,6 +52,21 @@ enum Availability: Hashable, Sendable {
 }
 
 extension Lifecycle {
+    /// The blocked launches of an app that has some. Asking for those of any other app is a bug of
+    /// the core, and traps with the app's name.
+    subscript(blocked app: AppIdentifier) -> BlockedLaunches {
+        get {
+            guard let launches = blocked[app] else {
+                preconditionFailure("no launch of \(app) is blocked")
+            }
+            return launches
+        }
+        _modify {
+            precondition(blocked.index(forKey: app) != nil, "no launch of \(app) is blocked")
+            yield &blocked[app]!
+        }
+    }
+
     func availability(of app: AppIdentifier) -> Availability {
         guard let entry = directory[app] else { return .ended }
         var availability = Availability.ended
@@ -70,7 +85,7 @@ extension Lifecycle {
     /// may have ended while the launch waited for others.
     mutating func reviewBlockers(of app: AppIdentifier) {
         if blocked[app]?.launches.contains(where: { awaitsFormerEnd($0.launch) }) == true {
-            blocked[app]!.instances.formUnion(self[app].ending)
+            self[blocked: app].instances.formUnion(self[app].ending)
         }
         endConflicting(app)
         if let (other, refusal) = startRequired(app) {
@@ -101,16 +116,16 @@ extension Lifecycle {
         var pending = pending
         if pending.request != .automatic, !pending.launch.isAttached {
             // The client's launch replaces the daemon's own launch.
-            let count = blocked[app]!.launches.count
-            blocked[app]!.launches.removeAll { $0.request == .automatic && $0.waiters.isEmpty }
-            if blocked[app]!.launches.count < count { pending.replacesStart = true }
+            let count = self[blocked: app].launches.count
+            self[blocked: app].launches.removeAll { $0.request == .automatic && $0.waiters.isEmpty }
+            if self[blocked: app].launches.count < count { pending.replacesStart = true }
         }
-        let same = blocked[app]!.launches.firstIndex { $0.launch.launchIdentifier == name }
-        guard let same else { return blocked[app]!.launches.append(pending) }
-        if pending.replacesStart { blocked[app]!.launches[same].replacesStart = true }
+        let same = self[blocked: app].launches.firstIndex { $0.launch.launchIdentifier == name }
+        guard let same else { return self[blocked: app].launches.append(pending) }
+        if pending.replacesStart { self[blocked: app].launches[same].replacesStart = true }
         for var waiter in pending.waiters {
             waiter.isRepeated = true
-            blocked[app]!.launches[same].waiters.append(waiter)
+            self[blocked: app].launches[same].waiters.append(waiter)
         }
     }
 
@@ -119,7 +134,7 @@ extension Lifecycle {
         let app = pending.launch.app
         if blocked[app] == nil { blocked[app] = BlockedLaunches(launches: []) }
         block(pending)
-        blocked[app]!.instances.formUnion(ids)
+        self[blocked: app].instances.formUnion(ids)
         reviewSocket(of: app)
     }
 
@@ -209,13 +224,13 @@ extension Lifecycle {
     private mutating func review(_ app: AppIdentifier, _ reason: ExitReason?) {
         for waiting in blocked.keys.sorted() {
             guard let launches = blocked[waiting] else { continue }
-            blocked[waiting]!.instances = launches.instances.filter {
+            self[blocked: waiting].instances = launches.instances.filter {
                 table[$0].map { $0.record.state != .notRunning } ?? false
             }
             if launches.apps.contains(app) {
                 switch availability(of: app) {
                 case .starting: break
-                case .ready: blocked[waiting]!.apps.remove(app)
+                case .ready: self[blocked: waiting].apps.remove(app)
                 case .ended: dependencyEnded(app, for: waiting, reason)
                 }
             }
@@ -226,7 +241,7 @@ extension Lifecycle {
     private mutating func dependencyEnded(
         _ app: AppIdentifier, for waiting: AppIdentifier, _ reason: ExitReason?
     ) {
-        blocked[waiting]!.apps.remove(app)
+        self[blocked: waiting].apps.remove(app)
         guard
             directory[waiting]?.description?.dependencies.value?.requires.contains(app) == true
         else { return }
@@ -262,11 +277,11 @@ extension Lifecycle {
         guard
             let index = blocked[app]?.launches.firstIndex(where: { $0.waits(for: request) })
         else { return }
-        blocked[app]!.launches[index].noteLeft(request)
-        let pending = blocked[app]!.launches[index]
+        self[blocked: app].launches[index].noteLeft(request)
+        let pending = self[blocked: app].launches[index]
         guard pending.isForsaken, !isNeeded(app) else { return }
-        blocked[app]!.launches.remove(at: index)
-        if blocked[app]!.launches.isEmpty { blocked[app] = nil }
+        self[blocked: app].launches.remove(at: index)
+        if self[blocked: app].launches.isEmpty { blocked[app] = nil }
         refuseAll(pending, .cancelled(app))
         reviewSocket(of: app)
         availabilityChanged(of: app)
@@ -279,8 +294,8 @@ extension Lifecycle {
 
     mutating func dropAutomaticBlocked(_ app: AppIdentifier) {
         guard blocked[app] != nil else { return }
-        blocked[app]!.launches.removeAll { $0.request == .automatic && $0.waiters.isEmpty }
-        guard blocked[app]!.launches.isEmpty else { return }
+        self[blocked: app].launches.removeAll { $0.request == .automatic && $0.waiters.isEmpty }
+        guard self[blocked: app].launches.isEmpty else { return }
         blocked[app] = nil
         reviewSocket(of: app)
     }
