@@ -14,8 +14,8 @@ public enum SpawnPurpose: Hashable, Sendable {
     /// For the pool, with this environment and to this depth. The shell remembers which environment
     /// belongs to the key.
     case prewarm(EnvironmentKey, PrewarmDepth = .main)
-    /// For a launch, with the arguments, environment and descriptors of this request.
-    case launch(RequestIdentifier, LaunchTerms)
+    /// For a launch, with what its origin brings.
+    case launch(LaunchOrigin, LaunchTerms)
 }
 
 /// What an instance is launched with in addition to what the request brought.
@@ -25,10 +25,6 @@ public struct LaunchTerms: Hashable, Sendable {
     public var depth: PrewarmDepth
     /// The daemon launches the app to run a task that the app has scheduled.
     public var isForTask: Bool
-    /// The daemon launches the app because somebody has connected to its socket.
-    public var isForConnection: Bool
-    /// Somebody has called a held program by its name on a message bus.
-    public var isForCall: Bool
     /// The protected data of the app's user can be read.
     public var isProtectedDataAvailable: Bool
     /// Whether the app's archive follows the launch (`Effect.handOverState`).
@@ -39,15 +35,12 @@ public struct LaunchTerms: Hashable, Sendable {
 
     public init(
         inBackground: Bool = false, depth: PrewarmDepth = .main, isForTask: Bool = false,
-        isForConnection: Bool = false, isForCall: Bool = false,
         isProtectedDataAvailable: Bool = true, announcesState: Bool = false,
         isFirstLaunch: Bool = true, isFirstLaunchOfVersion: Bool = true
     ) {
         self.inBackground = inBackground
         self.depth = depth
         self.isForTask = isForTask
-        self.isForConnection = isForConnection
-        self.isForCall = isForCall
         self.isProtectedDataAvailable = isProtectedDataAvailable
         self.announcesState = announcesState
         self.isFirstLaunch = isFirstLaunch
@@ -113,8 +106,8 @@ public enum Effect: Hashable, Sendable {
     case saveTasks(AppIdentifier, AppTasks)
 
     case spawn(InstanceIdentifier, AppIdentifier, SpawnPurpose)
-    /// Tell the paused instance to go, for this request.
-    case go(InstanceIdentifier, RequestIdentifier, LaunchTerms)
+    /// Tell the paused instance to go, for this launch.
+    case go(InstanceIdentifier, LaunchOrigin, LaunchTerms)
     /// The instance's channel is lost, so find out in another way when the instance starts, and
     /// send `Event.started`: the instance closes its end of the channel when it starts.
     case awaitStart(InstanceIdentifier)
@@ -248,9 +241,9 @@ extension Lifecycle {
     /// Nil for a step that was replaced in the same event, because that step is not told.
     private func completed(_ effect: Effect) -> Effect? {
         switch effect {
-        case .spawn(let id, let app, .launch(let request, _)):
-            .spawn(id, app, .launch(request, launchTerms(of: id)))
-        case .go(let id, let request, _): .go(id, request, launchTerms(of: id))
+        case .spawn(let id, let app, .launch(let origin, _)):
+            .spawn(id, app, .launch(origin, launchTerms(of: id)))
+        case .go(let id, let origin, _): .go(id, origin, launchTerms(of: id))
         case .deliver(let id, let request, _): .deliver(id, request, deliveryAddress(of: id))
         case .tell(let id, let step, _):
             table[id]?.record.conversation?.pending?.cookie == step.cookie
@@ -281,8 +274,6 @@ extension Lifecycle {
         return LaunchTerms(
             inBackground: record.inBackground, depth: record.depth,
             isForTask: isLaunchedForTask(record.app),
-            isForConnection: table[id]?.launch?.isForConnection ?? false,
-            isForCall: table[id]?.launch?.isCall ?? false,
             isProtectedDataAvailable: user.map(isProtectedDataAvailable(toUser:)) ?? true,
             announcesState: announcesState(to: id), isFirstLaunch: first.ever,
             isFirstLaunchOfVersion: first.ofVersion)

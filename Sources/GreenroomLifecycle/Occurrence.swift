@@ -7,7 +7,7 @@ public enum Occurrence: Hashable, Sendable {
     case stateChanged(
         InstanceIdentifier, AppIdentifier, from: ExecutionState, to: ExecutionState,
         inBackground: Bool)
-    case launched(RequestIdentifier, LaunchIdentifier, AppIdentifier, LaunchOutcome)
+    case launched(LaunchOrigin, LaunchIdentifier, AppIdentifier, LaunchOutcome)
     indirect case exited(InstanceRecord)
     case reclaimed(
         InstanceIdentifier, AppIdentifier, byteCount: UInt64, MemoryPressure, from: ExecutionState)
@@ -43,8 +43,8 @@ public enum Occurrence: Hashable, Sendable {
     case stateKept(InstanceIdentifier, AppIdentifier, SceneIdentifier)
     case stateRefused(InstanceIdentifier, AppIdentifier, SceneIdentifier, StateRefusal)
     case stateDeleted(AppIdentifier, SceneIdentifier, StateDeletion)
-    /// The instance's launch screen is to be shown for this request.
-    case launchScreenShown(InstanceIdentifier, AppIdentifier, RequestIdentifier)
+    /// The instance's launch screen is to be shown for this launch.
+    case launchScreenShown(InstanceIdentifier, AppIdentifier, LaunchOrigin)
     /// The instance's launch screen is to be taken away.
     case launchScreenDropped(InstanceIdentifier, AppIdentifier, LaunchScreenEnd)
     /// The instance stalls within its own memory limit.

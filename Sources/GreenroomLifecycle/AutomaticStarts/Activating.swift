@@ -59,7 +59,7 @@ extension Lifecycle {
         guard mayStart(app, supervision.activationLimit) else { return fail(app, .startLimit) }
         _ = startAutomatically(
             app, inBackground: startsInBackground(onConnectionTo: app), isTriedAgain: true,
-            isForConnection: true)
+            for: .connection)
         // If the app's dependencies contradict each other, its launch was refused, and the
         // connection still waits.
         let record = self[app].record

@@ -60,14 +60,14 @@ extension Lifecycle {
         while let one = next.popLast() {
             guard seen.insert(one).inserted else { continue }
             if blocked[one]?.launches.contains(where: \.isByUser) == true { return true }
-            next += blocked.keys.filter { blocked[$0]!.apps.contains(one) }
+            next += blocked.keys.filter { self[blocked: $0].apps.contains(one) }
         }
         return false
     }
 }
 
 extension PendingLaunch {
-    fileprivate var isByUser: Bool { request != .automatic && launch.isByUser }
+    fileprivate var isByUser: Bool { isRequested && launch.isByUser }
 }
 
 extension LaunchRequest {

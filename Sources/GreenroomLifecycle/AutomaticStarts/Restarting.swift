@@ -91,7 +91,7 @@ extension Lifecycle {
     /// - Returns: the reason why the app cannot be launched; nil if it is launched.
     mutating func startAutomatically(
         _ app: AppIdentifier, inBackground: Bool = false, isTriedAgain: Bool = false,
-        isForConnection: Bool = false
+        for origin: LaunchOrigin = .daemon
     ) -> Refusal? {
         guard let description = directory[app]?.description else { return .noSuchApp(app) }
         guard !isShuttingDown else { return .shuttingDown }
@@ -105,10 +105,9 @@ extension Lifecycle {
             app: app, launchIdentifier: LaunchIdentifier("greenroom-\(nextInstance)"),
             environmentKey: description.environmentKey, inBackground: inBackground || isDisplacing)
         launch.bootKey = description.bootKey
-        var pending = PendingLaunch(request: .automatic, launch: launch, waiters: [])
+        var pending = PendingLaunch(origin: origin, launch: launch, waiters: [])
         // This launch replaces the start that was scheduled.
         pending.isTriedAgain = isTriedAgain || self[app].record.startAt != nil
-        pending.isForConnection = isForConnection
         admit(pending)
         return nil
     }

@@ -149,9 +149,3 @@ public enum Boxed<Value: Hashable & Sendable>: Hashable, Sendable {
         }
     }
 }
-
-extension RequestIdentifier {
-    /// A launch by the daemon itself: no client waits for it, and the app gets only what its
-    /// manifest says.
-    public static let automatic = RequestIdentifier(0)
-}

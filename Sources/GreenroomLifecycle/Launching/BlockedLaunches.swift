@@ -114,10 +114,10 @@ extension Lifecycle {
         let name = pending.launch.launchIdentifier
         for waiter in pending.waiters { requests[waiter.request] = .blocked(app) }
         var pending = pending
-        if pending.request != .automatic, !pending.launch.isAttached {
+        if pending.isRequested, !pending.launch.isAttached {
             // The client's launch replaces the daemon's own launch.
             let count = self[blocked: app].launches.count
-            self[blocked: app].launches.removeAll { $0.request == .automatic && $0.waiters.isEmpty }
+            self[blocked: app].launches.removeAll(where: \.isOnlyOwn)
             if self[blocked: app].launches.count < count { pending.replacesStart = true }
         }
         let same = self[blocked: app].launches.firstIndex { $0.launch.launchIdentifier == name }
@@ -263,7 +263,7 @@ extension Lifecycle {
     mutating func refuseBlocked(_ app: AppIdentifier, _ refusal: Refusal) {
         guard let launches = blocked.removeValue(forKey: app) else { return }
         for pending in launches.launches { refuseAll(pending, refusal) }
-        if launches.launches.contains(where: { $0.request == .automatic }) {
+        if launches.launches.contains(where: { !$0.isRequested }) {
             clearStart(app)
             if case .dependencyFailed = refusal { return fail(app, .dependency) }
         }
@@ -294,7 +294,7 @@ extension Lifecycle {
 
     mutating func dropAutomaticBlocked(_ app: AppIdentifier) {
         guard blocked[app] != nil else { return }
-        self[blocked: app].launches.removeAll { $0.request == .automatic && $0.waiters.isEmpty }
+        self[blocked: app].launches.removeAll(where: \.isOnlyOwn)
         guard self[blocked: app].launches.isEmpty else { return }
         blocked[app] = nil
         reviewSocket(of: app)

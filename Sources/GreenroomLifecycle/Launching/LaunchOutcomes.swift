@@ -27,7 +27,7 @@ extension Lifecycle {
         if self[id].record.state == .launching {
             if !launch.inBackground { update(id) { $0.inBackground = false } }
             if !launch.inBackground { self[id].launch?.launch.inBackground = false }
-            showScreen(of: id, for: request)
+            showScreen(of: id, for: .request(request))
             if self[id].isUndecided {
                 return wait(request, launch, for: id, isRepeated: false)
             }
@@ -43,7 +43,7 @@ extension Lifecycle {
         deliver(request, to: id)
         answer(request, .launched(outcome))
         remember(id, launch.launchIdentifier, outcome)
-        report(.launched(request, launch.launchIdentifier, launch.app, outcome))
+        report(.launched(.request(request), launch.launchIdentifier, launch.app, outcome))
     }
 
     private mutating func wait(
@@ -56,7 +56,8 @@ extension Lifecycle {
             isJoining: name != self[id].record.launchIdentifier)
         if self[id].launch == nil {
             // The launch was already under way before the supervisor restarted.
-            self[id].launch = PendingLaunch(request: request, launch: launch, waiters: [])
+            self[id].launch = PendingLaunch(
+                origin: .request(request), launch: launch, waiters: [])
         }
         self[id].launch!.waiters.append(waiter)
         requests[request] = .launch(id)
@@ -121,7 +122,7 @@ extension Lifecycle {
             return wantRefill(of: record.app)
         }
         if isShuttingDown { return refuseAll(pending, .shuttingDown) }
-        if pending.request != .automatic { pending.request = pending.waiters[0].request }
+        pending.takeFirstWaiter()
         begin(pending, after: reason)
     }
 

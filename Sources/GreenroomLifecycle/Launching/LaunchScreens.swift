@@ -25,8 +25,8 @@ public enum LaunchScreenEnd: Hashable, Sendable {
 }
 
 extension Lifecycle {
-    /// - Parameter request: the request's content and hints choose one of several screens.
-    mutating func showScreen(of id: InstanceIdentifier, for request: RequestIdentifier) {
+    /// - Parameter origin: what its request has brought chooses one of several screens.
+    mutating func showScreen(of id: InstanceIdentifier, for origin: LaunchOrigin) {
         let instance = self[id]
         let record = instance.record
         guard directory[record.app]?.description?.launchScreen ?? .none != .none,
@@ -34,7 +34,7 @@ extension Lifecycle {
             !record.showsLaunchScreen, !instance.hasDrawn
         else { return }
         update(id) { $0.showsLaunchScreen = true }
-        report(.launchScreenShown(id, record.app, request))
+        report(.launchScreenShown(id, record.app, origin))
     }
 
     mutating func drewFirstFrame(_ id: InstanceIdentifier) {

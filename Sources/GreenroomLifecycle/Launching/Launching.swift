@@ -21,7 +21,7 @@ extension Lifecycle {
         }
         if !launch.inBackground { schedule.lastUse = now }
         let waiter = LaunchWaiter(request: request, launchIdentifier: launch.launchIdentifier)
-        var pending = PendingLaunch(request: request, launch: launch, waiters: [waiter])
+        var pending = PendingLaunch(origin: .request(request), launch: launch, waiters: [waiter])
         if isBlocked(launch) { return block(pending) }
         if let running = instanceToJoin(launch) { return join(request, launch, running) }
         if let id = claimToJoin(launch) { return join(request, launch, claimOf: id) }
@@ -93,11 +93,10 @@ extension Lifecycle {
     /// Serves a launch that nothing blocks, with the running instance or with another one.
     mutating func serve(_ pending: PendingLaunch) {
         let launch = pending.launch
-        let isAutomatic = pending.request == .automatic
         guard let description = directory[launch.app]?.description else {
             return refuseAll(pending, .noSuchApp(launch.app))
         }
-        if isAutomatic {
+        if !pending.isRequested {
             clearStart(launch.app)
             let isServed = directory[launch.app]?.running.isEmpty == false || hasClaim(launch.app)
             // Clients may have joined it while it waited for a prewarm.
@@ -171,9 +170,9 @@ extension Lifecycle {
         assign(pending, to: id)
         // The launch waits for these effects, so they come before effects that only inform others.
         if self[id].record.otherThreads == .frozen { effects.append(.thaw(id)) }
-        effects.append(.go(id, pending.request, .atEndOfEvent))
+        effects.append(.go(id, pending.origin, .atEndOfEvent))
         move(id, to: .launching, deadline: now.advanced(by: policy.startDeadline))
-        showScreen(of: id, for: pending.request)
+        showScreen(of: id, for: pending.origin)
     }
 
     private mutating func launchCold(_ pending: PendingLaunch, _ reason: ColdReason) {
@@ -196,13 +195,13 @@ extension Lifecycle {
             $0.isAttached = launch.isAttached
         }
         assign(pending, to: id)
-        effects.append(.spawn(id, launch.app, .launch(pending.request, .atEndOfEvent)))
-        showScreen(of: id, for: pending.request)
+        effects.append(.spawn(id, launch.app, .launch(pending.origin, .atEndOfEvent)))
+        showScreen(of: id, for: pending.origin)
     }
 
     private mutating func assign(_ pending: PendingLaunch, to id: InstanceIdentifier) {
         update(id) { [now] in
-            $0.isAutomatic = pending.request == .automatic && !pending.isCall
+            $0.isAutomatic = pending.origin.isAutomatic
             $0.launchIdentifier = pending.launch.launchIdentifier
             $0.inBackground = pending.launch.inBackground
             $0.isAttached = pending.launch.isAttached
@@ -284,7 +283,7 @@ extension Lifecycle {
             if waiter.isJoining && !waiter.isRepeated { deliver(waiter.request, to: id) }
             answer(waiter.request, .launched(own))
         }
-        report(.launched(pending.request, pending.launch.launchIdentifier, record.app, outcome))
+        report(.launched(pending.origin, pending.launch.launchIdentifier, record.app, outcome))
     }
 
     /// A program that is ready is certainly running, so this also decides a launch whose `started`

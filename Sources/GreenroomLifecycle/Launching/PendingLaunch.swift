@@ -12,11 +12,34 @@ struct LaunchWaiter: Hashable, Sendable {
     var hasLeft = false
 }
 
+/// Who wants a launch, and so what its process begins with.
+public enum LaunchOrigin: Hashable, Sendable {
+    /// A client, an app, or a timer or a path of the daemon: the process begins with what this
+    /// request has brought.
+    case request(RequestIdentifier)
+    /// The daemon starts the app by itself: at boot or login, after its end, for its scheduled
+    /// work, or because another app requires it. Here and in the next two cases, the process begins
+    /// only with what the manifest says.
+    case daemon
+    /// Somebody has connected to the app's sockets.
+    case connection
+    /// Somebody has called the held instance by its name (`HeldNames`). No client waits, but the
+    /// daemon has not started the app by itself either.
+    case call
+
+    /// Whether the daemon starts the app by itself.
+    var isAutomatic: Bool {
+        switch self {
+        case .daemon, .connection: true
+        case .request, .call: false
+        }
+    }
+}
+
 /// A launch from its request to its answer. It is not kept across a restart of the supervisor,
 /// because the connections of its clients are lost then.
 struct PendingLaunch: Hashable, Sendable {
-    /// The request whose arguments, environment and descriptors are used.
-    var request: RequestIdentifier
+    var origin: LaunchOrigin
     var launch: LaunchRequest
     var waiters: [LaunchWaiter]
     /// Names of launches that joined this one. The instance that serves it remembers them.
@@ -34,17 +57,24 @@ struct PendingLaunch: Hashable, Sendable {
     /// A launch for another app that requires it, or for a task, is not tried again: it is
     /// requested anew if it is still needed.
     var isTriedAgain = false
-    /// A connection to the app's sockets caused the launch.
-    var isForConnection = false
-    /// Somebody has called the held instance by its name (`HeldNames`). No client waits, but the
-    /// daemon has not started the app by itself either.
-    var isCall = false
 }
 
 extension PendingLaunch {
+    /// Whether a request asks for the launch. Otherwise it goes on even if nobody waits for it.
+    var isRequested: Bool {
+        if case .request = origin { true } else { false }
+    }
+
     /// Whether nobody waits for the launch any more, neither a client nor the daemon.
-    var isForsaken: Bool {
-        request != .automatic && !replacesStart && waiters.allSatisfy(\.hasLeft)
+    var isForsaken: Bool { isRequested && !replacesStart && waiters.allSatisfy(\.hasLeft) }
+
+    /// Whether the launch is one of the daemon's own, and no client has joined it.
+    var isOnlyOwn: Bool { !isRequested && waiters.isEmpty }
+
+    /// The request that the launch began with may have been answered. From now on the launch uses
+    /// what the first request that still waits has brought.
+    mutating func takeFirstWaiter() {
+        if isRequested { origin = .request(waiters[0].request) }
     }
 
     func waits(for request: RequestIdentifier) -> Bool {

@@ -123,11 +123,11 @@ extension Lifecycle {
     /// another app may have begun to block it.
     mutating func serveFormerClaim(_ claim: PendingLaunch) {
         var pending = claim
-        guard !pending.waiters.isEmpty || pending.request == .automatic else {
+        guard !pending.waiters.isEmpty || !pending.isRequested else {
             return availabilityChanged(of: claim.launch.app)
         }
         if isShuttingDown { return refuseAll(pending, .shuttingDown) }
-        if pending.request != .automatic { pending.request = pending.waiters[0].request }
+        pending.takeFirstWaiter()
         admit(pending)
     }
 
@@ -147,7 +147,7 @@ extension Lifecycle {
     mutating func refuseClaims(of app: AppIdentifier, _ refusal: Refusal, isAll: Bool = true) {
         for id in directory[app]?.filling ?? [] {
             guard let claim = self[id].claim,
-                isAll || claim.request == .automatic && claim.waiters.isEmpty
+                isAll || claim.isOnlyOwn
             else { continue }
             _ = removeClaim(of: id)
             reapplyPriority(id)

@@ -66,9 +66,7 @@ extension Lifecycle {
         // If another app or another instance is in the way, this instance ends and the caller gets
         // an error. A later launch settles the conflict.
         guard isFree(launch) else { return end(id, .poolTrimmed, gently: false) }
-        var pending = PendingLaunch(request: .automatic, launch: launch, waiters: [])
-        pending.isCall = true
-        tellToGo(id, pending)
+        tellToGo(id, PendingLaunch(origin: .call, launch: launch, waiters: []))
     }
 
     /// Whether an instance of the app that is held, or about to be held, wants a name.

@@ -78,8 +78,8 @@ final class Effects: EffectPerformer {
         case .eraseApp(let app): keep { records.erase(app) }
         case .spawn(let instance, let app, let purpose):
             processes.spawn(instance, of: app, for: purpose)
-        case .go(let instance, let request, let terms):
-            launcher.go(instance, for: request, terms)
+        case .go(let instance, let origin, let terms):
+            launcher.go(instance, for: origin, terms)
         case .learnLibraries(let instance, let lesson): learner.begin(instance, lesson)
         case .awaitStart(let instance): launcher.awaitStart(of: instance)
         case .freeze(let instance): freezer.freeze(instance)

@@ -86,8 +86,8 @@ final class LaunchAccounts {
     /// - Returns: the launch that it belongs to, if this says something new about one.
     func note(_ occurrence: Occurrence) -> Control.LaunchRecord? {
         switch occurrence {
-        case .launched(let request, let name, let app, let outcome):
-            launched(request, name, app, outcome)
+        case .launched(let origin, let name, let app, let outcome):
+            launched(origin, name, app, outcome)
         case .stateChanged(let instance, let app, .launching, let state, _) where state.isReady:
             becameReady(instance, of: app)
         case .exited(let record): ended(record)
@@ -96,15 +96,15 @@ final class LaunchAccounts {
     }
 
     private func launched(
-        _ identifier: RequestIdentifier, _ name: LaunchIdentifier, _ app: AppIdentifier,
+        _ origin: LaunchOrigin, _ name: LaunchIdentifier, _ app: AppIdentifier,
         _ outcome: LaunchOutcome
     ) -> Control.LaunchRecord {
         defer {
             answered = []
             joined = nil
         }
-        if let joined, joined.request == identifier { return joined.launch }
-        let request = answered.first { $0.identifier == identifier }
+        if let joined, origin == .request(joined.request) { return joined.launch }
+        let request = answered.first { origin == .request($0.identifier) }
         let launch = begun(app, name, outcome, request)
         if let account = instances.part(Account.self, of: outcome.instance), let request {
             account.launch = launch

@@ -72,15 +72,19 @@ final class LaunchContexts {
 
     // MARK: Serving
 
-    /// What the process that serves the request begins with. For launches of the daemon's own, that
-    /// is what the manifest says. Asked again if another process serves the launch in the end.
+    /// What the process that serves the launch begins with. If no request wants the launch, that is
+    /// what the manifest says. Asked again if another process serves the launch in the end.
     func contextToServe(
-        _ request: RequestIdentifier, of app: InstalledApp, _ terms: LaunchTerms
+        _ origin: LaunchOrigin, of app: InstalledApp, _ terms: LaunchTerms
     ) -> LaunchContext? {
-        guard request == .automatic else { return requests[request]?.context }
         var context = LaunchContext(
             arguments: app.command.arguments.map(ByteString.text), requestedAt: core.now)
-        if terms.isForConnection { context.reason = .socket }
+        switch origin {
+        case .request(let request): return requests[request]?.context
+        case .daemon: break
+        case .connection: context.reason = .socket
+        case .call: context.isCall = true
+        }
         if terms.isForTask { context.reason = .scheduledTask }
         addNotifySocket(to: &context, of: app)
         return context

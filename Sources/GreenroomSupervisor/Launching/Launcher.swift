@@ -38,11 +38,11 @@ final class Launcher {
 
     /// Tells a paused instance to go. If it cannot be told, the core hears so and falls back.
     func go(
-        _ identifier: InstanceIdentifier, for request: RequestIdentifier, _ terms: LaunchTerms
+        _ identifier: InstanceIdentifier, for origin: LaunchOrigin, _ terms: LaunchTerms
     ) {
         guard let instance = instances[identifier], instance.channel != nil,
             let app = catalog[instance.app],
-            let context = contexts.contextToServe(request, of: app, terms)
+            let context = contexts.contextToServe(origin, of: app, terms)
         else { return core.handle(.channelLost(identifier)) }
         guard isFit(instance, of: app, context) else {
             return core.handle(.reconciled(identifier, found: .unfit))
@@ -218,7 +218,7 @@ extension Launcher {
         // A descriptor would lead out of the app's own mounts. By name, the app itself enters a
         // directory that it may enter.
         if app.restrictions.confinement?.hasOwnMounts == true { flags.insert(.directoryByName) }
-        if terms.isForCall { flags.insert(.isCalled) }
+        if context.isCall { flags.insert(.isCalled) }
         return flags
     }
 }

@@ -24,8 +24,8 @@ struct NewInstances {
             switch purpose {
             case .prewarm(let key, let depth):
                 send(try orders.prewarm(instance, app, key, depth))
-            case .launch(let request, let terms):
-                guard let context = contexts.contextToServe(request, of: app, terms) else {
+            case .launch(let origin, let terms):
+                guard let context = contexts.contextToServe(origin, of: app, terms) else {
                     return fail(instance, "finding the request", ECANCELED)
                 }
                 send(try orders.launch(instance, app, context, terms))

@@ -38,8 +38,8 @@ final class ShownScreens {
     }
 
     func note(_ occurrence: Occurrence) {
-        if case .launchScreenShown(let instance, let app, let request) = occurrence {
-            show(instance, app, request)
+        if case .launchScreenShown(let instance, let app, let origin) = occurrence {
+            show(instance, app, origin)
         }
         if case .launchScreenDropped(let instance, let app, let end) = occurrence {
             drop(instance, app, end)
@@ -47,9 +47,9 @@ final class ShownScreens {
     }
 
     private func show(
-        _ instance: InstanceIdentifier, _ app: AppIdentifier, _ request: RequestIdentifier
+        _ instance: InstanceIdentifier, _ app: AppIdentifier, _ origin: LaunchOrigin
     ) {
-        let context = requests[request]?.context
+        let context = requests[origin]?.context
         let hints = context?.screenHints ?? AppManifest.LaunchScreenHints()
         let urls = context?.content.urls.map(\.url) ?? []
         guard let file = catalog[app]?.launchScreens?.file(forURLs: urls, hints) else { return }

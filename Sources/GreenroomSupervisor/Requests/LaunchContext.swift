@@ -31,6 +31,8 @@ struct LaunchContext {
     var requestedAt: Instant
     /// Whether one of the standard streams becomes the app's controlling terminal.
     var takesTerminal = false
+    /// Whether somebody has called a held program by its name on a message bus.
+    var isCall = false
     /// A file to execute in place of the app's own.
     var executablePath: String?
 

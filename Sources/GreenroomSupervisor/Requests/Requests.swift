@@ -32,7 +32,7 @@ final class Requests {
     private let instances: InstanceTable
     private var table: [RequestIdentifier: Entry] = [:]
     private var requestsOfConnection: [UInt64: [RequestIdentifier]] = [:]
-    /// The number of the next request. 0 is the core's own (`RequestIdentifier.automatic`).
+    /// The number of the next request.
     private var next: UInt64 = 1
 
     private final class OpenCount: InstancePart {
@@ -48,6 +48,11 @@ final class Requests {
 
     /// What is known of a request until it is answered.
     subscript(identifier: RequestIdentifier) -> Entry? { table[identifier] }
+
+    /// The request that a launch began with; nil if there is none, or if it is answered.
+    subscript(origin: LaunchOrigin) -> Entry? {
+        if case .request(let identifier) = origin { table[identifier] } else { nil }
+    }
 
     /// Asks the core, and records the request until the core has answered.
     ///

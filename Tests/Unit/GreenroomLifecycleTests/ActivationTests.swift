@@ -13,14 +13,12 @@ import Testing
         return stage
     }
 
-    private static let terms = LaunchTerms(isForConnection: true)
-
     @Test func `watches an app's sockets while none of its processes runs`() {
         var stage = stage()
         #expect(stage.has(.awaitConnection(Stage.app)))
         let id = InstanceIdentifier(1)
         stage.send(.connectionArrived(Stage.app))
-        #expect(stage.has(.spawn(id, Stage.app, .launch(.automatic, Self.terms))))
+        #expect(stage.has(.spawn(id, Stage.app, .launch(.connection, LaunchTerms()))))
         stage.send(.spawned(id))
         #expect(!stage.has(.awaitConnection(Stage.app)))
         stage.send(.exited(id, .exited(0)))
@@ -35,9 +33,9 @@ import Testing
         let (paused, cold) = (InstanceIdentifier(1), InstanceIdentifier(2))
         stage.send(.paused(paused, byteCount: 1))
         stage.send(.connectionArrived(Stage.app))
-        #expect(stage.has(.go(paused, .automatic, Self.terms)))
+        #expect(stage.has(.go(paused, .connection, LaunchTerms())))
         stage.send(.channelLost(paused))
-        #expect(stage.has(.spawn(cold, Stage.app, .launch(.automatic, Self.terms))))
+        #expect(stage.has(.spawn(cold, Stage.app, .launch(.connection, LaunchTerms()))))
     }
 
     @Test func `is not the reason of a later restart`() {
@@ -47,7 +45,7 @@ import Testing
         stage.send(.spawned(first))
         stage.die(first)
         stage.wait(.seconds(1))
-        #expect(stage.has(.spawn(second, Stage.app, .launch(.automatic, LaunchTerms()))))
+        #expect(stage.has(.spawn(second, Stage.app, .launch(.daemon, LaunchTerms()))))
     }
 
     @Test func `stops watching the sockets when a client launches the app`() {
@@ -62,7 +60,7 @@ import Testing
         for number in 1...5 {
             let id = InstanceIdentifier(UInt64(number))
             stage.send(.connectionArrived(Stage.app))
-            #expect(stage.has(.spawn(id, Stage.app, .launch(.automatic, Self.terms))))
+            #expect(stage.has(.spawn(id, Stage.app, .launch(.connection, LaunchTerms()))))
             stage.send(.spawned(id))
             stage.die(id)
         }

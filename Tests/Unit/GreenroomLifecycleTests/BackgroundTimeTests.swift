@@ -208,7 +208,7 @@ import Testing
         #expect(stage.state(id) == .launching)
         #expect(stage.core.isLaunchedForTask(Stage.app))
         let terms = stage.effects.lazy.compactMap {
-            if case .spawn(id, _, .launch(.automatic, let terms)) = $0 { terms } else { nil }
+            if case .spawn(id, _, .launch(.daemon, let terms)) = $0 { terms } else { nil }
         }.first
         #expect(terms?.isForTask == true)
         stage.send(.spawned(id))

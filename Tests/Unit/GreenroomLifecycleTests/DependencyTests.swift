@@ -19,11 +19,12 @@ import Testing
         var stage = stage(Dependencies(requires: [other])) { $0.readyCondition = .notify }
         stage.launch(main)
         let first = InstanceIdentifier(1)
-        #expect(stage.has(.spawn(first, other, .launch(.automatic, LaunchTerms()))))
+        #expect(stage.has(.spawn(first, other, .launch(.daemon, LaunchTerms()))))
         stage.send(.spawned(first))
         #expect(stage.core.nextInstance == InstanceIdentifier(2))
         stage.send(.becameReady(first))
-        #expect(stage.has(.spawn(InstanceIdentifier(2), main, .launch(stage.last, LaunchTerms()))))
+        #expect(
+            stage.has(.spawn(InstanceIdentifier(2), main, .launch(stage.origin, LaunchTerms()))))
         stage.send(.spawned(InstanceIdentifier(2)))
         #expect(stage.outcomes.map(\.instance) == [InstanceIdentifier(2)])
     }
@@ -94,7 +95,7 @@ import Testing
         #expect(stage.core.liveCount == 1)
         stage.die(first)
         #expect(stage.core.instance(first)?.endReason == .conflict)
-        #expect(stage.has(.spawn(InstanceIdentifier(2), new, .launch(stage.last, LaunchTerms()))))
+        #expect(stage.has(.spawn(InstanceIdentifier(2), new, .launch(stage.origin, LaunchTerms()))))
     }
 
     @Test func `when a client ends an app, the apps that require it end too`() {
@@ -115,7 +116,8 @@ import Testing
         let first = InstanceIdentifier(1)
         stage.send(.spawned(first))
         stage.send(.becameReady(first))
-        #expect(stage.has(.spawn(InstanceIdentifier(2), main, .launch(stage.last, LaunchTerms()))))
+        #expect(
+            stage.has(.spawn(InstanceIdentifier(2), main, .launch(stage.origin, LaunchTerms()))))
     }
 
     @Test func `when a client ends an app, the apps that require it indirectly end too`() {
@@ -280,6 +282,7 @@ import Testing
         stage.launch(main, name: "in front")
         stage.send(.spawned(InstanceIdentifier(1)))
         stage.send(.becameReady(InstanceIdentifier(1)))
-        #expect(stage.has(.spawn(InstanceIdentifier(2), main, .launch(first, LaunchTerms()))))
+        #expect(
+            stage.has(.spawn(InstanceIdentifier(2), main, .launch(.request(first), LaunchTerms()))))
     }
 }

@@ -26,7 +26,7 @@ import Testing
         let thaw = try #require(stage.effects.firstIndex(of: .thaw(first)))
         let go = stage.effects.firstIndex { if case .go(first, _, _) = $0 { true } else { false } }
         #expect(try thaw < #require(go))
-        #expect(stage.has(.go(first, stage.last, LaunchTerms(depth: .window))))
+        #expect(stage.has(.go(first, stage.origin, LaunchTerms(depth: .window))))
     }
 
     @Test func `ends if it cannot be frozen, and the app is not held again`() {
@@ -55,7 +55,7 @@ import Testing
         stage.send(.called(first, isLaunch: true))
         let thaw = try #require(stage.effects.firstIndex(of: .thaw(first)))
         let go = stage.effects.firstIndex {
-            if case .go(first, .automatic, _) = $0 { true } else { false }
+            if case .go(first, .call, _) = $0 { true } else { false }
         }
         #expect(try thaw < #require(go))
         stage.send(.started(first))

@@ -13,7 +13,7 @@ import Testing
         let id = stage.core.nextInstance
         stage.launch()
         #expect(stage.answers.isEmpty)
-        #expect(stage.has(.spawn(id, Stage.app, .launch(stage.last, LaunchTerms()))))
+        #expect(stage.has(.spawn(id, Stage.app, .launch(stage.origin, LaunchTerms()))))
         stage.send(.spawned(id))
         let outcome = LaunchOutcome(instance: id, kind: .cold, coldReason: .prewarmingDisabled)
         #expect(stage.outcomes == [outcome])
@@ -29,7 +29,7 @@ import Testing
         stage.launch()
         #expect(stage.effects.first == .save(stage.core.instance(second)!))
         #expect(stage.saved[second]?.phase == .toldToGo)
-        #expect(stage.has(.go(second, stage.last, LaunchTerms())))
+        #expect(stage.has(.go(second, stage.origin, LaunchTerms())))
         #expect(stage.answers.isEmpty)
         stage.send(.started(second))
         #expect(stage.outcomes == [LaunchOutcome(instance: second, kind: .prewarmed)])
@@ -53,12 +53,12 @@ import Testing
         stage.launch()
         stage.send(.channelLost(InstanceIdentifier(1)))
         #expect(stage.has(.kill(InstanceIdentifier(1))))
-        #expect(stage.has(.go(InstanceIdentifier(2), stage.last, LaunchTerms())))
+        #expect(stage.has(.go(InstanceIdentifier(2), stage.origin, LaunchTerms())))
         stage.wait(.seconds(2))
         // The pool was refilled in between with instances 4 and 5.
         let cold = InstanceIdentifier(6)
         #expect(stage.has(.kill(InstanceIdentifier(2))))
-        #expect(stage.has(.spawn(cold, Stage.app, .launch(stage.last, LaunchTerms()))))
+        #expect(stage.has(.spawn(cold, Stage.app, .launch(stage.origin, LaunchTerms()))))
         stage.send(.spawned(cold))
         #expect(stage.outcomes.map(\.coldReason) == [.goFailed])
         stage.die(InstanceIdentifier(1), .signaled(9, coreDumped: false))
@@ -71,7 +71,8 @@ import Testing
         stage.launch()
         stage.send(.exited(InstanceIdentifier(1), .exited(1)))
         #expect(
-            stage.has(.spawn(InstanceIdentifier(2), Stage.app, .launch(stage.last, LaunchTerms()))))
+            stage.has(
+                .spawn(InstanceIdentifier(2), Stage.app, .launch(stage.origin, LaunchTerms()))))
     }
 
     @Test func `repeated under its name gets the recorded outcome`() {
@@ -267,7 +268,8 @@ import Testing
         let id = stage.core.nextInstance.rawValue - 1
         #expect(
             stage.has(
-                .spawn(InstanceIdentifier(id), Stage.app, .launch(launch, LaunchTerms()))))
+                .spawn(InstanceIdentifier(id), Stage.app, .launch(.request(launch), LaunchTerms())))
+        )
         stage.send(.spawned(InstanceIdentifier(id)))
         #expect(stage.outcomes.count == 1 && stage.core.liveCount == 2)
     }
@@ -281,7 +283,7 @@ import Testing
         stage.send(.appInstalled(.plain(filler)))
         _ = stage.run(filler)
         let starts: (Effect) -> Bool = {
-            if case .spawn(_, Stage.app, .launch(.automatic, _)) = $0 { true } else { false }
+            if case .spawn(_, Stage.app, .launch(.daemon, _)) = $0 { true } else { false }
         }
         #expect(!stage.wait(.seconds(1)).contains(where: starts))
         #expect(stage.state(paused) != .prewarmed)

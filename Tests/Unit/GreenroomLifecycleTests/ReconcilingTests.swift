@@ -60,7 +60,8 @@ import Testing
         #expect(stage.core.instance(id)?.endReason == .spawnFailed)
         stage.launch(name: "once")
         #expect(
-            stage.has(.spawn(InstanceIdentifier(2), Stage.app, .launch(stage.last, LaunchTerms()))))
+            stage.has(
+                .spawn(InstanceIdentifier(2), Stage.app, .launch(stage.origin, LaunchTerms()))))
     }
 
     @Test func `was made for a launch but never reported counts as having run`() {

@@ -30,7 +30,7 @@ import Testing
             stage.die(id, status)
             #expect((due(stage) != nil) == isExpected, "\(status)")
             let started = stage.wait(.seconds(1)).contains {
-                if case .spawn(_, _, .launch(.automatic, _)) = $0 { true } else { false }
+                if case .spawn(_, _, .launch(.daemon, _)) = $0 { true } else { false }
             }
             #expect(started == isExpected, "\(status)")
         }
@@ -167,7 +167,7 @@ import Testing
         #expect(stage.core.app(Stage.app)?.startAt == due)
         let id = stage.core.nextInstance
         let effects = stage.wait(.seconds(5))
-        #expect(effects.contains(.spawn(id, Stage.app, .launch(.automatic, LaunchTerms()))))
+        #expect(effects.contains(.spawn(id, Stage.app, .launch(.daemon, LaunchTerms()))))
     }
 
     @Test func `an app for boot starts once, and not again after a client ended it`() {
@@ -177,7 +177,7 @@ import Testing
         #expect(stage.core.liveCount == 0)
         let id = stage.core.nextInstance
         stage.send(.restored)
-        #expect(stage.has(.spawn(id, Stage.app, .launch(.automatic, LaunchTerms()))))
+        #expect(stage.has(.spawn(id, Stage.app, .launch(.daemon, LaunchTerms()))))
         stage.send(.spawned(id))
         stage.ask(.terminate, id)
         stage.die(id)

@@ -56,6 +56,8 @@ struct Stage {
     }
 
     var last: RequestIdentifier { RequestIdentifier(requestCount) }
+    /// The origin of a launch by the last request.
+    var origin: LaunchOrigin { .request(last) }
 
     /// The instance that the last launch was given, which is the newest one.
     @discardableResult

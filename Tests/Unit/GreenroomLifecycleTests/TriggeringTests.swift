@@ -23,7 +23,7 @@ import Testing
     private func runOnce(_ stage: inout Stage) -> Bool {
         let id = stage.core.nextInstance
         let isLaunched = trigger(&stage).contains(
-            .spawn(id, Stage.app, .launch(stage.last, LaunchTerms(inBackground: true))))
+            .spawn(id, Stage.app, .launch(stage.origin, LaunchTerms(inBackground: true))))
         stage.send(.spawned(id))
         stage.die(id)
         return isLaunched
@@ -34,7 +34,7 @@ import Testing
         let id = stage.core.nextInstance
         #expect(
             trigger(&stage).contains(
-                .spawn(id, Stage.app, .launch(stage.last, LaunchTerms(inBackground: true)))))
+                .spawn(id, Stage.app, .launch(stage.origin, LaunchTerms(inBackground: true)))))
         stage.send(.spawned(id))
         #expect(stage.state(id) == .background)
         #expect(trigger(&stage) == [refusal(stage)])

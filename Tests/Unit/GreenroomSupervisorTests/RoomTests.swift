@@ -123,7 +123,7 @@ private final class Nobody: ClientHandler {
                 }
                 #expect(requests.take(asked[3]) == nil)
                 #expect(!requests.isFull(of: app))
-                #expect(Set(asked).count == asked.count && !asked.contains(.automatic))
+                #expect(Set(asked).count == asked.count)
             }
         }
     }

@@ -211,10 +211,12 @@ extension [SpawnerRequest] {
         }
 
         /// Tells the instance to go, and returns the launch message that precedes GO.
-        func launch(_ terms: LaunchTerms) throws -> AppLaunch? {
+        func launch(
+            for origin: LaunchOrigin = .daemon, _ terms: LaunchTerms = LaunchTerms()
+        ) throws -> AppLaunch? {
             let order = try LoopActor.deferred {
                 supervisor.rooms.launching.launcher.go(
-                    InstanceIdentifier(1), for: .automatic, terms)
+                    InstanceIdentifier(1), for: origin, terms)
             }
             let arrival = try LoopActor.io(spawned.channel.descriptor.rawValue, .readable) { _ in
                 LoopActor.shared.loop.exit(0)
@@ -243,8 +245,7 @@ extension [SpawnerRequest] {
         await #expect(processExitsWith: .exitCode(0)) {
             try onLoop {
                 let instance = try Uninspected()
-                let terms = LaunchTerms(isForConnection: true)
-                #expect(try instance.launch(terms)?.reason == .socket)
+                #expect(try instance.launch(for: .connection)?.reason == .socket)
             }
         }
     }
