@@ -128,7 +128,12 @@ final class AppCatalog {
     }
 
     /// Notes the app's latest launch.
-    func note(_ launch: Control.LaunchRecord, of app: AppIdentifier) {
+    ///
+    /// - Parameter differingVariables: those in which its environment differs from that of every
+    ///   paused instance.
+    func note(
+        _ launch: Control.LaunchRecord, of app: AppIdentifier, differingVariables: [String]
+    ) {
         guard let kind = launch.kind.known else { return }
         let elapsed = launch.elapsedUSec ?? 0
         var summary = Control.LaunchSummary(
@@ -138,7 +143,7 @@ final class AppCatalog {
         summary.anewReason = launch.anewReason
         summary.caller = launch.caller
         if launch.coldReason == .environmentMismatch {
-            summary.differingVariables = table[app]?.differingVariables
+            summary.differingVariables = differingVariables
         }
         lastLaunches[app] = summary
     }

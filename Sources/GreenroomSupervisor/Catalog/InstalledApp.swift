@@ -164,9 +164,6 @@ final class InstalledApp {
     var poolOwner: PoolEnvironments.Owner {
         .init(user: account.user, app: identifier, hasOwnRights: identity.hasOwnRights)
     }
-    /// The names of the variables in which the environment of the latest launch differed from that
-    /// of every paused instance; empty if one had the same.
-    var differingVariables: [String] = []
     let restrictions: Restrictions
     /// True if the app's processes may not use the control socket.
     var isKeptFromControl: Bool { description.isKeptFromControl }

@@ -93,7 +93,7 @@ struct ApplicationCalls {
         try connection.user.beginLaunch(byteCount: WaitingCall.contentByteCount)
         let identifier = launches.newIdentifier()
         let waiting = WaitingCall.Launch(
-            connection: connection, identifier: identifier, requestedAt: core.now,
+            connection: connection, identifier: identifier,
             byteCount: WaitingCall.contentByteCount, handler: app.identifier)
         launches.begin(
             app, context, key, from: .client(.launch(waiting)), as: identifier,

@@ -61,8 +61,7 @@ struct LaunchCalls {
         let byteCount = connection.callByteCount
         try connection.user.beginLaunch(byteCount: byteCount)
         let waiting = WaitingCall.Launch(
-            connection: connection, identifier: identifier, requestedAt: requestedAt,
-            byteCount: byteCount)
+            connection: connection, identifier: identifier, byteCount: byteCount)
         var launch = LaunchRequest(
             app: app.identifier, launchIdentifier: identifier, environmentKey: key,
             inBackground: call.isBackground, isAttached: call.isAttached,

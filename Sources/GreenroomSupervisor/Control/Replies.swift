@@ -15,13 +15,16 @@ struct Replies {
     let conditions: ConditionInspector
 
     /// Replies to a call with the core's answer. Each call gets exactly one.
-    func answer(_ call: WaitingCall, with answer: Answer) {
+    ///
+    /// - Parameter context: what the call brought, if it is a launch.
+    func answer(_ call: WaitingCall, with answer: Answer, _ context: LaunchContext?) {
         switch (call, answer) {
         case (.prewarm(let prewarm), _): collect(answer, for: prewarm)
         case (_, .refused(let refusal)):
             call.connection.fail(error(for: refusal, call.connection.peer))
         case (.launch(let launch), .launched(let outcome, _)):
-            let launched = launched(outcome, launch.identifier, launch.requestedAt)
+            let launched = launched(
+                outcome, launch.identifier, context?.requestedAt ?? core.now)
             call.connection.reply(
                 launch.handler.map { ControlReply.handled(app: $0.rawValue, launched) }
                     ?? .launched(launched))

@@ -170,7 +170,7 @@ struct Answers {
     func give(_ answer: Answer, to identifier: RequestIdentifier) {
         guard let request = requests.take(identifier) else { return }
         switch request.origin {
-        case .client(let call): replies.answer(call, with: answer)
+        case .client(let call): replies.answer(call, with: answer, request.context)
         case .app(let instance, let cookie?): appRequests.answer(answer, to: cookie, of: instance)
         case .app(_, nil), .daemon: break
         }

@@ -21,11 +21,12 @@ final class LaunchAccounts {
         var requestedAt = Instant(nanoseconds: 0)
     }
 
-    /// Who asked, and when.
+    /// Who asked, when, and in which variables the launch differed from paused instances.
     private struct Request {
         let identifier: RequestIdentifier
         let caller: Control.Caller?
         let requestedAt: Instant
+        let differingVariables: [String]
     }
     /// Requests that were answered in this turn. The core then reports the launch, under one of
     /// them; it reports nothing if the answer repeats that of an earlier call.
@@ -48,7 +49,8 @@ final class LaunchAccounts {
     ) {
         guard let context = entry.context else { return }
         let request = Request(
-            identifier: identifier, caller: caller(entry.origin), requestedAt: context.requestedAt)
+            identifier: identifier, caller: caller(entry.origin), requestedAt: context.requestedAt,
+            differingVariables: context.differingVariables)
         switch outcome.kind {
         case .cold, .prewarmed, .startedAnew:
             if outcome.isRepeated { answered = [] }
@@ -126,7 +128,8 @@ final class LaunchAccounts {
         launch.anewReason = outcome.anewReason.map { .known(.init($0)) }
         launch.caller = request?.caller
         launch.elapsedUSec = request.map { $0.requestedAt.duration(to: core.now).microseconds }
-        catalog.note(launch, of: app)
+        catalog.note(
+            launch, of: app, differingVariables: request?.differingVariables ?? [])
         history.began(launch)
         return launch
     }

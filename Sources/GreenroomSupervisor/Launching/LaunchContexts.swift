@@ -139,15 +139,15 @@ final class LaunchContexts {
                 context.coldReason = .environmentMismatch
             }
             if core.hasBooted(app.identifier) { context.bootKey = bootKey(of: texts, app) }
-            app.differingVariables = differingVariables(pool, key, app)
+            context.differingVariables = differingVariables(pool, key, app)
             // With this variable, no interpreter that has booted elsewhere can serve the launch.
             if let name = app.environment.runtime?.hindrance(in: pool.variables) {
                 context.coldReason = .environmentMismatch
-                app.differingVariables = [name]
+                context.differingVariables = [name]
             }
         } else {
             context.bootKey = app.description.bootKey
-            app.differingVariables = differingVariables(app.environment.pool, key, app)
+            context.differingVariables = differingVariables(app.environment.pool, key, app)
         }
         addNotifySocket(to: &context, of: app)
         // What the manifest sets, it sets for every caller.

@@ -78,10 +78,8 @@ extension Reporter {
     ) {
         let kind = Control.LaunchKind(outcome.kind)
         let reason = outcome.coldReason.map(Control.ColdReason.init)
-        var names: [String] = []
-        if outcome.coldReason == .environmentMismatch {
-            names = catalog[app]?.differingVariables ?? []
-        }
+        // The account of this launch has noted them.
+        let names = catalog.lastLaunch(of: app)?.differingVariables ?? []
         let variables = names.joined(separator: ", ")
         let why = names.isEmpty ? "" : ": \(variables)"
         let anew = outcome.anewReason.map(Control.AnewReason.init)

@@ -14,6 +14,9 @@ struct LaunchContext {
     var environment: [ByteString]?
     /// Why no paused instance can take what the launch brings; nil if one can.
     var coldReason: ColdReason?
+    /// The names of the variables in which the launch's environment differs from that of every
+    /// paused instance; empty if one has the same.
+    var differingVariables: [String] = []
     /// The key that an instance must have which was paused before imports were learned; nil if none
     /// can serve the launch.
     var bootKey: EnvironmentKey?

@@ -140,7 +140,6 @@ enum WaitingCall {
     struct Launch {
         let connection: ControlConnection
         let identifier: LaunchIdentifier
-        let requestedAt: Instant
         /// What the client's user is charged with until the launch is answered.
         let byteCount: Int
         /// The app, if this is a launch for a reason, for example a URL; the reply names it.

@@ -142,8 +142,7 @@ private final class Nobody: ClientHandler {
                     turns: try ControlTurns(), handler: Nobody())
                 try user.beginLaunch(byteCount: 10)
                 let call = WaitingCall.Launch(
-                    connection: connection, identifier: LaunchIdentifier("x"),
-                    requestedAt: ground.core.now, byteCount: 10)
+                    connection: connection, identifier: LaunchIdentifier("x"), byteCount: 10)
                 let app = AppIdentifier("a")
                 let launch = requests.ask(
                     .launch(
