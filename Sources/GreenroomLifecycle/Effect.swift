@@ -213,6 +213,7 @@ extension Lifecycle {
         result.reserveCapacity(dirtyInstances.count + dirtyApps.count + effects.count)
         for id in dirtyInstances where table[id] != nil {
             self[id].isDirty = false
+            checkSaved(self[id].record)
             result.append(.save(self[id].record))
         }
         for app in dirtyApps where directory[app]?.isDirty == true {
@@ -228,6 +229,7 @@ extension Lifecycle {
         }
         schedule.dirtyApps.removeAll(keepingCapacity: true)
         for effect in effects {
+            checkOrder(effect)
             if let effect = completed(effect) { result.append(effect) }
         }
         dirtyInstances.removeAll(keepingCapacity: true)

@@ -1,6 +1,7 @@
-// What always holds after an event. The running daemon checks whatever costs nothing to check: a
-// supervisor that finds a fault in itself ends, and the next one starts from the records. Debug
-// builds check the rest.
+// What always holds. The running daemon checks whatever costs nothing to check, so that a fault
+// never reaches the records or a process: a supervisor that finds a fault in itself ends, and the
+// next one starts from the records. Debug builds check the rest. The simulator checks all of it
+// from outside, with books of its own.
 
 extension Lifecycle {
     func checkEvent(_ event: Event) {
@@ -10,10 +11,60 @@ extension Lifecycle {
         precondition(
             liveCount >= 0 && underway.count >= 0,
             "counted \(liveCount) instances, \(underway.count) launches")
+        precondition(
+            isRestoring || ended.count <= max(1, policy.rememberedExits),
+            "\(ended.count) ends are remembered, at most \(policy.rememberedExits) may be")
         if event == .deadlineReached, let next = deadlines.soonest {
             precondition(next > now, "a deadline that has come was left over")
         }
         assert(indexFault == nil, indexFault!)
+    }
+
+    /// Checks, before an instance is made, that there may be one more.
+    func checkCreation(of app: AppIdentifier, _ state: ExecutionState) {
+        precondition(!isShuttingDown, "makes an instance of \(app) while shutting down")
+        precondition(
+            liveCount < policy.instanceLimit,
+            "\(liveCount) instances exist, at most \(policy.instanceLimit) may")
+        // Somebody waits for a launch. A prewarm gives way to everything.
+        precondition(
+            state != .prewarming || pressure < .warning && !isAsleep && !isRestoring,
+            "prewarms \(app) at the wrong time")
+    }
+
+    /// Checks a record that is about to be saved.
+    func checkSaved(_ record: InstanceRecord) {
+        guard let conversation = record.conversation else { return }
+        precondition(
+            conversation.scenes.count <= Conversation.sceneLimit,
+            "\(record.instance) has \(conversation.scenes.count) scenes")
+        precondition(
+            record.state != .suspended || conversation.pending == nil,
+            "\(record.instance) is suspended in the middle of a step")
+    }
+
+    /// Checks an order to a process at the end of the event, when all records are saved: the record
+    /// must say what is about to happen, because a new supervisor goes on from it.
+    func checkOrder(_ effect: Effect) {
+        if case .go(let id, _, _) = effect {
+            let (isDirty, phase) = (self[id].isDirty, self[id].record.phase)
+            precondition(!isDirty, "tells \(id) to go before that is saved")
+            precondition(
+                phase == .toldToGo || phase == .ending || phase == .emptying || phase == .ended,
+                "tells \(id) to go, which is \(phase)")
+        }
+        if case .kill(let id) = effect { checkEnding(id) }
+        if case .terminate(let id) = effect { checkEnding(id) }
+        if case .release(let id, _) = effect {
+            let state = table[id]?.record.state ?? .notRunning
+            precondition(state == .notRunning, "releases \(id), which is \(state)")
+        }
+    }
+
+    private func checkEnding(_ id: InstanceIdentifier) {
+        let state = table[id]?.record.state ?? .notRunning
+        precondition(
+            state == .terminating || state == .notRunning, "ends \(id), which is \(state)")
     }
 
     /// Describes an index that disagrees with the records; nil if none does. This visits all
@@ -35,6 +86,12 @@ extension Lifecycle {
         }
         let shown = records.filter { $0.state.isRunning && $0.shellUser != nil }
         if Set(shown.map(\.instance)) != self.shown { return "shown" }
+        for record in records
+        where record.state != .notRunning
+            && deadlines[.instance(record.instance)] != record.deadline
+        {
+            return "the deadline of \(record.instance)"
+        }
         for record in records where self[record.app].members.contains(record.instance) == false {
             return "\(record.instance) is not among its app's instances"
         }

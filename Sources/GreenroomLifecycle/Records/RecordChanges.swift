@@ -8,6 +8,7 @@ extension Lifecycle {
         _ app: AppIdentifier, key: EnvironmentKey, state: ExecutionState, deadline: Instant,
         _ configure: (inout InstanceRecord) -> Void
     ) -> InstanceIdentifier {
+        checkCreation(of: app, state)
         let id = nextInstance
         nextInstance = InstanceIdentifier(id.rawValue + 1)
         let description = self[app].description!

@@ -86,7 +86,10 @@ extension Lifecycle {
         }
     }
 
-    private mutating func restore(_ record: InstanceRecord) {
+    private mutating func restore(_ saved: InstanceRecord) {
+        var record = saved
+        // No supervisor suspends an app in the middle of a step, and a saved record is not trusted.
+        if record.state == .suspended { record.conversation?.pending = nil }
         let (id, app) = (record.instance, record.app)
         if directory[app] == nil {
             directory[app] = Entry(App(record: AppRecord(app: app)))
