@@ -32,6 +32,7 @@ extension Lifecycle {
         // The instance is looked up only once, because each launch comes here several times.
         let place = table.index(forKey: id)!
         let before = table.values[place].record.deadline
+        let former = table.values[place].record.phase
         change(&table.values[place].record)
         var after = table.values[place].record.deadline
         if after != before || deadlines[.instance(id)] != after {
@@ -42,6 +43,9 @@ extension Lifecycle {
             }
             deadlines.set(.instance(id), at: after)
         }
+        assert(
+            former.allows(table.values[place].record.phase),
+            "illegal: \(former) to \(table.values[place].record.phase) of \(id)")
         guard !table.values[place].isDirty else { return }
         table.values[place].isDirty = true
         dirtyInstances.append(id)

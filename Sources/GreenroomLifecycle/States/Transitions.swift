@@ -1,19 +1,27 @@
-// The states and the legal changes between them.
+// The phases and the legal steps between them. The state that clients see follows from the phase
+// (`Phase.state`).
 //
-//   (new)       → prewarming, launching
-//   prewarming  → prewarmed
-//   prewarmed   → launching
-//   launching   → inactive, background
+//   (new)       → prewarming, ordered
+//   prewarming  → paused
+//   paused      → told to go
+//   ordered     → starting
+//   told to go  → starting, ordered (another instance serves its launch, and it is ended)
+//   starting    → arriving, inactive, background
+//   arriving    → inactive, background
 //   inactive    → active, background
 //   active      → inactive
-//   background  → inactive, suspended
-//   suspended   → background
-//   each of these → terminating, notRunning
-//   terminating → notRunning
-//   notRunning  → (none: an instance never comes back)
+//   background  → inactive, freezing
+//   freezing    → frozen, background
+//   frozen      → background
+//   each of these → ending, emptying, ended
+//   ending      → emptying, ended
+//   emptying    → ended
+//   ended       → (none: an instance never comes back)
 //
-// `notRunning` is entered only once the main process has ended and no process is left. Every change
-// of state goes through `move`, which also updates the indices, so that they always agree.
+// `ended` is entered only once the main process has ended and no process is left. Every change of
+// state goes through `move`, which also updates the indices, so that they always agree. `move`
+// traps on a step that is not in this list; in debug builds, so does every other change of a
+// record (`update`).
 //
 // What each event does in each phase (`Phase`): the phase that it leads to; `.` if the phase does
 // not change; `--` if the request is refused. The columns are: prewarming, paused, ordered, told to
@@ -92,22 +100,47 @@
 //
 // A test runs each pair and compares the result with the simulator's own table (`PhaseTable`).
 
-extension ExecutionState {
-    /// The states that may follow this one.
-    public var successors: [ExecutionState] {
+extension Phase {
+    /// The phases that may follow this one.
+    public var successors: [Phase] {
         switch self {
-        case .notRunning: []
-        case .prewarming: [.prewarmed, .terminating, .notRunning]
-        case .prewarmed: [.launching, .terminating, .notRunning]
-        case .launching: [.inactive, .background, .terminating, .notRunning]
-        case .inactive: [.active, .background, .terminating, .notRunning]
-        case .active: [.inactive, .terminating, .notRunning]
-        case .background: [.inactive, .suspended, .terminating, .notRunning]
-        case .suspended: [.background, .terminating, .notRunning]
-        case .terminating: [.notRunning]
+        case .prewarming: [.paused, .ending, .emptying, .ended]
+        case .paused: [.toldToGo, .ending, .emptying, .ended]
+        case .ordered: [.starting, .ending, .emptying, .ended]
+        case .toldToGo: [.starting, .ordered, .ending, .emptying, .ended]
+        case .starting: [.arriving, .inactive, .background, .ending, .emptying, .ended]
+        case .arriving: [.inactive, .background, .ending, .emptying, .ended]
+        case .inactive: [.active, .background, .ending, .emptying, .ended]
+        case .active: [.inactive, .ending, .emptying, .ended]
+        case .background: [.inactive, .freezing, .ending, .emptying, .ended]
+        case .freezing: [.frozen, .background, .ending, .emptying, .ended]
+        case .frozen: [.background, .ending, .emptying, .ended]
+        case .ending: [.emptying, .ended]
+        case .emptying: [.ended]
+        case .ended: []
         }
     }
 
+    /// Whether an instance may be in `next` after a change of its record.
+    func allows(_ next: Phase) -> Bool { next == self || successors.contains(next) }
+
+    /// The state that clients see.
+    public var state: ExecutionState {
+        switch self {
+        case .prewarming: .prewarming
+        case .paused: .prewarmed
+        case .ordered, .toldToGo, .starting, .arriving: .launching
+        case .inactive: .inactive
+        case .active: .active
+        case .background: .background
+        case .freezing, .frozen: .suspended
+        case .ending, .emptying: .terminating
+        case .ended: .notRunning
+        }
+    }
+}
+
+extension ExecutionState {
     /// In front, or on the way to or from it.
     public var isForeground: Bool { self == .active || self == .inactive }
 
@@ -144,8 +177,6 @@ extension Lifecycle {
     ) {
         let old = self[id].record
         let state = end.state(on: course)
-        precondition(
-            old.state.successors.contains(state), "illegal: \(old.state) to \(state) of \(id)")
         if old.state == .prewarming, state != .prewarmed, let claim = removeClaim(of: id) {
             lostClaims.append(claim)
         }
@@ -161,6 +192,9 @@ extension Lifecycle {
             $0.deadline = deadline
         }
         let new = self[id].record
+        precondition(
+            old.phase.successors.contains(new.phase),
+            "illegal: \(old.phase) to \(new.phase) of \(id)")
         addToIndices(new)
         if state == .notRunning { refills.sharesGrew() }
         report(.stateChanged(id, old.app, from: old.state, to: state, inBackground: false))

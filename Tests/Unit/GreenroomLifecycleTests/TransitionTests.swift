@@ -3,7 +3,7 @@ import Testing
 @testable import GreenroomLifecycle
 
 @Suite struct `Every transition` {
-    /// The same table as in the sources, as pairs.
+    /// The legal changes of the state that clients see, as pairs.
     static let legal: Set<[ExecutionState]> = [
         [.prewarming, .prewarmed], [.prewarming, .terminating], [.prewarming, .notRunning],
         [.prewarmed, .launching], [.prewarmed, .terminating], [.prewarmed, .notRunning],
@@ -18,7 +18,9 @@ import Testing
 
     @Test(arguments: ExecutionState.allCases, ExecutionState.allCases)
     func `is legal or illegal as the table says`(from: ExecutionState, to: ExecutionState) {
-        #expect(from.successors.contains(to) == Self.legal.contains([from, to]))
+        let steps = Phase.allCases.filter { $0.state == from }.flatMap(\.successors)
+        let isLegal = from != to && steps.contains { $0.state == to }
+        #expect(isLegal == Self.legal.contains([from, to]))
     }
 
     @Test(arguments: ExecutionState.allCases, ExecutionState.allCases)
@@ -30,7 +32,7 @@ import Testing
         switch to {
         case .terminating: core.move(InstanceIdentifier(1), to: .ordered(.terminated))
         case .notRunning: core.move(InstanceIdentifier(1), to: .over(exit))
-        case _: core.move(InstanceIdentifier(1), to: to)
+        case _: core.move(InstanceIdentifier(1), to: to, deadline: Instant(nanoseconds: 1))
         }
         let app = core.directory[Stage.app]!
         #expect(core.instance(InstanceIdentifier(1))?.state == to)
@@ -53,6 +55,21 @@ import Testing
         await #expect(processExitsWith: .failure) {
             var core = `Every transition`().core(in: .active)
             core.move(InstanceIdentifier(1), to: .suspended)
+        }
+    }
+
+    /// The state may follow, but nobody has told the freezer.
+    @Test func `from the background straight to frozen traps`() async {
+        await #expect(processExitsWith: .failure) {
+            var core = `Every transition`().core(in: .background)
+            core.move(InstanceIdentifier(1), to: .suspended, deadline: nil)
+        }
+    }
+
+    @Test func `that a change of a record causes traps in debug builds`() async {
+        await #expect(processExitsWith: .failure) {
+            var core = `Every transition`().core(in: .prewarmed)
+            core.update(InstanceIdentifier(1)) { $0.course = .ordered }
         }
     }
 
