@@ -26,8 +26,25 @@
 // What each event does in each phase (`Phase`): the phase that it leads to; `.` if the phase does
 // not change; `--` if the request is refused. The columns are: prewarming, paused, ordered, told to
 // go, starting, arriving, inactive, active, background, freezing, frozen, ending, emptying, ended.
+// An event that means different things has several rows. Where the name of a row does not say it:
+//
+//   exec           the app is ready as soon as it runs
+//   other step     the acknowledged step leads to the background, or back from it
+//   exited, empty  the other processes have ended before the main process
+//   emptied, left  the main process has ended before, and left the others running
+//   locked         a file lock was found again after its grace; `unconnected`, `connected` and
+//                  `untraced` are what else the shell has found when the core had it look
+//   measured       the paused instance needs more memory than the pools may have
+//   policy         the pools may have less memory than the paused instance needs
+//   planned        the plan no longer has the app
+//   task ended     the last task, and suspension was asked for; the same for `runCompleted`
+//   restored       nobody has watched the name of the paused instance
+//
+// An instance that was told to go and is unheard counts as started when it has exited.
+//
 // These changes have effects:
 //
+//   to go          go
 //   to fr          freeze
 //   fr, fz to bg   thaw
 //   to en          kill, terminate or tell (`InstanceRecord.gentleEnd`)
@@ -39,24 +56,44 @@
 //
 //                 pw  pa  or  go  st  in  ac  bg  fr  fz  en  em  ed
 //   spawned       .   .   st  .   .   .   .   .   .   .   .   .   .
+//   spawned, exec .   .   ac  .   .   .   .   .   .   .   .   .   .
 //   spawnFailed   ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  .   .
 //   paused        pa  .   .   en  .   .   .   .   .   .   .   .   .
 //   started       .   .   .   st  .   .   .   .   .   .   .   .   .
+//   started, exec .   .   .   ac  .   .   .   .   .   .   .   .   .
 //   channelLost   en  en  .   en  .   .   .   .   .   .   .   .   .
 //   becameReady   .   .   ac  ac  ac  .   .   .   .   .   .   .   .
+//   ready, scenes .   .   ac  ac  ac  .   .   .   .   .   .   .   .
 //   acknowledged  .   .   .   .   .   .   .   .   .   .   .   .   .
+//   other step    .   .   .   .   .   .   .   .   .   .   .   .   .
 //   frozen        .   .   .   .   .   .   .   .   fz  .   .   .   .
 //   freezeFailed  .   .   .   .   .   .   .   .   bg  bg  .   .   .
 //   exited        em  em  em  em  em  em  em  em  em  em  em  .   .
+//   exited, empty ed  ed  em  em  ed  ed  ed  ed  ed  ed  em  .   .
 //   emptied       .   .   .   .   .   .   .   .   .   .   .   ed  .
+//   emptied, left ed  ed  .   .   ed  ed  ed  ed  ed  ed  .   ed  .
 //   deadline      en  en  en  en  en  .   .   fr  fz  .   .   .   .
-//   becameStale   en  en  .   .   .   .   .   .   .   .   .   .   .
-//   misfired      en  en  .   .   .   .   .   .   .   .   .   .   .
 //   found nothing .   ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  .
 //   found remains .   ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  .
 //   no channel    en  en  .   .   .   .   .   .   .   .   .   .   .
 //   unfit         .   .   .   en  .   .   .   .   .   .   .   .   .
 //   unheard       .   .   .   .   ac  .   .   .   .   .   .   .   .
+//   becameStale   en  en  .   .   .   .   .   .   .   .   .   .   .
+//   stale, read   en  en  .   en  .   .   .   .   .   .   .   .   .
+//   misfired      en  en  .   .   .   .   .   .   .   .   .   .   .
+//   no lock       .   .   .   .   .   .   .   fr  .   .   .   .   .
+//   locked        .   .   .   .   .   .   .   en  .   .   .   .   .
+//   unconnected   .   .   .   .   .   .   .   fr  .   .   .   .   .
+//   connected     .   .   .   .   .   .   .   .   .   bg  .   .   .
+//   untraced      .   .   .   .   .   .   .   .   .   .   .   .   .
+//   pressure      en  en  .   .   .   .   .   en  en  en  .   .   .
+//   stall         en  en  .   .   .   .   .   en  en  en  .   .   .
+//   own stall     .   .   .   .   .   .   .   en  .   .   .   .   .
+//   measured      .   en  .   .   .   .   .   .   .   .   .   .   .
+//   launch        .   go  .   .   .   ac  .   ac  ac  ac  .   .   .
+//   trigger       .   go  --  --  --  --  --  --  bg  bg  --  --  .
+//   connection    .   go  .   .   .   .   .   .   bg  bg  .   .   .
+//   called        .   go  .   .   .   .   .   .   .   .   .   .   .
 //   foreground    --  --  .   .   .   ac  .   ac  ac  ac  --  --  --
 //   background    --  --  .   .   .   bg  bg  .   bg  bg  --  --  --
 //   suspend       --  --  --  --  --  fr  fr  fr  .   .   --  --  --
@@ -65,30 +102,63 @@
 //   endInterrupt  --  --  .   .   .   ac  .   .   .   .   --  --  --
 //   terminate     en  en  en  en  en  en  en  en  en  en  .   .   --
 //   forceQuit     en  en  en  en  en  en  en  en  en  en  .   .   --
+//   show scene    --  --  --  --  --  --  --  --  --  --  --  --  --
+//   task began    .   .   .   .   .   .   .   .   .   .   .   .   .
+//   task ended    .   .   .   .   .   .   .   .   .   .   .   .   .
+//   in front      .   .   .   .   .   .   .   ac  ac  ac  .   .   .
+//   not in front  .   .   .   .   .   bg  bg  .   .   .   .   .   .
+//   lock          .   .   .   .   .   .   in  .   .   .   .   .   .
+//   logged out    en  en  .   .   .   .   .   .   .   .   .   .   .
+//   planned       en  en  .   .   .   .   .   .   .   .   .   .   .
+//   policy        en  en  .   .   .   .   .   .   .   .   .   .   .
+//   installed     en  en  .   .   .   .   .   .   .   .   .   .   .
+//   removed       en  en  .   .   .   .   .   .   .   .   .   .   .
+//   restored      en  en  .   .   .   .   .   .   .   .   .   .   .
+//   shutdown      en  en  en  en  en  en  en  en  en  en  .   .   .
 //
 // For an app that acknowledges its states. Where a program moves at once, this table has a `.`,
 // because the app moves only when it has acknowledged. A suspended app is thawed first:
 //
 //                 pw  pa  or  go  st  ar  in  ac  bg  fr  fz  en  em  ed
 //   spawned       .   .   st  .   .   .   .   .   .   .   .   .   .   .
+//   spawned, exec .   .   in  .   .   .   .   .   .   .   .   .   .   .
 //   spawnFailed   ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  .   .
 //   paused        pa  .   .   en  .   .   .   .   .   .   .   .   .   .
 //   started       .   .   .   st  .   .   .   .   .   .   .   .   .   .
+//   started, exec .   .   .   in  .   .   .   .   .   .   .   .   .   .
 //   channelLost   en  en  .   en  .   .   .   .   .   .   .   .   .   .
 //   becameReady   .   .   in  in  in  .   .   .   .   .   .   .   .   .
+//   ready, scenes .   .   ar  ar  ar  .   .   .   .   .   .   .   .   .
 //   acknowledged  .   .   .   .   .   in  ac  .   .   .   .   .   .   .
+//   other step    .   .   .   .   .   bg  bg  in  in  .   .   .   .   .
 //   frozen        .   .   .   .   .   .   .   .   .   fz  .   .   .   .
 //   freezeFailed  .   .   .   .   .   .   .   .   .   bg  bg  .   .   .
 //   exited        em  em  em  em  em  em  em  em  em  em  em  em  .   .
+//   exited, empty ed  ed  em  em  ed  ed  ed  ed  ed  ed  ed  em  .   .
 //   emptied       .   .   .   .   .   .   .   .   .   .   .   .   ed  .
+//   emptied, left ed  ed  .   .   ed  ed  ed  ed  ed  ed  ed  .   ed  .
 //   deadline      en  en  .   en  .   .   .   .   fr  fz  .   .   .   .
-//   becameStale   en  en  .   .   .   .   .   .   .   .   .   .   .   .
-//   misfired      en  en  .   .   .   .   .   .   .   .   .   .   .   .
 //   found nothing .   ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  .
 //   found remains .   ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  ed  .
 //   no channel    en  en  .   .   .   .   .   .   .   .   .   .   .   .
 //   unfit         .   .   .   en  .   .   .   .   .   .   .   .   .   .
 //   unheard       .   .   .   .   .   .   .   .   .   .   .   .   .   .
+//   becameStale   en  en  .   .   .   .   .   .   .   .   .   .   .   .
+//   stale, read   en  en  .   en  .   .   .   .   .   .   .   .   .   .
+//   misfired      en  en  .   .   .   .   .   .   .   .   .   .   .   .
+//   no lock       .   .   .   .   .   .   .   .   fr  .   .   .   .   .
+//   locked        .   .   .   .   .   .   .   .   en  .   .   .   .   .
+//   unconnected   .   .   .   .   .   .   .   .   fr  .   .   .   .   .
+//   connected     .   .   .   .   .   .   .   .   .   .   bg  .   .   .
+//   untraced      .   .   en  .   en  en  en  .   .   .   .   .   .   .
+//   pressure      en  en  .   .   .   .   .   .   en  en  en  .   .   .
+//   stall         en  en  .   .   .   .   .   .   en  en  en  .   .   .
+//   own stall     .   .   .   .   .   .   .   .   en  .   .   .   .   .
+//   measured      .   en  .   .   .   .   .   .   .   .   .   .   .   .
+//   launch        .   go  .   .   .   .   .   .   .   bg  bg  .   .   .
+//   trigger       .   go  --  --  --  --  --  --  --  bg  bg  --  --  .
+//   connection    .   go  .   .   .   .   .   .   .   bg  bg  .   .   .
+//   called        .   go  .   .   .   .   .   .   .   .   .   .   .   .
 //   foreground    --  --  .   .   .   .   .   .   .   bg  bg  --  --  --
 //   background    --  --  .   .   .   .   .   .   .   bg  bg  --  --  --
 //   suspend       --  --  --  --  --  --  .   .   fr  .   .   --  --  --
@@ -97,8 +167,22 @@
 //   endInterrupt  --  --  .   .   .   .   .   .   .   .   .   --  --  --
 //   terminate     en  en  en  en  en  en  en  en  en  en  en  .   .   --
 //   forceQuit     en  en  en  en  en  en  en  en  en  en  en  .   .   --
+//   show scene    --  --  --  --  --  .   .   .   .   bg  bg  --  --  --
+//   task began    .   .   .   .   .   .   .   .   .   bg  bg  .   .   .
+//   task ended    .   .   .   .   .   .   .   .   fr  .   .   .   .   .
+//   in front      .   .   .   .   .   .   .   .   .   bg  bg  .   .   .
+//   not in front  .   .   .   .   .   .   .   .   .   .   .   .   .   .
+//   lock          .   .   .   .   .   .   .   .   .   .   .   .   .   .
+//   logged out    en  en  .   .   .   .   .   .   .   .   .   .   .   .
+//   planned       en  en  .   .   .   .   .   .   .   .   .   .   .   .
+//   policy        en  en  .   .   .   .   .   .   .   .   .   .   .   .
+//   installed     en  en  .   .   .   .   .   .   .   .   .   .   .   .
+//   removed       en  en  .   .   .   .   .   .   .   .   .   .   .   .
+//   restored      en  en  .   .   .   .   .   .   .   .   .   .   .   .
+//   shutdown      en  en  en  en  en  en  en  en  en  en  en  .   .   .
 //
-// A test runs each pair and compares the result with the simulator's own table (`PhaseTable`).
+// A test runs each pair, goes over all events, and compares the result with the simulator's own
+// page (`PhaseTable`, `Movement`), and the simulator's checker allows no other change of a phase.
 
 extension Phase {
     /// The phases that may follow this one.
