@@ -51,8 +51,9 @@ struct Checker: Sendable {
     var reclaimed: Set<InstanceIdentifier> = []
     /// Apps of which a paused instance was reclaimed and none has been paused since.
     var poolReclaimed: Set<AppIdentifier> = []
-    /// The instances that the event being handled has changed.
+    /// The instances that the event being handled has changed, and their former records.
     var touched: Set<InstanceIdentifier> = []
+    var former: [InstanceIdentifier: InstanceRecord] = [:]
     var frontsMayDiffer = false
     /// The instances that the event being handled has sent to the background.
     var displaced: Set<InstanceIdentifier> = []
@@ -107,6 +108,7 @@ struct Checker: Sendable {
     mutating func save(_ record: InstanceRecord) throws(Violation) {
         if let old = saved[record.instance] {
             count(old, -1)
+            if !touched.contains(record.instance) { former[record.instance] = old }
             if old.launchedAt == nil, let at = record.launchedAt { noteLaunched(record, at: at) }
             if !old.inBackground && record.inBackground { displaced.insert(record.instance) }
         }

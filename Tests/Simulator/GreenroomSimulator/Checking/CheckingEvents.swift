@@ -4,6 +4,7 @@ extension Checker {
     /// Notes an event before the core handles it.
     mutating func note(_ event: Event, at now: Instant) {
         touched = []
+        former = [:]
         ending = []
         signalled = []
         forceQuit = nil
@@ -202,7 +203,10 @@ extension Checker {
     mutating func checkStep(
         _ event: Event, nextDeadline: Instant?, at now: Instant
     ) throws(Violation) {
-        for id in touched { try checkTouched(id, nextDeadline) }
+        for id in touched {
+            try checkTouched(id, nextDeadline)
+            if let record = saved[id] { try checkPhase(record, former[id], event) }
+        }
         try checkForceQuitNoted()
         if let id = mayHaveRun, let record = saved[id] {
             try require(

@@ -143,3 +143,23 @@ extension Finding {
         }
     }
 }
+
+extension Checker {
+    /// Checks the change of an instance's phase in an event.
+    func checkPhase(
+        _ record: InstanceRecord, _ former: InstanceRecord?, _ event: Event
+    ) throws(Violation) {
+        let movement = event.movement
+        guard let former else {
+            // A launch may have been given up in the event that began it.
+            return try require(
+                [.prewarming, .ordered, .ending].contains(record.phase)
+                    && (movement.isFollowed || record.phase != .ordered),
+                "\(record.instance) began as \(record.phase)")
+        }
+        guard former.phase != record.phase else { return }
+        try require(
+            movement.reach(of: former).contains(record.phase),
+            "an event took \(record.instance) from \(former.phase) to \(record.phase): \(event)")
+    }
+}
