@@ -9,6 +9,7 @@ extension Lifecycle {
             case .step(let id): stepDeadlineReached(id)
             case .claim(let id): claimTimedOut(id)
             case .air(let id): airingDue(id)
+            case .inactive(let group): staysInactive(group)
             case .quiet: becameQuiet()
             case .conditions: machineChanged()
             // Every event ends with refilling.
@@ -69,6 +70,8 @@ enum DeadlineKey: Hashable, Sendable {
     case claim(InstanceIdentifier)
     /// When a held instance is thawed for a moment, or frozen again.
     case air(InstanceIdentifier)
+    /// When what is held for the user of this login group ends, whose session is inactive.
+    case inactive(group: String)
     /// The end of the quiet time, after which the pressure falls.
     case quiet
     /// When the machine is inspected again, or prewarming may begin.

@@ -26,6 +26,10 @@ public enum Event: Hashable, Sendable {
     case loggedIn(foregroundGroup: String)
     /// That user's last login session ended. Instances paused for it are ended; others stay.
     case loggedOut(foregroundGroup: String)
+    /// The login groups of all users who have an active session now: one that is in front of a
+    /// display. Only for them are programs held at their windows. Until the first of these events,
+    /// every user counts as active.
+    case sessionsActive(foregroundGroups: Set<String>)
     /// A new plan: those apps among `Lifecycle.plannable` that are worth their memory now
     /// (`PrewarmOccasion.auto`). It replaces the former plan.
     case planned(Set<AppIdentifier>)
@@ -187,6 +191,7 @@ extension Lifecycle {
         case .appRemoved(let app, let isGone): appRemoved(app, isGone: isGone)
         case .loggedIn(let group): loggedIn(group)
         case .loggedOut(let group): loggedOut(group)
+        case .sessionsActive(let groups): sessionsActive(groups)
         case .planned(let apps): planned(apps)
         case .triggersForgiven: triggers = [:]
         case .requested(let identifier, let request): requested(identifier, request)
@@ -274,9 +279,10 @@ extension Event {
         case .requested(_, .launch), .requested(_, .trigger), .called: .none
         case .opening, .openingFailed: .none
         case .started, .spawned: .little
-        case .policyChanged, .appInstalled, .appRemoved, .loggedIn, .loggedOut, .planned,
-            .triggersForgiven, .requested, .requestAbandoned, .connectionArrived, .signalSent,
-            .spawnFailed, .channelLost, .becameReady, .drewFirstFrame, .frozen, .freezeFailed,
+        case .policyChanged, .appInstalled, .appRemoved, .loggedIn, .loggedOut,
+            .sessionsActive, .planned, .triggersForgiven, .requested, .requestAbandoned,
+            .connectionArrived, .signalSent, .spawnFailed, .channelLost, .becameReady,
+            .drewFirstFrame, .frozen, .freezeFailed,
             .exited, .emptied, .fileLocksInspected, .connectionsInspected, .reconciled, .paused,
             .becameStale, .misfired, .librariesLearned, .librariesRecalled, .timesRecalled,
             .nameWatched, .conditionsInspected, .acknowledged, .tracerInspected, .memoryMeasured,

@@ -16,6 +16,7 @@ extension Lifecycle {
             setPoolKey(description.environmentKey, of: app, isWanted: true)
         }
         discardUnwanted(description)
+        if !isRestoring { reviewHeld(of: app) }
         reviseSuspension(description)
         cancelUndeclaredTasks(of: app)
         wantRefill(of: app)
@@ -157,7 +158,11 @@ extension Lifecycle {
         deadlines.remove(.conditions)
         machineChanged()
         guard policy != self.policy else { return }
+        let couldHold = directory.keys.filter { mayHold($0) }
         self.policy = policy
+        reviewHeld()
+        let canHold = Set(directory.keys.filter { mayHold($0) })
+        holdInstead(of: canHold.subtracting(couldHold).sorted())
         for app in directory.keys.sorted() {
             reviewForceQuit(of: app)
             wantRefill(of: app)

@@ -39,8 +39,10 @@ public struct Lifecycle: Hashable, Sendable {
     var lastReclaim: Instant?
     var conditions = Conditions()
     public internal(set) var isShuttingDown = false
-    /// Bytes held by, and set aside for, prewarmed instances; at most the policy's budget.
+    /// Bytes held by, and set aside for, prewarmed instances; at most the policy's budget. Those of
+    /// instances held at a window, which have a budget of their own, are counted apart.
     public internal(set) var prewarmedBytes: UInt64 = 0
+    public internal(set) var heldBytes: UInt64 = 0
     /// The number of instances that have not ended.
     public internal(set) var liveCount = 0
     /// The machine sleeps, or is about to.
@@ -70,6 +72,8 @@ public struct Lifecycle: Hashable, Sendable {
     var lull: Lull?
     /// Foreground groups whose user has a login session.
     var loginGroups: Set<String> = []
+    /// Those whose user has an active session; nil while nobody follows sessions (`Holding`).
+    var activeGroups: Set<String>?
     /// The apps of the last plan (`Planning`).
     var plan: Set<AppIdentifier> = []
     /// Users whose login session is locked, so that their protected data cannot be read.

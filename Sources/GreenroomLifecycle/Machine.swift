@@ -19,6 +19,8 @@ extension Lifecycle {
     /// login.
     mutating func loggedOut(_ group: String) {
         guard loginGroups.remove(group) != nil else { return }
+        deadlines.remove(.inactive(group: group))
+        reviewHeld()
         for app in directory.keys.sorted() {
             guard let entry = directory[app], let description = entry.description else { continue }
             if description.autostart.value?.loginGroup == group, entry.record.hasSeenLogin {

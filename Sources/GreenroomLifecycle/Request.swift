@@ -42,6 +42,9 @@ public struct LaunchRequest: Hashable, Sendable {
     /// Set if the launch brings something that no paused instance can take over. The app is then
     /// launched cold, for this reason.
     public var coldReason: ColdReason?
+    /// Set if the launch brings something that an instance held at its first window has already
+    /// read. Only other instances serve it then.
+    public var reasonNotToHold: ColdReason?
     public var joining = Joining.singleInstance
     /// The same number for launches that do the same work, for example with the same arguments; 0
     /// if unknown.

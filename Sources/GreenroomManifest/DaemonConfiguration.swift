@@ -16,6 +16,10 @@ public struct DaemonConfiguration: Hashable, Sendable {
     public var observeGroups: [String] = []
     public var administerGroups: [String] = []
 
+    /// `WindowBudget=`: all instances held at a window together hold at most this many bytes; nil
+    /// means a sixteenth of the machine's memory, at most 1 GiB.
+    public var windowBudget: UInt64?
+
     /// `PrewarmMinMemory=`: nothing is prewarmed while less memory is available, in bytes.
     public var prewarmMinimalMemory: UInt64 = 256 << 20
     /// `PrewarmMaxLoad=`: nothing is prewarmed while the load per processor is above this, in
@@ -104,6 +108,12 @@ extension DaemonConfiguration {
     mutating func read(_ reader: inout SectionReader) {
         set(\.policy.prewarmByteBudget, "PrewarmBudget", &reader) { value throws(ValueError) in
             try value.bytes()
+        }
+        set(\.windowBudget, "WindowBudget", &reader) { value throws(ValueError) in
+            value.text == "auto" ? nil : try value.bytes()
+        }
+        set(\.policy.windowNeedsSession, "WindowNeedsSession", &reader) {
+            value throws(ValueError) in try value.boolean()
         }
         set(\.policy.prewarmTimeToLive, "PrewarmTimeToLiveSec", &reader, positiveDuration)
         set(\.policy.launchDeadline, "LaunchDeadlineSec", &reader, positiveDuration)

@@ -26,10 +26,19 @@ public struct Policy: Hashable, Sendable {
     public var killPersistence: Duration = .seconds(60)
     /// How long a paused instance is kept, ± 10 % (OpenWhisk).
     public var prewarmTimeToLive: Duration = .seconds(600)
-    /// All paused instances together hold at most this many bytes.
+    /// All paused instances together, without those held at a window, hold at most this many bytes.
     public var prewarmByteBudget: UInt64 = 1 << 30
-    /// The assumed size of a paused instance in bytes, before one was measured.
+    /// Those held at a window, together; with 0, none are held.
+    public var windowByteBudget: UInt64 = 512 << 20
+    /// The assumed size of a paused instance in bytes, and of one held at a window, before one was
+    /// measured.
     public var assumedPrewarmBytes: UInt64 = 16 << 20
+    public var assumedWindowBytes: UInt64 = 64 << 20
+    /// Whether programs are held only for users who have an active session.
+    public var windowNeedsSession = true
+    /// How long held programs stay after their user's session has become inactive: longer than a
+    /// look at another user's screen.
+    public var windowGrace: Duration = .seconds(300)
     /// At most this many instances are on their way to the pause at once.
     public var concurrentPrewarms: Int = 2
     /// From a launch to the first refill, unless the app says that it is ready.

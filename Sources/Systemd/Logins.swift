@@ -46,6 +46,26 @@ import Glibc
         return users
     }
 
+    /// Those of them who have an active session that is shown to somebody: it has a seat, or is a
+    /// graphical one without a seat, on a remote display. A login by ssh is always active and shows
+    /// no window (sd_session_is_active(3)).
+    public static var activeUsers: Set<UInt32> {
+        users.filter { user in activeSessions(of: user).contains { isShown($0) } }
+    }
+
+    private static func isShown(_ session: String) -> Bool {
+        var text: UnsafeMutablePointer<CChar>?
+        if unsafe sd_session_get_seat(session, &text) >= 0 {
+            unsafe free(text)
+            return true
+        }
+        guard unsafe sd_session_get_type(session, &text) >= 0, let type = unsafe text else {
+            return false
+        }
+        defer { unsafe free(type) }
+        return ["x11", "wayland", "mir"].contains(unsafe String(cString: type))
+    }
+
     private static func hasSession(_ user: uid_t) -> Bool {
         var state: UnsafeMutablePointer<CChar>?
         guard unsafe sd_uid_get_state(user, &state) >= 0, let state = unsafe state else {
@@ -59,7 +79,19 @@ import Glibc
     public static var sessions: [String] {
         var list: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
         let count = unsafe sd_get_sessions(&list)
-        guard count > 0, let list = unsafe list else { return [] }
+        return unsafe strings(list, count)
+    }
+
+    private static func activeSessions(of user: uid_t) -> [String] {
+        var list: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
+        let count = unsafe sd_uid_get_sessions(user, 1, &list)
+        return unsafe strings(list, count)
+    }
+
+    private static func strings(
+        _ list: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?, _ count: CInt
+    ) -> [String] {
+        guard let list = unsafe list else { return [] }
         defer { unsafe free(list) }
         return (0..<Int(count)).compactMap { index in
             guard let name = unsafe list[index] else { return nil }

@@ -27,13 +27,16 @@ final class PrivateDaemon {
                 try AppFolderChange.write(
                     Array(manifest.text.utf8), to: "\(folder)/apps/\(manifest.identifier).app")
             }
-            // No shortage of memory, load or battery keeps it from prewarming. A history would be written
+            // No shortage of memory, load or battery keeps it from prewarming, and the display is its
+            // own, so nobody need have a session. A history would be written
             // when the daemon has ended, into the folder that is removed then.
             let configuration = """
                 [Greenroom]
                 PrewarmMaxLoad=0
                 PrewarmMinMemory=0
                 PrewarmMinBattery=0
+                WindowBudget=1G
+                WindowNeedsSession=no
                 History=no
 
                 """

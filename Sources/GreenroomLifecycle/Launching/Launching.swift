@@ -136,7 +136,7 @@ extension Lifecycle {
     /// Serves a launch from the pool, or cold. `failure` says why the last attempt failed.
     mutating func begin(_ pending: PendingLaunch, after failure: ColdReason?) {
         let launch = pending.launch
-        if let reason = launch.coldReason {
+        if let reason = ownColdReason(launch) {
             // Paused instances are kept for launches that they can serve.
             return launchCold(pending, reasonBeforeAnyLaunch(launch.app) ?? reason)
         }
@@ -151,15 +151,30 @@ extension Lifecycle {
         setPoolKey(launch.environmentKey, of: launch.app, isWanted: false)
     }
 
-    private func usablePrewarm(for launch: LaunchRequest) -> InstanceIdentifier? {
-        usablePrewarm(launch.app, launch.environmentKey) ?? bootedPrewarm(for: launch)
+    /// Why no paused instance of the app can take over what the launch brings.
+    private func ownColdReason(_ launch: LaunchRequest) -> ColdReason? {
+        if let reason = launch.coldReason { return reason }
+        guard let reason = launch.reasonNotToHold, usablePrewarm(for: launch) == nil else {
+            return nil
+        }
+        let isHeld = usablePrewarm(launch.app, launch.environmentKey) != nil
+        return isHeld || depth(of: launch.app, launch.environmentKey) == .window ? reason : nil
     }
 
-    func usablePrewarm(_ app: AppIdentifier, _ key: EnvironmentKey) -> InstanceIdentifier? {
+    private func usablePrewarm(for launch: LaunchRequest) -> InstanceIdentifier? {
+        usablePrewarm(
+            launch.app, launch.environmentKey, mayBeHeld: launch.reasonNotToHold == nil)
+            ?? bootedPrewarm(for: launch)
+    }
+
+    func usablePrewarm(
+        _ app: AppIdentifier, _ key: EnvironmentKey, mayBeHeld: Bool = true
+    ) -> InstanceIdentifier? {
         guard let app = directory[app], let description = app.description else { return nil }
         return app.pool.first {
             let record = self[$0].record
             return record.environmentKey == key && record.generation == description.generation
+                && (mayBeHeld || record.depth != .window)
         }
     }
 
@@ -184,7 +199,7 @@ extension Lifecycle {
             if !makePlace(for: pending, of: description.user) { giveUp(pending, refusal) }
             return
         }
-        if launch.coldReason == nil { noteMiss(of: launch.app) }
+        if ownColdReason(launch) == nil { noteMiss(of: launch.app) }
         let deadline = now.advanced(by: description.launchDeadline ?? policy.launchDeadline)
         let id = create(
             launch.app, key: launch.environmentKey, state: .launching, deadline: deadline

@@ -113,15 +113,19 @@ public struct DepthRecord: Hashable, Sendable {
         /// Whether the app was to be held at its first window. If so, it still goes as far as
         /// `libraries`; if not, no further than main.
         public var isOfWindow: Bool
+        /// Whether it may still be held, because only prewarms to `libraries` have failed, which it
+        /// has while it cannot be held (`Holding`).
+        public var sparesWindow: Bool
 
         public init(
             generation: UInt64, environmentKey: EnvironmentKey?, fault: DepthFault,
-            isOfWindow: Bool = false
+            isOfWindow: Bool = false, sparesWindow: Bool = false
         ) {
             self.generation = generation
             self.environmentKey = environmentKey
             self.fault = fault
             self.isOfWindow = isOfWindow
+            self.sparesWindow = sparesWindow
         }
 
         /// The depth that has failed.
@@ -138,19 +142,41 @@ extension Lifecycle {
 
     /// How far the app is prewarmed in that environment.
     public func depth(of app: AppIdentifier, _ key: EnvironmentKey) -> PrewarmDepth {
-        let depth = allowedDepth(of: app, key)
-        let lacksLibraries = depth == .libraries && libraryCount(of: app, key) == 0
-        return lacksLibraries ? .main : depth
+        known(allowedDepth(of: app, key), of: app, key)
+    }
+
+    /// How far it is prewarmed if it is not held at its first window.
+    func depthUnheld(of app: AppIdentifier, _ key: EnvironmentKey) -> PrewarmDepth {
+        known(allowedDepthUnheld(of: app, key), of: app, key)
+    }
+
+    private func known(
+        _ depth: PrewarmDepth, of app: AppIdentifier, _ key: EnvironmentKey
+    ) -> PrewarmDepth {
+        depth == .libraries && libraryCount(of: app, key) == 0 ? .main : depth
     }
 
     /// How far the app may be prewarmed in that environment, even if nothing was learned about its
     /// libraries yet.
     func allowedDepth(of app: AppIdentifier, _ key: EnvironmentKey) -> PrewarmDepth {
+        guard let description = directory[app]?.description, description.depth == .window,
+            mayHold(description.value), demotion(of: app, key)?.sparesWindow ?? true
+        else { return allowedDepthUnheld(of: app, key) }
+        return .window
+    }
+
+    /// The same for an instance that is not held at its first window.
+    func allowedDepthUnheld(of app: AppIdentifier, _ key: EnvironmentKey) -> PrewarmDepth {
         guard let description = directory[app]?.description else { return .main }
-        guard let demotion = demotion(of: app), demotion.environmentKey ?? key == key else {
-            return description.depth
-        }
+        let depth = description.depth == .window ? .libraries : description.depth
+        guard let demotion = demotion(of: app, key) else { return depth }
         return demotion.isOfWindow ? .libraries : .main
+    }
+
+    private func demotion(
+        of app: AppIdentifier, _ key: EnvironmentKey
+    ) -> DepthRecord.Demotion? {
+        demotion(of: app).flatMap { $0.environmentKey ?? key == key ? $0 : nil }
     }
 
     /// Why the app's installed generation is prewarmed less deep than its description says; nil if
@@ -229,7 +255,9 @@ extension Lifecycle {
         let demotion = DepthRecord.Demotion(
             generation: record.generation,
             environmentKey: isEverywhere ? nil : record.environmentKey, fault: fault,
-            isOfWindow: record.depth == .window)
+            isOfWindow: record.depth == .window,
+            sparesWindow: self[app].description?.depth == .window && record.depth != .window
+                && known?.sparesWindow ?? true)
         updateApp(app) {
             $0.depth.demotion = demotion
             $0.depth.anewStreak = 0
@@ -246,9 +274,11 @@ extension Lifecycle {
         guard let entry = directory[app] else { return }
         for id in entry.pool + entry.filling where id != record.instance {
             let other = self[id].record
-            if other.depth == record.depth,
-                allowedDepth(of: app, other.environmentKey) != other.depth
-            {
+            let key = other.environmentKey
+            let allowed =
+                other.depth == .window
+                ? allowedDepth(of: app, key) : allowedDepthUnheld(of: app, key)
+            if other.depth == record.depth, allowed != other.depth {
                 end(id, .poolTrimmed, gently: false)
             }
         }

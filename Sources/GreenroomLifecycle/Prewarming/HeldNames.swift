@@ -86,14 +86,11 @@ extension Lifecycle {
 
     /// A launched instance of the app has ended, and may have given the name up.
     mutating func nameMayBeFree(_ record: InstanceRecord) {
-        guard record.launchedAt != nil, demotion(of: record.app)?.fault == .nameTaken,
-            let entry = directory[record.app]
-        else { return }
-        updateApp(record.app) { $0.depth.demotion = nil }
-        for id in entry.pool + entry.filling where self[id].record.depth != .window {
-            end(id, .poolTrimmed, gently: false)
+        guard record.launchedAt != nil, demotion(of: record.app)?.fault == .nameTaken else {
+            return
         }
-        wantRefill(of: record.app)
+        updateApp(record.app) { $0.depth.demotion = nil }
+        holdInstead(of: [record.app])
     }
 
     // MARK: Airing

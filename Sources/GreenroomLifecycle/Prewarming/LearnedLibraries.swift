@@ -91,7 +91,7 @@ extension Lifecycle {
     /// Whether the instance was made from the installed generation of an app that may be prewarmed
     /// to depth `libraries` in the instance's environment.
     func countsForLibraries(_ record: InstanceRecord) -> Bool {
-        allowedDepth(of: record.app, record.environmentKey) == .libraries
+        allowedDepthUnheld(of: record.app, record.environmentKey) == .libraries
             && (record.depth == .main || record.depth == .libraries)
             && record.generation == directory[record.app]?.description?.generation
     }
@@ -118,7 +118,7 @@ extension Lifecycle {
     ) -> Bool {
         let (app, key) = (lesson.app, lesson.environmentKey)
         guard directory[app]?.description?.generation == lesson.generation,
-            allowedDepth(of: app, key) == .libraries
+            allowedDepthUnheld(of: app, key) == .libraries
         else { return false }
         var learned = learnedLibraries(of: app) ?? LearnedLibraries(generation: lesson.generation)
         var known = learned[key] ?? .init(environmentKey: key)
@@ -211,7 +211,9 @@ extension Lifecycle {
     private mutating func remakePool(of app: AppIdentifier, _ key: EnvironmentKey) {
         guard keptCount(of: app) > 0, fillRefusal(app) == nil else { return }
         for id in self[app].pool + self[app].filling
-        where self[id].record.environmentKey == key && self[id].claim == nil {
+        where self[id].record.environmentKey == key && self[id].record.depth != .window
+            && self[id].claim == nil
+        {
             end(id, .poolTrimmed, gently: false)
         }
         wantRefill(of: app)

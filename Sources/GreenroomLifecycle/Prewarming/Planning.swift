@@ -52,8 +52,7 @@ extension Lifecycle {
             guard let description = entry.description, description.prewarmOccasion == .auto,
                 description.prewarmCount > 0, entry.isEligible, hasSession(description.value)
             else { return nil }
-            let measured = entry.record.measuredByteCount
-            let byteCount = measured > 0 ? measured : policy.assumedPrewarmBytes
+            let byteCount = reserve(for: description.identifier, plannedDepth(entry.value))
             let key = entry.poolKey ?? description.environmentKey
             return PlannableApp(
                 app: description.identifier, user: description.user,
@@ -63,14 +62,28 @@ extension Lifecycle {
         }.sorted { $0.app < $1.app }
     }
 
-    /// How many bytes a plan may use: the budget minus the memory of other apps' paused instances.
+    /// How many bytes a plan may use: the budget minus the memory of other apps' paused instances,
+    /// and of the budget for held windows as much as apps of the plan could use.
     public var plannableByteCount: UInt64 {
-        var others: UInt64 = 0
+        var (others, otherHeld, wanted) = (UInt64(0), UInt64(0), UInt64(0))
         for instance in table.values where instance.record.state.isPrewarm {
             let record = instance.record
             guard directory[record.app]?.description?.prewarmOccasion != .auto else { continue }
-            others += record.byteCount
+            if record.depth == .window {
+                otherHeld += record.byteCount
+            } else {
+                others += record.byteCount
+            }
         }
+        for app in plannable where directory[app.app].map({ plannedDepth($0.value) }) == .window {
+            wanted += app.byteCount
+        }
+        let heldRoom = policy.windowByteBudget - min(otherHeld, policy.windowByteBudget)
         return policy.prewarmByteBudget - min(others, policy.prewarmByteBudget)
+            + min(wanted, heldRoom)
+    }
+
+    private func plannedDepth(_ app: App) -> PrewarmDepth {
+        app.poolKey.map { depth(of: app.record.app, $0) } ?? .main
     }
 }

@@ -116,13 +116,18 @@ extension Lifecycle {
         end(id, .stale, gently: false)
     }
 
-    /// Ends the least valuable instances until the rest are within the budget.
+    /// Ends the least valuable instances until the rest are within the budgets.
     mutating func enforceBudget() {
-        guard prewarmedBytes > policy.prewarmByteBudget else { return }
+        guard isOverBudget(.main) || isOverBudget(.window) else { return }
         for id in prewarmsByValue(including: [.prewarmed, .prewarming])
-        where prewarmedBytes > policy.prewarmByteBudget {
+        where isOverBudget(self[id].record.depth) {
             end(id, .poolTrimmed, gently: false)
         }
+    }
+
+    private func isOverBudget(_ depth: PrewarmDepth) -> Bool {
+        depth == .window
+            ? heldBytes > policy.windowByteBudget : prewarmedBytes > policy.prewarmByteBudget
     }
 
     /// Prewarmed instances, least valuable first: expired ones, those with former environments and

@@ -61,9 +61,8 @@ extension Lifecycle {
         dropUnopened(by: id)
         self[id].openedLibrary = nil
         resize(id, to: byteCount)
-        let measured = self[id].record.byteCount
+        noteSize(of: self[id].record)
         updateApp(app) { [now] in
-            $0.measuredByteCount = measured
             // If another instance was reclaimed while this one was on its way, the app must still
             // wait out the pause after a reclaim.
             if $0.prewarmRetryAt.map({ $0 <= now }) ?? true { $0.isReclaimed = false }
@@ -89,8 +88,11 @@ extension Lifecycle {
             update(id) { $0.otherThreads = .frozen }
             effects.append(.freezePaused(id))
         }
-        // Clients wait for an instance with the latest environment.
-        let isLatest = self[id].record.environmentKey == self[app].poolKey
+        // Clients wait for an instance with the latest environment. If a held one turned out to be
+        // too large, the next one is not held.
+        let isLatest =
+            self[id].record.environmentKey == self[app].poolKey
+            && (stayed || instance.record.depth != .window)
         let waiters = isLatest ? self[app].prewarmWaiters : []
         if isLatest { self[app].prewarmWaiters = [] }
         for request in waiters {

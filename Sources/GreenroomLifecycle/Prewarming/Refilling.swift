@@ -3,6 +3,7 @@
 //   the app's pool is full       → the app leaves the queue
 //   an app was just launched     → the app waits (`Lulls`)
 //   the machine forbids it       → the app waits until the machine's condition changes
+//   no room for its window       → it is not held (`Holding`)
 //   no room in the budget        → the app waits until there is more room
 //   its user has a full share    → the app waits until an instance ends
 //   back-off or crash loop       → the app waits for its deadline
@@ -80,11 +81,17 @@ extension Lifecycle {
         return nil
     }
 
-    /// The number of bytes that one more paused instance may use.
+    /// The room in both budgets. When it grows, an app may fit that did not fit before.
     private var room: UInt64 {
-        guard liveCount < policy.sharedInstanceLimit, prewarmedBytes < policy.prewarmByteBudget
-        else { return 0 }
-        return policy.prewarmByteBudget - prewarmedBytes
+        let held = room(at: .window)
+        return min(room(at: .main), .max - held) + held
+    }
+
+    /// The number of bytes that one more paused instance of this depth may use.
+    private func room(at depth: PrewarmDepth) -> UInt64 {
+        guard liveCount < policy.sharedInstanceLimit else { return 0 }
+        if depth == .window { return windowRoom }
+        return policy.prewarmByteBudget - min(prewarmedBytes, policy.prewarmByteBudget)
     }
 
     /// Launches have priority until this time; nil if none is under way, or if some have been under
@@ -175,9 +182,10 @@ extension Lifecycle {
             if let last = times.max(), last > now { deadlines.set(.app(app), at: last) }
             return
         }
-        let byteCount = reserve(for: app)
-        if byteCount > room, !withSpares.isEmpty { endSpares() }
-        guard byteCount <= room else {
+        let depth = depthThatFits(app)
+        let byteCount = reserve(for: app, depth)
+        if byteCount > room(at: depth), !withSpares.isEmpty { endSpares() }
+        guard byteCount <= room(at: depth) else {
             let isFull = liveCount >= policy.sharedInstanceLimit
             let limit = Refusal.tooManyInstances(limit: policy.sharedInstanceLimit)
             refusePrewarms(of: app, isFull ? limit : .overBudget(app))
@@ -190,18 +198,14 @@ extension Lifecycle {
             refusePrewarms(of: app, refusal)
             return refills.refuseShare(app, of: user)
         }
-        spawnPrewarm(app, byteCount)
+        spawnPrewarm(app, depth, byteCount)
         if lackingCount(app) > 0 { wantRefill(of: app) }
     }
 
-    private func reserve(for app: AppIdentifier) -> UInt64 {
-        let measured = self[app].record.measuredByteCount
-        return measured > 0 ? measured : policy.assumedPrewarmBytes
-    }
-
-    private mutating func spawnPrewarm(_ app: AppIdentifier, _ byteCount: UInt64) {
+    private mutating func spawnPrewarm(
+        _ app: AppIdentifier, _ depth: PrewarmDepth, _ byteCount: UInt64
+    ) {
         let key = self[app].poolKey!
-        let depth = depth(of: app, key)
         let deadline = now.advanced(by: policy.pauseDeadline)
         if depth == .window { endNameHolders(of: app) }
         let id = create(app, key: key, state: .prewarming, deadline: deadline) {

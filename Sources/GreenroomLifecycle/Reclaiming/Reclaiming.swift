@@ -107,8 +107,7 @@ extension Lifecycle {
             resize(id, to: byteCount)
         }
         if record.state == .prewarmed {
-            let measured = self[id].record.byteCount
-            updateApp(record.app) { $0.measuredByteCount = measured }
+            noteSize(of: self[id].record)
             enforceBudget()
         }
         if pressure >= .warning, !isPressureReported { reclaim() }

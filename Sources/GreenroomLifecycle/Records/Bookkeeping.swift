@@ -102,6 +102,9 @@ struct App: Hashable, Sendable {
     var prewarmWaiters: [RequestIdentifier] = []
     /// How long the latest prewarm took, from its order to its pause.
     var prewarmTime: Duration?
+    /// The memory of the app's latest held instance, in bytes; 0 before this supervisor has seen
+    /// one.
+    var heldByteCount: UInt64 = 0
     /// When the app was last launched. The value of its paused instances depends on this.
     var lastLaunched = Instant(nanoseconds: 0)
     /// Why the pool was discarded as stale; nil once it has been filled again.

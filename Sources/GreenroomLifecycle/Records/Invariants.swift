@@ -9,6 +9,9 @@ extension Lifecycle {
             isRestoring || prewarmedBytes <= policy.prewarmByteBudget,
             "\(prewarmedBytes) bytes are prewarmed, at most \(policy.prewarmByteBudget) may be")
         precondition(
+            isRestoring || heldBytes <= policy.windowByteBudget,
+            "\(heldBytes) bytes are held at windows, at most \(policy.windowByteBudget) may be")
+        precondition(
             liveCount >= 0 && underway.count >= 0,
             "counted \(liveCount) instances, \(underway.count) launches")
         precondition(
@@ -77,8 +80,11 @@ extension Lifecycle {
             return "filling"
         }
         if records.count(where: \.isUndecided) != underway.count { return "underway" }
-        let bytes = records.filter(\.state.isPrewarm).reduce(0) { $0 + $1.byteCount }
+        let prewarms = records.filter(\.state.isPrewarm)
+        let held = prewarms.filter { $0.depth == .window }.reduce(0) { $0 + $1.byteCount }
+        let bytes = prewarms.reduce(0) { $0 + $1.byteCount } - held
         if bytes != prewarmedBytes { return "prewarmedBytes" }
+        if held != heldBytes { return "heldBytes" }
         for (group, ids) in fronts {
             for id in ids where table[id]?.record.isInFront != true {
                 return "\(id) is not in front of \(group)"

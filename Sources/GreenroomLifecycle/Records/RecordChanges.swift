@@ -65,9 +65,23 @@ extension Lifecycle {
         let record = self[id].record
         let byteCount = min(byteCount, Self.byteCountLimit)
         if record.state.isPrewarm {
-            prewarmedBytes = prewarmedBytes - record.byteCount + byteCount
+            discount(record)
+            count(byteCount, record.depth)
         }
         update(id) { $0.byteCount = byteCount }
+    }
+
+    /// Counts a prewarmed instance's memory against the budget of its depth.
+    private mutating func count(_ byteCount: UInt64, _ depth: PrewarmDepth) {
+        if depth == .window { heldBytes += byteCount } else { prewarmedBytes += byteCount }
+    }
+
+    private mutating func discount(_ record: InstanceRecord) {
+        if record.depth == .window {
+            heldBytes -= record.byteCount
+        } else {
+            prewarmedBytes -= record.byteCount
+        }
     }
 
     /// Puts an instance into the indices of its state.
@@ -80,10 +94,10 @@ extension Lifecycle {
         case .prewarming:
             self[record.app].filling.append(id)
             filling.insert(id)
-            prewarmedBytes += record.byteCount
+            count(record.byteCount, record.depth)
         case .prewarmed:
             self[record.app].pool.append(id)
-            prewarmedBytes += record.byteCount
+            count(record.byteCount, record.depth)
         case .launching, .inactive, .active, .background, .suspended:
             if record.isAttached {
                 self[record.app].attached.insert(id)
@@ -107,10 +121,10 @@ extension Lifecycle {
         case .prewarming:
             self[record.app].filling.removeAll { $0 == id }
             filling.remove(id)
-            prewarmedBytes -= record.byteCount
+            discount(record)
         case .prewarmed:
             self[record.app].pool.removeAll { $0 == id }
-            prewarmedBytes -= record.byteCount
+            discount(record)
         case .launching, .inactive, .active, .background, .suspended:
             self[record.app].attached.remove(id)
             self[record.app].running.remove(id)

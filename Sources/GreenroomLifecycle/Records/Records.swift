@@ -161,7 +161,8 @@ public struct AppRecord: Hashable, Sendable {
         set { boxedDepth = Boxed(newValue == DepthRecord() ? nil : newValue) }
     }
     private var boxedDepth = Boxed<DepthRecord>.none
-    /// The memory of the app's latest paused instance, in bytes; 0 before the first.
+    /// The memory of the app's latest paused instance that was not held at a window, in bytes; 0
+    /// before the first.
     public var measuredByteCount: UInt64
     /// The environment with which the app's pool is filled.
     public var poolKey: EnvironmentKey?

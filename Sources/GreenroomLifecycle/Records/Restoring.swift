@@ -61,7 +61,8 @@ public struct RecordedState: Hashable, Sendable {
 
 extension Lifecycle {
     /// The state that the saved records describe, at `now`. After this the shell must send, in this
-    /// order: `appInstalled` for every manifest, `loggedIn` and `pressureChanged` where they apply,
+    /// order: `appInstalled` for every manifest, `sessionsActive`, `loggedIn` and `pressureChanged`
+    /// where they apply,
     /// every difference between the records and the world as an event, and finally `restored`.
     public init(
         restoring instances: [InstanceRecord], apps: [AppRecord],
@@ -98,6 +99,9 @@ extension Lifecycle {
         table[id] = Entry(Instance(record: record))
         addToIndices(record)
         if record.state != .notRunning { deadlines.set(.instance(id), at: record.deadline) }
+        if record.state == .prewarmed, record.depth == .window {
+            self[app].heldByteCount = record.byteCount
+        }
         guard let name = record.launchIdentifier else { return }
         launchNames.add(name, of: app, id)
         self[app].lastLaunched = max(self[app].lastLaunched, record.lastUsed)
@@ -132,6 +136,7 @@ extension Lifecycle {
             }
         }
         isRestoring = false
+        reviewHeld()
         enforceBudget()
         forgetOldEnds()
         isRestored = true

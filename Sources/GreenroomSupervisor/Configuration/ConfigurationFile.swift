@@ -132,7 +132,17 @@ extension Policy {
         pagesOutSuspended = configuration.pageOutSuspended != .no
         instanceLimit = min(instanceLimit, RuntimeState.instanceSlotCount / 2)
         administrator = geteuid()
+        windowByteBudget = configuration.windowBudget ?? Self.ownWindowByteBudget
         processorCount = max(1, sysconf(CInt(_SC_NPROCESSORS_ONLN)))
+    }
+
+    /// A sixteenth of the memory has room for some programs in use, and leaves the rest to those
+    /// that run: 128 MiB with 2 GiB, 512 MiB with 8. More than a gibibyte of windows is hardly ever
+    /// launched.
+    private static var ownWindowByteBudget: UInt64 {
+        let pages = UInt64(max(0, sysconf(CInt(_SC_PHYS_PAGES))))
+        let memory = pages * UInt64(max(0, sysconf(CInt(_SC_PAGESIZE))))
+        return min(memory / 16, 1 << 30)
     }
 }
 

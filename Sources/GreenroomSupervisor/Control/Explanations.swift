@@ -25,9 +25,7 @@ struct Explanations {
         explanation.prewarmedCount = paused.count
         explanation.prewarmTarget =
             app.description.prewarmCount + lifecycle.spareCount(of: app.identifier)
-        explanation.prewarmByteCount = record.flatMap {
-            $0.measuredByteCount > 0 ? $0.measuredByteCount : nil
-        }
+        explanation.prewarmByteCount = lifecycle.measuredByteCount(of: app.identifier)
         explanation.reasons =
             manifestReasons(app, record) + depthReasons(app, record) + failureReasons(app, record)
             + machineReasons(app, record)
@@ -112,7 +110,11 @@ struct Explanations {
             let name = app.identifier.rawValue
             let words = demotion.fault.words(at: demotion.depth(of: app.description))
             let place =
-                demotion.isOfWindow ? "its first window is not prepared" : "it pauses before main"
+                demotion.isOfWindow
+                ? "its first window is not prepared"
+                : demotion.sparesWindow
+                    ? "it pauses before main if its first window is not prepared"
+                    : "it pauses before main"
             let range =
                 demotion.environmentKey == nil
                 ? place : "with the environment of one caller, \(place)"
@@ -147,7 +149,9 @@ struct Explanations {
                     text: "what launches have taught makes its launches \(saved.milliseconds) "
                         + "shorter than without it"))
         }
-        if core.lifecycle.depth(of: app.identifier, key) == .window {
+        if let refusal = core.lifecycle.holdRefusal(of: app.identifier) {
+            reasons.append(.init(code: refusal.code, text: refusal.words))
+        } else if core.lifecycle.depth(of: app.identifier, key) == .window {
             reasons.append(
                 .init(
                     code: "window",
@@ -235,5 +239,25 @@ struct Explanations {
         return .init(
             code: "back_off",
             text: "\(failures) prewarm\(failures == 1 ? "" : "s") failed; the next is tried later")
+    }
+}
+
+extension HoldRefusal {
+    fileprivate var code: String {
+        switch self {
+        case .isOff: "window_off"
+        case .isInactive: "window_inactive"
+        case .isOverBudget: "window_over_budget"
+        }
+    }
+
+    fileprivate var words: String {
+        let reason =
+            switch self {
+            case .isOff: "WindowBudget= in greenroom.conf is 0"
+            case .isInactive: "its user has no active session in front of a display"
+            case .isOverBudget: "WindowBudget= in greenroom.conf has no room for it now"
+            }
+        return "its first window is not prepared, because \(reason)"
     }
 }

@@ -165,9 +165,9 @@ final class LaunchContexts {
             context.workingDirectory = try workingDirectory(of: call, descriptors)
         }
         try context.checkDescriptors()
-        if depth == .window {
+        if app.description.depth == .window {
             context.leaveOutStartDirectory(of: app)
-            context.coldReason = context.coldReason ?? context.reasonNotToHold(app)
+            context.reasonNotToHold = context.reasonNotToHold(app)
         }
         return (context, key)
     }

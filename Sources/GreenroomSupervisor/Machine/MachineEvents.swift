@@ -21,6 +21,7 @@ final class MachineEvents {
     private var isLeaving = false
     private var isConnected = false
     private var users: Set<UInt32> = []
+    private var activeUsers: Set<UInt32> = []
     private var surroundings: [UInt32: LoginEnvironment.Surroundings] = [:]
 
     init(
@@ -49,6 +50,11 @@ final class MachineEvents {
             log.sayOnce("no systemd-logind (\(error)): logins are not followed")
         }
         if !isSystem || logins == nil { core.handle(.loggedIn(foregroundGroup: group(getuid()))) }
+        // Without logind, nobody knows who is in front of a display, so all count as if they were.
+        if logins != nil {
+            activeUsers = Logins.activeUsers
+            reportActiveUsers()
+        }
         users = Logins.users
         for user in users.sorted() { core.handle(.loggedIn(foregroundGroup: group(user))) }
         for user in owners { surroundings[user] = .init(ofUser: user) }
@@ -82,10 +88,19 @@ final class MachineEvents {
         users = now
         // The apps' environments are reviewed first, because a login is a reason to start apps.
         reviewSurroundings()
+        let active = Logins.activeUsers
+        if active != activeUsers {
+            activeUsers = active
+            reportActiveUsers()
+        }
         for user in came.sorted() { core.handle(.loggedIn(foregroundGroup: group(user))) }
         for user in went.sorted() { core.handle(.loggedOut(foregroundGroup: group(user))) }
         if !came.isEmpty || !went.isEmpty { planning.review() }
         if !isConnected, !came.isEmpty { connect() }
+    }
+
+    private func reportActiveUsers() {
+        core.handle(.sessionsActive(foregroundGroups: Set(activeUsers.map(group))))
     }
 
     private func reviewSurroundings() {

@@ -17,6 +17,8 @@ struct LaunchContext {
     /// The names of the variables in which the launch's environment differs from that of every
     /// paused instance; empty if one has the same.
     var differingVariables: [String] = []
+    /// Why none that is held at its first window can.
+    var reasonNotToHold: ColdReason?
     /// The key that an instance must have which was paused before imports were learned; nil if none
     /// can serve the launch.
     var bootKey: EnvironmentKey?

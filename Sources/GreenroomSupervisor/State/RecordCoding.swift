@@ -191,7 +191,10 @@ extension DepthRecord {
     fileprivate func encode(into writer: inout RecordWriter) {
         writer.put(UInt64(anewCount) << 8 | UInt64(anewStreak))
         writer.put(optional: latestAnew?.rawValue)
-        writer.put(optional: demotion.map { $0.fault.rawValue | ($0.isOfWindow ? 128 : 0) })
+        writer.put(
+            optional: demotion.map {
+                $0.fault.rawValue | ($0.isOfWindow ? 128 : 0) | ($0.sparesWindow ? 64 : 0)
+            })
         guard let demotion else { return }
         writer.put(demotion.generation)
         writer.put(optional: demotion.environmentKey?.rawValue)
@@ -207,11 +210,11 @@ extension DepthRecord {
             return
         }
         let key = reader.optional { $0.word().map(EnvironmentKey.init) }
-        // A former daemon never set the highest bit.
-        demotion = DepthFault(rawValue: fault & 127).map {
+        // A former daemon never set the highest bits.
+        demotion = DepthFault(rawValue: fault & 63).map {
             Demotion(
                 generation: generation, environmentKey: key, fault: $0,
-                isOfWindow: fault & 128 != 0)
+                isOfWindow: fault & 128 != 0, sparesWindow: fault & 64 != 0)
         }
     }
 }

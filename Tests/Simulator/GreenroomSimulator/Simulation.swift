@@ -9,6 +9,8 @@ struct Simulation: Sendable {
     var now = Instant(nanoseconds: 1_000_000_000)
     var catalogue: [AppDescription]
     var sessions: Set<String> = []
+    /// The groups whose session is active; nil in a world in which nobody follows sessions.
+    var activeSessions: Set<String>?
     var requestCount: UInt64 = 0
     var names: [LaunchIdentifier] = []
     var eventCount = 0
@@ -47,9 +49,18 @@ struct Simulation: Sendable {
         policy.refillDelay = machine.percent(50) ? .milliseconds(1 + machine.below(5000)) : .zero
         policy.processorCount = 1 + machine.below(4)
         policy.offersScheduledWork = machine.percent(90)
+        policy.windowByteBudget = Self.windowByteBudget(&machine)
+        policy.assumedWindowBytes = 20 << 20
+        policy.windowGrace = .seconds(1 + machine.below(60))
+        activeSessions = machine.percent(60) ? ["seat0", "seat1"] : nil
         self.catalogue = (0..<count).map { Self.app($0, among: count, &dice) }
         self.checker = Checker(policy: policy)
         self.core = Lifecycle(policy: policy, seed: seed)
+    }
+
+    /// Sometimes nothing may be held, sometimes hardly one program.
+    static func windowByteBudget(_ dice: inout Dice) -> UInt64 {
+        dice.percent(5) ? 0 : UInt64(2 + dice.below(14)) * (16 << 20)
     }
 
     private static func app(
@@ -110,6 +121,11 @@ struct Simulation: Sendable {
 
     /// Runs a whole world, from installing the apps to the end of every process.
     mutating func run(_ stimuli: some Sequence<Stimulus>) throws(Violation) {
+        if let groups = activeSessions {
+            try feed(.sessionsActive(foregroundGroups: groups))
+            sessions = groups
+            for group in groups.sorted() { try feed(.loggedIn(foregroundGroup: group)) }
+        }
         for app in catalogue { try install(app) }
         try feed(.restored)
         for stimulus in stimuli {
@@ -283,6 +299,7 @@ struct Simulation: Sendable {
         for (app, tasks) in checker.tasks.saved.sorted(by: { $0.key < $1.key }) {
             try feed(.tasksRestored(app, tasks))
         }
+        if let groups = activeSessions { try feed(.sessionsActive(foregroundGroups: groups)) }
         for group in sessions.sorted() { try feed(.loggedIn(foregroundGroup: group)) }
         if spawnerDies {
             var dice = Dice(seed: seed, thing: UInt64(eventCount))

@@ -10,6 +10,10 @@ public struct Tally: Sendable {
     public internal(set) var libraryPrewarms = 0
     public internal(set) var droppedLibraries = 0
     public internal(set) var windowPrewarms = 0
+    /// Prewarms for which there was no room to hold them, and steps after which a program was held
+    /// although its user's session was no longer active.
+    public internal(set) var unheldForBytes = 0
+    public internal(set) var unwelcomeHeld = 0
     /// Launches that were measured to find out how much a depth saves.
     public internal(set) var timings = 0
     /// Held programs that were launched by a call of their name on a bus.
@@ -44,6 +48,8 @@ public struct Tally: Sendable {
         libraryPrewarms += other.libraryPrewarms
         droppedLibraries += other.droppedLibraries
         windowPrewarms += other.windowPrewarms
+        unheldForBytes += other.unheldForBytes
+        unwelcomeHeld += other.unwelcomeHeld
         timings += other.timings
         calledLaunches += other.calledLaunches
         restarts += other.restarts
@@ -61,6 +67,8 @@ extension Tally: CustomStringConvertible {
             "launches: \(Self.words(launches))",
             "cold because: \(Self.words(coldReasons))",
             "ends: \(Self.words(exits))", "demoted because: \(Self.words(demotions))",
+            "held at windows: \(windowPrewarms), not for lack of room: \(unheldForBytes), steps for an "
+                + "absent user: \(unwelcomeHeld)",
             "scheduled work: \(runs) runs, \(Self.words(runOutcomes))",
             "supervisors killed: \(restarts); apps started again: \(appRestarts), given up: "
                 + "\(failures)",

@@ -291,8 +291,11 @@ public final class TestDaemon {
 
     /// Refills are not delayed, unless the lines say so: most tests would have to wait.
     public func configure(_ lines: [String]) throws {
-        let isDelaySet = lines.contains { $0.hasPrefix("RefillDelaySec=") }
-        let all = ["[Greenroom]"] + (isDelaySet ? [] : ["RefillDelaySec=0"]) + lines
+        // Windows are held without an active session, which a test does not have.
+        var all = ["[Greenroom]", "WindowNeedsSession=no"] + lines
+        if !lines.contains(where: { $0.hasPrefix("RefillDelaySec=") }) {
+            all.append("RefillDelaySec=0")
+        }
         try directory.write(all.joined(separator: "\n") + "\n", to: "greenroom.conf")
     }
 

@@ -49,7 +49,8 @@ class Daemon:
         if user is not None:
             for path in (self.folder, self.runtime):
                 os.chown(path, user, user)
-        self.write("greenroom.conf", configuration)
+        # Unless a test has settings of its own, windows are held although nobody is in front of the machine.
+        self.write("greenroom.conf", configuration or "[Greenroom]\nWindowNeedsSession=no\n")
         self.log_path = self.folder / "greenroomd.log"
         self.output = open(self.log_path, "ab")
         self.process = None

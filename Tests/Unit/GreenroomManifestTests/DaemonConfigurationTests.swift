@@ -14,6 +14,8 @@ import UnitFile
         let text = """
             [Greenroom]
             PrewarmBudget=512M
+            WindowBudget=0
+            WindowNeedsSession=no
             PrewarmTimeToLiveSec=1
             LaunchDeadlineSec=2
             PauseDeadlineSec=3
@@ -37,6 +39,8 @@ import UnitFile
         #expect(diagnostics == [])
         var expected = DaemonConfiguration()
         expected.policy.prewarmByteBudget = 512 << 20
+        expected.windowBudget = 0
+        expected.policy.windowNeedsSession = false
         expected.policy.prewarmTimeToLive = .seconds(1)
         expected.policy.launchDeadline = .seconds(2)
         expected.policy.pauseDeadline = .seconds(3)

@@ -96,6 +96,6 @@ import UnitFile
         #expect(diagnostics.map(\.description) == [])
         #expect(configuration == DaemonConfiguration())
         // Each key is there: 41 values and 3 lists.
-        #expect(settings.count { $0.contains("=") && !$0.hasPrefix("#") } == 45)
+        #expect(settings.count { $0.contains("=") && !$0.hasPrefix("#") } == 47)
     }
 }

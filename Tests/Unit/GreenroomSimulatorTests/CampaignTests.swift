@@ -36,6 +36,8 @@ import Testing
         #expect(campaign.tally.libraryPrewarms > 0)
         #expect(campaign.tally.droppedLibraries > 0)
         #expect(campaign.tally.windowPrewarms > 0)
+        #expect(campaign.tally.unheldForBytes > 0)
+        #expect(campaign.tally.unwelcomeHeld > 0)
         #expect(campaign.tally.timings > 0)
         #expect(campaign.tally.calledLaunches > 0)
         #expect(campaign.tally.restarts > 0)

@@ -44,6 +44,7 @@ struct Checker: Sendable {
     var wished: Set<AppIdentifier> = []
     var lull = LullBooks()
     var prewarmedBytes: UInt64 = 0
+    var held = HeldBooks()
     var prewarmingCount = 0
     var liveCount = 0
     var endedCount = 0
@@ -139,6 +140,7 @@ struct Checker: Sendable {
         if record.state == .notRunning { endedCount += sign } else { liveCount += sign }
         guard record.state == .prewarming || record.state == .prewarmed else { return }
         if record.state == .prewarming { prewarmingCount += sign }
+        if record.depth == .window { return held.count(record, sign) }
         prewarmedBytes =
             sign > 0 ? prewarmedBytes + record.byteCount : prewarmedBytes - record.byteCount
     }
@@ -163,6 +165,7 @@ struct Checker: Sendable {
         machine.triggered = [:]
         machine.inquiries = []
         machine.takenForOthers = []
+        held.restart()
         states = saved.mapValues(\.state)
         screens = Set(saved.values.filter(\.showsLaunchScreen).map(\.instance))
         for record in saved.values { restoreScenes(record) }

@@ -5,36 +5,37 @@ extension Checker {
     /// No prewarm goes deeper than the description says, or as deep as one that has failed in the
     /// same environment (in any environment, if the failure is on record). Libraries are opened
     /// only after they have been seen, with the same environment. (A new supervisor has forgotten
-    /// them.)
+    /// them.) Only for users with an active session is a program held, and whenever there is room.
     mutating func checkDepth(
         _ depth: PrewarmDepth, of app: AppIdentifier, _ key: EnvironmentKey
     ) throws(Violation) {
         let description = installed[app]!
-        let isFallback = description.depth == .window && depth == .libraries
-        try require(
-            depth == .main || depth == description.depth || isFallback,
-            "prewarmed \(app) deeper than its description says")
         let lesson = LibraryLesson(
             app: app, generation: description.generation, environmentKey: key)
-        if depth == .window { tally.windowPrewarms += 1 }
-        func isRight(_ allowed: PrewarmDepth) -> Bool {
-            depth == allowed || allowed == .libraries && depth == .main
-        }
         if depth == .libraries {
             try require(learned.contains(lesson), "\(app) opens libraries that nobody has seen")
             tally.libraryPrewarms += 1
         }
-        guard let demotion = savedApps[app]?.depth.demotion,
-            demotion.generation == description.generation
-        else {
-            return try require(
-                isRight(description.depth), "prewarmed \(app) less deep than it can be")
+        var demotion = savedApps[app]?.depth.demotion
+        if demotion?.generation != description.generation { demotion = nil }
+        if let own = demotion?.environmentKey, own != key { demotion = nil }
+        let mayBeHeld = description.depth == .window && demotion?.sparesWindow ?? true
+        if depth == .window {
+            tally.windowPrewarms += 1
+            try require(
+                mayBeHeld, "holds \(app) at \(description.depth) after \(demotion?.fault as Any)")
+            return try require(mayHold(description), "holds \(app), whose user is not there")
         }
-        let applies = demotion.environmentKey == nil || demotion.environmentKey == key
+        let whole = description.depth == .window ? .libraries : description.depth
+        let allowed = demotion.map { $0.isOfWindow ? .libraries : .main } ?? whole
         try require(
-            isRight(
-                applies ? demotion.isOfWindow ? .libraries : .main : description.depth),
-            "prewarmed \(app) to \(depth) after \(demotion.fault)")
+            depth == allowed || allowed == .libraries && depth == .main,
+            "prewarmed \(app) to \(depth), not to \(allowed), after \(demotion?.fault as Any)")
+        guard mayBeHeld, mayHold(description) else { return }
+        tally.unheldForBytes += 1
+        try require(
+            held.byteCount + held.largest(app, policy) > policy.windowByteBudget,
+            "does not hold \(app), for which there is room")
     }
 
     /// An app is demoted to a lesser depth only because of an event of a deep instance.
@@ -45,6 +46,10 @@ extension Checker {
         try require(saved[id]?.depth != .main, "\(app) was demoted for \(id), which is not deep")
         try require(
             savedApps[app]?.depth.demotion?.fault == fault, "\(app) was demoted without a record")
+        try require(
+            savedApps[app]?.depth.demotion?.sparesWindow != true
+                || installed[app]?.depth == .window && saved[id]?.depth != .window,
+            "\(app) may be held after \(id) failed")
         let isCause = Self.demotions(by: event).contains(fault)
         try require(isCause, "\(app) was demoted as \(fault) by \(event)")
     }

@@ -34,7 +34,12 @@ extension Checker {
         case .spawn(let id, let app, let purpose):
             try checkSpawn(id, app, purpose, event, world, now)
             if case .launch = purpose { noteSeen(id, .application, world, isGiven: false) }
-        case .go(let id, _, _):
+        case .go(let id, let origin, _):
+            if case .request(let request) = origin, saved[id]?.depth == .window {
+                try require(
+                    launchedBy[request]?.reasonNotToHold == nil,
+                    "told \(id) to go, which has read what the launch brings")
+            }
             // The instance may be ended later in the same event.
             let isIntended =
                 saved[id].map {

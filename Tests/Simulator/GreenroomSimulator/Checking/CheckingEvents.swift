@@ -14,12 +14,22 @@ extension Checker {
         noteMachine(event, at: now)
         noteTasks(event)
         switch event {
+        case .paused(let id, let byteCount, _, _), .memoryMeasured(let id, let byteCount):
+            if let app = saved[id]?.app { held.noteSize(of: app, byteCount) }
+        case _: break
+        }
+        switch event {
         case .policyChanged(let new): policy = new
         case .appInstalled(let description): noteInstall(description)
         case .appRemoved(let app, let isGone):
             forget(app)
             if isGone { faulty.remove(app) } else { faulty.insert(app) }
-        case .loggedIn: churn = [:]
+        case .loggedIn(let group):
+            held.loggedIn.insert(group)
+            churn = [:]
+        case .sessionsActive(let groups):
+            held.active = groups
+            churn = [:]
         case .requested(let identifier, let request):
             owed[identifier] = request
             note(request, identifier)
@@ -40,7 +50,9 @@ extension Checker {
         case .shutdownCancelled:
             isShuttingDown = false
             churn = [:]
-        case .loggedOut: churn = [:]
+        case .loggedOut(let group):
+            held.loggedIn.remove(group)
+            churn = [:]
         case .planned(let apps):
             plan = apps
             churn = [:]
@@ -221,6 +233,7 @@ extension Checker {
         if isRestoring { return }
         try checkTime(at: now)
         try checkAiring(at: now)
+        try checkHeld(at: now)
         try require(prewarmedBytes <= policy.prewarmByteBudget, "prewarmed memory over budget")
         try require(
             endedCount <= max(1, policy.rememberedExits), "more ends remembered than allowed")

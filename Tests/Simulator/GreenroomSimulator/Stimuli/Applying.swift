@@ -13,6 +13,8 @@ extension Simulation {
                 coldReason: isAttached && requestCount % 8 == 0
                     ? requestCount % 16 == 0 ? .callerState : .arguments : nil)
             launch.work = requestCount % 3
+            // Some bring arguments, which a held program has read already.
+            launch.reasonNotToHold = requestCount % 7 == 0 ? .arguments : nil
             launch.bootKey = requestCount % 5 == 0 ? nil : launch.environmentKey
             try feed(.requested(request, .launch(launch)))
         case .prewarm(let app, let key):
@@ -38,6 +40,11 @@ extension Simulation {
         case .logIn(let group):
             sessions.insert("seat\(group)")
             try feed(.loggedIn(foregroundGroup: "seat\(group)"))
+        case .activate(let bits):
+            guard activeSessions != nil else { return }
+            let groups = Set((0..<2).filter { bits >> $0 & 1 == 1 }.map { "seat\($0)" })
+            activeSessions = groups
+            try feed(.sessionsActive(foregroundGroups: groups))
         case .plan(let bits):
             let apps = catalogue.indices.filter { bits >> $0 & 1 == 1 }
                 .map { catalogue[$0].identifier }
@@ -133,7 +140,8 @@ extension Simulation {
             if let id = live(pick) { try happen(.channelLost(id)) }
         case .repeatFact(let pick): try repeatFact(pick)
         case .launch, .prewarm, .transition, .awaitExit, .awaitLaunch, .abandon, .install,
-            .remove, .logIn, .plan, .changePolicy, .press, .wait, .crashSupervisor, .crashSpawner,
+            .remove, .logIn, .activate, .plan, .changePolicy, .press, .wait, .crashSupervisor,
+            .crashSpawner,
             .connect,
             .resetFailed, .scene, .lock, .reportForeground, .loseShell, .changeTime, .logOut,
             .sleep, .shutDownInVain,
@@ -181,6 +189,8 @@ extension Simulation {
         policy.concurrentPrewarms = 1 + dice.below(3)
         policy.rememberedExits = dice.below(30)
         policy.offersScheduledWork = dice.percent(90)
+        policy.windowByteBudget = Self.windowByteBudget(&dice)
+        policy.windowNeedsSession = dice.percent(90)
         try feed(.policyChanged(policy))
     }
 

@@ -14,6 +14,8 @@ enum Stimulus: Sendable {
     /// The app's manifest is gone; or it has an error, and may soon have none.
     case remove(app: Int, isGone: Bool)
     case logIn(group: Int)
+    /// Each bit stands for a group whose session is active from now on.
+    case activate(groups: Int)
     /// Each bit stands for an app.
     case plan(apps: Int)
     case changePolicy(variation: Int)
@@ -82,6 +84,7 @@ extension Stimulus {
         case 43..<46: return .awaitExit(instance: pick, byApp: dice.percent(30))
         case 46..<48: return .awaitLaunch(name: pick)
         case 48..<50: return .abandon(request: pick)
+        case 51 where dice.percent(70): return .activate(groups: dice.below(4))
         case 50..<52: return .install(app: pick, variation: dice.below(1 << 20))
         case 52:
             return dice.percent(40)
