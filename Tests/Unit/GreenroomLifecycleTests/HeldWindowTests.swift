@@ -214,6 +214,73 @@ import Testing
         #expect(stage.core.depth(of: Stage.app, EnvironmentKey(9)) == .main)
     }
 
+    /// What can go wrong with a held program, and how: `first` is on its way to its window.
+    private static var faults: [(DepthFault, (inout Stage, InstanceIdentifier) -> Void)] {
+        [
+            (.ended, { $0.send(.exited($1, .exited(1))) }),
+            (.timedOut, { stage, _ in stage.wait(.seconds(30)) }),
+            (.startsPrograms, { $0.send(.misfired($1, .startsPrograms(nil))) }),
+            (.changesProcess, { $0.send(.misfired($1, .changesProcess)) }),
+            (.ownsName, { $0.send(.misfired($1, .ownsName)) }),
+            (.nameTaken, { $0.send(.misfired($1, .nameTaken)) }),
+            (.otherDisplay, { $0.send(.misfired($1, .otherDisplay)) }),
+            (.showsNotice, { $0.send(.misfired($1, .showsNotice)) }),
+            (.notFrozen, { pause(&$0, $1, .freezeFailed($1)) }),
+            (.endedHeld, { pause(&$0, $1, .frozen($1), .exited($1, .exited(0))) }),
+            (
+                .noWindow,
+                { stage, first in
+                    pause(&stage, first, .frozen(first))
+                    stage.launch()
+                    stage.wait(.seconds(3))
+                }
+            ),
+        ]
+    }
+
+    private static func pause(
+        _ stage: inout Stage, _ id: InstanceIdentifier, _ events: Event...
+    ) {
+        stage.send(.paused(id, byteCount: 1, hasOtherThreads: true))
+        for event in events { stage.send(event) }
+    }
+
+    @Test func `that failed is held again when the app's files change, or a client resets it`() {
+        for (fault, fail) in Self.faults {
+            for isReset in [false, true] {
+                let app = AppDescription.prewarmed {
+                    $0.depth = .window
+                    $0.isSingleInstance = false
+                }
+                var stage = Stage(app)
+                fail(&stage, first)
+                #expect(stage.core.demotion(of: Stage.app)?.fault == fault)
+                #expect(stage.core.demotion(of: Stage.app)?.isOfWindow == true)
+                // Nothing else makes the app be held.
+                stage.wait(.seconds(2000))
+                let depths = stage.core.instances.filter { $0.instance != first }.map(\.depth)
+                #expect(Set(depths) == [.main], "\(fault)")
+
+                let next = stage.core.nextInstance
+                if isReset {
+                    stage.send(.requested(stage.request(), .resetFailed(Stage.app)))
+                    let paused = stage.core.instances.filter { $0.state == .prewarmed }
+                    for record in paused { stage.die(record.instance) }
+                } else {
+                    var changed = app
+                    changed.generation += 1
+                    stage.send(.appInstalled(changed))
+                }
+                #expect(stage.core.demotion(of: Stage.app) == nil)
+                stage.wait(.seconds(2000))
+                let isHeld = stage.core.instances.contains {
+                    $0.instance >= next && $0.depth == .window
+                }
+                #expect(isHeld, "\(fault)")
+            }
+        }
+    }
+
     @Test func `that is about to make a process ends for that reason, which is said once`() {
         var stage = held()
         stage.send(.frozen(first))
