@@ -37,6 +37,7 @@
 //   measured       the paused instance needs more memory than the pools may have
 //   policy         the pools may have less memory than the paused instance needs
 //   planned        the plan no longer has the app
+//   active         a display shows the user, so another instance can be held at its window
 //   task ended     the last task, and suspension was asked for; the same for `runCompleted`
 //   restored       nobody has watched the name of the paused instance
 //
@@ -110,6 +111,7 @@
 //   lock          .   .   .   .   .   .   in  .   .   .   .   .   .
 //   logged out    en  en  .   .   .   .   .   .   .   .   .   .   .
 //   planned       en  en  .   .   .   .   .   .   .   .   .   .   .
+//   active        en  en  .   .   .   .   .   .   .   .   .   .   .
 //   policy        en  en  .   .   .   .   .   .   .   .   .   .   .
 //   installed     en  en  .   .   .   .   .   .   .   .   .   .   .
 //   removed       en  en  .   .   .   .   .   .   .   .   .   .   .
@@ -175,6 +177,7 @@
 //   lock          .   .   .   .   .   .   .   .   .   .   .   .   .   .
 //   logged out    en  en  .   .   .   .   .   .   .   .   .   .   .   .
 //   planned       en  en  .   .   .   .   .   .   .   .   .   .   .   .
+//   active        en  en  .   .   .   .   .   .   .   .   .   .   .   .
 //   policy        en  en  .   .   .   .   .   .   .   .   .   .   .   .
 //   installed     en  en  .   .   .   .   .   .   .   .   .   .   .   .
 //   removed       en  en  .   .   .   .   .   .   .   .   .   .   .   .

@@ -198,6 +198,12 @@ enum Player: Sendable {
             Row(
                 "planned", .planned([]), after: [.planned([app])],
                 app: { $0.prewarmOccasion = .auto }),
+            Row(
+                "active", .sessionsActive(foregroundGroups: ["seat"]),
+                after: [
+                    .loggedIn(foregroundGroup: "seat"), .sessionsActive(foregroundGroups: []),
+                ],
+                app: { $0.depth = .window }),
             Row("policy", .policyChanged(tight), record: { $0.byteCount = 1 }),
             Row("installed", .appInstalled(changed)),
             Row("removed", .appRemoved(app)),

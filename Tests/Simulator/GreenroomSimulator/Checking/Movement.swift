@@ -85,6 +85,7 @@ extension Event {
         case .foregroundReported: .rows("in front", "not in front")
         case .sessionLockChanged: .rows("lock")
         case .loggedOut: .rows("logged out")
+        case .sessionsActive: .rows("active")
         case .planned: .rows("planned")
         case .policyChanged: .rows("policy")
         case .appInstalled: .rows("installed")

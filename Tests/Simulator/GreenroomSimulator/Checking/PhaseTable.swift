@@ -136,6 +136,7 @@ public struct PhaseTable: Sendable {
         lock          .   .   .   .   .   .   in  .   .   .   .   .   .
         logged out    en  en  .   .   .   .   .   .   .   .   .   .   .
         planned       en  en  .   .   .   .   .   .   .   .   .   .   .
+        active        en  en  .   .   .   .   .   .   .   .   .   .   .
         policy        en  en  .   .   .   .   .   .   .   .   .   .   .
         installed     en  en  .   .   .   .   .   .   .   .   .   .   .
         removed       en  en  .   .   .   .   .   .   .   .   .   .   .
@@ -201,6 +202,7 @@ public struct PhaseTable: Sendable {
         lock          .   .   .   .   .   .   .   .   .   .   .   .   .   .
         logged out    en  en  .   .   .   .   .   .   .   .   .   .   .   .
         planned       en  en  .   .   .   .   .   .   .   .   .   .   .   .
+        active        en  en  .   .   .   .   .   .   .   .   .   .   .   .
         policy        en  en  .   .   .   .   .   .   .   .   .   .   .   .
         installed     en  en  .   .   .   .   .   .   .   .   .   .   .   .
         removed       en  en  .   .   .   .   .   .   .   .   .   .   .   .
