@@ -142,7 +142,7 @@ struct LearnedImports: Hashable, Sendable {
 
     /// A module's name has no space and none of the characters that begin other lines of a list.
     private static func isModule(_ name: Substring) -> Bool {
-        isName(name) { (0x21...0x7e).contains($0) } && !"!#@+<>".contains(name.first!)
+        isName(name) { (0x21...0x7e).contains($0) } && !"!#@+<>^".contains(name.first!)
     }
 
     private static func isVariable(_ name: Substring) -> Bool {

@@ -43,7 +43,22 @@ lambda do
   is_learned = imports && imports.include?("\t")
 
   # By the name that a program would use: for that, RubyGems may activate a gem.
-  folders_of_gems = -> { defined?(Gem::Specification) ? Gem::Specification.stubs.flat_map(&:full_require_paths) : [] }
+  # Not Gem::Specification.stubs, which the program would find done: it may install a gem first. A specification without
+  # the line that describes it would be evaluated, and say what is wrong with it.
+  stubs_of_gems = lambda do
+    next [] unless defined?(Gem::Specification)
+
+    paths = [*Gem::Specification.dirs, Gem.default_specifications_dir].flat_map { |folder| Dir["#{folder}/*.gemspec"] }
+    bare = paths.find { |path| !File.binread(path, 4096)&.match?(/\A.*\n# stub: /) }
+    raise "#{bare} would be evaluated" if bare
+    stubs = Gem::Specification.stubs_for_pattern("*.gemspec", false)
+    # Whoever looks for a file in such a gem is warned, once.
+    bare = stubs.find(&:missing_extensions?)
+    raise "the extensions of #{bare.full_name} are not built" if bare
+    stubs
+  end
+  known_folders = nil
+  folders_of_gems = -> { known_folders ||= stubs_of_gems.().flat_map(&:full_require_paths) }
   load_learned = lambda do |path|
     next false if $LOADED_FEATURES.include?(path)
 
@@ -56,6 +71,9 @@ lambda do
 
   roots = [] # what none of the others has loaded
   started = nil # the gem and the executable, if RubyGems starts the program
+  loaded_by = {} # after how many of these a file is loaded
+  note_loaded = -> { $LOADED_FEATURES.each { |path| loaded_by[path] ||= roots.size } }
+  note_loaded.()
   required = [] # what a profile says that this program requires first
   (imports || "").each_line(chomp: true) do |line|
     # The stamp is that of the file which was inspected; a list of the manifest's has none.
@@ -68,13 +86,16 @@ lambda do
     elsif is_learned && name.start_with?("gem:")
       started = name.split(":").drop(1)
       activate.(*started)
+      note_loaded.()
     elsif is_learned ? load_learned.(name) : require(name)
       roots << name
+      note_loaded.()
     end
     give_up.("#{path} is another file than was inspected") if stamp && stamp != "-" && runtime.stamp(path) != stamp
   rescue Exception => error # Half-defined classes stay, so the process is of no use.
     give_up.("#{name}: #{error.message}")
   end
+  line_number = $. # of what was read last, as the program would find it
   if started
     # The launch does this again. It must not activate a gem that would be left alone if it were done only once.
     state_of_gems = -> { [Gem.loaded_specs.keys, $LOAD_PATH.map(&:to_s)] }
@@ -134,9 +155,13 @@ lambda do
 
   # The gems of which RubyGems has several versions, by name, the newest version first.
   gems_with_choice = lambda do
-    next {} unless defined?(Gem::Specification)
-    Gem::Specification.stubs.group_by(&:name).transform_values { |stubs| stubs.sort_by(&:version).reverse }
+    stubs_of_gems.().group_by(&:name).transform_values { |stubs| stubs.sort_by(&:version).reverse }
                       .select { |_, stubs| stubs.map(&:version).uniq.size > 1 }
+  end
+
+  # Not contains_requirable_file?, which warns only once of an extension that is not built.
+  has_file = lambda do |stub, file|
+    stub.full_require_paths.product(Gem.suffixes).any? { |folder, ending| File.file?("#{folder}/#{file}#{ending}") }
   end
 
   # A list has paths, which activate no gem: a program would load the newest version.
@@ -155,25 +180,32 @@ lambda do
     end
     several.each do |name, (newest, *older)|
       is_hidden = older.any?(&is_loaded) || system_files.any? do |folder, file|
-        !newest.full_require_paths.include?(folder) && newest.contains_requirable_file?(file)
+        !newest.full_require_paths.include?(folder) && has_file.(newest, file)
       end
       give_up.("there is a newer #{name}") if is_hidden
     end
   end
-  refuse_older.() if is_learned
+  begin
+    refuse_older.() if is_learned
+  rescue StandardError => error
+    give_up.(error.message)
+  end
 
   # How a program may name what is loaded.
   folders = places + (is_learned ? folders_of_gems.() : [])
   names_of = lambda do |path|
     folders.filter_map { |folder| path[folder.size + 1..].sub(/\.(?:rb|so)\z/, "") if path.start_with?("#{folder}/") }
   end
-  loaded_names = is_learned ? $LOADED_FEATURES.flat_map(&names_of).to_h { |each| [each, true] } : {}
+  loaded_names = {}
+  (is_learned ? $LOADED_FEATURES : []).each do |path|
+    names_of.(path).each { |each| loaded_names[each] = [loaded_names[each], loaded_by[path] || 0].compact.min }
+  end
   names_of_roots = roots.map(&names_of)
 
   # What a program requires first, before anything of its own can make a difference: its first lines.
   first_requires = lambda do |path|
     # Such a block runs first, wherever it stands.
-    next [] if File.binread(path).match?(/\bBEGIN\s*\{/)
+    next [] if File.binread(path).match?(/\bBEGIN\b(?:\s|\\\n)*\{/)
 
     lines = File.foreach(path, mode: "rb").lazy.reject { |line| line.match?(/\A\s*(?:#.*)?$/) }
     # A line that begins with a point (or, since Ruby 4, an operator of logic) continues the one before.
@@ -238,7 +270,7 @@ lambda do
     (required + first_requires.(started ? program_of.(*started) : path)).each do |name|
       if left.first&.include?(name)
         left.shift
-      elsif !loaded_names[name]
+      elsif !loaded_names[name] || loaded_names[name] > names_of_roots.size - left.size
         break
       end
     end
@@ -288,6 +320,8 @@ lambda do
     notice_terminals.()
     notice_time_zone.()
     names.each { |text| runtime.rename(text, name) }
+    # Ruby reads the first line of a program apart if it begins so.
+    $. = line_number.zero? && File.binread(name, 2) == "#!" ? 1 : line_number
     record_imports.(name, arguments) if record && !is_learned # what a program loads first does not change
   end
 

@@ -36,12 +36,15 @@ names = lines.grep_v(/\A[!@^+?<>]/)
 known_gem, *known_versions = lines.grep(/\A@/).first.to_s.delete_prefix("@").split
 required = lines.grep(/\A\^/).map { |line| line.delete_prefix("^") }
 STDIN.reopen("/dev/null")
-($LOAD_PATH.map(&:to_s) + (defined?(Gem) ? Gem.path : [])).grep(%r{\A/}).each { |folder| tell.("place #{folder}") }
+($LOAD_PATH.map(&:to_s) + (defined?(Gem) ? [*Gem.path, Gem.default_dir] : [])).grep(%r{\A/}).each { |folder| tell.("place #{folder}") }
 
 # A list has paths, which activate no gem: a program would load the newest version beside another.
 is_older = ->(_path) { false }
+has_file = lambda do |stub, file|
+  stub.full_require_paths.product(Gem.suffixes).any? { |folder, ending| File.file?("#{folder}/#{file}#{ending}") }
+end
 if defined?(Gem::Specification)
-  several = Gem::Specification.stubs.group_by(&:name).values.map { |stubs| stubs.sort_by(&:version).reverse }
+  several = Gem::Specification.stubs_for_pattern("*.gemspec", false).group_by(&:name).values.map { |stubs| stubs.sort_by(&:version).reverse }
                               .select { |stubs| stubs[0].version != stubs[-1].version }
   older = several.flat_map { |stubs| stubs.drop(1) }.flat_map(&:full_require_paths).map { |folder| "#{folder}/" }
   searched = $LOAD_PATH.map(&:to_s).sort_by { |folder| -folder.size }
@@ -50,7 +53,7 @@ if defined?(Gem::Specification)
 
     folder = searched.find { |each| path.start_with?("#{each}/") } or next false
     name = path.delete_prefix("#{folder}/")
-    several.any? { |newest, *| !newest.full_require_paths.include?(folder) && newest.contains_requirable_file?(name) }
+    several.any? { |newest, *| !newest.full_require_paths.include?(folder) && has_file.(newest, name) }
   end
 end
 
@@ -75,7 +78,7 @@ begin_file = lambda do |path|
   tell.("does versions") if is_older.(path)
   # How a file asks for arguments without a call of a method: [*ARGV], a, *b = ARGV.
   text = path.end_with?(".rb") && File.file?(path) ? File.binread(path) : ""
-  tell.("does arguments") if text.match?(/\bARGV\b(?!\s*(?:&?\.|\[|<<))/)
+  tell.("does arguments") if text.match?(/(?:\bARGV\b|\$\*)(?!\s*(?:&?\.|\[|<<))|\$FILENAME\b/)
   # What it leaves for the end of the program, also without a call.
   tell.("does state") if text.match?(/\bEND\s*\{/)
   progress << [path, state.(), false]
@@ -156,6 +159,21 @@ end
     found
   end
 end
+[[Thread, :backtrace], [Thread, :backtrace_locations], [Exception, :backtrace], [Exception, :backtrace_locations]].each do |place, name|
+  plain = place.instance_method(name)
+  place.define_method(name) do |*words|
+    found = plain.bind_call(self, *words)
+    tell.("does caller") if found&.any? { |each| each.to_s.start_with?(__FILE__) }
+    found
+  end
+end
+ARGF.class.public_instance_methods(false).each do |name|
+  plain = ARGF.class.instance_method(name)
+  ARGF.define_singleton_method(name) do |*words, **named, &block|
+    tell.("does arguments")
+    plain.bind_call(self, *words, **named, &block)
+  end
+end
 # Ruby handles some signals from its start on, so the C library is not asked.
 [Kernel, Kernel.singleton_class, Signal.singleton_class].each do |place|
   plain = place.instance_method(:trap)
@@ -176,7 +194,7 @@ of_one = %i[[] []= assoc delete fetch has_key? include? key? member? store value
 end
 
 # By the name that a program would use: for that, RubyGems may activate a gem.
-folders_of_gems = -> { defined?(Gem::Specification) ? Gem::Specification.stubs.flat_map(&:full_require_paths) : [] }
+folders_of_gems = -> { defined?(Gem::Specification) ? Gem::Specification.stubs_for_pattern("*.gemspec", false).flat_map(&:full_require_paths) : [] }
 load_file = lambda do |path|
   folder = [*$LOAD_PATH.map(&:to_s), *folders_of_gems.()].find { |each| path.start_with?("#{each}/") } unless is_older.(path)
   require(folder ? path.delete_prefix("#{folder}/") : path)
@@ -196,15 +214,14 @@ names.each do |name|
   next if $LOADED_FEATURES.include?(name)
 
   is_start = name.start_with?("gem:")
-  is_compiled = name.end_with?(".rb") && !is_start
-  begin_file.(name) unless is_compiled
+  begin_file.(name) # with what RubyGems does to find it: it may evaluate a specification
   begin
     is_start ? start_gem.(*name.split(":").drop(1)) : load_file.(name)
     is_done = true
   rescue Exception
     is_done = false # The trace has it.
   end
-  end_file.(!is_done) unless is_compiled
+  end_file.(!is_done)
 end
 tell.("unknown #{known_gem}\t-") if known_gem
 tell.("done")

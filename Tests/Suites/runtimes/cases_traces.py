@@ -97,7 +97,6 @@ RUBY = {
     "thread": ("Thread.new {}.join", "thread"),
     "connects": ("require 'socket'; Socket.new(:INET, :STREAM).close", "network"),
     "signal": ("trap('USR1') {}", "signals"),
-    "path": ("$LOAD_PATH << '/nowhere'", "state"),
     "encoding": ("Encoding.default_internal = 'UTF-8'", "state"),
     "prints": ("puts 'x'", "prints"),
     "warns": ("warn 'x'", "prints"),
@@ -138,6 +137,8 @@ RUBY = {
     "category": ("Warning[:deprecated] = !Warning[:deprecated]", "state"),
     "replaces": ("def Warning.warn(*) = nil", "state"),
     "lines": ("SCRIPT_LINES__ = {}", "state"),
+    # What comes after it is looked for in that folder.
+    "path": ("$LOAD_PATH << '/nowhere'", "state"),
 }
 
 
