@@ -8,7 +8,8 @@
 #   make bench                       figures beside their C references, from a release build, and which bars are met
 #   make order                       after large changes: writes the order in which functions are linked
 #   make bench-peers                 the same beside AFL++, s6 and runit, which it installs
-#   make bench-windows               desktop programs, from the request to their first window; and a day of them, held
+#   make bench-windows [WINDOWS=NAMES] [ROUNDS=15] [RELEASES=100]   desktop programs, from the request to their first window; or
+#                                    those alone; and a day of held ones
 #   make snapshots                   writes the snapshots with which tests compare help texts, errors and pages
 #   make fuzz [SECONDS=60 | RUNS=10000000] [JOBS=] [TARGETS=]   sends arbitrary input to each target
 #   make torture [KILLS=500] [SECONDS=3600] [SEED=]   clients at work while both daemons are killed
@@ -225,8 +226,9 @@ bench-peers: release $(BENCH_PROGRAMS)
 	@$(AS_USER) Tests/Benchmarks/peers.py --product $(PRODUCT) --programs $(BENCH)
 
 bench-windows: release
-	@Tests/Benchmarks/windows.py --product $(PRODUCT)
-	@DAY=whole PRODUCT=$(PRODUCT) Tests/Suites/day/suite
+	@Tests/Benchmarks/windows.py --product $(PRODUCT) $(ROUNDS:%=--rounds %) $(RELEASES:%=--releases %) \
+	    $(if $(WINDOWS),--only $(WINDOWS))
+	@[ -n "$(WINDOWS)" ] || DAY=whole PRODUCT=$(PRODUCT) Tests/Suites/day/suite
 
 # --- Installing. Builds what is missing; never overwrites a configuration that somebody edited.
 MANUAL := $(wildcard Sources/Documentation/man/*.[1578])

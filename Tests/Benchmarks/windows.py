@@ -1,21 +1,27 @@
 #!/usr/bin/env python3
 """Desktop programs from the request to their first window, on an X server of their own, with and without a window manager
 (openbox), and on a Wayland compositor of their own (sway without an output device): executed directly, launched from before
-main with the libraries open that an earlier launch has opened, and launched with the window held (Depth=window).
+main with the libraries open that an earlier launch has opened (if there are any), and launched with the window held. The
+programs are those with a profile that lets them be held, each where the profile says that it was tested, and some that have a
+bar of their own for libraries.
 
 The ways take turns. The time is from the request to the moment at which another client has heard that the window is
 mapped; on X, also to the last change of the screen before it stays the same for a while. One line per program has the medians,
 and one line per bar says whether it is met. A program is skipped, with the reason, where it is missing. The programs run
 as nobody if this runs as root, whose programs are not held. Programs without a bus name use the same message bus as others.
 
-First of all, a heavy program with its libraries open is launched by two daemons in turns: one refills pools a second after a
-launch, the other does not. It is launched when all is quiet, and while the refill of another program is under way.
+First of all, unless programs are named, a heavy program with its libraries open is launched by two daemons in turns: one
+refills pools a second after a launch, the other does not. It is launched when all is quiet, and while the refill of another
+program is under way.
 """
 
 import argparse
+import contextlib
 import statistics
+import struct
 import sys
 import time
+import zlib
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -25,27 +31,39 @@ import shutil  # noqa: E402
 import bars  # noqa: E402
 from bench import describe, median, noise  # noqa: E402
 from control import Refused  # noqa: E402
-from greenroomd import Daemon  # noqa: E402
+from greenroomd import Daemon, Failed  # noqa: E402
 from screens import Compositor, ManagedXServer, XServer  # noqa: E402
-from trial import LOOK_SECONDS, Ground, await_held, reasons  # noqa: E402
+from trial import Ground, ProfiledDaemon, await_held, reasons, window_profiles  # noqa: E402
 
-PROGRAMS = {"x11": ["galculator", "kcalc", "gpicview", "mousepad", "featherpad", "xcalc", "gnome-calculator"],
-            "wayland": ["galculator", "kcalc", "mousepad", "gnome-calculator"]}
-FORWARDING = {"mousepad", "featherpad"}  # a second process gives its file to the first
-ANIMATED = {"gnome-calculator"}  # fades in
-MAP_MS, MAP_RATIO, QUIET_MS, FORWARDER_RATIO, AIRING_MS = 5, 0.05, 40, 0.35, 1
+# A second process gives its file to the first. The file's name says what it is.
+FORWARDING = {"org.xfce.mousepad": "letter.txt", "featherpad": "letter.txt", "org.gnome.gedit": "letter.txt",
+              "org.gnome.eog": "picture.png", "thunar": "folder"}
+# With libraries open, these have a bar; what has no profile is launched in no other way.
+LIBRARIES = {"featherpad": "/usr/bin/featherpad", "org.kde.kcalc": "/usr/bin/kcalc", "qterminal": "/usr/bin/qterminal"}
+MAP_MS, MAP_RATIO, QUIET_MS, LIBRARIES_RATIO, FORWARDER_RATIO, AIRING_MS = 5, 0.05, 40, 0.6, 0.35, 1
 QUIET_SECONDS = 0.4  # less than a cursor takes to blink
-IDLE_SECONDS = 5
-AIRING_SECONDS = 90  # a held program is aired each minute, give or take some seconds
+LOOK_SECONDS = 0.5  # longer than an airing
+LEARNING_SECONDS = 20  # the daemon looks for six seconds which libraries a program opens
+AIRINGS_PER_HOUR, SECONDS_PER_AIRING = 60, 50  # a held program is aired each minute, give or take some seconds
 HEAVY, OTHER = "kcalc", "galculator"
 REFILL_SECONDS, REFILL_RATIO = 1, 1.02
-LESSONS, LESSON_SECONDS = 5, 10
+LESSONS, LESSON_SECONDS = 5, 10  # a busy machine may spoil one
 
 
 def bar(subject, name, is_met, text, bound):
     verdict = bars.MET if is_met else bars.MISSED
     bars.note(f"{subject}: {name}", text, bound, verdict)
     print(f"  {verdict:<7} {name}: {text} ({bound})", flush=True)
+
+
+def skip(subject, name, reason):
+    bars.skip(f"{subject}: {name}", reason)
+    print(f"  -       {name}: not measured, {reason}", flush=True)
+
+
+def fail(subject, error):
+    """What cannot be measured is a missed bar, and the others are measured all the same."""
+    bar(subject, "measured to its end", False, "no", " ".join(str(error).split()))
 
 
 def identifier(name):
@@ -55,9 +73,9 @@ def identifier(name):
 class Launcher:
     """A daemon that launches programs on the screen."""
 
-    def __init__(self, ground, product, configuration=""):
+    def __init__(self, ground, daemon, product, configuration=""):
         self.ground, self.screen = ground, ground.screen
-        self.daemon = Daemon(product=product, configuration=configuration,
+        self.daemon = daemon(product=product, configuration=configuration,
                              environment={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"})
         ground.closing.callback(self.daemon.stop)
         self.daemon.start()
@@ -68,8 +86,13 @@ class Launcher:
     def await_paused(self, app, depth):
         if depth == "window":
             return await_held(self.daemon, app)
-        return self.daemon.await_fact(f"{app} is paused at {depth}", lambda: [
-            one for one in self.instances(app) if one["state"] == "prewarmed" and one.get("depth") == depth])[0]
+        def paused():
+            return [one for one in self.instances(app) if one["state"] == "prewarmed" and one.get("depth") == depth]
+        try:
+            return self.daemon.await_fact(f"{app} is paused at {depth}", paused)[0]
+        except Failed:
+            codes = [one["code"] for one in reasons(self.daemon, app)]
+            raise SystemExit(f"{app} is not paused at {depth}: {self.instances(app)}, {codes}") from None
 
     def quiet(self, began):
         """Seconds from `began` to the last change of the screen; nil on Wayland, where a picture takes too long."""
@@ -159,7 +182,7 @@ class Refilling(Launcher):
 
 class Bench(Launcher):
     def __init__(self, product, kind, rounds, releases):
-        super().__init__(Ground(kind), product)
+        super().__init__(Ground(kind), ProfiledDaemon, product)
         self.product, self.rounds, self.releases = product, rounds, releases
         # What is not held has a bus and a home of its own: it must not find the name of a held program, nor write
         # settings that this has read, as Mousepad does when it ends.
@@ -172,67 +195,106 @@ class Bench(Launcher):
         with self.ground.started(words, variables):
             return time.perf_counter() - began
 
-    def prepare(self, name, path):
-        """Installs the program twice, and lets it learn its libraries."""
-        app = identifier(name)
-        held = self.ground.manifest([path], "Depth=window")
-        libraries = self.ground.manifest([path], "Depth=libraries", self.other_variables)
-        self.daemon.install(f"{app}-libraries", libraries)
-        self.daemon.install(f"{app}-window", held)
+    def abandon(self, app):
+        """Removes a program that was not measured, with its instances."""
+        for one in (app, f"{app}.libraries"):
+            (self.daemon.apps / f"{one}.app").unlink(missing_ok=True)
+            with contextlib.suppress(Refused):  # it may not be installed, or end by itself
+                for instance in self.instances(one):
+                    self.daemon.call("Kill", {"instance": instance["instance"]})
         self.daemon.call("Reload")
-        self.await_paused(f"{app}-libraries", "main")
-        self.launch(f"{app}-libraries")
-        self.end(f"{app}-libraries")
-        return app
 
-    def measure(self, name, path):
-        app = self.prepare(name, path)
-        times = {way: [] for way in ("direct", "libraries", "window")}
+    def prepare(self, app, path, is_held):
+        """Installs the program, once for each way, and lets it learn its libraries."""
+        if is_held:
+            self.daemon.install(app, self.ground.manifest([path]))
+        learning = f"{app}.libraries"
+        self.daemon.install(learning, self.ground.manifest([path], "Depth=libraries", self.other_variables))
+        self.daemon.call("Reload")
+        self.await_paused(learning, "main")
+        self.launch(learning)
+        # An instance that is paused without its libraries is replaced. Some programs open none after main.
+        end = time.monotonic() + LEARNING_SECONDS
+        depth = "main"
+        while depth == "main" and time.monotonic() < end:
+            time.sleep(LOOK_SECONDS)
+            depth = next((one["depth"] for one in self.instances(learning) if one["state"] == "prewarmed"), depth)
+        self.end(learning)
+        return {"libraries": (learning, depth), **({"window": (app, "window")} if is_held else {})}
+
+    def measure(self, name, app, path, is_held):
+        apps = self.prepare(app, path, is_held)
+        times = {way: [] for way in ("direct", *apps)}
         quiets = []
         for number in range(self.rounds + 1):
-            took = {"direct": self.direct([path], self.other_variables)}
-            for depth in ("libraries", "window"):
-                self.await_paused(f"{app}-{depth}", depth)
-                took[depth], quiet = self.launch(f"{app}-{depth}")
-                self.end(f"{app}-{depth}")
+            took, quiet = {"direct": self.direct([path], self.other_variables)}, None
+            for way, (one, depth) in apps.items():
+                self.await_paused(one, depth)
+                took[way], quiet = self.launch(one)
+                self.end(one)
             if number > 0:  # the first round warms the page cache
                 quiets.append(quiet)
                 for way, value in took.items():
                     times[way].append(value * 1000)
         medians = {way: statistics.median(values) for way, values in times.items()}
-        ratio = medians["window"] / medians["direct"]
+        ratios = {way: value / medians["direct"] for way, value in medians.items()}
         quiet = statistics.median(quiets) * 1000 if quiets[0] is not None else None
-        print(f"{name:<34} {medians['direct']:8.1f} {medians['libraries']:10.1f} {medians['window']:8.2f}"
-              f" {max(times['window']):8.2f} {ratio:7.3f} {'-' if quiet is None else format(quiet, '.0f'):>6}", flush=True)
+        print(f"{name:<36} {medians['direct']:8.1f} {medians['libraries']:10.1f} {ratios['libraries']:6.2f}" +
+              (f" {medians['window']:8.2f} {max(times['window']):8.2f} {ratios['window']:6.3f}"
+               f" {'-' if quiet is None else format(quiet, '.0f'):>6}" if is_held else ""), flush=True)
         subject = f"{self.screen.kind}, {name}"
-        bar(subject, "to the window", medians["window"] <= MAP_MS and ratio <= MAP_RATIO,
-            f"{medians['window']:.2f} ms, {ratio:.3f} ×", f"at most {MAP_MS} ms and {MAP_RATIO} × of direct")
+        if name in LIBRARIES:
+            bar(subject, "with its libraries", ratios["libraries"] <= LIBRARIES_RATIO, f"{ratios['libraries']:.2f} ×",
+                f"at most {LIBRARIES_RATIO} × of direct")
+        if not is_held:
+            return
+        bar(subject, "to the window", medians["window"] <= MAP_MS and ratios["window"] <= MAP_RATIO,
+            f"{medians['window']:.2f} ms, {ratios['window']:.3f} ×", f"at most {MAP_MS} ms and {MAP_RATIO} × of direct")
         if quiet is None:
-            print("  -       to the last drawing: not measured on Wayland, where a picture takes longer than the bar")
-        elif name in ANIMATED:
-            print(f"  -       to the last drawing: {quiet:.0f} ms; the window fades in")
+            skip(subject, "to the last drawing", "on Wayland, a picture takes longer than the bar")
         else:
             bar(subject, "to the last drawing", quiet <= QUIET_MS, f"{quiet:.0f} ms", f"at most {QUIET_MS} ms")
         if name in FORWARDING:
-            self.measure_forwarder(subject, f"{app}-window", path)
-        self.count_windows(subject, f"{app}-window")
-        return f"{app}-window"
+            self.measure_forwarder(subject, app, path, FORWARDING[name])
+        self.count_windows(subject, app)
 
-    def measure_forwarder(self, subject, app, path):
-        """A second process is given a file, and gives it to the held one."""
-        letter = self.ground.home / "letter.txt"
-        letter.write_text("Dear Sir\n")
-        letter.chmod(0o666)
-        words, cold, forwarded = [path, str(letter)], [], []
+    def document(self, name):
+        """A file of that kind in the home, for everybody."""
+        path = self.ground.home / name
+        if path.suffix == ".txt":
+            path.write_text("Dear Sir\n")
+        elif path.suffix == ".png":
+            path.write_bytes(picture())
+        else:
+            path.mkdir(exist_ok=True)
+        path.chmod(0o777)
+        return str(path)
+
+    def measure_forwarder(self, subject, app, path, name):
+        """A second process is given a file, and gives it to the held one: started directly, and by the daemon."""
+        words = [path, self.document(name)]
+        times = {"direct": [], "by a second process": [], "by a launch": []}
         for number in range(self.rounds + 1):
-            self.await_paused(app, "window")
-            took = self.direct(words, self.other_variables), self.forward(app, words)
-            if number > 0:
-                cold.append(took[0])
-                forwarded.append(took[1])
-        ratio = statistics.median(forwarded) / statistics.median(cold)
-        bar(subject, "a file, by a second process", ratio <= FORWARDER_RATIO,
-            f"{statistics.median(forwarded) * 1000:.0f} ms, {ratio:.2f} ×", f"at most {FORWARDER_RATIO} × of direct")
+            took = {"direct": self.direct(words, self.other_variables)}
+            for way, forward in (("by a second process", self.forward), ("by a launch", self.forward_by_launch)):
+                self.await_paused(app, "window")
+                took[way] = forward(app, words)
+            for way, value in took.items():
+                times[way] += [value * 1000] if number > 0 else []
+        medians = {way: statistics.median(values) for way, values in times.items()}
+        direct = medians.pop("direct")
+        for way, value in medians.items():
+            bar(subject, f"a file, {way}", value / direct <= FORWARDER_RATIO,
+                f"{value:.0f} ms, {value / direct:.2f} ×", f"at most {FORWARDER_RATIO} × of direct")
+
+    def forward_by_launch(self, app, words):
+        with self.daemon.connect() as connection:
+            began = time.perf_counter()
+            connection.call("Launch", {"app": app, "arguments": words[1:]})
+            self.screen.line()
+            took = time.perf_counter() - began
+        self.end(app)
+        return took
 
     def forward(self, app, words):
         began = time.perf_counter()
@@ -263,19 +325,34 @@ class Bench(Launcher):
         """Milliseconds of processor time of all threads."""
         return sum(int(task.read_text().split()[0]) for task in Path(f"/proc/{pid}/task").glob("*/schedstat")) / 1e6
 
-    def measure_rest(self, apps):
-        """What held programs use: frozen, and when they are aired."""
+    def measure_rest(self, apps, seconds):
+        """What held programs use: nothing while they are frozen, and little when they are aired."""
         pids = {app: self.await_paused(app, "window")["processId"] for app in apps}
-        before = {app: self.used(pid) for app, pid in pids.items()}
-        time.sleep(IDLE_SECONDS)
-        for app, pid in pids.items():
-            used = self.used(pid) - before[app]
-            bar(f"{self.screen.kind}, {app}", "held and frozen", used == 0, f"{used:.3f} ms", f"0 ms in {IDLE_SECONDS} s")
-        time.sleep(AIRING_SECONDS)
-        for app, pid in pids.items():
-            used = self.used(pid) - before[app]
-            bar(f"{self.screen.kind}, {app}", "aired", 0 < used <= AIRING_MS * 2, f"{used:.2f} ms",
-                f"one or two airings in {IDLE_SECONDS + AIRING_SECONDS} s, at most {AIRING_MS} ms each")
+        used = {app: self.used(pid) for app, pid in pids.items()}
+        # Of each airing, the milliseconds; the last number is 0 while the program is frozen.
+        airings = {app: [0] for app in apps}
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            time.sleep(LOOK_SECONDS)
+            for app, pid in pids.items():
+                before, used[app] = used[app], self.used(pid)
+                if used[app] > before:
+                    airings[app][-1] += used[app] - before
+                elif airings[app][-1]:
+                    airings[app].append(0)
+        for app, each in airings.items():
+            subject = f"{self.screen.kind}, {app}"
+            each = each if each[-1] else each[:-1]
+            most = seconds // SECONDS_PER_AIRING + 2  # one more when the watch of its settings begins
+            bar(subject, "held and frozen", len(each) <= most, f"{len(each)} times",
+                f"uses the processor at most {most} times in {seconds} s")
+            if each:
+                mean = statistics.mean(each)
+                bar(subject, "aired", max(each) <= AIRING_MS,
+                    f"{max(each):.2f} ms, {mean:.2f} on average, {mean * AIRINGS_PER_HOUR:.0f} an hour",
+                    f"at most {AIRING_MS} ms each")
+            else:
+                skip(subject, "aired", f"it was not aired in {seconds} s")
 
     # --- A heavy program beside refills.
 
@@ -301,7 +378,7 @@ class Bench(Launcher):
 
     def refilling(self, paths, delay, fills_itself):
         apps = {identifier(name): path for name, path in paths.items()}
-        launcher = Refilling(self.ground, self.product, f"[Greenroom]\nRefillDelaySec={delay}\n")
+        launcher = Refilling(self.ground, Daemon, self.product, f"[Greenroom]\nRefillDelaySec={delay}\n")
         launcher.apps, launcher.fills_itself = list(apps), fills_itself
         for app, path in apps.items():
             launcher.daemon.install(app, self.ground.manifest([path], "Depth=libraries", self.other_variables))
@@ -311,35 +388,78 @@ class Bench(Launcher):
         return launcher
 
 
+def picture():
+    """A PNG file of one black pixel."""
+    def chunk(kind, content):
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0))
+            + chunk(b"IDAT", zlib.compress(b"\0\0")) + chunk(b"IEND", b""))
+
+
+def programs(kind, only):
+    """The name, app and path of each program, and whether it is held on that kind of screen."""
+    place = kind.kind.split()[0]
+    profiles = window_profiles()
+    rows = [(one.name, one.app, one.program, place in one.tested) for one in profiles]
+    rows += [(name, f"org.example.{name}", path, False) for name, path in LIBRARIES.items()
+             if name not in [one.name for one in profiles]]
+    return [row for row in rows if (row[3] or row[0] in LIBRARIES)
+            and (not only or row[0] in only or Path(row[2]).name in only)]
+
+
+def run(kind, arguments):
+    bench = Bench(arguments.product.resolve(), kind, arguments.rounds, arguments.releases)
+    with bench.ground:
+        print(f"{kind.kind + ', ms to the window':<36} {'direct':>8} {'libraries':>10} {'ratio':>6} {'window':>8} {'max':>8} "
+              f"{'ratio':>6} {'quiet':>6}")
+        held = []
+        for name, app, path, is_held in programs(kind, arguments.only):
+            if not Path(path).exists():
+                print(f"{name:<36} skipped: there is no {path}")
+                bars.skip(f"{kind.kind}, {name}", f"there is no {path}")
+                continue
+            try:
+                bench.measure(name, app, path, is_held)
+                held += [app] if is_held else []
+            except (Exception, SystemExit) as error:
+                fail(f"{kind.kind}, {name}", error)
+                bench.abandon(app)
+        if held:
+            try:
+                bench.measure_rest(held, arguments.seconds)
+            except (Exception, SystemExit) as error:
+                fail(f"{kind.kind}, held programs at rest", error)
+
+
+def run_refills(arguments):
+    """On a screen of their own: the two daemons go on refilling, and a program that failed may leave its window."""
+    bench = Bench(arguments.product.resolve(), XServer, arguments.rounds, arguments.releases)
+    with bench.ground:
+        try:
+            bench.measure_refills()
+        except (Exception, SystemExit) as error:
+            fail(f"{XServer.kind}, {HEAVY}, refills on and off", error)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--product", type=Path, required=True)
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--releases", type=int, default=100, help="of each program, to count its windows")
-    parser.add_argument("--only", nargs="*", help="names of programs")
+    parser.add_argument("--seconds", type=int, default=190, help="how long the held programs are watched")
+    parser.add_argument("--only", nargs="*", help="names of profiles or programs")
     parser.add_argument("--refills", action="store_true", help="only the heavy program beside refills")
     arguments = parser.parse_args()
     describe(arguments.product.resolve(), arguments)
-    for kind in (XServer, ManagedXServer, Compositor):
+    for kind in (XServer,) if arguments.refills else (XServer, ManagedXServer, Compositor):
         if not shutil.which(kind.program):
             print(f"{kind.kind}: skipped: there is no {kind.program}")
             bars.skip(kind.kind, f"there is no {kind.program}")
             continue
-        bench = Bench(arguments.product.resolve(), kind, arguments.rounds, arguments.releases)
-        with bench.ground:
-            if kind is XServer:
-                bench.measure_refills()
-            if arguments.refills:
-                break
-            print(f"{kind.kind + ', ms to the window':<34} {'direct':>8} {'libraries':>10} {'window':>8} {'max':>8} "
-                  f"{'ratio':>7} {'quiet':>6}")
-            apps = []
-            for name in arguments.only or PROGRAMS[kind.kind.split()[0]]:
-                if path := shutil.which(name, path="/usr/bin:/bin"):
-                    apps.append(bench.measure(name, path))
-                else:
-                    print(f"{name:<34} skipped: there is no {name}")
-            bench.measure_rest(apps)
+        if kind is XServer and (arguments.refills or not arguments.only):
+            run_refills(arguments)
+        if not arguments.refills:
+            run(kind, arguments)
     bars.report()
 
 

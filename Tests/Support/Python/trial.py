@@ -44,6 +44,22 @@ def start_bus(folder, name):
     return bus, path
 
 
+class WindowProfile:
+    """Of a program that may be held at its first window: its name, its program, and where it was tested."""
+
+    def __init__(self, path):
+        keys = dict(line.split("=", 1) for line in path.read_text().splitlines() if "=" in line and line[0] != "#")
+        self.name, self.program, self.tested = path.stem, keys.get("Program"), keys.get("Tested", "").split(": ")[-1].split()
+        self.may_be_held = keys.get("Window") == "yes"
+        # Without its desktop entry, an app cannot have a name of one part.
+        self.app = self.name if "." in self.name else "org.example." + self.name
+
+
+def window_profiles():
+    return [profile for path in sorted(Path(ROOT, "config/profiles").glob("*.conf"))
+            if (profile := WindowProfile(path)).may_be_held]
+
+
 class ProfiledDaemon(Daemon):
     def command(self):
         return [*super().command(), "--profiles", ROOT + "/config/profiles"]
@@ -198,7 +214,8 @@ def await_held(daemon, app):
     """The app's instance, once it is held and frozen."""
     def held():
         for reason in reasons(daemon, app):
-            if reason["code"].startswith(("depth_", "window_", "no_withholding")):
+            # Its name is free again when the instance before it has ended.
+            if reason["code"] != "depth_name_taken" and reason["code"].startswith(("depth_", "window_", "no_withholding")):
                 raise Wrong(f"{reason['code']}: {reason['text']}")
         return [one for one in daemon.call("Status", {"app": app})["instances"]
                 if one["state"] == "prewarmed" and one.get("depth") == "window" and one.get("threadsFrozen")]
