@@ -12,7 +12,8 @@ import Glibc
     private let monitor: OpaquePointer
     private var source: EventSource?
 
-    /// - Throws: `ENOENT` if no logind is running.
+    /// - Throws: `ENOENT` if the folders of /run/systemd are missing. systemd-tmpfiles makes them,
+    ///   so that they are there does not mean that a logind runs (``isServed``).
     public init(onChange: @escaping @LoopActor () -> Void) throws(SystemdError) {
         var raw: OpaquePointer?
         try check("sd_login_monitor_new", unsafe sd_login_monitor_new("uid", &raw))
@@ -31,6 +32,9 @@ import Glibc
         source = nil
         _ = unsafe sd_login_monitor_unref(monitor)
     }
+
+    /// Whether logind has run since the machine was booted. It always has seat0.
+    public static var isServed: Bool { unsafe access("/run/systemd/seats/seat0", F_OK) == 0 }
 
     /// The users with a login session that has begun, so that their runtime directory and user
     /// manager exist. A user who only lingers has no session (sd_uid_get_state(3)).

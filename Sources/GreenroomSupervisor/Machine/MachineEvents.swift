@@ -21,7 +21,8 @@ final class MachineEvents {
     private var isLeaving = false
     private var isConnected = false
     private var users: Set<UInt32> = []
-    private var activeUsers: Set<UInt32> = []
+    /// Nil until logind tells of them: then all users count as if they were in front of a display.
+    private var activeUsers: Set<UInt32>?
     private var surroundings: [UInt32: LoginEnvironment.Surroundings] = [:]
 
     init(
@@ -49,12 +50,8 @@ final class MachineEvents {
         } catch {
             log.sayOnce("no systemd-logind (\(error)): logins are not followed")
         }
-        if !isSystem || logins == nil { core.handle(.loggedIn(foregroundGroup: group(getuid()))) }
-        // Without logind, nobody knows who is in front of a display, so all count as if they were.
-        if logins != nil {
-            activeUsers = Logins.activeUsers
-            reportActiveUsers()
-        }
+        if !isSystem || !hasLogind { core.handle(.loggedIn(foregroundGroup: group(getuid()))) }
+        reviewActiveUsers()
         users = Logins.users
         for user in users.sorted() { core.handle(.loggedIn(foregroundGroup: group(user))) }
         for user in owners { surroundings[user] = .init(ofUser: user) }
@@ -88,19 +85,21 @@ final class MachineEvents {
         users = now
         // The apps' environments are reviewed first, because a login is a reason to start apps.
         reviewSurroundings()
-        let active = Logins.activeUsers
-        if active != activeUsers {
-            activeUsers = active
-            reportActiveUsers()
-        }
+        reviewActiveUsers()
         for user in came.sorted() { core.handle(.loggedIn(foregroundGroup: group(user))) }
         for user in went.sorted() { core.handle(.loggedOut(foregroundGroup: group(user))) }
         if !came.isEmpty || !went.isEmpty { planning.review() }
         if !isConnected, !came.isEmpty { connect() }
     }
 
-    private func reportActiveUsers() {
-        core.handle(.sessionsActive(foregroundGroups: Set(activeUsers.map(group))))
+    private var hasLogind: Bool { logins != nil && Logins.isServed }
+
+    private func reviewActiveUsers() {
+        guard hasLogind else { return }
+        let active = Logins.activeUsers
+        guard active != activeUsers else { return }
+        activeUsers = active
+        core.handle(.sessionsActive(foregroundGroups: Set(active.map(group))))
     }
 
     private func reviewSurroundings() {
