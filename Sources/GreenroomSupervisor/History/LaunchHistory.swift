@@ -1,3 +1,4 @@
+internal import Glibc
 internal import GreenroomControl
 internal import GreenroomLinux
 internal import GreenroomManifest
@@ -20,6 +21,8 @@ final class LaunchHistory {
 
     /// For each instance that has not ended, the places of its launches in the batch.
     private var open: [UInt64: [Int]] = [:]
+    /// The instances that this daemon saw launched and that have not ended.
+    private var living: [UInt64: Living] = [:]
     /// How many entries of the batch are about each user's apps.
     private var counts: [UInt32: Int] = [:]
     /// Launches for which there was no room.
@@ -29,6 +32,13 @@ final class LaunchHistory {
     private var ranks = KnownRanks()
     /// The queries of each user that are not answered.
     private var queryCounts: [UInt32: Int] = [:]
+
+    private struct Living {
+        var app: String
+        var user: UInt32
+        /// Whether the history has a launch of it. Only then may it have the end.
+        var isRecorded: Bool
+    }
 
     /// A batch is written this long after its first launch. The machine is awake anyway by then, or
     /// wakes up for something else soon after.
@@ -80,7 +90,8 @@ final class LaunchHistory {
 
     var usersWithoutHistory: Set<UInt32> { unrecorded.users }
 
-    /// Turns a user's history off or on. Launches before this are still written.
+    /// Turns a user's history off or on. Launches before this are still written,
+    /// and their ends.
     func keep(_ isOn: Bool, of user: UInt32) throws(SystemError) {
         try unrecorded.set(user, isRecorded: isOn)
         planning.review()
@@ -89,7 +100,12 @@ final class LaunchHistory {
     // MARK: Launches
 
     func began(_ launch: Control.LaunchRecord) {
-        guard admits(launch.userId) else { return }
+        let isRecorded = isOn && !isOff(launch.userId)
+        if isRecorded || living[launch.instance] == nil {
+            living[launch.instance] = Living(
+                app: launch.app, user: launch.userId, isRecorded: isRecorded)
+        }
+        guard isRecorded, admits(launch.userId) else { return }
         open[launch.instance, default: []].append(batch.launches.count)
         batch.launches.append(launch)
         added()
@@ -102,6 +118,7 @@ final class LaunchHistory {
     }
 
     func ended(_ launch: Control.LaunchRecord) {
+        defer { living[launch.instance] = nil }
         var knowsAll = false
         for place in open.removeValue(forKey: launch.instance) ?? [] {
             batch.launches[place].exit = launch.exit
@@ -117,19 +134,20 @@ final class LaunchHistory {
 
     /// A paused instance was launched, or has ended.
     func ended(_ pause: Control.PauseRecord) {
-        guard admits(pause.userId) else { return }
+        guard !isOff(pause.userId), admits(pause.userId) else { return }
         batch.pauses.append(pause)
         added()
     }
 
     private func update(_ launch: Control.LaunchRecord) {
-        guard admits(launch.userId) else { return }
+        let isRecorded = living[launch.instance]?.isRecorded ?? !isOff(launch.userId)
+        guard isRecorded, admits(launch.userId) else { return }
         batch.updates.append(launch)
         added()
     }
 
     private func admits(_ user: UInt32) -> Bool {
-        guard isOn, !isOff(user) else { return false }
+        guard isOn else { return false }
         let own = counts[user, default: 0]
         guard Self.limit.excess(of: user, own: own, taken: batch.count) == nil else {
             droppedCount += 1
@@ -265,11 +283,22 @@ final class LaunchHistory {
         _ app: String?, for asking: UInt32, of user: UInt32?,
         then onDone: @escaping (HistoryProcess.Answer) -> Void
     ) throws(ControlError) {
+        let forgotten = living.filter { Self.matches($0.value, app: app, user: user) }.keys
         try ask(.forget(app: app, user: user), for: asking) { [unowned self] answer in
             ranks = KnownRanks()
-            if case .success = answer { planning.review() }
+            if case .success = answer {
+                // Their ends would be kept as launches whose beginning was lost.
+                for instance in forgotten { living[instance]?.isRecorded = false }
+                planning.review()
+            }
             onDone(answer)
         }
+    }
+
+    private static func matches(_ living: Living, app: String?, user: UInt32?) -> Bool {
+        if let user, living.user != user { return false }
+        guard let app else { return true }
+        return unsafe fnmatch(app, living.app, 0) == 0
     }
 
     private func admit(_ user: UInt32) throws(ControlError) {

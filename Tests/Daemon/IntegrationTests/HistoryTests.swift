@@ -496,6 +496,27 @@ import Varlink
         try daemon.awaitPaused(Self.app)
     }
 
+    @Test func `an end is kept if the launch is, and not otherwise`() throws {
+        let daemon = try Self.daemon()
+        let client = try daemon.client()
+        func end(_ instance: UInt64) throws -> [Control.LaunchRecord] {
+            try client.change(.kill, instance)
+            _ = try client.wait(instance)
+            return try Self.history(client).records
+        }
+        let recorded = try client.start(Self.other).instance
+        #expect(try Self.history(client).records.count == 1)
+        _ = try client.call(.keepHistory(false))
+        #expect(try end(recorded).first?.exit?.reason == .forceQuit)
+        let unrecorded = try client.start(Self.other).instance
+        _ = try client.call(.keepHistory(true))
+        #expect(try end(unrecorded).map(\.instance) == [recorded])
+        let forgotten = try client.start(Self.other).instance
+        #expect(try Self.history(client).records.count == 2)
+        #expect(try client.call(.forgetHistory(app: "*.other")) == .forgotten(count: 2))
+        #expect(try end(forgotten).isEmpty)
+    }
+
     @Test func `a user's history is off for nobody else`() throws {
         try requireOrSkip(getuid() == 0, "only root can have clients of two users")
         let daemon = try TestDaemon(
