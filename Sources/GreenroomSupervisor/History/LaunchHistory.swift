@@ -86,7 +86,7 @@ final class LaunchHistory {
     // MARK: Users
 
     /// Whether the user has turned the history off.
-    func isOff(_ user: UInt32) -> Bool { unrecorded.users.contains(user) }
+    func isOff(_ user: UInt32) -> Bool { unrecorded.has(user) }
 
     var usersWithoutHistory: Set<UInt32> { unrecorded.users }
 

@@ -10,6 +10,9 @@ internal import Systemd
 final class UnrecordedUsers {
     private let path: String
     private(set) var users: Set<UInt32>
+    /// Why the file could not be read. Nobody knows then who is in it, so everybody counts as if
+    /// they were, and the file is not replaced.
+    private var unread: SystemError?
 
     init(stateDirectory: String, log: Log) {
         path = stateDirectory + "/unrecorded"
@@ -18,11 +21,16 @@ final class UnrecordedUsers {
             let text = try SmallFile.text(of: path)
             users = Set(text.split(separator: "\n").compactMap { UInt32($0) })
         } catch {
-            if error.code != ENOENT { log.failed("reading who has turned the history off", error) }
+            guard error.code != ENOENT else { return }
+            unread = error
+            log.failed("reading who has turned the history off; nobody's is kept", error)
         }
     }
 
+    func has(_ user: UInt32) -> Bool { unread != nil || users.contains(user) }
+
     func set(_ user: UInt32, isRecorded: Bool) throws(SystemError) {
+        if let unread { throw unread }
         var changed = users
         let isNew = isRecorded ? changed.remove(user) != nil : changed.insert(user).inserted
         guard isNew else { return }

@@ -123,7 +123,7 @@ final class WarmPlanning {
 
     /// What a plan would be made from now.
     var request: PlanRequest {
-        let apps = core.lifecycle.plannable.filter { !unrecorded.users.contains($0.user) }
+        let apps = core.lifecycle.plannable.filter { !unrecorded.has($0.user) }
         let userCount = Set(apps.map(\.user)).count
         let limit = Self.appLimit / max(1, userCount)
         var counts: [UInt32: Int] = [:]
