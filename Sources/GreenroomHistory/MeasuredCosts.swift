@@ -41,8 +41,9 @@ struct MeasuredCosts {
     private var processorTimes: [Prepared: Samples] = [:]
     private var cold: [String: Samples] = [:]
     private var fromPool: [Prepared: Samples] = [:]
-    /// The depth of each instance that was launched from the pool.
-    private var launched: [UInt64: Prepared] = [:]
+    /// The instances that were launched from the pool, and when. Their numbers begin again at each
+    /// boot.
+    private var launched: [UInt64: [(until: Int64, prepared: Prepared)]] = [:]
 
     /// - Parameters:
     ///   - pauses: the user's, the latest first.
@@ -52,19 +53,27 @@ struct MeasuredCosts {
             let prepared = Prepared(app: pause.app, depth: pause.depth)
             preparations[prepared, default: Samples()].add(pause.preparationUSec)
             processorTimes[prepared, default: Samples()].add(pause.processorUSec)
-            if pause.kind == .known(.prewarmed) { launched[pause.instance] = prepared }
+            if pause.kind == .known(.prewarmed) {
+                launched[pause.instance, default: []].append((pause.untilTimestampUSec, prepared))
+            }
         }
         for launch in launches {
             switch launch.kind.known {
             case .cold: cold[launch.app, default: Samples()].add(launch.readyUSec)
             case .prewarmed:
-                guard let prepared = launched[launch.instance], prepared.app == launch.app else {
-                    continue
-                }
+                guard let prepared = prepared(for: launch) else { continue }
                 fromPool[prepared, default: Samples()].add(launch.readyUSec)
             case .startedAnew, .resume, .foreground, nil: break
             }
         }
+    }
+
+    /// The instance that served the launch: its pause is the first to end after the request.
+    private func prepared(for launch: Control.LaunchRecord) -> Prepared? {
+        let paused = launched[launch.instance, default: []].filter {
+            $0.until >= launch.requestTimestampUSec && $0.prepared.app == launch.app
+        }
+        return paused.min { $0.until < $1.until }?.prepared
     }
 
     func saved(_ app: PlanRequest.App) -> Double {

@@ -198,7 +198,11 @@ import Testing
     }
 
     @Test func `compares launches of an app that says when it is ready`() throws {
+        // Of another boot, with the same number.
+        var former = Self.pause(10, preparation: 40_000, processor: 1, .libraries)
+        former.untilTimestampUSec -= 1
         let pauses = [
+            former,
             Self.pause(10, preparation: 40_000, processor: 1),
             Self.pause(11, preparation: 40_000, processor: 1, .libraries),
         ]
