@@ -94,6 +94,7 @@ final class LaunchHistory {
     /// and their ends.
     func keep(_ isOn: Bool, of user: UInt32) throws(SystemError) {
         try unrecorded.set(user, isRecorded: isOn)
+        if !isOn { planning.leaveOut(user) }
         planning.review()
     }
 

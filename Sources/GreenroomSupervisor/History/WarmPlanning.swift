@@ -30,8 +30,8 @@ final class WarmPlanning {
     private var isUnderWay = false
     /// True if the last plan had apps to choose from, so that launches matter to the next one.
     private(set) var hasApps = false
-    /// True if the last plan was not empty.
-    private var hasPlan = false
+    /// The apps of the last plan, each with its user.
+    private var planned: [String: UInt32] = [:]
     private var next = Instant(nanoseconds: 0)
     /// When the last plan was begun.
     private var begun = Instant(nanoseconds: 0)
@@ -69,10 +69,14 @@ final class WarmPlanning {
         isOn = Self.isOn(configuration)
         guard isOn else {
             hasApps = false
-            return use([])
+            return use([:])
         }
         review()
     }
+
+    /// The user has turned the history off: what past launches say of the user's apps no longer
+    /// counts, also before the next plan.
+    func leaveOut(_ user: UInt32) { use(planned.filter { $0.value != user }) }
 
     /// Something has changed that a plan depends on.
     func review() {
@@ -104,7 +108,7 @@ final class WarmPlanning {
         isDue = false
         let request = request
         hasApps = !request.apps.isEmpty
-        guard !request.apps.isEmpty else { return use([]) }
+        guard !request.apps.isEmpty else { return use([:]) }
         isUnderWay = true
         begun = core.now
         process.ask(.plan(request)) { [unowned self] answer in
@@ -147,18 +151,24 @@ final class WarmPlanning {
         guard isOn else { return }
         switch answer {
         case .success(.planned(let apps)):
-            // Only apps that were asked about, whatever the process says.
-            use(Set(apps).intersection(request.apps.map(\.app)))
+            // Only apps that were asked about, whatever the process says, and none of a user who
+            // has turned the history off since.
+            let chosen = Set(apps)
+            var plan: [String: UInt32] = [:]
+            for app in request.apps where chosen.contains(app.app) && !unrecorded.has(app.user) {
+                plan[app.app] = app.user
+            }
+            use(plan)
         case .success: break
         case .failure(let error):
             log.say(.warning, "history: \(error.reason); the apps kept warm stay as they are")
         }
     }
 
-    private func use(_ apps: Set<String>) {
-        guard hasPlan || !apps.isEmpty else { return }
-        hasPlan = !apps.isEmpty
-        core.handle(.planned(Set(apps.map { AppIdentifier($0) })))
+    private func use(_ apps: [String: UInt32]) {
+        guard !planned.isEmpty || !apps.isEmpty else { return }
+        planned = apps
+        core.handle(.planned(Set(apps.keys.map { AppIdentifier($0) })))
     }
 
     private func arm() {
