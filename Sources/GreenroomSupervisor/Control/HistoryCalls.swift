@@ -75,12 +75,11 @@ struct HistoryCalls {
             connection.reply(ControlReply.explained(explanation))
         }
         let (peer, app) = (connection.peer, AppIdentifier(explanation.app))
-        guard isPlannable else { return reply() }
+        guard isPlannable, maySeeHistory(of: app, peer) else { return reply() }
         if let owner = catalog.owner(of: app), history.isOff(owner.user) {
             explanation.say("its user has turned the history off (greenroomctl history --off)")
             return reply()
         }
-        guard maySeeHistory(of: app, peer) else { return reply() }
         do throws(ControlError) {
             try history.rank(explanation.app, for: peer.user, of: visibleUser(peer)) { answer in
                 guard case .success(.ranked(let report)) = answer else { return reply() }

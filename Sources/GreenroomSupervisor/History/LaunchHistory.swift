@@ -266,16 +266,17 @@ final class LaunchHistory {
         let question = app.map { KnownRanks.Question(app: $0, user: user) }
         // What waits to be written would change the answer.
         if let question, batch.count == 0,
-            let report = ranks.answer(to: question, request, at: planning.now)
+            var report = ranks.answer(to: question, request, at: planning.now)
         {
+            report.isOff = isOff(asking)
             return onDone(.success(.ranked(report)))
         }
         try ask(.rank(request, app: app, user: user), for: asking) { [unowned self] answer in
             guard case .success(.ranked(var report)) = answer else { return onDone(answer) }
             // The budget that is left would tell the user what paused instances of others hold.
             if user != nil { report.byteBudget = planning.wholeByteBudget }
-            report.isOff = isOff(asking)
             if let question { ranks.learn(report, question, request, at: planning.now) }
+            report.isOff = isOff(asking)
             onDone(.success(.ranked(report)))
         }
     }
