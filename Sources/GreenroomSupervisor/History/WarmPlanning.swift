@@ -16,7 +16,8 @@ internal import Systemd
 ///     manifests were read, the daemon begins      which apps there are
 ///     a planned instance reaches its age limit    the hour, how long the user rests, the battery
 ///
-/// No launch waits for a plan, and nothing wakes the daemon only to make one.
+/// No launch waits for a plan, and nothing wakes the daemon only to make one, except one that had to
+/// wait because the last had taken long.
 @LoopActor
 final class WarmPlanning {
     private let process: HistoryProcess
