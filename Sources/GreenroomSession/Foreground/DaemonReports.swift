@@ -3,11 +3,15 @@ internal import GreenroomControl
 /// Reports to one greenroomd on a connection that stays open, because its end would withdraw the
 /// report. Reports again to a daemon that has restarted.
 final class DaemonReports {
+    private let path: String
     private let daemon: DaemonConnection
     /// The apps of windows, by the identifiers of the windows; nil for a window without an app.
     private var names: [String: String?] = [:]
 
-    init(path: String) { daemon = DaemonConnection(path: path) }
+    init(path: String) {
+        self.path = path
+        daemon = DaemonConnection(path: path)
+    }
 
     var descriptor: CInt? { daemon.descriptor }
     var retryAt: UInt64? { daemon.retryAt }
@@ -26,21 +30,10 @@ final class DaemonReports {
     }
 
     /// Tells the daemon that the app will probably be launched soon; false if the daemon does not
-    /// prepare it.
+    /// prepare it. The report's connection stays as it is: if the daemon has restarted, the end of
+    /// that connection says so, and the report is repeated.
     func prepare(_ app: String) -> Bool {
-        // The connection may be one to a daemon that has restarted.
-        for _ in 0..<2 {
-            do throws(DaemonConnection.Failure) {
-                _ = try daemon.call(.prepare(app: app))
-                return true
-            } catch {
-                if case .refused = error { return false }
-                close()
-                // The report ended with the connection.
-                daemon.retry(after: error)
-            }
-        }
-        return false
+        (try? DaemonConnection(path: path).call(.prepare(app: app))) != nil
     }
 
     private func tell(_ front: Front?) {
