@@ -105,6 +105,12 @@ final class FollowedLaunch {
         }
         guard case .launched(let launched) = reply else { throw .unknown("another question") }
         resume(launched.instance, process: launched.processId)
+        // This launch is over, and what came for it is not for an app that somebody else has
+        // started.
+        if !call.isAttached, launched.kind.joinsRunningInstance {
+            forwarded.returnKept()
+            return launched
+        }
         if terminal != nil {
             process = job.process.flatMap { try? ProcessDescriptor(pid: $0) }
             if process == nil, hasEnded { terminal?.leaveInput() }
