@@ -263,6 +263,11 @@ extension Lifecycle {
         _ id: InstanceIdentifier, _ course: Course, _ end: InstanceEnd, _ deadline: Instant?
     ) {
         let old = self[id].record
+        var next = old
+        (next.course, next.end, next.deadline) = (course, end, deadline)
+        precondition(
+            old.phase.successors.contains(next.phase),
+            "illegal: \(old.phase) to \(next.phase) of \(id)")
         let state = end.state(on: course)
         if old.state == .prewarming, state != .prewarmed, let claim = removeClaim(of: id) {
             lostClaims.append(claim)
@@ -279,9 +284,6 @@ extension Lifecycle {
             $0.deadline = deadline
         }
         let new = self[id].record
-        precondition(
-            old.phase.successors.contains(new.phase),
-            "illegal: \(old.phase) to \(new.phase) of \(id)")
         addToIndices(new)
         if state == .notRunning { refills.sharesGrew() }
         report(.stateChanged(id, old.app, from: old.state, to: state, inBackground: false))
