@@ -123,7 +123,8 @@ bool windows_release(bool (*show)(const struct held_window *windows, size_t coun
                      void *context) {
     windows_lock();
     bool is_shown = has_main() && show(windows, count, context);
-    withhold_end();
+    // Otherwise the process is about to end, and other threads must not show anything until then.
+    if (is_shown) withhold_end();
     windows_unlock();
     return is_shown;
 }

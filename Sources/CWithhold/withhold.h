@@ -166,8 +166,8 @@ bool windows_are_held(void);
 bool windows_need_server(void);
 bool windows_need_compositor(void);
 
-/// Calls `show` with all windows that are held, and ends the withholding. Returns false if there is
-/// none, or if `show` does.
+/// Calls `show` with all windows that are held, and ends the withholding. Returns false, with the
+/// windows withheld as before, if there is none, or if `show` does.
 bool windows_release(bool (*show)(const struct held_window *windows, size_t count, void *context),
                      void *context);
 
