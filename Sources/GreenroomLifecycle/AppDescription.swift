@@ -65,7 +65,7 @@ public struct AppDescription: Hashable, Sendable {
     public var suspendsInBackground = false
     public var readyCondition = ReadyCondition.exec
     /// Whether processes that the main process leaves behind keep running (`KillMode=`). If nil,
-    /// they do so only in attached instances.
+    /// they do so only in attached instances. Never nil if the command is a desktop entry's.
     public var leavesRest: Bool?
     /// Whether a force quit lasts until the user launches the app. If nil, the policy decides,
     /// except for a service, where it does not last.

@@ -32,7 +32,8 @@ public struct AppSection: Hashable, Sendable {
     public var launchDeadline: Duration?
     public var backgroundGrace: Duration?
     public var terminateGrace: Duration?
-    /// `KillMode=`; nil means `process` for instances that `run` started, else `control-group`.
+    /// `KillMode=`; nil means `process` for instances that `run` started and for the command of a
+    /// desktop entry, else `control-group`.
     public var killMode: AppManifest.KillMode?
     /// `ForceQuitLasts=`; nil means the daemon's setting, or `no` for a service.
     public var forceQuitLasts: Bool?

@@ -41,7 +41,8 @@ extension AppDescription {
         self.user = user
         userLoginGroup = Self.loginGroup(ofUser: user)
         forceQuitLasts = manifest.forceQuitLasts
-        leavesRest = manifest.killMode.map { $0 == .process }
+        // The command may be a script that starts the program in the background and ends.
+        leavesRest = manifest.killMode.map { $0 == .process } ?? (isDesktopApp ? true : nil)
         launchScreen = LaunchScreenUse(manifest.launchScreens)
         scheduledTasks = manifest.application.scheduledTasks
         guard manifest.kind == .applicationKit else { return }

@@ -52,6 +52,22 @@ import Testing
         }
     }
 
+    @Test(
+        arguments: [
+            ("", true, true), ("", false, nil), ("KillMode=process", false, true),
+            ("KillMode=control-group", true, false),
+        ] as [(String, Bool, Bool?)])
+    func `leaves processes behind if its command is a desktop entry's`(
+        line: String, isDesktopApp: Bool, leavesRest: Bool?
+    ) throws {
+        let text = "[App]\nExec=/bin/sleep 1\n\(line)\n"
+        let manifest = try #require(AppManifest.parse(text, file: "/a.b.app").manifest)
+        let description = AppDescription(
+            manifest, "a.b", user: 1, isDesktopApp: isDesktopApp, key: EnvironmentKey(0),
+            isEligible: true, isWanted: true)
+        #expect(description.leavesRest == leavesRest)
+    }
+
     @Test func `is another generation if a paused instance of it would be another`() async {
         await #expect(processExitsWith: .exitCode(0)) {
             try onLoop {
