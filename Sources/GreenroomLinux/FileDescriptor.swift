@@ -93,16 +93,17 @@ public final class FileDescriptor: Sendable {
     /// descriptor suffices.
     public var isDirectory: Bool { gr_file_type(rawValue) == S_IFDIR }
 
-    /// Whether both are the same file, found through the same mount, as far as the kernel knows
-    /// without asking a server.
+    /// Whether both are the same file, found by the same path, as far as the kernel knows without
+    /// asking a server. Mounts have other numbers in another mount namespace.
     public func isSameFile(as other: FileDescriptor) -> Bool {
         var status = gr_file_status()
         var others = gr_file_status()
         guard unsafe gr_look(rawValue, "", &status) == 0,
-            unsafe gr_look(other.rawValue, "", &others) == 0
+            unsafe gr_look(other.rawValue, "", &others) == 0,
+            (status.device, status.inode) == (others.device, others.inode),
+            let ownPath = try? path(), let otherPath = try? other.path()
         else { return false }
-        return (status.device, status.inode, status.mount)
-            == (others.device, others.inode, others.mount)
+        return ownPath == otherPath
     }
 
     public var isCharacterDevice: Bool { gr_file_type(rawValue) == S_IFCHR }
