@@ -4,7 +4,8 @@ import Glibc
 enum LauncherStreams {
     /// Whether an app may have streams of its own in place of this process's: nobody sees what it
     /// writes to these before its end, and there is nothing to read. They are /dev/null, a file for
-    /// the output (the session's log), the journal, or the console of a graphical session.
+    /// the output (the session's log), the journal, or the console of a graphical session. A file
+    /// without a name is not a log: its opener keeps it to read it, as a test's capture.
     static var areReplaceable: Bool {
         isEmpty(0) && [1, 2].allSatisfy { isEmpty($0) || isFile($0) || isJournal($0) }
     }
@@ -15,7 +16,7 @@ enum LauncherStreams {
     }
 
     private static func isFile(_ descriptor: CInt) -> Bool {
-        status(descriptor).map { $0.st_mode & S_IFMT == S_IFREG } ?? false
+        status(descriptor).map { $0.st_mode & S_IFMT == S_IFREG && $0.st_nlink > 0 } ?? false
     }
 
     /// Whether this is /dev/null, or a console in whose place a display is shown.

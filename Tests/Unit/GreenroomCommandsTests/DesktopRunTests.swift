@@ -17,10 +17,14 @@ import VarlinkTestSupport
         daemon.received.filter { if case .launch = $0.call { true } else { false } }
     }
 
-    /// Runs the command in `/`, with the streams that the shell gives it.
+    /// Runs the command in `/`, with the streams that the shell gives it. The shell's own output is
+    /// a file without a name.
     private static func run(_ streams: String, _ daemon: FakeDaemon) -> Int32 {
         PythonClient.shell(
-            "cd / && export DISPLAY=:9 GREENROOM_SOCKET=\(daemon.server.path) && \(words) \(streams)"
+            """
+            cd / && export DISPLAY=:9 GREENROOM_SOCKET=\(daemon.server.path)
+            file=$(mktemp) && exec >$file && rm $file && \(words) \(streams)
+            """
         ).status
     }
 
@@ -45,7 +49,7 @@ import VarlinkTestSupport
 
     @Test(arguments: [
         "</dev/null 2>&1 | cat", "</dev/null 2>&1 >/dev/null | cat",
-        "<$(mktemp) >/dev/null 2>&1", "<&- >/dev/null 2>&1",
+        "<$(mktemp) >/dev/null 2>&1", "<&- >/dev/null 2>&1", "</dev/null 2>&1",
     ])
     func `streams that somebody may read or write belong to the app`(streams: String) throws {
         let daemon = try FakeDaemon()
