@@ -207,14 +207,18 @@ def variables(ruby):
                   launch=[ruby.interpreter, file_of("streams")])
 
 
+def run_a_program():
+    """What changes while a process starts is not used, so a program runs between a change and the next pause."""
+    subprocess.run([RUBY, "-e", "exit"], check=True)
+
+
 def files(ruby):
     """What was imported must be what a direct run would import."""
     os.mkdir(ruby.folder + "/library")
     own = dict(ENVIRONMENT, RUBYLIB=ruby.folder + "/library")
-    # Written before the pause with a program that ends: what changes while it is imported is not used.
     ruby.write("library/fresh.rb", "Fresh = 1\n")
     ruby.write("fresh.rb", "require 'fresh'; p Fresh\n")
-    subprocess.run([RUBY, "-e", "exit"], check=True)
+    run_a_program()
 
     def replace(paused):
         ruby.write("library/new", "Fresh = 2\n")
@@ -345,7 +349,6 @@ def started_by_rubygems(ruby):
     """Programs that RubyGems starts: what it does at each start is done before the pause, and what they require first."""
     home = ruby.folder + "/gems"
     plain = dict(ENVIRONMENT, GEM_HOME=home, GEM_PATH=home, HOME=ruby.folder + "/home")
-    # Written before a program runs: what changes while a process starts is not used.
     install(ruby, "g_first", "1.0", {"lib/g_first.rb": "GREAT = :first\n"})
     install(ruby, "g_second", "1.0", {"lib/g_second.rb": "raise 'nobody asks for it'\n"})
     install(ruby, "g_third", "1.0", {"lib/g_third.rb": "THIRD = 3\n"})
@@ -356,7 +359,7 @@ def started_by_rubygems(ruby):
     ruby.write("bin/g_edited", STARTER.format(gem="g_hello", name="g_hello").replace("str = ARGV.first", "$x = str = ARGV.first"))
     ruby.write("bin/g_plain", "require 'optparse'\nrequire 'g_hello'\nrequire 'g_hello/more'\np Gem.loaded_specs.keys\n")
     os.symlink("g_hello", ruby.folder + "/bin/g_link")
-    subprocess.run([RUBY, "-e", "exit"], check=True)
+    run_a_program()
 
     names = learning.record(ruby, [hello, "x"], plain, ruby.folder, ruby.folder + "/list")
     found = [name.split("/lib/ruby/")[-1].split("/lib/")[-1] for name in names]
@@ -408,12 +411,12 @@ def started_by_rubygems(ruby):
                          ("a specification that is edited",
                           lambda _: ruby.write("gems/specifications/g_hello-1.0.gemspec", specification_of_hello))):
         if name == "a version that is gone":
-            subprocess.run([RUBY, "-e", "exit"], check=True)
+            run_a_program()
             lines, _ = learn(ruby, [hello, "x"], plain)
             same("the newest of two versions", [hello, "x"])
             same("the older of two versions", [hello, "_1.0_", "x"], anew=HIDDEN)
         if name == "a specification that is edited":
-            subprocess.run([RUBY, "-e", "exit"], check=True)
+            run_a_program()
             lines, _ = learn(ruby, [hello, "x"], plain)
         same(name, [hello, "x"], anew=CHANGED, change=change)
     install(ruby, "g_third", "2.0", {"lib/g_third.rb": "THIRD = 4\n"})
@@ -423,9 +426,133 @@ def started_by_rubygems(ruby):
     same("one of two versions of another gem", [hello, "x"])
     install_hello(ruby, "4.0", "require 'g_hello'\np Gem.loaded_specs.keys\n", needs=["g_first"])
     ruby.write("gems/gems/g_hello-4.0/lib/g_hello.rb", "gem 'g_asks'\n")
-    subprocess.run([RUBY, "-e", "exit"], check=True)
+    run_a_program()
     lines, _ = learn(ruby, [hello, "x"], plain)
     ruby.refused("RubyGems starts a program that leaves a gem to choose", imports=lines, environment=plain)
+
+
+def learn_beginning(ruby, words, environment):
+    """The lines for the hook, which end before the first file that is refused, as the daemon's list does."""
+    path = ruby.folder + "/recorded"
+    names = learning.record(ruby, words, environment, ruby.folder, path)
+    while names:
+        found = learning.trace([ruby.interpreter, RUNTIMES + "/ruby/inspect.rb"], path, environment)
+        if not found.does:
+            return learning.lines_for_hook(found)
+        names.pop()
+        ruby.write("recorded", "".join(f"{name}\n" for name in names))
+    return []
+
+
+def variables_of_gems(ruby, home):
+    return dict(ENVIRONMENT, GEM_HOME=f"{ruby.folder}/{home}", GEM_PATH=f"{ruby.folder}/{home}", HOME=ruby.folder + "/home")
+
+
+def install_program(ruby, name, program, files, home):
+    """A gem with a program, and what RubyGems starts it with."""
+    install(ruby, name, "1.0", {"exe/" + name: program, **files}, f"s.bindir = 'exe'; s.executables = ['{name}']", home)
+    return ruby.write("bin/" + name, STARTER.format(gem=name, name=name), 0o755)
+
+
+def finding_gems(ruby):
+    """What RubyGems does to find a file is seen by the inspection, and the hook leaves none of it to the program."""
+    plain = variables_of_gems(ruby, "finding")
+    os.mkdir(ruby.folder + "/other")
+    for name, more in (("directory", "$kept = Dir.pwd"), ("arguments", "$kept = ARGV.dup"), ("warning", "warn 'evaluated'")):
+        gem = "s_" + name
+        install(ruby, gem, "1.0", {f"lib/{gem}.rb": "FOUND = 1\n"}, more, "finding")
+        program = f"require 'set'\nrequire '{gem}'\np FOUND, $kept\n"
+        ruby.write(gem + ".rb", program)
+        install_program(ruby, f"p_{name}", program, {}, "finding")
+        run_a_program()
+        for way, script in (("", gem + ".rb"), (", started by RubyGems", "bin/p_" + name)):
+            lines = learn_beginning(ruby, [script, "learned"], plain)
+            ruby.same(f"a specification with effects: {name}{way}", [f"../{script}", "launched"], imports=lines,
+                      environment=plain, directory="other")
+
+    # It may install a gem, which the direct run does in a folder of its own.
+    installs = """require 'set'
+require 'fileutils'
+FileUtils.cp('late.gemspec', Gem.dir + '/specifications/late-1.0.gemspec')
+begin
+  require 'late'
+  p LATE
+ensure
+  File.delete(Gem.dir + '/specifications/late-1.0.gemspec')
+end
+"""
+    ruby.write("late.gemspec", specification("late", "1.0"))
+    ruby.write("installs.rb", installs)
+    for home in ("finding", "twin"):
+        ruby.write(home + "/gems/late-1.0/lib/late.rb", "LATE = 1\n")
+        install_program(ruby, "installs", installs, {}, home)
+    run_a_program()
+    twin = ["/usr/bin/env", *(f"{name}={ruby.folder}/twin" for name in ("GEM_HOME", "GEM_PATH"))]
+    for way, script in (("", "installs.rb"), (", started by RubyGems", "bin/installs")):
+        ruby.same("a program that installs a gem" + way, [script], imports=learn_beginning(ruby, [script], plain),
+                  environment=plain, direct=[*twin, RUBY, script], launch=[RUBY, script])
+
+    in_order = "require 'u_first'\nrequire 'u_second'\np U_LAST\n"
+    files = {"lib/u_first.rb": "", "lib/u_second.rb": "require 'u_third'\nrequire 'u_last'\n", "lib/u_third.rb": "U_THIRD = 3\n",
+             "lib/u_last.rb": "U_LAST = defined?(U_THIRD)\n"}
+    hello = install_program(ruby, "u_program", in_order, files, "finding")
+    run_a_program()
+    lines = learn_beginning(ruby, [hello], plain)
+    ruby.same("a program of a gem", [hello], imports=lines, environment=plain)
+    ruby.same("a program of a gem that requires earlier what another file loads", [hello], imports=lines, environment=plain,
+              anew=HIDDEN, change=lambda _: ruby.write("finding/gems/u_program-1.0/exe/u_program",
+                                                       in_order.replace("\n", "\nrequire 'u_last'\n", 1)))
+
+    # Without the line that describes it, a specification is evaluated.
+    bare = variables_of_gems(ruby, "bare")
+    program = "require 'set'\np defined?(BARE), $LOADED_FEATURES.grep(/bare/)\n"
+    ruby.write("asks.rb", program)
+    install_program(ruby, "asks", program, {}, "bare")
+    run_a_program()
+    before = {script: learn_beginning(ruby, [script], bare) for script in ("asks.rb", "bin/asks")}
+    ruby.write("bare/gems/bare-1.0/lib/bare.rb", "BARE = '1.0'\n")
+    ruby.write("bare/specifications/bare-1.0.gemspec", "require_relative '../gems/bare-1.0/lib/bare'\n" +
+               specification("bare", "1.0").partition("\n\n")[2])
+    run_a_program()
+    for script, lines in before.items():
+        ruby.refused(f"{script}: a specification that would be evaluated", imports=lines, environment=bare)
+        ruby.same(f"{script}: beside a specification that would be evaluated", [script], environment=bare,
+                  imports=learn_beginning(ruby, [script], bare))
+
+
+def first_lines(ruby):
+    """What a program finds of the reading of its own lines, and what runs before the first of them."""
+    plain = variables_of_gems(ruby, "lines")
+    texts = {"number": "p $.\n", "number_after": "require 'set'\np $.\n", "block": "require 'set'\nBEGIN \\\n{ p defined?(Set) }\n"}
+    scripts = {}
+    for name, text in texts.items():
+        scripts[name] = ruby.write(f"first_{name}.rb", text)
+        scripts[name + ", for env"] = ruby.write(f"first_{name}", "#!/usr/bin/env ruby\n" + text)
+        scripts[name + ", started by RubyGems"] = install_program(ruby, "first_" + name, text, {}, "lines")
+    run_a_program()
+    for name, script in scripts.items():
+        ruby.same(f"first lines: {name}", [script], environment=plain)
+        ruby.same(f"first lines: {name}, learned", [script], imports=learn_beginning(ruby, [script], plain), environment=plain)
+    ruby.same("first lines: block, where another program's list is loaded", ["first_block.rb"], environment=plain,
+              imports=learn_beginning(ruby, ["first_number_after.rb"], plain), anew=HIDDEN)
+
+
+def kept_by_libraries(ruby):
+    """Libraries that keep what belongs to a launch are left to launches."""
+    plain = variables_of_gems(ruby, "keeping")
+    keeps = {"arguments": "[*$*]", "first_argument": "$FILENAME", "file_of_arguments": "ARGF.filename",
+             "backtrace": "begin; raise 'x'; rescue => error; error.backtrace; end",
+             "backtrace_of_thread": "Thread.current.backtrace",
+             "locations_of_thread": "Thread.main.backtrace_locations.map(&:to_s)"}
+    for name, value in keeps.items():
+        install_program(ruby, "k_" + name, f"require 'keeps_{name}'\np KEPT\n",
+                        {f"lib/keeps_{name}.rb": f"KEPT = {value}\n"}, "keeping")
+        ruby.write(f"k_{name}.rb", f"require 'set'\nrequire 'keeps_{name}'\np KEPT\n")
+    run_a_program()
+    for name in keeps:
+        for way, script in (("", f"k_{name}.rb"), (", started by RubyGems", f"bin/k_{name}")):
+            ruby.same(f"a library that keeps: {name}{way}", [script, "number", "b"], environment=plain,
+                      imports=learn_beginning(ruby, [script, "other.rb"], plain))
 
 
 def tools(ruby):
@@ -447,6 +574,7 @@ def run():
     if not os.path.exists(RUBY):
         return results.skip("ruby", "there is no ruby")
     ruby = language()
-    for part in (scripts, programs, options, variables, files, recording, started_by_rubygems, tools):
+    for part in (scripts, programs, options, variables, files, recording, started_by_rubygems, finding_gems, first_lines,
+                 kept_by_libraries, tools):
         part(ruby)
     ruby.end()
