@@ -152,10 +152,10 @@ extension Checker {
     ) throws(Violation) {
         let movement = event.movement
         guard let former else {
-            // A launch may have been given up in the event that began it.
+            // A launch may have been given up in the event that began it. Any event may begin one: at
+            // its end the pools are trimmed, and a launch that waits for what they end goes cold.
             return try require(
-                [.prewarming, .ordered, .ending].contains(record.phase)
-                    && (movement.isFollowed || record.phase != .ordered),
+                [.prewarming, .ordered, .ending].contains(record.phase),
                 "\(record.instance) began as \(record.phase)")
         }
         guard former.phase != record.phase else { return }
