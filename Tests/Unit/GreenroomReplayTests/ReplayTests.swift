@@ -189,11 +189,6 @@ import Testing
     func `changes what is warm`(ablation: Ablation) {
         #expect(Self.replay.run(.without(ablation)) != Self.replay.run(.predictor))
     }
-
-    @Test func `of the hysteresis costs work`() {
-        let whole = Self.replay.run(.predictor)
-        #expect(Self.replay.run(.without(.hysteresis)).prepareCount > whole.prepareCount)
-    }
 }
 
 @Suite struct `A generated history` {
