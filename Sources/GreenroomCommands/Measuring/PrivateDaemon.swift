@@ -28,8 +28,8 @@ final class PrivateDaemon {
                     Array(manifest.text.utf8), to: "\(folder)/apps/\(manifest.identifier).app")
             }
             // No shortage of memory, load or battery keeps it from prewarming, and the display is its
-            // own, so nobody need have a session. A history would be written
-            // when the daemon has ended, into the folder that is removed then.
+            // own, so nobody needs a session. A history would be written when the daemon has ended,
+            // into the folder that is removed then.
             let configuration = """
                 [Greenroom]
                 PrewarmMaxLoad=0
