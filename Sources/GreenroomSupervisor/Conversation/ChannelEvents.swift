@@ -44,7 +44,6 @@ final class ChannelEvents {
 
     /// Watches the app channel until the app has started.
     func listen(to instance: Instance) {
-        ready.awaitOutput(of: instance)
         do throws(SystemdError) {
             try instance.watchChannel { [unowned self] in receive(from: $0) }
         } catch {

@@ -6,7 +6,6 @@ struct LaunchingRooms {
     let sockets: ListeningSockets
     let directories: CredentialDirectories
     let handover: CredentialHandover
-    let staleness: StalenessWatcher
     let learner: LibraryLearner
     let inspector: PausedInspector
     let output: AppOutput
@@ -32,18 +31,19 @@ struct LaunchingRooms {
         handover = CredentialHandover(
             core: core, catalog: catalog, instances: instances, directories: directories,
             messenger: shared.messenger, log: shared.log)
-        staleness = try StalenessWatcher(core: core, instances: instances)
         learner = LibraryLearner(
             core: core, catalog: catalog, instances: instances, calls: shared.calls,
             files: shared.learnedFiles)
         inspector = PausedInspector(
-            staleness: staleness, learner: learner, calls: shared.calls, instances: instances)
+            staleness: try StalenessWatcher(core: core, instances: instances), learner: learner,
+            calls: shared.calls, instances: instances)
         output = AppOutput(
-            instances: instances, directory: options.runtimeDirectory + "/output",
+            core: core, catalog: catalog, instances: instances,
+            directory: options.runtimeDirectory + "/output",
             hasJournal: prepared.environment.contains { $0.hasPrefix("JOURNAL_STREAM=") },
             calls: shared.calls, disposer: prepared.disposal.disposer, log: shared.log)
         readiness = try? ReadinessListener(
-            core: core, instances: instances, output: output,
+            core: core, instances: instances,
             directory: options.runtimeDirectory + "/notify", log: shared.log,
             disposer: prepared.disposal.disposer)
         appLaunches = AppLaunches(

@@ -35,7 +35,7 @@ struct MachineRooms {
             lists: shared.importLists, daemonEnvironment: prepared.environment,
             containers: shared.containers, digest: shared.records.digest,
             defaultOccasion: prepared.configuration.usableDefaultOccasion)
-        installer = AppInstaller(
+        installer = try AppInstaller(
             core: core, catalog: catalog, loader: loader,
             registration: AppRegistration(
                 core: core, sockets: launching.sockets, states: conversation.states,
@@ -43,7 +43,7 @@ struct MachineRooms {
                 lists: shared.importLists),
             triggers: AppTriggers(
                 core: core, timers: timers, paths: paths, work: conversation.work),
-            staleness: launching.staleness, reporter: shared.reporter, log: log)
+            reporter: shared.reporter, log: log)
         learning = ImportLearning(
             core: core, catalog: catalog, lists: shared.importLists,
             records: launching.importRecords, orders: launching.orders, spawner: shared.spawner,

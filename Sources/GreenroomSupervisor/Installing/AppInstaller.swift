@@ -14,9 +14,9 @@ final class AppInstaller {
     private let loader: AppLoader
     private let registration: AppRegistration
     private let triggers: AppTriggers
-    private let staleness: StalenessWatcher
     private let reporter: Reporter
     private let log: Log
+    private var programs: ProgramWatcher?
 
     /// At most this many instances of templates that are not enabled, because a client can make up
     /// names.
@@ -28,16 +28,16 @@ final class AppInstaller {
 
     init(
         core: Core, catalog: AppCatalog, loader: AppLoader, registration: AppRegistration,
-        triggers: AppTriggers, staleness: StalenessWatcher, reporter: Reporter, log: Log
-    ) {
+        triggers: AppTriggers, reporter: Reporter, log: Log
+    ) throws {
         self.core = core
         self.catalog = catalog
         self.loader = loader
         self.registration = registration
         self.triggers = triggers
-        self.staleness = staleness
         self.reporter = reporter
         self.log = log
+        programs = try ProgramWatcher { [unowned self] in reloadInTurns() }
     }
 
     private var sockets: ListeningSockets { registration.sockets }
@@ -144,7 +144,7 @@ final class AppInstaller {
             let app = AppIdentifier(name)
             if catalog[app] == nil { forget(app) }
         }
-        watchPrograms()
+        programs?.watch(loader.programFiles)
         var faults = result.faults
         // `moved` apps were enabled or disabled, which changes nothing in the manifest itself.
         for app in changed + result.moved { faults += registration.add(app) }
@@ -153,7 +153,7 @@ final class AppInstaller {
         }
         sockets.dropUntaken()
         triggers.update(catalog.apps)
-        staleness.awaitReturn(of: result.missingPrograms)
+        programs?.awaitReturn(of: result.missingPrograms)
         // A program may have come back before its folder was watched.
         let isBack = result.missingPrograms.contains {
             (try? ExecutableInspection.find($0, in: "")) != nil
@@ -200,7 +200,7 @@ final class AppInstaller {
         guard let (app, program) = made else { return nil }
         loader.keep(program, of: app)
         catalog.add(app)
-        watchPrograms()
+        programs?.watch(loader.programFiles)
         for fault in registration.add(app) { reporter.say(.error, fault.message) }
         if app.timer != nil || app.path != nil { triggers.update(catalog.apps) }
         return app
@@ -215,10 +215,6 @@ final class AppInstaller {
                 what: "instances of one user's templates, next to those of others", limit: limit)
         case nil: break
         }
-    }
-
-    private func watchPrograms() {
-        staleness.watchPrograms(loader.programFiles) { [unowned self] in reloadInTurns() }
     }
 
     /// Forgets instances of templates that are not running and for which nothing waits. Must not be

@@ -6,8 +6,12 @@ internal import Systemd
 /// Where an app's standard output and error go when its client passes none: to the journal under
 /// the app's own identifier, or to the daemon's own standard error where there is no journal. The
 /// daemon's standard error may be root's terminal, so apps of other users never get it.
+///
+/// An instance that is ready when it has printed something prints to a pipe.
 @LoopActor
 final class AppOutput: InstanceFiles {
+    private let core: Core
+    private let catalog: AppCatalog
     private let directory: String
     private let hasJournal: Bool
     private let standardError: FileDescriptor?
@@ -22,9 +26,11 @@ final class AppOutput: InstanceFiles {
 
     /// - Parameter directory: for the pipes of instances whose first output makes them ready.
     init(
-        instances: InstanceTable, directory: String, hasJournal: Bool, calls: DetachedCalls,
-        disposer: Disposer, log: Log
+        core: Core, catalog: AppCatalog, instances: InstanceTable, directory: String,
+        hasJournal: Bool, calls: DetachedCalls, disposer: Disposer, log: Log
     ) {
+        self.core = core
+        self.catalog = catalog
         self.directory = directory
         self.hasJournal = hasJournal
         self.calls = calls
@@ -88,10 +94,9 @@ final class AppOutput: InstanceFiles {
         // Nobody else has the pipe yet, so opening it waits for nobody.
         let reading = try FileDescriptor.open(path, O_RDONLY | O_NONBLOCK)
         let writing = try FileDescriptor.open(path, O_RDWR)
-        pipes[instance] = try OutputPipe(
-            at: path, reading: reading, of: app.identifier,
-            disposer.stranger(app.account.user), passingTo: target, calls: calls
-        ) { [unowned self] in pipes[instance] = nil }
+        try pass(
+            instance, app.identifier, at: path, reading: reading,
+            disposer.stranger(app.account.user), to: target)
         return writing
     }
 
@@ -105,21 +110,32 @@ final class AppOutput: InstanceFiles {
             status.st_mode & S_IFMT == S_IFIFO
         else { return }
         do throws(SystemdError) {
-            pipes[identifier] = try OutputPipe(
-                at: path, reading: nil, of: instance.app,
-                disposer.stranger(app?.account.user ?? .max),
-                passingTo: app.flatMap { target(of: $0) }, calls: calls
-            ) { [unowned self] in pipes[identifier] = nil }
+            try pass(
+                identifier, instance.app, at: path, reading: nil,
+                disposer.stranger(app?.account.user ?? .max), to: app.flatMap { target(of: $0) })
         } catch {
             log.failed("watching the output of \(instance.app)", error)
         }
     }
 
-    /// Calls the body whenever the instance has printed something, and now if it has already.
-    func onOutput(of instance: InstanceIdentifier, _ body: @escaping () -> Void) {
-        guard let pipe = pipes[instance] else { return }
-        pipe.onOutput = body
-        if pipe.hasOutput { body() }
+    /// Passes on what the instance prints, until its pipe is empty for ever.
+    private func pass(
+        _ instance: InstanceIdentifier, _ app: AppIdentifier, at path: String,
+        reading: FileDescriptor?, _ stranger: Stranger, to target: FileDescriptor?
+    ) throws(SystemdError) {
+        pipes[instance] = try OutputPipe(
+            at: path, reading: reading, of: app, stranger, passingTo: target, calls: calls,
+            onOutput: { [unowned self] in printed(instance, app) },
+            onEnd: { [unowned self] in pipes[instance] = nil })
+    }
+
+    /// The first output makes a launched instance ready. What a constructor wrote before the pause
+    /// does not count: the launch comes later.
+    private func printed(_ instance: InstanceIdentifier, _ app: AppIdentifier) {
+        guard core.lifecycle.instance(instance)?.state == .launching,
+            catalog[app]?.readyCondition == .firstOutput
+        else { return }
+        core.handle(.becameReady(instance))
     }
 
     private func path(of instance: InstanceIdentifier) -> String { "\(directory)/\(instance)" }
@@ -127,6 +143,5 @@ final class AppOutput: InstanceFiles {
     func remove(_ instance: InstanceIdentifier) {
         guard hasOlderPipes || pipes[instance] != nil else { return }
         _ = unsafe unlink(path(of: instance))
-        pipes[instance]?.onOutput = nil
     }
 }

@@ -2,16 +2,13 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
 
-/// Hears what launches have imported. The hook in an interpreter sends that when its program ends
-/// (`GREENROOM_RECORD`), to a socket of the app's user.
+/// Hears what launches have imported, and adds it to the app's list. The hook in an interpreter sends
+/// that when its program ends (`GREENROOM_RECORD`), to a socket of the app's user.
 @LoopActor
 final class ImportRecords {
-    /// What one launch has imported.
-    struct Record {
-        let instance: InstanceIdentifier
-        let app: AppIdentifier
-        let environmentKey: EnvironmentKey
-        let names: [String]
+    private final class Recorded: InstancePart {
+        /// Whether the launch has imported something that is to be inspected when it has ended.
+        var hasNews = false
     }
 
     /// In bytes; the hook never sends a longer record.
@@ -25,7 +22,6 @@ final class ImportRecords {
     private let log: Log
     private let disposer: Disposer
     private var sockets: [UInt32: UserSocket] = [:]
-    private var heard: ((Record) -> Void)?
 
     init(
         core: Core, catalog: AppCatalog, instances: InstanceTable, lists: ImportLists,
@@ -40,8 +36,18 @@ final class ImportRecords {
         self.disposer = disposer
     }
 
-    /// Calls back with each record from now on.
-    func listen(_ heard: @escaping (Record) -> Void) { self.heard = heard }
+    /// Whether the launch of this instance has imported something that is to be inspected.
+    func hasNews(of instance: InstanceIdentifier) -> Bool {
+        instances.known(Recorded.self, of: instance)?.hasNews ?? false
+    }
+
+    /// Forgets what running instances of the app have imported.
+    func forget(_ app: AppIdentifier) {
+        for (instance, recorded) in instances.all(Recorded.self)
+        where core.lifecycle.instance(instance)?.app == app {
+            recorded.hasNews = false
+        }
+    }
 
     /// Where an instance is to send what its launch imports; nil if nobody wants to know.
     func socketPath(for app: InstalledApp) -> String? {
@@ -73,10 +79,18 @@ final class ImportRecords {
             let app = catalog[instance.app], app.account.user == user,
             app.description.generation == record.generation
         else { return }
-        heard?(
-            Record(
-                instance: instance.identifier, app: instance.app,
-                environmentKey: record.environmentKey,
-                names: LearnedImports.names(inRecord: text)))
+        note(LearnedImports.names(inRecord: text), of: app, instance.identifier)
+    }
+
+    private func note(
+        _ names: [String], of app: InstalledApp, _ instance: InstanceIdentifier
+    ) {
+        guard let learning = app.program.depth.learning,
+            // What a program loads first is the same in every launch.
+            app.program.depth.start?.runtime.importsInOrder != true
+                || [[], names].contains(lists.recorded(of: app.identifier, learning.basis)),
+            lists.add(names, of: app.identifier, learning.basis)
+        else { return }
+        instances.part(Recorded.self, of: instance)?.hasNews = true
     }
 }

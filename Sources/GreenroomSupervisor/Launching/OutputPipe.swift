@@ -24,6 +24,9 @@ final class OutputPipe {
     private let target: FileDescriptor?
     private let stranger: Stranger
     private let calls: DetachedCalls
+    /// Called whenever there is output, before it is read: the next supervisor finds what this one
+    /// has not recorded.
+    private let onOutput: () -> Void
     /// Called when the pipe is empty for ever.
     private let onEnd: () -> Void
 
@@ -32,23 +35,22 @@ final class OutputPipe {
     private var pause: EventSource?
 
     /// Whether something was printed since the pipe was made, or since it was opened again.
-    private(set) var hasOutput = false
-    /// Called whenever there is output, before it is read: the next supervisor finds what this one
-    /// has not recorded.
-    var onOutput: (() -> Void)?
+    private var hasOutput = false
 
     /// - Parameters:
     ///   - reading: nil if a former supervisor made the pipe, which is opened now.
     ///   - target: where the output goes; nil if it is thrown away.
     init(
         at path: String, reading: FileDescriptor?, of app: AppIdentifier, _ stranger: Stranger,
-        passingTo target: FileDescriptor?, calls: DetachedCalls, onEnd: @escaping () -> Void
+        passingTo target: FileDescriptor?, calls: DetachedCalls,
+        onOutput: @escaping () -> Void, onEnd: @escaping () -> Void
     ) throws(SystemdError) {
         self.path = path
         self.app = app
         self.target = target
         self.stranger = stranger
         self.calls = calls
+        self.onOutput = onOutput
         self.onEnd = onEnd
         pause = try LoopActor.timer { [unowned self] in proceed() }
         if let reading { try watch(reading.given(to: stranger, .sent)) } else { open() }
@@ -67,7 +69,7 @@ final class OutputPipe {
 
     private func heard() {
         hasOutput = true
-        onOutput?()
+        onOutput()
     }
 
     private func proceed() {

@@ -3,8 +3,8 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
 
-/// Hears when launched apps are ready: READY=1 on a socket (sd_notify(3)), or the first byte of
-/// their output. A program is ready for its user when it says so, not when it was executed.
+/// Hears when launched apps say that they are ready: READY=1 on a socket (sd_notify(3)). A program
+/// is ready for its user when it says so, not when it was executed.
 ///
 /// Each user has a socket. (BARRIER=1 of sd_notify(3) sends a descriptor, and waits until it is
 /// closed.)
@@ -12,7 +12,6 @@ internal import Systemd
 final class ReadinessListener {
     private let core: Core
     private let instances: InstanceTable
-    private let output: AppOutput
     private let directory: String
     private let log: Log
     private let disposer: Disposer
@@ -27,12 +26,10 @@ final class ReadinessListener {
 
     /// - Parameter directory: the directory of the sockets.
     init(
-        core: Core, instances: InstanceTable, output: AppOutput, directory: String, log: Log,
-        disposer: Disposer
+        core: Core, instances: InstanceTable, directory: String, log: Log, disposer: Disposer
     ) throws {
         self.core = core
         self.instances = instances
-        self.output = output
         self.directory = directory
         self.log = log
         self.disposer = disposer
@@ -73,17 +70,6 @@ final class ReadinessListener {
         for pid in early[user] ?? [] where instances.instance(ofProcess: pid) === instance {
             early[user]?.removeAll { $0 == pid }
             return core.handle(.becameReady(instance.identifier))
-        }
-    }
-
-    // MARK: First output
-
-    /// The instance is ready when it has printed something; what it has printed already counts.
-    func awaitOutput(of instance: InstanceIdentifier) {
-        output.onOutput(of: instance) { [unowned self] in
-            // What a constructor wrote before the pause does not count: the launch comes later.
-            guard core.lifecycle.instance(instance)?.state == .launching else { return }
-            core.handle(.becameReady(instance))
         }
     }
 }

@@ -19,12 +19,6 @@ struct ReadyConditions {
         }
     }
 
-    /// Waits for the first output of an instance, if that makes its app ready.
-    func awaitOutput(of instance: Instance) {
-        guard catalog[instance.app]?.readyCondition == .firstOutput else { return }
-        readiness?.awaitOutput(of: instance.identifier)
-    }
-
     /// Makes the socket on which an instance that a former supervisor started can report that it is
     /// ready.
     func listen(to instance: Instance) {

@@ -15,13 +15,12 @@ final class ImportLearning {
     private let core: Core
     private let catalog: AppCatalog
     private let lists: ImportLists
+    private let records: ImportRecords
     private let orders: SpawnOrders
     private let spawner: CurrentSpawner
     private let installer: AppInstaller
     private let log: Log
 
-    /// Launches that have recorded something and have not ended.
-    private var ending: [InstanceIdentifier: Candidate] = [:]
     private var queue = InspectionQueue()
     private var running: ImportInspection?
     /// What the running inspection's process has written, while it is being read.
@@ -42,21 +41,11 @@ final class ImportLearning {
         self.core = core
         self.catalog = catalog
         self.lists = lists
+        self.records = records
         self.orders = orders
         self.spawner = spawner
         self.installer = installer
         self.log = log
-        records.listen { [unowned self] in heard($0) }
-    }
-
-    private func heard(_ record: ImportRecords.Record) {
-        guard let app = catalog[record.app], let learning = learning(of: record.app),
-            // What a program loads first is the same in every launch.
-            app.program.depth.start?.runtime.importsInOrder != true
-                || [[], record.names].contains(lists.recorded(of: record.app, learning.basis)),
-            lists.add(record.names, of: record.app, learning.basis)
-        else { return }
-        ending[record.instance] = Candidate(app: record.app, environmentKey: record.environmentKey)
     }
 
     private func learning(of app: AppIdentifier) -> InstalledApp.Learning? {
@@ -68,7 +57,8 @@ final class ImportLearning {
     func note(_ occurrence: Occurrence) {
         switch occurrence {
         case .exited(let record):
-            if let candidate = ending.removeValue(forKey: record.instance) { want(candidate) }
+            guard records.hasNews(of: record.instance) else { return }
+            want(Candidate(app: record.app, environmentKey: record.environmentKey))
         case .launched(_, _, let app, let outcome) where outcome.kind == .prewarmed:
             if let learning = learning(of: app), learning.learned != nil {
                 lists.served(app, learning.basis)
@@ -108,7 +98,7 @@ final class ImportLearning {
     func forget(_ app: AppIdentifier) {
         lists.forget(app)
         queue.remove(app)
-        ending = ending.filter { $0.value.app != app }
+        records.forget(app)
         reload.ask()
     }
 

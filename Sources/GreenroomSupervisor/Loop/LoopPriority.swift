@@ -2,6 +2,9 @@
 /// first (sd_event_source_set_priority(3)). All sources that are not named here have 0: clients,
 /// instances, timers and signals.
 enum LoopPriority {
+    /// Changes of apps' programs. The app is made again before the next source is handled, which
+    /// tells of its paused instances.
+    static let changedPrograms: Int64 = -11
     /// Changes of programs and libraries, so that no instance that was paused with an older file is
     /// used.
     static let changedFiles: Int64 = -10
