@@ -9,7 +9,8 @@ internal import Systemd
 final class DeferredEffects {
     private let perform: (Effect) -> Void
     private var effects: [InstanceIdentifier: [Effect]] = [:]
-    private var isCollecting = false
+    /// Until clients are served.
+    private var isCollecting = true
     /// At a lower priority, a flood of calls would put the thaws off for ever; all in one turn, the
     /// thaws would hold up the calls.
     private lazy var turns = Turns { [unowned self] in performSome() }
@@ -17,9 +18,6 @@ final class DeferredEffects {
     private static let instancesPerTurn = 16
 
     init(_ perform: @escaping (Effect) -> Void) { self.perform = perform }
-
-    /// Collects effects from now on.
-    func begin() { isCollecting = true }
 
     /// Clients are served.
     func end() {

@@ -55,9 +55,7 @@ final class Effects: EffectPerformer {
     private var states: KeptStates { conversation.states }
     private var work: BackgroundWork { conversation.work }
 
-    /// From now on, effects that clients need not wait for are performed after `clientsAreServed`.
-    func deferWhatMayWait() { deferred.begin() }
-
+    /// Effects that clients need not wait for were put off until now.
     func clientsAreServed() { deferred.end() }
 
     func perform(_ effect: Effect) {

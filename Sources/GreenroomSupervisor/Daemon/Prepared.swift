@@ -64,10 +64,9 @@ extension Prepared {
             && environment.contains { $0.hasPrefix("NOTIFY_SOCKET=") }
     }
 
-    /// The next stage: the rooms are made, and what a former supervisor left is taken over.
-    consuming func adopt() throws -> Adopted {
-        let rooms = try Rooms(self)
-        return try Adopted(rooms, self)
+    /// The next stages: the rooms are made, and what a former supervisor left is taken over.
+    consuming func adopt() throws -> Start<StartStage.Adopted> {
+        try Start(self).install().restore().reconcile().follow().begin()
     }
 }
 

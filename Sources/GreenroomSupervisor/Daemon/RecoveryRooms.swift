@@ -37,7 +37,7 @@ struct RecoveryRooms {
         let source = SpawnerSource(
             prepared.options, mayStart: !prepared.inheritance.greeting.welcome.isManaged)
         reconnection = Reconnection(
-            prepared.link, from: source,
+            prepared.link, prepared.inheritance.greeting, from: source,
             for: SpawnerUsers(
                 spawner: spawner, instances: instances, sockets: launching.sockets,
                 ownProcesses: ownProcesses, priorities: memory.priorities,

@@ -1,7 +1,7 @@
 internal import Systemd
 
 /// The rooms of a running daemon, each made with those below it. Nothing has been started yet, and
-/// no effect is performed: that begins with the next stage, `Adopted`.
+/// no effect is performed: that begins with `Start`.
 @LoopActor
 final class Rooms {
     let shared: SharedRooms

@@ -27,9 +27,9 @@ final class Shutdown {
     }
 
     func begin() {
+        if reconnection.isManaged { return Reconnection.endDaemon() }
         Notify.stopping(status: "stopping")
         unwritten.write()
-        if reconnection.isManaged { return LoopActor.shared.loop.exit(0) }
         // If asked a second time, ends now: apps that have not ended are killed.
         guard !hasBegun else { return endSpawner(graceMilliseconds: 0) }
         hasBegun = true

@@ -13,6 +13,8 @@ final class UserLocks {
     private let planning: WarmPlanning
     private let log: Log
 
+    /// Tells the core of the locks that a former supervisor recorded: before anything is launched,
+    /// because the core keeps events until their effects can be performed.
     init(
         core: Core, users: LockedUsers, handover: CredentialHandover, planning: WarmPlanning,
         log: Log
@@ -22,11 +24,6 @@ final class UserLocks {
         self.handover = handover
         self.planning = planning
         self.log = log
-    }
-
-    /// After a restart, restores the locks that a former supervisor recorded, before anything is
-    /// launched.
-    func restore() {
         for user in users.users { core.handle(.sessionLockChanged(user: user, isLocked: true)) }
     }
 

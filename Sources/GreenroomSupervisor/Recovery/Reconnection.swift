@@ -15,7 +15,6 @@ final class Reconnection: SpawnerListener {
     private let events: SpawnerEvents
     private let recovery: Recovery
     private let log: Log
-    private var onEnding: (() -> Void)?
     private var link: SpawnerLink
     private var retrial: EventSource?
     /// A spawner that did not answer and was killed; kept until it has ended.
@@ -33,9 +32,12 @@ final class Reconnection: SpawnerListener {
         case last(() -> Void)
     }
 
+    /// - Parameter greeting: what the link's spawner has said. The rooms use this spawner from now
+    ///   on.
     init(
-        _ link: SpawnerLink, from source: SpawnerSource, for users: SpawnerUsers,
-        memory: SpawnerMemory, core: Core, events: SpawnerEvents, recovery: Recovery, log: Log
+        _ link: SpawnerLink, _ greeting: SpawnerLink.Greeting, from source: SpawnerSource,
+        for users: SpawnerUsers, memory: SpawnerMemory, core: Core, events: SpawnerEvents,
+        recovery: Recovery, log: Log
     ) {
         self.link = link
         self.source = source
@@ -45,29 +47,32 @@ final class Reconnection: SpawnerListener {
         self.events = events
         self.recovery = recovery
         self.log = log
+        use(greeting)
     }
 
     /// Whether systemd starts and stops the spawner, whose apps then outlive the supervisor.
     var isManaged: Bool { !source.mayStart }
 
-    func use(_ greeting: SpawnerLink.Greeting) {
+    private func use(_ greeting: SpawnerLink.Greeting) {
         users.use(link, greeting)
         link.tell(self)
     }
 
     /// Hands out the spawner's messages from now on. The instances that they are about must be
     /// known.
-    ///
-    /// - Parameter onEnding: called when systemd ends the spawner, and its apps with it.
-    func activate(onEnding: @escaping () -> Void) throws {
-        self.onEnding = onEnding
-        try link.activate()
-    }
+    func activate() throws { try link.activate() }
 
     func received(_ message: SpawnerMessage, answering order: SpawnSpecification?) {
-        // With systemd's Requires=, a crash of the spawner would also end the supervisor.
-        if case .ending = message, isManaged, let onEnding { return onEnding() }
+        // systemd ends the spawner, and its apps with it. (With systemd's Requires=, a crash of the
+        // spawner would also end the supervisor.)
+        if case .ending = message, isManaged { return Self.endDaemon() }
         events.handle(message, answering: order)
+    }
+
+    /// Ends the daemon and leaves the spawner alone.
+    static func endDaemon() {
+        Notify.stopping(status: "stopping")
+        LoopActor.shared.loop.exit(0)
     }
 
     // MARK: Another spawner

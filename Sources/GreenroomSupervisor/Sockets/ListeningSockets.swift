@@ -25,7 +25,7 @@ final class ListeningSockets {
     /// Apps whose sockets are watched. The list of an app is empty if somebody connected while
     /// there was no spawner to launch the app.
     private var sources: [AppIdentifier: [EventSource]] = [:]
-    /// Sockets of an earlier supervisor, until an app claims them.
+    /// Sockets of an earlier supervisor that no app has claimed yet.
     private var inherited: [String: FileDescriptor] = [:]
 
     private final class Awaited: InstancePart {
@@ -48,7 +48,14 @@ final class ListeningSockets {
 
     // MARK: Coming and going
 
-    func inherit(_ kept: [String: FileDescriptor]) { inherited = kept }
+    /// Offers the sockets of an earlier supervisor to the apps that `install` installs, and drops
+    /// those that no app has claimed.
+    func inherit(_ kept: [String: FileDescriptor], while install: () -> Void) {
+        inherited = kept
+        install()
+        for name in inherited.keys { spawner.send(.drop(name: name)) }
+        inherited = [:]
+    }
 
     /// Makes the sockets that an app's manifest asks for, and keeps those that the app has already.
     /// A socket that cannot be made is reported and left out; the app can be launched all the same.
@@ -211,12 +218,6 @@ final class ListeningSockets {
     private func close(_ held: Held) {
         spawner.send(.drop(name: held.name))
         if held.socket.removesOnStop { held.socket.remove() }
-    }
-
-    /// Drops the inherited sockets after the first load, when no app is left that would claim them.
-    func dropUnclaimed() {
-        for name in inherited.keys { spawner.send(.drop(name: name)) }
-        inherited = [:]
     }
 
     /// Gives all sockets to a spawner that knows none of them.

@@ -97,11 +97,11 @@ import Testing
                 locks.note(1001, isLocked: true)
                 #expect(first.core.lifecycle.lockedUsers == [1000, 1001])
                 let second = try Ground()
-                try room(second).restore()
+                _ = try room(second)
                 #expect(second.core.lifecycle.lockedUsers == [1000, 1001])
                 locks.note(1000, isLocked: false)
                 let third = try Ground()
-                try room(third).restore()
+                _ = try room(third)
                 #expect(third.core.lifecycle.lockedUsers == [1001])
             }
         }

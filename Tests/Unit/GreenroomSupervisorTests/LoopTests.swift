@@ -99,7 +99,6 @@ import Testing
                     done.append("call")
                     if done.count(where: { $0 == "call" }) == 12 { LoopActor.shared.loop.exit(0) }
                 }
-                deferred.begin()
                 for instance in Self.instances { #expect(deferred.takes(.thaw(instance))) }
                 deferred.end()
                 #expect(thawed.isEmpty)
@@ -121,14 +120,13 @@ import Testing
                 var performed: [Effect] = []
                 let deferred = DeferredEffects { performed.append($0) }
                 let (one, other) = (InstanceIdentifier(1), InstanceIdentifier(2))
-                #expect(!deferred.takes(.thaw(one)))
-                deferred.begin()
                 #expect(deferred.takes(.thaw(one)) && deferred.takes(.thaw(other)))
                 #expect(!deferred.takes(.kill(one)))
                 #expect(performed == [.thaw(one)])
                 deferred.end()
                 #expect(!deferred.takes(.freeze(other)))
                 #expect(performed == [.thaw(one), .thaw(other)])
+                #expect(!deferred.takes(.thaw(one)))
             }
         }
     }

@@ -87,9 +87,7 @@ import Testing
                 let next = room()
                 next.inherit([
                     name: descriptor, "old stream /gone": try FileDescriptor.open("/", 0),
-                ])
-                #expect(next.update(app).isEmpty)
-                next.dropUnclaimed()
+                ]) { #expect(next.update(app).isEmpty) }
                 let requests = try spawner.requests()
                 guard requests.count == 1, case .drop("old stream /gone")? = requests.first else {
                     throw TestError("\(requests)")

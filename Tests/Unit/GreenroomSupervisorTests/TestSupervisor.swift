@@ -13,10 +13,10 @@ import TestSupport
 /// runs only while the test runs it.
 @LoopActor
 final class TestSupervisor {
-    let rooms: Rooms
+    var rooms: Rooms { start.rooms }
     let spawner: IdleSpawner
     let folder: TemporaryDirectory
-    private let adopted: Adopted
+    private let start: Start<StartStage.Adopted>
 
     /// - Parameters:
     ///   - manifests: the apps, each with its identifier.
@@ -53,8 +53,7 @@ final class TestSupervisor {
             disposal: try Disposal(), link: SpawnerLink(SpawnerConnection(near)),
             inheritance: try Inheritance(
                 SpawnerLink.Greeting(welcome: welcome, instances: table)))
-        rooms = try Rooms(prepared)
-        adopted = try Adopted(rooms, prepared)
+        start = try prepared.adopt()
     }
 
     private static func keep(_ records: [InstanceRecord], in memory: SharedMemory) {

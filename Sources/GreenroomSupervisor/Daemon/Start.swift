@@ -1,0 +1,146 @@
+internal import Glibc
+internal import GreenroomLifecycle
+internal import GreenroomLinux
+internal import GreenroomManifest
+internal import Systemd
+
+/// A start, from the rooms that `Prepared` makes until clients can be served. The type says which
+/// stage the start has reached, and each stage has one method, which leads to the next. So no step
+/// can be left out or taken too early: that does not compile. Within a stage, the order is free.
+///
+/// | Stage | Then | What is true |
+/// |---|---|---|
+/// | `Made` | `install` | the rooms exist and have a spawner; nothing was decided yet |
+/// | `Installed` | `restore` | effects are performed, and every app is installed |
+/// | `Restored` | `reconcile` | the rooms know what a former supervisor recorded |
+/// | `Reconciled` | `follow` | the records agree with what the spawner holds |
+/// | `Following` | `begin` | the spawner's messages and users' logins are heard |
+/// | `Adopted` | `serve` | what was interrupted goes on, and automatic starts have begun |
+@LoopActor
+struct Start<Stage>: ~Copyable {
+    let rooms: Rooms
+    private let stage: Stage
+    private let configuration: DaemonConfiguration
+    private let lock: FileDescriptor
+    private let socket: UnixSocket
+    private let disposal: Disposal
+
+    private init(
+        _ rooms: Rooms, _ stage: Stage, _ configuration: DaemonConfiguration,
+        _ lock: FileDescriptor, _ socket: UnixSocket, _ disposal: Disposal
+    ) {
+        self.rooms = rooms
+        self.stage = stage
+        self.configuration = configuration
+        self.lock = lock
+        self.socket = socket
+        self.disposal = disposal
+    }
+
+    private consuming func reached<Next>(_ next: Next) -> Start<Next> {
+        Start<Next>(rooms, next, configuration, lock, socket, disposal)
+    }
+}
+
+/// The stages of a start, each with what the next step needs.
+enum StartStage {
+    struct Made { fileprivate let inheritance: Inheritance }
+    struct Installed { fileprivate let inheritance: Inheritance }
+    struct Restored { fileprivate let inheritance: Inheritance }
+    struct Reconciled {}
+    struct Following {}
+    struct Adopted {}
+}
+
+extension Start<StartStage.Made> {
+    init(_ prepared: consuming Prepared) throws {
+        self.init(
+            try Rooms(prepared), StartStage.Made(inheritance: prepared.inheritance),
+            prepared.configuration, prepared.lock, prepared.socket, prepared.disposal)
+    }
+
+    /// Performs effects from now on, and reads the manifests.
+    consuming func install() -> Start<StartStage.Installed> {
+        rooms.shared.core.begin(performing: rooms.effects)
+        rooms.launching.sockets.inherit(stage.inheritance.greeting.kept) {
+            _ = rooms.machine.installer.reload()
+        }
+        return reached(StartStage.Installed(inheritance: stage.inheritance))
+    }
+}
+
+extension Start<StartStage.Installed> {
+    /// Tells the rooms what the former supervisor recorded about its instances.
+    consuming func restore() -> Start<StartStage.Restored> {
+        let records = stage.inheritance.contents.instances
+        rooms.measuring.metrics.takeUp(records)
+        rooms.shared.catalog.inherit(records)
+        return reached(StartStage.Restored(inheritance: stage.inheritance))
+    }
+}
+
+extension Start<StartStage.Restored> {
+    /// Compares the records with the instances that the spawner has.
+    consuming func reconcile() -> Start<StartStage.Reconciled> {
+        rooms.recovery.recovery.reconcile(
+            stage.inheritance.contents.instances, with: stage.inheritance.greeting.instances)
+        return reached(StartStage.Reconciled())
+    }
+}
+
+extension Start<StartStage.Reconciled> {
+    /// Hears the spawner and the logins from now on, and removes what belongs to instances that are
+    /// gone. Every instance that the spawner's messages can be about is known.
+    consuming func follow() throws -> Start<StartStage.Following> {
+        let instances = rooms.shared.instances
+        rooms.launching.directories.removeAll { instances[$0] != nil }
+        rooms.machine.locks.withdrawCredentials()
+        try rooms.recovery.reconnection.activate()
+        rooms.machine.events.begin()
+        return reached(StartStage.Following())
+    }
+}
+
+extension Start<StartStage.Following> {
+    /// Begins what goes on while the daemon runs: automatic starts, metrics, and looking at the
+    /// machine.
+    consuming func begin() -> Start<StartStage.Adopted> {
+        let shared = rooms.shared
+        shared.core.handle(.restored)
+        rooms.history.planning.review()
+        rooms.measuring.deliveries.reviewAll()
+        for app in shared.catalog.unsortedApps {
+            shared.temporaryFolders.emptyFolder(of: app.identifier)
+        }
+        rooms.memory.pressure.begin(configuration)
+        return reached(StartStage.Adopted())
+    }
+}
+
+extension Start<StartStage.Adopted> {
+    /// The last stage: clients can connect, and signals are heard.
+    consuming func serve() throws -> Serving {
+        let shared = rooms.shared
+        let confined = ConfinedClients(
+            core: shared.core, catalog: shared.catalog, instances: shared.instances,
+            spawner: shared.spawner)
+        let listener = try ControlListener(
+            socket: socket, settings: rooms.control.settings, disposer: disposal.disposer,
+            refusal: { confined.refusal(of: $0, $1) },
+            handler: rooms.control.handler)
+        let shutdown = Shutdown(
+            core: shared.core, unwritten: rooms.unwritten, machine: rooms.machine.events,
+            temporaryFolders: shared.temporaryFolders, reconnection: rooms.recovery.reconnection)
+        let sources = [
+            try LoopActor.signal(SIGHUP) { [reload = rooms.control.reload] _ in
+                Notify.reloading(status: "reading manifests")
+                reload.begin { _ in Notify.ready(status: shared.reporter.statusText) }
+            },
+            try LoopActor.signal(SIGTERM) { _ in shutdown.begin() },
+            try LoopActor.signal(SIGINT) { _ in shutdown.begin() },
+        ]
+        rooms.effects.clientsAreServed()
+        return Serving(
+            rooms: rooms, listener: listener, sources: sources, disposal: disposal, lock: lock)
+    }
+}
