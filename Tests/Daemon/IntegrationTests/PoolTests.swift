@@ -25,6 +25,43 @@ import Testing
         #expect(!refilled.map(\.instance).contains(launched.instance))
     }
 
+    /// The daemon is stopped until both calls are there, so it reads them in one turn of its loop.
+    @Test func `of two launches at once, one takes the paused instance and one starts cold`() throws
+    {
+        let program = try compileProbe("behave.c")
+        let daemon = try TestDaemon(TestApp(Self.app, exec: program, prewarm: 1))
+        let paused = try #require(try daemon.awaitPaused(Self.app).first)
+        let clients = try [daemon.client(), daemon.client()]
+        let calls = ["3", "4"].map { status in
+            var call = Control.LaunchCall(app: Self.app)
+            call.arguments = [.text("exit"), .text(status)]
+            return ControlCall.launch(call)
+        }
+        // The daemon knows both connections: it has answered a call on each.
+        for client in clients { _ = try client.list() }
+        daemon.signal(SIGSTOP)
+        for (client, call) in zip(clients, calls) { try client.send(call) }
+        daemon.signal(SIGCONT)
+        let launches = try zip(clients, calls).map { client, call in
+            guard case .launched(let launched) = try client.reply(to: call) else {
+                throw TestError("another reply")
+            }
+            return launched
+        }
+        #expect(Set(launches.map(\.kind)) == [.known(.prewarmed), .known(.cold)])
+        for launched in launches {
+            let isFromPool = launched.kind == .prewarmed
+            #expect((launched.instance == paused.instance) == isFromPool)
+            #expect((launched.processId == paused.processId) == isFromPool)
+            #expect(launched.coldReason == (isFromPool ? nil : .noneReady))
+        }
+        #expect(try launches.map { try clients[0].wait($0.instance).status } == [3, 4])
+        // Neither launch has left anything but a new paused instance.
+        let refilled = try daemon.awaitPaused(Self.app)
+        #expect(try daemon.client().instances().map(\.instance) == refilled.map(\.instance))
+        #expect(!launches.map(\.instance).contains(refilled[0].instance))
+    }
+
     @Test func `an app with the occasion demand is prewarmed on request, and from then on`() throws
     {
         let program = try compileProbe("behave.c")
