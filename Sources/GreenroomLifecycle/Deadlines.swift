@@ -93,11 +93,11 @@ enum DeadlineKey: Hashable, Sendable {
 /// Setting, moving and removing a deadline therefore cost O(log n), and no stale entry is left in
 /// the heap.
 struct DeadlineQueue: Hashable, Sendable {
-    private struct Entry: Hashable, Sendable {
+    private struct HeapEntry: Hashable, Sendable {
         var instant: Instant
         var key: DeadlineKey
     }
-    private var heap: [Entry] = []
+    private var heap: [HeapEntry] = []
     private var positions: [DeadlineKey: Int] = [:]
 
     var soonest: Instant? { heap.first?.instant }
@@ -111,7 +111,7 @@ struct DeadlineQueue: Hashable, Sendable {
             heap[position].instant = instant
             restoreOrder(at: position)
         } else {
-            heap.append(Entry(instant: instant, key: key))
+            heap.append(HeapEntry(instant: instant, key: key))
             positions[key] = heap.count - 1
             raise(heap.count - 1)
         }

@@ -76,7 +76,7 @@ public enum Event: Hashable, Sendable {
     /// socket of its app, or waits to be accepted.
     case connectionsInspected(InstanceIdentifier, isInUse: Bool)
     /// What the shell found of an instance, when nobody can tell what has happened to it.
-    case reconciled(InstanceIdentifier, found: Finding)
+    case reconciled(InstanceIdentifier, found: ReconciledFinding)
 
     // Prewarming
 

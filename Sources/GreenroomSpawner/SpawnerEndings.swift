@@ -27,9 +27,9 @@ extension Spawner {
     /// Checks which of the instances whose first process has ended have no process left: an orphan
     /// that was just reaped may have been the last.
     func finishDying() {
-        if awaited.dying.isEmpty { return }
+        if awaited.mainEnded.isEmpty { return }
         let snapshot = ProcessSnapshot()
-        for number in awaited.dying { finish(number, snapshot) }
+        for number in awaited.mainEnded { finish(number, snapshot) }
     }
 
     /// A child that has ended.
@@ -72,7 +72,7 @@ extension Spawner {
             // instance.
             becameEmpty(number) { tell(.exited(instance: number, status)) }
         } else {
-            awaited.dying.insert(number)
+            awaited.mainEnded.insert(number)
             tell(.exited(instance: number, status))
         }
     }
@@ -80,7 +80,7 @@ extension Spawner {
     /// Handles the end of an adopted instance's first process.
     func end(adopted number: UInt64, _ status: TerminationStatus) {
         instances[number]?.status = status
-        awaited.dying.insert(number)
+        awaited.mainEnded.insert(number)
         tell(.exited(instance: number, status))
         finish(number, ProcessSnapshot())
     }
@@ -113,7 +113,7 @@ extension Spawner {
                 if isToEnd { try instance.group.kill(snapshot) }
                 // The rest of the instance may run for long. Its cgroup reports the end, so it is
                 // not checked after each reaping.
-                if !isToEnd, instances[number]?.watch != nil { awaited.dying.remove(number) }
+                if !isToEnd, instances[number]?.watch != nil { awaited.mainEnded.remove(number) }
                 // The processes may have ended before the watch began.
                 guard isFirst, try instance.group.isEmpty(snapshot) else { return }
             }
@@ -167,7 +167,7 @@ extension Spawner {
             instances[number]?.watch = watch
             numbersByWatch[watch] = number
         } else if instance.isAdopted {
-            awaited.lingering.insert(number)
+            awaited.unnoticed.insert(number)
         }
         return watch != nil
     }
@@ -218,19 +218,19 @@ extension Spawner {
 /// The instances whose end is not fully known yet.
 struct AwaitedEnds {
     /// Instances whose first process has ended while others may not have.
-    var dying: Set<UInt64> = []
+    var mainEnded: Set<UInt64> = []
     /// Adopted instances whose last process may end without our being told.
-    var lingering: Set<UInt64> = []
+    var unnoticed: Set<UInt64> = []
     /// Adopted instances whose parent has not reaped them yet, and until when we wait for it to do
     /// so.
     var unreaped: [UInt64: UInt64] = [:]
 
     /// Whether some instances must be checked repeatedly.
-    var needLooks: Bool { !unreaped.isEmpty || !lingering.isEmpty }
+    var needLooks: Bool { !unreaped.isEmpty || !unnoticed.isEmpty }
 
     /// Called when no process of the instance is left.
     mutating func forget(_ number: UInt64) {
-        lingering.remove(number)
-        dying.remove(number)
+        unnoticed.remove(number)
+        mainEnded.remove(number)
     }
 }

@@ -123,9 +123,9 @@ extension Spawner {
             giveUpStatus(of: number)
         }
         handleSpawnDeadlines(now)
-        if !awaited.lingering.isEmpty {
+        if !awaited.unnoticed.isEmpty {
             let snapshot = ProcessSnapshot()
-            for number in awaited.lingering { finish(number, snapshot) }
+            for number in awaited.unnoticed { finish(number, snapshot) }
         }
         switch ending {
         case .no:

@@ -5,12 +5,12 @@ import Glibc
 /// blocks: connecting, calls and matches proceed in the loop.
 @LoopActor
 @safe public final class SystemBus {
-    fileprivate typealias Handler = @LoopActor (BusMessage) -> Void
+    fileprivate typealias MessageHandler = @LoopActor (BusMessage) -> Void
 
     /// The target of sd-bus's userdata. The slot lives as long as the bus.
     private final class Slot {
-        let fire: Handler
-        init(_ fire: @escaping Handler) { self.fire = fire }
+        let fire: MessageHandler
+        init(_ fire: @escaping MessageHandler) { self.fire = fire }
     }
 
     private let bus: OpaquePointer

@@ -92,8 +92,8 @@ struct Machine: ExaminedMachine {
         let folders = AppFolders(directories, user: daemonUser)
         var unreadable = folders.unreadable.map(\.path)
         var files = folders.refused.map { CheckedManifest(path: $0, $1) }
-        let world = World(of: try? daemon.get(), user: daemonUser)
-        let context = world.context
+        let machineValues = MachineValues(of: try? daemon.get(), user: daemonUser)
+        let context = machineValues.context
         for name in folders.names {
             guard let file = folders.file(of: name), !file.isMasked else { continue }
             if let objection = file.objection {

@@ -11,7 +11,7 @@ import UnitFile
 final class InstalledManifests {
     private let client: ControlClient?
     private(set) var folders: AppFolders
-    private let world: World
+    private let machineValues: MachineValues
 
     convenience init(_ options: DaemonOptions) throws(Failure) {
         try self.init(socket: options.path)
@@ -41,7 +41,7 @@ final class InstalledManifests {
             client = nil
         }
         folders = AppFolders(paths, user: client?.serverUser)
-        world = World(of: found, user: client?.serverUser)
+        machineValues = MachineValues(of: found, user: client?.serverUser)
         profileFolder = profilePaths.first
         runtimeDirectory = found?.surroundings?.runtimeDirectory
     }
@@ -61,7 +61,7 @@ final class InstalledManifests {
         client = nil
         path = SocketPath.system
         self.folders = AppFolders(folders)
-        world = World(of: nil, user: nil)
+        machineValues = MachineValues(of: nil, user: nil)
         profileFolder = nil
         runtimeDirectory = nil
     }
@@ -121,7 +121,9 @@ final class InstalledManifests {
         do throws(Failure) { return try name(text) } catch {
             let name = ManifestName(text)
             guard case .manifest(.noManifest(_, _, let suggestion)) = error else { throw error }
-            guard ManifestName.isValid(name.identifier) || world.entries[name.identifier] != nil
+            guard
+                ManifestName.isValid(name.identifier)
+                    || machineValues.entries[name.identifier] != nil
             else { throw suggestion == nil ? .manifest(.badName(text)) : error }
             return name
         }
@@ -130,7 +132,8 @@ final class InstalledManifests {
     /// The files of a manifest, or the desktop entry of an app without a manifest.
     func paths(_ text: String) throws(Failure) -> [String] {
         do throws(Failure) { return try file(name(text)).paths } catch {
-            guard case .manifest(.noManifest) = error, let entry = world.entries[text] else {
+            guard case .manifest(.noManifest) = error, let entry = machineValues.entries[text]
+            else {
                 throw error
             }
             return [entry.path]
@@ -148,18 +151,20 @@ final class InstalledManifests {
     func read(
         _ sources: [ManifestSource], _ name: ManifestName
     ) -> (manifest: AppManifest?, diagnostics: [Diagnostic]) {
-        AppManifest.parse(sources, name: name, world.context)
+        AppManifest.parse(sources, name: name, machineValues.context)
     }
 
     /// Desktop entries by identifier.
-    var entries: [String: DesktopFolders.Entry] { world.entries }
-    var profiles: Profiles { world.profiles }
+    var entries: [String: DesktopFolders.Entry] { machineValues.entries }
+    var profiles: Profiles { machineValues.profiles }
     /// The folder of profiles with the highest precedence; nil if the daemon reads none.
     let profileFolder: String?
 
-    func account(_ user: String) throws(SystemError) -> Account? { try world.account(user) }
+    func account(_ user: String) throws(SystemError) -> Account? { try machineValues.account(user) }
 
-    var checks: ManifestChecks { ManifestChecks(client: client, world: world, folders: folders) }
+    var checks: ManifestChecks {
+        ManifestChecks(client: client, machineValues: machineValues, folders: folders)
+    }
 
     /// Makes the daemon reload, if there is one.
     func reload(_ console: any Console) {

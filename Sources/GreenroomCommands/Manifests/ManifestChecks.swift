@@ -16,12 +16,12 @@ struct ManifestChecks {
     }
 
     let client: ControlClient?
-    let world: World
+    let machineValues: MachineValues
     let folders: AppFolders
 
-    init(client: ControlClient?, world: World, folders: AppFolders) {
+    init(client: ControlClient?, machineValues: MachineValues, folders: AppFolders) {
         self.client = client.flatMap { $0.belongsToAnother ? nil : $0 }
-        self.world = world
+        self.machineValues = machineValues
         self.folders = folders
     }
 
@@ -65,14 +65,14 @@ struct ManifestChecks {
         guard let file = folders.file(of: name), !file.isMasked, file.objection == nil,
             let sources = try? file.read()
         else { return nil }
-        return AppManifest.parse(sources, name: name, world.context).manifest
+        return AppManifest.parse(sources, name: name, machineValues.context).manifest
     }
 
     /// The fault of a manifest that names a user, a group or a program that does not exist.
     private func fault(of manifest: AppManifest) -> Control.ManifestFault? {
         var message: String?
         do throws(SystemError) {
-            if try world.account(manifest.user) == nil {
+            if try machineValues.account(manifest.user) == nil {
                 message = "User=\(manifest.user ?? ""): no such user"
             }
             let groups =
@@ -87,7 +87,7 @@ struct ManifestChecks {
             message = error.description
         }
         if message == nil, let program = manifest.command.first {
-            message = world.objection(toProgram: program)?.description
+            message = machineValues.objection(toProgram: program)?.description
         }
         return message.map { .init(file: manifest.file, line: 0, column: 0, message: $0) }
     }

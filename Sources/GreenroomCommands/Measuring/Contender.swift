@@ -61,7 +61,7 @@ extension [UInt64] {
 }
 
 /// What a measurement recommends.
-struct Verdict: Equatable {
+struct MeasureVerdict: Equatable {
     enum Choice: Equatable {
         /// Prewarm to this depth.
         case depth(AppManifest.Depth)

@@ -72,7 +72,7 @@ struct Measure: ManifestVerb {
             if let signal = clock.ending { Ending.die(by: signal) }
             throw error
         }
-        let verdict = Verdict(direct: contenders[0], Array(contenders.dropFirst(2)))
+        let verdict = MeasureVerdict(direct: contenders[0], Array(contenders.dropFirst(2)))
         let report = MeasureReport(contenders, verdict, rounds: rounds, words: program.words)
         console.write(
             output.json ? Report.json(report) : report.text(display.appearance(on: console)))
@@ -242,7 +242,7 @@ struct Measure: ManifestVerb {
     }
 
     private func write(
-        _ verdict: Verdict, of name: ManifestName, _ manifests: InstalledManifests,
+        _ verdict: MeasureVerdict, of name: ManifestName, _ manifests: InstalledManifests,
         _ console: any Console
     ) throws(Failure) {
         guard case .depth(let depth) = verdict.choice else {

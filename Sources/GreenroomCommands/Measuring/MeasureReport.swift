@@ -5,11 +5,11 @@ import Varlink
 /// What a measurement has shown, for people and for programs.
 struct MeasureReport {
     private let contenders: [Contender]
-    private let verdict: Verdict
+    private let verdict: MeasureVerdict
     private let rounds: Int
     private let words: [String]
 
-    init(_ contenders: [Contender], _ verdict: Verdict, rounds: Int, words: [String]) {
+    init(_ contenders: [Contender], _ verdict: MeasureVerdict, rounds: Int, words: [String]) {
         self.contenders = contenders
         self.verdict = verdict
         self.rounds = rounds
@@ -48,7 +48,7 @@ struct MeasureReport {
         return table.text(appearance) + objections.joined()
             + "Medians of \(rounds) runs of each kind, in turns, on this machine now; the curves go from "
             + "\(Self.milliseconds(times.min())) to \(Self.milliseconds(times.max())).\n"
-            + "Verdict: \(sentence).\n"
+            + "MeasureVerdict: \(sentence).\n"
     }
 
     private var sentence: String {

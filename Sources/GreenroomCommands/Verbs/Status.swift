@@ -19,7 +19,7 @@ struct Status: Verb {
     var instance: UInt64?
 
     @Option(help: "Show only instances in this state; may be repeated.")
-    var state: [State] = []
+    var state: [StateOption] = []
 
     @OptionGroup var output: OutputOptions
     @OptionGroup var display: DisplayOptions
@@ -79,10 +79,12 @@ struct Status: Verb {
 }
 
 /// A state as it is written on the command line: like in JSON, but with hyphens.
-struct State: ExpressibleByArgument, CaseIterable {
+struct StateOption: ExpressibleByArgument, CaseIterable {
     var state: Control.ExecutionState
 
-    static var allCases: [State] { Control.ExecutionState.allCases.map { State(state: $0) } }
+    static var allCases: [StateOption] {
+        Control.ExecutionState.allCases.map { StateOption(state: $0) }
+    }
     static var allValueStrings: [String] { allCases.map(\.defaultValueDescription) }
 
     init(state: Control.ExecutionState) { self.state = state }

@@ -30,11 +30,11 @@ struct Verify: ParsableCommand {
     func execute(_ console: any Console) -> Int32 {
         let client = try? ControlClient(path: daemon.path)
         let description = try? client?.describe().get()
-        let world = World(of: description, user: client?.serverUser)
+        let machineValues = MachineValues(of: description, user: client?.serverUser)
         let directories =
             description?.appDirectories ?? SearchPath.paths(Caller.variables, isRoot: getuid() == 0)
         let folders = AppFolders(directories, user: client?.serverUser)
-        let checks = ManifestChecks(client: client, world: world, folders: folders)
+        let checks = ManifestChecks(client: client, machineValues: machineValues, folders: folders)
         var (drafts, good): ([ManifestChecks.Draft], [String: String]) = ([], [:])
         for file in files {
             if file.split(separator: "/").last == "greenroom.conf" {
@@ -65,7 +65,8 @@ struct Verify: ParsableCommand {
                 console.report("\(file): \(error)")
                 continue
             }
-            let (manifest, diagnostics) = AppManifest.parse(sources, name: name, world.context)
+            let (manifest, diagnostics) = AppManifest.parse(
+                sources, name: name, machineValues.context)
             for diagnostic in diagnostics { console.report(diagnostic.description) }
             guard let manifest else { continue }
             drafts.append(.init(manifest: manifest, name: name, sources: sources))

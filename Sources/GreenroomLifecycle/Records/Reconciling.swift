@@ -14,7 +14,7 @@
 // `unheard` matters only to a program that is starting: `Manner` says what follows.
 
 /// What the shell finds when nobody can tell what has happened to an instance.
-public enum Finding: Hashable, Sendable {
+public enum ReconciledFinding: Hashable, Sendable {
     /// No process of the instance exists: the order to spawn it was not carried out, or its spawner
     /// died.
     case nothing
@@ -38,7 +38,7 @@ extension InstanceRecord {
 }
 
 extension Lifecycle {
-    mutating func reconciled(_ id: InstanceIdentifier, _ finding: Finding) {
+    mutating func reconciled(_ id: InstanceIdentifier, _ finding: ReconciledFinding) {
         guard let record = table[id]?.record, record.state != .notRunning else { return }
         switch finding {
         case .nothing: vanished(record, mayHaveRun: false)

@@ -44,7 +44,7 @@ public final class Disposer: Sendable {
         let isHarmless: Bool
     }
 
-    private struct Account {
+    private struct UserLoad {
         /// Descriptors that are open and in use here.
         var liveCount = 0
         /// Descriptors that wait for the user's own worker.
@@ -68,7 +68,7 @@ public final class Disposer: Sendable {
         var lastDone: UInt32?
         /// How often the busy common worker was found closing a descriptor of each user.
         var slowLooks: [UInt32: Int] = [:]
-        var accounts: [UInt32: Account] = [:]
+        var loads: [UInt32: UserLoad] = [:]
         var liveCount = 0
         var hangingCount = 0
         var onFirst: (@Sendable () -> Void)?
@@ -109,7 +109,7 @@ public final class Disposer: Sendable {
             gr_disposal_mark(number, GR_DISPOSAL_STRANGERS)
             state.withLock { state in
                 state.liveCount += 1
-                state.accounts[user, default: Account()].liveCount += 1
+                state.loads[user, default: UserLoad()].liveCount += 1
             }
         case .connection: gr_disposal_mark(number, GR_DISPOSAL_CONNECTION)
         case .queue: gr_disposal_mark(number, GR_DISPOSAL_QUEUE_OF_STRANGERS)
@@ -130,30 +130,30 @@ public final class Disposer: Sendable {
 
     private static func left(_ state: inout State, _ user: UInt32) {
         state.liveCount -= 1
-        guard var account = state.accounts[user] else { return }
-        account.liveCount -= 1
-        state.accounts[user] = account.liveCount == 0 && account.worker == nil ? nil : account
+        guard var load = state.loads[user] else { return }
+        load.liveCount -= 1
+        state.loads[user] = load.liveCount == 0 && load.worker == nil ? nil : load
     }
 
     func isOverdrawn(_ user: UInt32) -> Bool {
         state.withLock { state in
-            let account = state.accounts[user] ?? Account()
+            let load = state.loads[user] ?? UserLoad()
             let underWay =
                 state.fresh.count { $0.user == user && !$0.isHarmless }
                 + (state.common?.count(of: user) ?? 0)
-            if account.overdueCount >= Limit.waitingPerUser || underWay >= Limit.underWayPerUser {
+            if load.overdueCount >= Limit.waitingPerUser || underWay >= Limit.underWayPerUser {
                 return true
             }
-            if Self.isTrusted(user) { return account.liveCount >= most / 2 }
-            if account.worker == nil,
-                let rest = state.accounts[Self.rest], rest.overdueCount >= Limit.waitingPerUser
+            if Self.isTrusted(user) { return load.liveCount >= most / 2 }
+            if load.worker == nil,
+                let rest = state.loads[Self.rest], rest.overdueCount >= Limit.waitingPerUser
             {
                 return true
             }
             // As with instances and connections, an eighth is reserved for root and the daemon's
             // own user, and no other user gets more than is free.
             let free = most - most / 8 - state.liveCount
-            return account.liveCount > 0 && account.liveCount >= min(free, most / 2)
+            return load.liveCount > 0 && load.liveCount >= min(free, most / 2)
         }
     }
 
@@ -199,7 +199,7 @@ public final class Disposer: Sendable {
         var users: Set<UInt32> = []
         for item in items {
             if !item.isHarmless, let owner = owner(of: item.user, state) {
-                state.accounts[owner]!.waiting.append(item)
+                state.loads[owner]!.waiting.append(item)
                 users.insert(owner)
             } else if state.common?.add(item.number, of: item.user) != true {
                 // The worker has no room, or there is no worker, so the descriptor waits for a
@@ -222,8 +222,8 @@ public final class Disposer: Sendable {
 
     /// The user whose own worker closes this user's descriptors; nil if the common worker does.
     private func owner(of user: UInt32, _ state: State) -> UInt32? {
-        if state.accounts[user]?.worker != nil { return user }
-        if !Self.isTrusted(user), state.accounts[Self.rest]?.worker != nil { return Self.rest }
+        if state.loads[user]?.worker != nil { return user }
+        if !Self.isTrusted(user), state.loads[Self.rest]?.worker != nil { return Self.rest }
         return nil
     }
 
@@ -266,7 +266,7 @@ public final class Disposer: Sendable {
     private func place(for user: UInt32, _ state: State) -> UInt32? {
         let isFree = Self.isTrusted(user) || state.hangingCount < Limit.hangingUsers
         let owner = isFree ? user : Self.rest
-        return state.accounts[owner]?.worker == nil ? owner : nil
+        return state.loads[owner]?.worker == nil ? owner : nil
     }
 
     /// Leaves the worker, which hangs while it closes a descriptor of the user's, to that user.
@@ -274,14 +274,14 @@ public final class Disposer: Sendable {
     private func leave(_ worker: DisposalWorker, to user: UInt32, _ state: inout State) {
         state.common = nil
         state.hangingCount += 1
-        var account = state.accounts[user] ?? Account()
-        account.worker = worker
+        var load = state.loads[user] ?? UserLoad()
+        load.worker = worker
         for (number, owner) in worker.takeBack() {
             let item = Item(number: number, user: owner, isHarmless: false)
             let isHis = owner == user || user == Self.rest && !Self.isTrusted(owner)
-            if isHis { account.waiting.append(item) } else { state.fresh.append(item) }
+            if isHis { load.waiting.append(item) } else { state.fresh.append(item) }
         }
-        state.accounts[user] = account
+        state.loads[user] = load
         worker.report()
         // The worker may have finished in the meantime.
         settle(user, &state)
@@ -296,7 +296,7 @@ public final class Disposer: Sendable {
         gr_eventfd_take(report.rawValue)
         return state.withLock { state in
             if state.common?.isGone == true { loseCommon(&state) }
-            for user in state.accounts.filter({ $0.value.worker != nil }).keys {
+            for user in state.loads.filter({ $0.value.worker != nil }).keys {
                 settle(user, &state)
             }
             return handOver(&state)
@@ -320,17 +320,17 @@ public final class Disposer: Sendable {
     }
 
     private func settle(_ user: UInt32, _ state: inout State) {
-        guard let worker = state.accounts[user]?.worker else { return }
+        guard let worker = state.loads[user]?.worker else { return }
         if worker.isGone {
             // Somebody has ended the worker. If the remaining descriptors hang as well, that will
             // be noticed again.
             takeBack(worker, &state)
-            state.fresh += state.accounts[user]!.waiting
-            state.accounts[user]!.waiting = []
+            state.fresh += state.loads[user]!.waiting
+            state.loads[user]!.waiting = []
             return release(user, &state)
         }
         guard worker.isDone else { return }
-        if state.accounts[user]!.waiting.isEmpty {
+        if state.loads[user]!.waiting.isEmpty {
             worker.end()
             release(user, &state)
         } else {
@@ -341,18 +341,18 @@ public final class Disposer: Sendable {
     /// Drops the user's worker.
     private func release(_ user: UInt32, _ state: inout State) {
         state.hangingCount -= 1
-        state.accounts[user]!.worker = nil
-        if state.accounts[user]!.liveCount == 0 { state.accounts[user] = nil }
+        state.loads[user]!.worker = nil
+        if state.loads[user]!.liveCount == 0 { state.loads[user] = nil }
     }
 
     private func refill(_ state: inout State, _ user: UInt32) {
-        guard let worker = state.accounts[user]?.worker else { return }
+        guard let worker = state.loads[user]?.worker else { return }
         var count = 0
-        for item in state.accounts[user]!.waiting {
+        for item in state.loads[user]!.waiting {
             guard worker.add(item.number, of: item.user) else { break }
             count += 1
         }
-        state.accounts[user]!.waiting.removeFirst(count)
+        state.loads[user]!.waiting.removeFirst(count)
         worker.wake()
     }
 }

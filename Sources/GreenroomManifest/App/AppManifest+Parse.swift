@@ -26,7 +26,7 @@ extension AppManifest {
         _ sources: [ManifestSource], name: ManifestName, _ context: ManifestContext
     ) -> (manifest: AppManifest?, diagnostics: [Diagnostic]) {
         var reader = SectionReader(sources)
-        reader.specifiers = Specifiers(name: name, world: context.specifiers)
+        reader.specifiers = Specifiers(name: name, lookup: context.specifiers)
         let manifest = read(&reader, name, context)
         reader.reportUnknown()
         return (reader.hasErrors ? nil : manifest, reader.sortedDiagnostics())

@@ -54,10 +54,10 @@ public enum Specifier: Unicode.Scalar, CaseIterable, Sendable {
 /// Resolves the specifiers of one manifest.
 struct Specifiers {
     /// Returns the value of a specifier on this system; nil if the value is unknown.
-    typealias World = (_ specifier: Specifier, _ user: String?) -> String?
+    typealias Lookup = (_ specifier: Specifier, _ user: String?) -> String?
 
     let name: ManifestName
-    var world: World?
+    var lookup: Lookup?
     /// `User=`, once it has been read.
     var user: String?
     var isUserKnown = false
@@ -93,8 +93,8 @@ struct Specifiers {
             throw ValueError(message: "%\(letter) depends on the user, so User= cannot contain it")
         }
         // A caller that only checks a manifest need not provide values.
-        guard let world else { return specifier.sample }
-        guard let text = world(specifier, user) else {
+        guard let lookup else { return specifier.sample }
+        guard let text = lookup(specifier, user) else {
             throw ValueError(message: "%\(letter) has no value on this machine")
         }
         return text

@@ -9,7 +9,7 @@ extension Spawner {
     /// Adds an instance to the table, and to the ledger for the next spawner.
     func enter(_ instance: SpawnedInstance) {
         instances[instance.number] = instance
-        if instance.status != nil, !instance.isEmptied { awaited.dying.insert(instance.number) }
+        if instance.status != nil, !instance.isEmptied { awaited.mainEnded.insert(instance.number) }
         if instance.status == nil {
             if instance.isAdopted {
                 try? exits.watch(instance.process, key: instance.number)

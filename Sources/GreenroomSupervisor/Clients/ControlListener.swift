@@ -9,23 +9,25 @@ internal import Varlink
 final class ControlListener {
     /// At most this many clients at a time, of all users together and of one user. Further clients
     /// get an error and are turned away.
-    struct Limits {
+    struct ConnectionLimits {
         var connections = 4096
         var connectionsPerUser = 1024
 
         /// Clients take at most half of the descriptors that this process may have, whatever is
         /// configured; the rest is for launches. If that share is smaller than configured, one
         /// user's clients take at most half of it.
-        func fitting(openFiles: UInt64) -> Limits {
+        func fitting(openFiles: UInt64) -> ConnectionLimits {
             let share = Int(clamping: openFiles / 2)
             let all = min(connections, max(2, share))
-            return Limits(
+            return ConnectionLimits(
                 connections: all,
                 connectionsPerUser: min(connectionsPerUser, share < connections ? all / 2 : all))
         }
 
         /// The limits that fit the descriptors that this process may have.
-        var fittingHere: Limits { fitting(openFiles: ResourceLimit.current(.openFiles).soft) }
+        var fittingHere: ConnectionLimits {
+            fitting(openFiles: ResourceLimit.current(.openFiles).soft)
+        }
     }
 
     /// When the process has run out of descriptors, it accepts again after this time, or when a

@@ -5,9 +5,9 @@ internal import Systemd
 final class ControlSettings {
     var access: Access
     /// Lowering the limits ends no connection.
-    var limits: ControlListener.Limits
+    var limits: ControlListener.ConnectionLimits
 
-    init(access: Access, limits: ControlListener.Limits) {
+    init(access: Access, limits: ControlListener.ConnectionLimits) {
         self.access = access
         self.limits = limits
     }

@@ -168,11 +168,11 @@ extension Access {
     }
 }
 
-extension ControlListener.Limits {
+extension ControlListener.ConnectionLimits {
     /// The configured limits, reduced if this process may not open enough descriptors for them.
     init(_ configuration: DaemonConfiguration) {
         self =
-            ControlListener.Limits(
+            ControlListener.ConnectionLimits(
                 connections: configuration.connectionsMax,
                 connectionsPerUser: configuration.connectionsPerUser
             ).fittingHere

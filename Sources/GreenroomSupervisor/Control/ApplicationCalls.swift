@@ -15,7 +15,7 @@ struct ApplicationCalls {
     let catalog: AppCatalog
     let requests: Requests
     let authorization: Authorization
-    let launches: ReasonedLaunches
+    let launches: TriggeredLaunches
     let opening: URLOpening
     let machine: MachineEvents
     let locks: UserLocks

@@ -11,7 +11,7 @@ struct LaunchCalls {
     let requests: Requests
     let authorization: Authorization
     let contexts: LaunchContexts
-    let launches: ReasonedLaunches
+    let launches: TriggeredLaunches
     let display: LoginDisplay
 
     func launch(

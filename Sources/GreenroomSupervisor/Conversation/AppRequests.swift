@@ -55,7 +55,7 @@ final class AppRequests {
     ) -> UInt64? {
         let plain = cookie & ~AppReport.againBit
         let repeated = instances.part(Repeated.self, of: instance.identifier)
-        switch repeated?.requests.standing(of: cookie, canRepeat: canRepeat) {
+        switch repeated?.requests.progress(of: cookie, canRepeat: canRepeat) {
         case .new: return plain
         case .underWay, nil: return nil
         case .lost:

@@ -16,7 +16,7 @@ final class ChannelEvents {
     private let prewarms: PrewarmReports
     private let reports: ApplicationReports
     private let ready: ReadyConditions
-    private let ends: MemoryEnds
+    private let ends: OutOfMemoryEnds
     private let reporter: Reporter
 
     private static let buffer = UnsafeMutableRawBufferPointer.allocate(
@@ -30,7 +30,8 @@ final class ChannelEvents {
 
     init(
         core: Core, catalog: AppCatalog, instances: InstanceTable, prewarms: PrewarmReports,
-        reports: ApplicationReports, ready: ReadyConditions, ends: MemoryEnds, reporter: Reporter
+        reports: ApplicationReports, ready: ReadyConditions, ends: OutOfMemoryEnds,
+        reporter: Reporter
     ) {
         self.core = core
         self.catalog = catalog

@@ -7,7 +7,7 @@ internal import GreenroomLifecycle
 /// request whose cookie is below the first of these unread ones is lost, and any other is under
 /// way.
 struct RepeatedRequests {
-    enum Standing: Equatable {
+    enum Progress: Equatable {
         /// Not seen before, or harmless to do twice.
         case new
         /// Read from the channel by this supervisor, which has answered it or will.
@@ -21,9 +21,9 @@ struct RepeatedRequests {
     private var first: UInt64?
     private var again: Set<UInt64> = []
 
-    mutating func standing(
+    mutating func progress(
         of cookie: UInt64, canRepeat: Bool
-    ) -> Standing {
+    ) -> Progress {
         let plain = cookie & ~AppReport.againBit
         guard plain != cookie else {
             first = min(first ?? .max, plain)

@@ -20,7 +20,7 @@ struct ControlRooms {
         let (installer, options) = (machine.installer, prepared.options)
         settings = ControlSettings(
             access: try Access(prepared.configuration, log: shared.log),
-            limits: ControlListener.Limits(prepared.configuration))
+            limits: ControlListener.ConnectionLimits(prepared.configuration))
         reload = Reload(
             file: ConfigurationFile(options), settings: settings, core: core,
             events: shared.events,

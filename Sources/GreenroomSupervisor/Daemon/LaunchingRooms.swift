@@ -17,7 +17,7 @@ struct LaunchingRooms {
     let launcher: Launcher
     let newInstances: NewInstances
     let ready: ReadyConditions
-    let launches: ReasonedLaunches
+    let launches: TriggeredLaunches
     let watches: BusWatches
 
     init(_ shared: SharedRooms, _ measuring: MeasuringRooms, _ prepared: borrowing Prepared) throws
@@ -49,10 +49,10 @@ struct LaunchingRooms {
         appLaunches = AppLaunches(
             core: core, catalog: catalog, instances: instances, messenger: shared.messenger,
             handover: handover, traces: measuring.traces, contents: shared.contents,
-            containers: shared.containers)
+            dataFolders: shared.dataFolders)
         contexts = LaunchContexts(
             core: core, requests: shared.requests, sockets: sockets,
-            credentials: directories, containers: shared.containers,
+            credentials: directories, dataFolders: shared.dataFolders,
             digest: shared.records.digest, readiness: readiness)
         importRecords = ImportRecords(
             core: core, catalog: catalog, instances: instances, lists: shared.importLists,
@@ -62,7 +62,7 @@ struct LaunchingRooms {
             contexts: contexts, output: output,
             preparations: SpawnOrders.Preparations(
                 shimPath: options.shimPath, learner: learner, records: importRecords),
-            containers: shared.containers, sockets: sockets, handover: handover,
+            dataFolders: shared.dataFolders, sockets: sockets, handover: handover,
             appLaunches: appLaunches, log: shared.log)
         launcher = Launcher(
             core: core, catalog: catalog, instances: instances, contexts: contexts,
@@ -76,7 +76,7 @@ struct LaunchingRooms {
             core: core, catalog: catalog, instances: instances, orders: orders,
             spawner: shared.spawner, log: shared.log,
             disposer: prepared.disposal.disposer, program: options.busPath)
-        launches = ReasonedLaunches(
+        launches = TriggeredLaunches(
             core: core, catalog: catalog, contexts: contexts, requests: shared.requests)
     }
 }

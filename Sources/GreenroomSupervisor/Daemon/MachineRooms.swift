@@ -33,7 +33,7 @@ struct MachineRooms {
                     paths: options.desktopDirectories, makesApps: options.makesDesktopApps)),
             shimPath: options.shimPath, hooks: RuntimeHooks(folder: options.runtimesPath),
             lists: shared.importLists, daemonEnvironment: prepared.environment,
-            containers: shared.containers, digest: shared.records.digest,
+            dataFolders: shared.dataFolders, digest: shared.records.digest,
             defaultOccasion: prepared.configuration.usableDefaultOccasion)
         installer = try AppInstaller(
             core: core, catalog: catalog, loader: loader,

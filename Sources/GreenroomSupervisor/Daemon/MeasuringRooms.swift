@@ -12,16 +12,16 @@ struct MeasuringRooms {
         let instances = shared.instances
         let books = MetricBooks(
             log: shared.log, stateDirectory: prepared.options.stateDirectory,
-            inUse: { Presences.keys(of: instances) })
-        let presences = Presences(
+            inUse: { InstanceTimes.keys(of: instances) })
+        let times = InstanceTimes(
             core: shared.core, catalog: shared.catalog, instances: instances, books: books,
             interval: prepared.configuration.metricsIntervalMicroseconds)
         deliveries = MetricDeliveries(
-            presences: presences, books: books, instances: instances,
+            times: times, books: books, instances: instances,
             messenger: shared.messenger, log: shared.log, lastInherited: shared.lastInherited)
         metrics = Metrics(
             core: shared.core, catalog: shared.catalog, instances: instances, books: books,
-            presences: presences, deliveries: deliveries)
+            times: times, deliveries: deliveries)
         traces = LaunchTraces(
             core: shared.core, instances: instances, metrics: metrics,
             reporter: shared.reporter)

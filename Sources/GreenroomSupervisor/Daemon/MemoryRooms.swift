@@ -8,7 +8,7 @@ struct MemoryRooms {
     let pressure: PressureWatcher
     let conditions: ConditionInspector
     let inspections: Inspections
-    let ends: MemoryEnds
+    let ends: OutOfMemoryEnds
     let pageOut: PageOut
     let instancePressure: InstancePressure
     let priorities: PriorityWriter
@@ -24,7 +24,7 @@ struct MemoryRooms {
         inspections = Inspections(
             core: core, instances: instances, conditions: conditions, measurer: measurer,
             calls: shared.calls)
-        ends = MemoryEnds(core: core, instances: instances, machine: machine)
+        ends = OutOfMemoryEnds(core: core, instances: instances, machine: machine)
         pageOut = PageOut(
             core: core, instances: instances, measurer: measurer, calls: shared.calls, log: log,
             machine: machine, configuration)

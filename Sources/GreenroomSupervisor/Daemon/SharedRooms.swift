@@ -18,7 +18,7 @@ struct SharedRooms {
     let requests: Requests
     let messenger: AppMessenger
     let contents: WaitingContents
-    let containers: Containers
+    let dataFolders: DataFolders
     let learnedFiles: LearnedFiles
     let importLists: ImportLists
     let temporaryFolders: TemporaryFolders
@@ -49,11 +49,11 @@ struct SharedRooms {
         messenger = AppMessenger(instances: instances, reporter: reporter)
         contents = WaitingContents(
             instances: instances, reporter: reporter, runtimeDirectory: options.runtimeDirectory)
-        containers = Containers(
+        dataFolders = DataFolders(
             stateDirectory: options.stateDirectory, cacheDirectory: options.cacheDirectory)
         learnedFiles = LearnedFiles(stateDirectory: options.stateDirectory)
         importLists = ImportLists(learnedFiles)
         temporaryFolders = TemporaryFolders(
-            core: core, catalog: catalog, containers: containers, spawner: spawner)
+            core: core, catalog: catalog, dataFolders: dataFolders, spawner: spawner)
     }
 }

@@ -63,7 +63,7 @@ final class Reload {
             log.failed("looking up the groups of greenroom.conf", error)
         }
         events.drop { [access = settings.access] in access.audience(of: $0.peer) != $1 }
-        settings.limits = ControlListener.Limits(configuration)
+        settings.limits = ControlListener.ConnectionLimits(configuration)
         for room in rooms { room.reconfigure(configuration) }
         core.handle(.policyChanged(Policy(configuration)))
         installer.use(configuration.usableDefaultOccasion)

@@ -14,7 +14,7 @@ final class AppLaunches {
     private let handover: CredentialHandover
     private let traces: LaunchTraces
     private let contents: WaitingContents
-    private let containers: Containers
+    private let dataFolders: DataFolders
 
     private final class Pending: InstancePart {
         /// The launch message of a cold launch whose process has not been spawned yet.
@@ -26,7 +26,7 @@ final class AppLaunches {
     init(
         core: Core, catalog: AppCatalog, instances: InstanceTable, messenger: AppMessenger,
         handover: CredentialHandover, traces: LaunchTraces, contents: WaitingContents,
-        containers: Containers
+        dataFolders: DataFolders
     ) {
         self.core = core
         self.catalog = catalog
@@ -35,7 +35,7 @@ final class AppLaunches {
         self.handover = handover
         self.traces = traces
         self.contents = contents
-        self.containers = containers
+        self.dataFolders = dataFolders
     }
 
     private func noteToldAvailable(_ isAvailable: Bool, _ instance: InstanceIdentifier) {
@@ -141,7 +141,7 @@ final class AppLaunches {
 
     private func addSetup(of app: InstalledApp, to launch: inout AppLaunch) {
         if app.hasContainer {
-            launch.container = containers.container(of: app.identifier.rawValue)
+            launch.container = dataFolders.container(of: app.identifier.rawValue)
         }
         if !app.version.isEmpty { launch.version = app.version }
     }

@@ -26,20 +26,20 @@ final class LaunchContexts {
     private let requests: Requests
     private let sockets: ListeningSockets
     private let credentials: CredentialDirectories
-    private let containers: Containers
+    private let dataFolders: DataFolders
     private let digest: KeyedDigest
     private var pausedStates: [AppIdentifier: PausedState] = [:]
 
     init(
         core: Core, requests: Requests, sockets: ListeningSockets,
-        credentials: CredentialDirectories, containers: Containers, digest: KeyedDigest,
+        credentials: CredentialDirectories, dataFolders: DataFolders, digest: KeyedDigest,
         readiness: ReadinessListener?
     ) {
         self.core = core
         self.requests = requests
         self.sockets = sockets
         self.credentials = credentials
-        self.containers = containers
+        self.dataFolders = dataFolders
         self.readiness = readiness
         self.digest = digest
         environments = PoolEnvironments(digest: digest)
@@ -240,7 +240,7 @@ final class LaunchContexts {
     /// The manifest decides where the app may write, whatever its caller's environment says.
     private func withContainer(_ environment: [ByteString], of app: InstalledApp) -> [ByteString] {
         guard app.hasContainer else { return environment }
-        let own = containers.environment(of: app.identifier.rawValue)
+        let own = dataFolders.environment(of: app.identifier.rawValue)
         let names = own.map { String($0.prefix { $0 != "=" } + "=") }
         return environment.filter { entry in !names.contains { entry.hasPrefix($0) } }
             + own.map(ByteString.text)

@@ -37,11 +37,11 @@ final class SpawnOrders {
     private let contexts: LaunchContexts
     private let output: AppOutput
     private let preparations: Preparations
-    private let containers: Containers
+    private let dataFolders: DataFolders
 
     init(
         contexts: LaunchContexts, output: AppOutput, preparations: Preparations,
-        containers: Containers, sockets: ListeningSockets, handover: CredentialHandover,
+        dataFolders: DataFolders, sockets: ListeningSockets, handover: CredentialHandover,
         appLaunches: AppLaunches, log: Log
     ) {
         self.sockets = sockets
@@ -51,7 +51,7 @@ final class SpawnOrders {
         self.contexts = contexts
         self.output = output
         self.preparations = preparations
-        self.containers = containers
+        self.dataFolders = dataFolders
     }
 
     /// The order for an instance that is to be paused. It contains no arguments of a client, and
@@ -298,7 +298,7 @@ final class SpawnOrders {
     /// writes to them.
     private func makeContainer(of app: InstalledApp) {
         guard app.hasContainer else { return }
-        do throws(SystemError) { try containers.make(for: app) } catch {
+        do throws(SystemError) { try dataFolders.make(for: app) } catch {
             log.say(
                 .error, "making the folders of \(app.identifier): \(error)",
                 of: app.identifier.rawValue)

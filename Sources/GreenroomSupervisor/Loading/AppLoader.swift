@@ -10,7 +10,7 @@ internal import UnitFile
 /// Makes installed apps out of manifests: everything that could block later (users, groups, paths,
 /// the program itself) is resolved here, once, when manifests are loaded.
 ///
-/// `ManifestReading` goes through the files, `AppMaker` makes an app of each, and `Lookups` asks
+/// `ManifestReading` goes through the files, `AppMaker` makes an app of each, and `LoadingCache` asks
 /// the machine. A manifest is not read again if its files, its program and the machine around it
 /// have not changed.
 @LoopActor
@@ -21,7 +21,7 @@ final class AppLoader {
     private let lists: ImportLists
     private var profiles: ProfileFolders?
     private let daemonEnvironment: [String]
-    private let containers: Containers
+    private let dataFolders: DataFolders
     private let digest: KeyedDigest
     /// What is known of each program that was inspected.
     private var programs: [ProgramName: ExecutableFacts] = [:]
@@ -34,7 +34,7 @@ final class AppLoader {
 
     init(
         places: ManifestPlaces, shimPath: String, hooks: RuntimeHooks, lists: ImportLists,
-        daemonEnvironment: [String], containers: Containers, digest: KeyedDigest,
+        daemonEnvironment: [String], dataFolders: DataFolders, digest: KeyedDigest,
         defaultOccasion: AppManifest.Occasion = .boot
     ) {
         self.defaultOccasion = defaultOccasion
@@ -43,12 +43,12 @@ final class AppLoader {
         self.hooks = hooks
         self.lists = lists
         self.daemonEnvironment = daemonEnvironment
-        self.containers = containers
+        self.dataFolders = dataFolders
         self.digest = digest
     }
 
     /// The part of the daemon's environment with which manifests are read.
-    var readingEnvironment: [String] { World.environment(daemonEnvironment) }
+    var readingEnvironment: [String] { MachineValues.environment(daemonEnvironment) }
 
     /// The files that the programs of all apps consist of.
     var programFiles: Set<String> {
@@ -66,21 +66,21 @@ final class AppLoader {
         return reading.result
     }
 
-    /// Makes the lookups of one loading.
-    func begin(_ log: Log) -> Lookups {
+    /// Makes the cache of one loading.
+    func begin(_ log: Log) -> LoadingCache {
         let profiles = ProfileFolders(places.profileDirectories, former: profiles)
         if profiles.digest != self.profiles?.digest { say(profiles, log) }
         self.profiles = profiles
-        let lookups = Lookups(
+        let cache = LoadingCache(
             daemonEnvironment: daemonEnvironment, desktopPaths: places.desktop.paths,
             shimPath: shimPath, hooks: hooks, lists: lists, profiles: profiles,
             programs: programs, defaultOccasion: defaultOccasion)
-        if let objection = lookups.shim.objection(at: shimPath, isOwnUser: getuid() != 0) {
-            let whose = lookups.shim.obstacle == nil ? "other users' programs" : "programs"
+        if let objection = cache.shim.objection(at: shimPath, isOwnUser: getuid() != 0) {
+            let whose = cache.shim.obstacle == nil ? "other users' programs" : "programs"
             log.sayOnce("\(whose) launch cold: \(objection)")
         }
-        programs = lookups.programs
-        return lookups
+        programs = cache.programs
+        return cache
     }
 
     /// Logs what is wrong with profiles. A faulty profile is ignored, and no app is refused because
@@ -92,22 +92,22 @@ final class AppLoader {
         for diagnostic in profiles.diagnostics { log.say(.warning, diagnostic.description) }
     }
 
-    func maker(_ lookups: Lookups) -> AppMaker {
-        AppMaker(lookups: lookups, containers: containers, shimPath: shimPath, digest: digest)
+    func maker(_ cache: LoadingCache) -> AppMaker {
+        AppMaker(cache: cache, dataFolders: dataFolders, shimPath: shimPath, digest: digest)
     }
 
     /// Whether accounts, sessions and the shim are what they were when these apps were read.
-    func isWorldSame(for apps: [InstalledApp], _ lookups: Lookups) -> Bool {
-        lookups.digestOfWorld(apps) == worldDigest && lookups.defaultOccasion == formerOccasion
+    func isWorldSame(for apps: [InstalledApp], _ cache: LoadingCache) -> Bool {
+        cache.digestOfMachine(apps) == worldDigest && cache.defaultOccasion == formerOccasion
     }
 
-    func end(_ result: LoadResult, _ lookups: Lookups) {
+    func end(_ result: LoadResult, _ cache: LoadingCache) {
         let apps = result.unchanged + result.apps
         let used = Set(apps.map(\.programName))
-        programs = lookups.programs.filter { used.contains($0.key) }
+        programs = cache.programs.filter { used.contains($0.key) }
         // The digest covers the users that own the apps now.
-        worldDigest = lookups.digestOfWorld(apps)
-        formerOccasion = lookups.defaultOccasion
+        worldDigest = cache.digestOfMachine(apps)
+        formerOccasion = cache.defaultOccasion
         complaints = result.complaints
         hookFiles = Set(apps.flatMap { $0.program.depth.files.map(\.path) })
         scripts = Set(apps.compactMap { $0.program.depth.learning?.script?.path })
@@ -128,19 +128,19 @@ final class AppLoader {
         guard name.isInstance, ManifestName.isValid(name.identifier) else { return nil }
         let folders = AppFolders(places.directories)
         guard let file = folders.file(of: name), !file.isMasked else { return nil }
-        let lookups = begin(log)
+        let cache = begin(log)
         var result = LoadResult()
-        guard let manifest = result.read(file, lookups, log),
-            let owner = try? lookups.account(manifest.user), try mayBe(owner)
+        guard let manifest = result.read(file, cache, log),
+            let owner = try? cache.account(manifest.user), try mayBe(owner)
         else { return nil }
         do throws(LoadFailure) {
-            guard let app = try maker(lookups).make(of: manifest, isDesktopOnly: false) else {
+            guard let app = try maker(cache).make(of: manifest, isDesktopOnly: false) else {
                 return nil
             }
             app.isInstance = true
             app.sourceDigest = file.digest
             app.becomeOnDemand()
-            return (app, lookups.programs[app.programName])
+            return (app, cache.programs[app.programName])
         } catch {
             result.report(error, of: manifest, log)
             return nil

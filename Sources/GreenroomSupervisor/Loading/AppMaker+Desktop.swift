@@ -11,14 +11,14 @@ extension AppMaker {
         of manifest: AppManifest, isAlone: Bool
     ) throws(LoadFailure) -> DesktopApp? {
         let needsCommand = manifest.command.isEmpty
-        guard let file = lookups.entries[manifest.identifier] else { return nil }
+        guard let file = cache.entries[manifest.identifier] else { return nil }
         func none(_ reason: String) throws(LoadFailure) -> DesktopApp? {
             if isAlone || !needsCommand { return nil }
             throw LoadFailure(message: "\(file.path) \(reason); set Exec= in [App]")
         }
         let found: DesktopEntry?
         do throws(DesktopEntry.Mistake) {
-            found = try DesktopFolders.read(file, locale: Locale(environment: lookups.variables))
+            found = try DesktopFolders.read(file, locale: Locale(environment: cache.variables))
         } catch {
             if isAlone || !needsCommand { return nil }
             throw LoadFailure(
@@ -26,16 +26,16 @@ extension AppMaker {
         }
         guard let entry = found else { return try none("is not an application") }
         if entry.isHidden { return try none("is hidden") }
-        if let program = entry.tryExec, lookups.find(program) == nil {
+        if let program = entry.tryExec, cache.find(program) == nil {
             return try none("has a TryExec= that is not installed")
         }
         guard entry.command != nil else { return try none("has no Exec=") }
-        let desktops = (lookups.variables["XDG_CURRENT_DESKTOP"] ?? "").split(separator: ":").map(
+        let desktops = (cache.variables["XDG_CURRENT_DESKTOP"] ?? "").split(separator: ":").map(
             String.init)
         return DesktopApp(
             entry, isCommandUsed: needsCommand, isShown: entry.isShown(in: desktops),
-            path: entry.path, digest: file.digest, terminal: { lookups.terminal },
-            findExecutable: { lookups.find($0) })
+            path: entry.path, digest: file.digest, terminal: { cache.terminal },
+            findExecutable: { cache.find($0) })
     }
 
     func command(_ desktop: DesktopApp) throws(LoadFailure) -> [String]? {

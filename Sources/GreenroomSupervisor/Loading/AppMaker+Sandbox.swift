@@ -32,7 +32,7 @@ extension AppMaker {
 
     private func withContainer(_ sandbox: Sandbox, of app: String) -> Sandbox {
         var sandbox = sandbox
-        let container = containers.container(of: app)
+        let container = dataFolders.container(of: app)
         for path in [container.state, container.cache, container.temporary] {
             sandbox.binds.append(.init(ownFolder: path))
         }

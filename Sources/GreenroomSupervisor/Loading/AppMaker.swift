@@ -11,8 +11,8 @@ internal import UnitFile
 /// names.
 @LoopActor
 struct AppMaker {
-    let lookups: Lookups
-    let containers: Containers
+    let cache: LoadingCache
+    let dataFolders: DataFolders
     let shimPath: String
     let digest: KeyedDigest
 
@@ -33,7 +33,7 @@ struct AppMaker {
         else { return nil }
         let bootImports = program.depth.start?.imports ?? []
         program.depth.learn(
-            from: lookups.lists, lookups.profiles, manifest, identity.account, program.facts, digest
+            from: cache.lists, cache.profiles, manifest, identity.account, program.facts, digest
         )
         if let runtime = program.depth.start?.runtime {
             environment = self.environment(
@@ -43,7 +43,7 @@ struct AppMaker {
             environment = self.environment(of: manifest, identity.account, isWhole: true)
         }
         let app = app(
-            of: manifest, program, command: lookups.words(command), identity, environment,
+            of: manifest, program, command: cache.words(command), identity, environment,
             desktop: desktop, sockets: try sockets(of: manifest))
         addDetails(of: manifest, to: app)
         app.description.depth =
@@ -166,17 +166,17 @@ struct AppMaker {
     ) throws(LoadFailure) -> Program? {
         let program = ProgramName(name: name, searchPath: environment.searchPath)
         if isDesktopOnly {
-            guard let path = lookups.find(name) else { return nil }
+            guard let path = cache.find(name) else { return nil }
             // A program for a terminal is not inspected, because the terminal is launched in its
             // place. If a program cannot be inspected, no manifest is at fault: whoever starts the
             // entry learns what is wrong with it.
             let isInspected =
                 manifest.prewarm.depth != .none && desktop?.facts.isTerminal != true
-                && (try? lookups.facts(program)) != nil
+                && (try? cache.facts(program)) != nil
             if !isInspected { return Program(path: path, ineligibility: .onlyDesktopEntry) }
         }
-        let facts = try lookups.facts(program)
-        let sandbox = try self.sandbox(of: manifest, facts, lookups.filters)
+        let facts = try cache.facts(program)
+        let sandbox = try self.sandbox(of: manifest, facts, cache.filters)
         var result = Program(
             path: facts.path, facts: facts, confinement: sandbox.confinement,
             callForbiddenOnTerminal: sandbox.callForbiddenOnTerminal,
@@ -186,8 +186,8 @@ struct AppMaker {
         if result.ineligibility == nil {
             result.depth = InstalledApp.Depth(
                 of: manifest, command: command, facts, environment: environment.strings,
-                lookups.hooks, lookups.withholding,
-                profile: lookups.profiles.allowing(
+                cache.hooks, cache.withholding,
+                profile: cache.profiles.allowing(
                     command, paths: [facts.path, facts.executable], app: manifest.identifier),
                 hasFilters: sandbox.confinement?.filters.isEmpty == false,
                 hasOwnMounts: sandbox.confinement?.hasOwnMounts == true,
@@ -207,7 +207,7 @@ struct AppMaker {
         if let reason = objection {
             return .init(code: reason.code, text: reason.explanation)
         }
-        return lookups.shim.objection(at: shimPath, isOwnUser: isOwnUser)
+        return cache.shim.objection(at: shimPath, isOwnUser: isOwnUser)
             .map { .init(code: "no_shim", text: $0) }
     }
 
@@ -215,8 +215,9 @@ struct AppMaker {
         of manifest: AppManifest, _ account: Account, runtime: Runtime? = nil,
         _ readByImports: [String] = [], isWhole: Bool = false
     ) -> InstalledApp.Environment {
-        let own = manifest.setup.hasContainer ? containers.environment(of: manifest.identifier) : []
-        return lookups.environment(
+        let own =
+            manifest.setup.hasContainer ? dataFolders.environment(of: manifest.identifier) : []
+        return cache.environment(
             of: account, additions: own + manifest.environment.map(\.description),
             extraKeys: manifest.prewarm.environmentKeys + readByImports, runtime: runtime,
             isWhole: isWhole)
@@ -252,16 +253,16 @@ struct AppMaker {
     private func identity(
         of manifest: AppManifest
     ) throws(LoadFailure) -> InstalledApp.Identity {
-        var account = try lookups.account(manifest.user)
+        var account = try cache.account(manifest.user)
         var changes = manifest.user != nil && account.user != getuid()
         if let name = manifest.group {
-            account = account.with(group: try lookups.group(name, "Group="))
+            account = account.with(group: try cache.group(name, "Group="))
             changes = true
         }
         var groups: [gid_t] = []
-        if changes { groups = lookups.groups(of: account) }
+        if changes { groups = cache.groups(of: account) }
         for name in manifest.supplementaryGroups {
-            groups.append(try lookups.group(name, "SupplementaryGroups="))
+            groups.append(try cache.group(name, "SupplementaryGroups="))
             changes = true
         }
         if changes, getuid() != 0 {

@@ -40,7 +40,7 @@ extension LoadResult {
     /// Reads one manifest with all files that extend it. Mistakes are logged and recorded as
     /// faults.
     mutating func read(
-        _ file: AppFile, _ lookups: Lookups, _ log: Log
+        _ file: AppFile, _ cache: LoadingCache, _ log: Log
     ) -> AppManifest? {
         if let objection = file.objection {
             refuse(file.main.path, objection, log)
@@ -56,7 +56,7 @@ extension LoadResult {
             return nil
         }
         let (manifest, diagnostics) = AppManifest.parse(
-            sources, name: file.name, lookups.manifestContext)
+            sources, name: file.name, cache.manifestContext)
         report(diagnostics, log)
         return manifest
     }

@@ -23,7 +23,7 @@ final class ManifestReading {
     let former: [InstalledApp]
     private let loader: AppLoader
     private let log: Log
-    private let lookups: Lookups
+    private let cache: LoadingCache
     private var known: [String: InstalledApp] = [:]
     private var names: [ManifestName] = []
     private var onDemand: Set<ManifestName> = []
@@ -36,9 +36,9 @@ final class ManifestReading {
         self.loader = loader
         self.former = former
         self.log = log
-        lookups = loader.begin(log)
+        cache = loader.begin(log)
         result.formerComplaints = loader.complaints
-        if loader.isWorldSame(for: former, lookups) {
+        if loader.isWorldSame(for: former, cache) {
             for app in former { known[app.fileName] = app }
         }
     }
@@ -69,7 +69,7 @@ final class ManifestReading {
         case .end:
             rememberRefused()
             rememberSystems()
-            loader.end(result, lookups)
+            loader.end(result, cache)
             step = .over
         case .over: break
         }
@@ -82,7 +82,7 @@ final class ManifestReading {
             result.complain(.error, "\(path): \(reason)", log)
             result.faults.append(.init(file: path, line: 0, column: 0, message: reason))
         }
-        for (path, objection) in folders.refused + lookups.refusedEntries {
+        for (path, objection) in folders.refused + cache.refusedEntries {
             result.refuse(path, objection, log)
         }
         step = .names(folders, EnabledApps(folders))
@@ -109,13 +109,13 @@ final class ManifestReading {
         }
         looked.append(file)
         if let app = known[name.file], app.sourceDigest == file.digest,
-            lookups.isCurrent(app)
+            cache.isCurrent(app)
         {
             result.unchanged.append(app)
             let occasions = enabled.occasions(of: name)
             if app.startOccasions != occasions { result.moved.append(app) }
             app.startOccasions = occasions
-        } else if let manifest = result.read(file, lookups, log) {
+        } else if let manifest = result.read(file, cache, log) {
             manifests.append((manifest, file))
         }
     }
@@ -150,7 +150,7 @@ final class ManifestReading {
     private func install(_ manifest: AppManifest, _ file: AppFile, _ enabled: EnabledApps) {
         do throws(LoadFailure) {
             guard
-                let app = try loader.maker(lookups).make(of: manifest, isDesktopOnly: file.isEntry)
+                let app = try loader.maker(cache).make(of: manifest, isDesktopOnly: file.isEntry)
             else { return }
             app.isInstance = file.name.isInstance
             app.sourceDigest = file.digest
@@ -200,11 +200,11 @@ final class ManifestReading {
             .union(result.unchanged.map(\.identifier.rawValue))
             .union(manifests.map(\.0.identifier))
         var entries: [(AppManifest, AppFile)] = []
-        for entry in lookups.entries.values.sorted(by: { $0.identifier < $1.identifier })
+        for entry in cache.entries.values.sorted(by: { $0.identifier < $1.identifier })
         where !taken.contains(entry.identifier) {
             let file = AppFile(entry: entry)
             if let app = known[file.name.file], app.isDesktopOnly,
-                app.sourceDigest == file.digest, lookups.isCurrent(app)
+                app.sourceDigest == file.digest, cache.isCurrent(app)
             {
                 result.unchanged.append(app)
                 continue
@@ -212,9 +212,9 @@ final class ManifestReading {
             // The entry gives no settings, so the app has the defaults. But unless the default is
             // When=auto, it is not prewarmed, because most desktop entries are never used.
             let text =
-                lookups.defaultOccasion == .auto ? "[App]\n" : "[App]\n[Prewarm]\nDepth=none\n"
+                cache.defaultOccasion == .auto ? "[App]\n" : "[App]\n[Prewarm]\nDepth=none\n"
             let source = ManifestSource(Array(text.utf8), file: entry.path)
-            if let manifest = AppManifest.parse([source], name: file.name, lookups.manifestContext)
+            if let manifest = AppManifest.parse([source], name: file.name, cache.manifestContext)
                 .manifest
             {
                 entries.append((manifest, file))

@@ -7,7 +7,7 @@ internal import Systemd
 /// instance without a subscriber, is kept for the next subscriber.
 @LoopActor
 final class MetricDeliveries {
-    private let presences: Presences
+    private let times: InstanceTimes
     private let books: MetricBooks
     private let instances: InstanceTable
     private let messenger: AppMessenger
@@ -30,10 +30,10 @@ final class MetricDeliveries {
     }
 
     init(
-        presences: Presences, books: MetricBooks, instances: InstanceTable,
+        times: InstanceTimes, books: MetricBooks, instances: InstanceTable,
         messenger: AppMessenger, log: Log, lastInherited: InstanceIdentifier
     ) {
-        self.presences = presences
+        self.times = times
         self.books = books
         self.instances = instances
         self.messenger = messenger
@@ -43,19 +43,19 @@ final class MetricDeliveries {
 
     func subscribe(_ instance: InstanceIdentifier, _ wants: Bool) {
         instances.part(Subscription.self, of: instance)?.isWanted = wants
-        guard let key = presences[instance]?.key else { return }
+        guard let key = times[instance]?.key else { return }
         _ = books[key]
         review(key)
     }
 
     /// Delivers what is due, and arms the timer for what will be due later.
     func review(_ key: MetricKey) {
-        guard let instance = presences.listeners(of: key).first(where: mayListen) else { return }
+        guard let instance = times.listeners(of: key).first(where: mayListen) else { return }
         let now = WallClock.nowMicroseconds
         let known = books[key]
-        if known.nextDelivery(interval: presences.interval) <= now {
-            presences.settle(key)
-            books.change(key) { [interval = presences.interval] in
+        if known.nextDelivery(interval: times.interval) <= now {
+            times.settle(key)
+            books.change(key) { [interval = times.interval] in
                 $0.close(at: now, interval: interval)
             }
         }
@@ -63,12 +63,12 @@ final class MetricDeliveries {
         if !book.diagnostics.isEmpty, !isUnderWay(key, \.diagnostics.isEmpty) {
             deliver(key, instance, [], book.diagnostics)
         }
-        if book.mayDeliver(at: now, interval: presences.interval),
+        if book.mayDeliver(at: now, interval: times.interval),
             !isUnderWay(key, \.payloads.isEmpty)
         {
             deliver(key, instance, book.pending, [])
         }
-        arm(book.nextDelivery(interval: presences.interval) - now)
+        arm(book.nextDelivery(interval: times.interval) - now)
     }
 
     private func mayListen(_ instance: InstanceIdentifier) -> Bool {
@@ -140,5 +140,5 @@ final class MetricDeliveries {
     }
     private var due: UInt64 = 0
 
-    func reviewAll() { for key in presences.keys { review(key) } }
+    func reviewAll() { for key in times.keys { review(key) } }
 }

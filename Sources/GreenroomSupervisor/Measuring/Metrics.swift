@@ -13,26 +13,26 @@ final class Metrics {
     private let catalog: AppCatalog
     private let instances: InstanceTable
     private let books: MetricBooks
-    private let presences: Presences
+    private let times: InstanceTimes
     private let deliveries: MetricDeliveries
 
     init(
         core: Core, catalog: AppCatalog, instances: InstanceTable, books: MetricBooks,
-        presences: Presences, deliveries: MetricDeliveries
+        times: InstanceTimes, deliveries: MetricDeliveries
     ) {
         self.core = core
         self.catalog = catalog
         self.instances = instances
         self.books = books
-        self.presences = presences
+        self.times = times
         self.deliveries = deliveries
     }
 
     /// Applies new settings.
     func reconfigure(_ configuration: DaemonConfiguration) {
         let interval = configuration.metricsIntervalMicroseconds
-        guard interval != presences.interval else { return }
-        presences.interval = interval
+        guard interval != times.interval else { return }
+        times.interval = interval
         deliveries.reviewAll()
     }
 
@@ -40,7 +40,7 @@ final class Metrics {
     func takeUp(_ records: [InstanceRecord]) {
         books.prune { self.catalog[$0] != nil }
         for record in records where record.state != .notRunning {
-            presences.begin(
+            times.begin(
                 record.instance, record.app, record.state, inBackground: record.inBackground,
                 since: record.since)
         }
@@ -51,11 +51,11 @@ final class Metrics {
     private func count(
         _ instance: InstanceIdentifier, _ count: @escaping (inout MetricReport) -> Void
     ) {
-        if let key = presences[instance]?.key { presences.count(key, count) }
+        if let key = times[instance]?.key { times.count(key, count) }
     }
 
     private func diagnose(_ instance: InstanceIdentifier, _ diagnostic: DiagnosticReport) {
-        guard let key = presences[instance]?.key else { return }
+        guard let key = times[instance]?.key else { return }
         books.change(key) { $0.add(diagnostic) }
         deliveries.review(key)
     }
@@ -66,8 +66,8 @@ final class Metrics {
     /// Everything that was counted until now, including the times that still run. This also writes
     /// the counts.
     func settled(_ app: AppIdentifier) -> AppMetrics? {
-        guard let key = presences.key(of: app) else { return nil }
-        presences.settle(key)
+        guard let key = times.key(of: app) else { return nil }
+        times.settle(key)
         defer { write() }
         return books[key]
     }
@@ -95,14 +95,14 @@ final class Metrics {
         _ instance: InstanceIdentifier, _ app: AppIdentifier, to state: ExecutionState,
         inBackground: Bool
     ) {
-        guard let presence = presences[instance] else {
-            return presences.begin(
+        guard let counted = times[instance] else {
+            return times.begin(
                 instance, app, state, inBackground: inBackground, since: core.now)
         }
-        presences.move(instance, to: state, inBackground: inBackground)
-        if presence.state == .suspended { countSuspension(instance) }
+        times.move(instance, to: state, inBackground: inBackground)
+        if counted.state == .suspended { countSuspension(instance) }
         if state == .active { drew(instance, at: core.now, isSaid: false) }
-        if presence.state == .suspended { deliveries.review(presence.key) }
+        if counted.state == .suspended { deliveries.review(counted.key) }
     }
 
     /// Counts what a launch from the pool has saved: the time that preparing takes, which a cold
@@ -117,7 +117,7 @@ final class Metrics {
     }
 
     private func isInFront(_ instance: InstanceIdentifier) -> Bool {
-        presences[instance]?.isInFront ?? false
+        times[instance]?.isInFront ?? false
     }
 
     /// Counts the memory that was measured when the instance was suspended.
@@ -132,7 +132,7 @@ final class Metrics {
     }
 
     private func ended(_ record: InstanceRecord) {
-        defer { presences.end(record.instance) }
+        defer { times.end(record.instance) }
         guard let exit = MetricExit(record) else { return }
         let wasInFront = record.wasInFront
         count(record.instance) {
@@ -194,7 +194,7 @@ extension Metrics {
         case .prewarmed: begin(instance, .optimizedFirstDraw, requestedAt)
         case .resume: begin(instance, .resume, requestedAt)
         case .foreground:
-            guard let state = presences[instance]?.state, state == .background else { return }
+            guard let state = times[instance]?.state, state == .background else { return }
             begin(instance, .resume, requestedAt)
         }
     }
@@ -210,11 +210,11 @@ extension Metrics {
     func answered(_ answer: Answer, foregroundRequestedAt: Instant?) {
         guard let requestedAt = foregroundRequestedAt, case .done(let instance, .active) = answer,
             // The app came to the front because of this request and was not there before.
-            let presence = presences[instance], presence.state == .active,
-            presence.since >= requestedAt
+            let counted = times[instance], counted.state == .active,
+            counted.since >= requestedAt
         else { return }
         begin(instance, .resume, requestedAt)
-        drew(instance, at: presence.since, isSaid: false)
+        drew(instance, at: counted.since, isSaid: false)
     }
 
     func drew(_ instance: InstanceIdentifier, at instant: Instant, isSaid: Bool) {
@@ -250,8 +250,8 @@ extension Metrics {
     /// Whether the instance was awake all the time: a callback that was frozen in the meantime has
     /// not hung.
     func wasAwake(_ instance: InstanceIdentifier, for duration: Duration) -> Bool {
-        guard let presence = presences[instance] else { return false }
-        return presence.awakeSince.advanced(by: duration) <= core.now
+        guard let counted = times[instance] else { return false }
+        return counted.awakeSince.advanced(by: duration) <= core.now
     }
 
     /// - Parameter isNews: whether the hang is worth a diagnostic; an app that hangs all the time

@@ -10,7 +10,7 @@ internal import Systemd
 @LoopActor
 final class URLOpening {
     private let catalog: AppCatalog
-    private let launches: ReasonedLaunches
+    private let launches: TriggeredLaunches
     /// The file with the apps that were chosen for schemes and types.
     private let defaultsPath: String
     /// The file that an administrator may have put beside the manifests, where the supervisor may
@@ -18,7 +18,7 @@ final class URLOpening {
     private let givenDefaultsPath: String
 
     init(
-        catalog: AppCatalog, launches: ReasonedLaunches, stateDirectory: String,
+        catalog: AppCatalog, launches: TriggeredLaunches, stateDirectory: String,
         manifestDirectory: String
     ) {
         self.catalog = catalog

@@ -64,7 +64,7 @@ final class InstancePressure {
     }
 
     /// The instance runs from now on, in a cgroup with limits or without.
-    func runs(_ identifier: InstanceIdentifier, in cgroup: Cgroup) {
+    func watch(_ identifier: InstanceIdentifier, in cgroup: Cgroup) {
         guard count < Self.limit, let watches = instances.part(Watches.self, of: identifier),
             watches.isEmpty, Self.hasLimit(cgroup)
         else { return }
@@ -80,7 +80,7 @@ final class InstancePressure {
     }
 
     /// The instance is not to be watched any more: it is prewarmed, frozen or gone.
-    func rests(_ identifier: InstanceIdentifier) {
+    func unwatch(_ identifier: InstanceIdentifier) {
         instances.known(Watches.self, of: identifier)?.end()
     }
 
@@ -92,7 +92,7 @@ final class InstancePressure {
         let source = try LoopActor.io(trigger.descriptor.rawValue, .priority) {
             [unowned self] events in
             // The cgroup is removed.
-            if events.contains(.error) { return rests(identifier) }
+            if events.contains(.error) { return unwatch(identifier) }
             if trigger.isTrue { core.handle(.instanceStalled(identifier, level)) }
         }
         return Watch(trigger: trigger, source: source)

@@ -19,7 +19,7 @@ internal import Systemd
 final class PriorityWriter {
     private let instances: InstanceTable
     private let catalog: AppCatalog
-    private let ends: MemoryEnds
+    private let ends: OutOfMemoryEnds
     private let pressure: InstancePressure
     /// `BackgroundMemoryHigh=`; nil if there is no limit.
     private var backgroundMemoryHigh: UInt64?
@@ -58,7 +58,8 @@ final class PriorityWriter {
     private lazy var mayEndIdlePolicy = IdleScheduling.mayBeEnded()
 
     init(
-        instances: InstanceTable, catalog: AppCatalog, ends: MemoryEnds, pressure: InstancePressure,
+        instances: InstanceTable, catalog: AppCatalog, ends: OutOfMemoryEnds,
+        pressure: InstancePressure,
         _ configuration: DaemonConfiguration
     ) {
         self.instances = instances
@@ -164,11 +165,13 @@ final class PriorityWriter {
     private func applied(
         _ priority: Priority, to identifier: InstanceIdentifier, in cgroup: Cgroup
     ) {
-        if priority == .background || priority == .suspended { ends.lives(identifier, in: cgroup) }
+        if priority == .background || priority == .suspended {
+            ends.survived(identifier, in: cgroup)
+        }
         if priority == .foreground || priority == .background {
-            pressure.runs(identifier, in: cgroup)
+            pressure.watch(identifier, in: cgroup)
         } else {
-            pressure.rests(identifier)
+            pressure.unwatch(identifier)
         }
     }
 

@@ -14,7 +14,7 @@ final class AppPaths {
     }
 
     private var entries: [AppIdentifier: Entry] = [:]
-    private let launches: ReasonedLaunches
+    private let launches: TriggeredLaunches
     private let log: Log
     /// Nil until an app wants it.
     private var inotify: Inotify?
@@ -24,7 +24,7 @@ final class AppPaths {
     /// At most this many reads in one round of the loop; further events wait for the next round.
     private static let roundLimit = 16
 
-    init(launches: ReasonedLaunches, log: Log) {
+    init(launches: TriggeredLaunches, log: Log) {
         self.launches = launches
         self.log = log
     }

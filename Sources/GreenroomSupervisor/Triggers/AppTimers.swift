@@ -7,12 +7,12 @@ internal import Systemd
 /// sleeps is done once, after it wakes.
 @LoopActor
 final class AppTimers {
-    private let launches: ReasonedLaunches
+    private let launches: TriggeredLaunches
     private let log: Log
     private let memory: TimerMemory
     private var timers: [AppIdentifier: AppTimer] = [:]
 
-    init(launches: ReasonedLaunches, log: Log, memory: TimerMemory) {
+    init(launches: TriggeredLaunches, log: Log, memory: TimerMemory) {
         self.launches = launches
         self.log = log
         self.memory = memory

@@ -21,8 +21,8 @@ import Testing
 
     private func choice(
         direct: [UInt64] = [100, 100, 100], _ others: Contender...
-    ) -> Verdict.Choice {
-        Verdict(direct: contender(nil, milliseconds: direct), others).choice
+    ) -> MeasureVerdict.Choice {
+        MeasureVerdict(direct: contender(nil, milliseconds: direct), others).choice
     }
 
     @Test func `the depth with the shortest time is chosen`() {
@@ -51,7 +51,7 @@ import Testing
         var direct = contender(nil, milliseconds: [100, 100, 100])
         direct.samples[1].output = [1]
         let other = contender(.main, milliseconds: [1, 1, 1], output: "other")
-        #expect(Verdict(direct: direct, [other]).choice == .depth(.main))
+        #expect(MeasureVerdict(direct: direct, [other]).choice == .depth(.main))
     }
 
     @Test func `launches that were not prewarmed speak against a depth`() {

@@ -40,8 +40,8 @@ import Testing
             && stage.core.nextInstance == next
     }
 
-    @Test(arguments: [Finding.nothing, .remains])
-    func `was being prewarmed and is gone is spawned again`(finding: Finding) {
+    @Test(arguments: [ReconciledFinding.nothing, .remains])
+    func `was being prewarmed and is gone is spawned again`(finding: ReconciledFinding) {
         var stage = prewarming()
         stage.send(.reconciled(id, found: finding))
         #expect(stage.effects == [.spawn(id, Stage.app, .prewarm(Stage.key))])
@@ -71,8 +71,8 @@ import Testing
         #expect(ranOnce(stage))
     }
 
-    @Test(arguments: [Finding.nothing, .remains])
-    func `was told to go and is gone counts as having run`(finding: Finding) {
+    @Test(arguments: [ReconciledFinding.nothing, .remains])
+    func `was told to go and is gone counts as having run`(finding: ReconciledFinding) {
         var stage = toldToGo()
         stage.send(.reconciled(id, found: finding))
         #expect(ranOnce(stage))
@@ -139,8 +139,8 @@ import Testing
         #expect(stage.core.instance(id)?.phase == .toldToGo)
     }
 
-    @Test(arguments: [Finding.noChannel(hasEnded: false), .unfit, .unheard])
-    func `is running is left alone`(finding: Finding) {
+    @Test(arguments: [ReconciledFinding.noChannel(hasEnded: false), .unfit, .unheard])
+    func `is running is left alone`(finding: ReconciledFinding) {
         var stage = Stage(.plain())
         let id = stage.run()
         stage.send(.reconciled(id, found: finding))

@@ -76,7 +76,7 @@ private func peer(_ user: uid_t, groups: [gid_t] = []) -> Peer {
                     core: ground.core, catalog: catalog, templates: NoTemplates(),
                     settings: ControlSettings(
                         access: Access(daemonUser: 0, observers: [10]),
-                        limits: ControlListener.Limits(DaemonConfiguration())))
+                        limits: ControlListener.ConnectionLimits(DaemonConfiguration())))
                 let owner = try #require(catalog[AppIdentifier("a.secret")]).account.user
                 let (stranger, observer) = (peer(4242), peer(4242, groups: [10]))
                 @LoopActor func refusal(_ body: () throws(ControlError) -> Void) -> ControlError? {

@@ -82,12 +82,12 @@ struct Ground {
             shimPath: "\(folder.path)/no-shim",
             hooks: RuntimeHooks(folder: "\(folder.path)/no-runtimes"), lists: ImportLists(),
             daemonEnvironment: ["PATH=/usr/bin:/bin"],
-            containers: containers, digest: KeyedDigest(secret: (1, 2)))
+            dataFolders: dataFolders, digest: KeyedDigest(secret: (1, 2)))
         return loader.load(former: [], log: log)
     }
 
-    var containers: Containers {
-        Containers(
+    var dataFolders: DataFolders {
+        DataFolders(
             stateDirectory: folder.path + "/state", cacheDirectory: folder.path + "/cache")
     }
 
@@ -103,7 +103,7 @@ struct Ground {
             core: core, requests: requests, sockets: sockets,
             credentials: CredentialDirectories(
                 instances: instances, runtimeDirectory: folder.path),
-            containers: containers, digest: KeyedDigest(secret: (1, 2)), readiness: nil)
+            dataFolders: dataFolders, digest: KeyedDigest(secret: (1, 2)), readiness: nil)
     }
 
     func registration() throws -> AppRegistration {

@@ -147,7 +147,7 @@ private struct Conversing {
                         instances: instances, reporter: app.reporter, runtimeDirectory: path),
                     opening: URLOpening(
                         catalog: catalog,
-                        launches: ReasonedLaunches(
+                        launches: TriggeredLaunches(
                             core: core, catalog: catalog, contexts: contexts, requests: requests),
                         stateDirectory: path, manifestDirectory: path))
                 @LoopActor func refusals() throws -> [UInt64: Int32] {

@@ -15,13 +15,13 @@ import Testing
                 let ground = try Ground()
                 let catalog = AppCatalog()
                 let folders = TemporaryFolders(
-                    core: ground.core, catalog: catalog, containers: ground.containers,
+                    core: ground.core, catalog: catalog, dataFolders: ground.dataFolders,
                     spawner: ground.spawner)
                 let text = "[App]\nExec=/bin/true\nContainer=yes\n"
                 let app = try #require(try ground.load(["a.b": text]).apps.first)
                 _ = catalog.replace(with: [app], former: [])
-                try ground.containers.make(for: app)
-                let folder = ground.containers.temporaryFolder(of: "a.b")
+                try ground.dataFolders.make(for: app)
+                let folder = ground.dataFolders.temporaryFolder(of: "a.b")
                 try SmallFile.replace(folder + "/litter", with: "x")
                 // Without a spawner nothing can be done.
                 folders.emptyFolder(of: app.identifier)

@@ -113,7 +113,7 @@ extension Checker {
 
     /// A launch that may have run must not be forgotten, because it would be launched again under
     /// its name.
-    private mutating func noteFinding(_ id: InstanceIdentifier, _ finding: Finding) {
+    private mutating func noteFinding(_ id: InstanceIdentifier, _ finding: ReconciledFinding) {
         if finding == .unheard { return noteUnheard(id) }
         guard let record = saved[id], record.state == .launching, record.launchedAt == nil else {
             return

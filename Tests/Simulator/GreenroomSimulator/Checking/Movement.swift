@@ -133,7 +133,7 @@ extension Transition {
     }
 }
 
-extension Finding {
+extension ReconciledFinding {
     fileprivate var row: String {
         switch self {
         case .nothing: "found nothing"

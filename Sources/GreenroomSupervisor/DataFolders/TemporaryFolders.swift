@@ -14,7 +14,7 @@ internal import Systemd
 final class TemporaryFolders {
     private let core: Core
     private let catalog: AppCatalog
-    private let containers: Containers
+    private let dataFolders: DataFolders
     private let spawner: CurrentSpawner
     /// True if the daemon is about to end. In that case the next daemon empties the folders.
     private var isOver = false
@@ -27,10 +27,10 @@ final class TemporaryFolders {
     /// Called when there is another spawner, which runs none of our processes.
     func forget() { running = [:] }
 
-    init(core: Core, catalog: AppCatalog, containers: Containers, spawner: CurrentSpawner) {
+    init(core: Core, catalog: AppCatalog, dataFolders: DataFolders, spawner: CurrentSpawner) {
         self.core = core
         self.catalog = catalog
-        self.containers = containers
+        self.dataFolders = dataFolders
         self.spawner = spawner
     }
 
@@ -45,7 +45,7 @@ final class TemporaryFolders {
                 $0.state == .notRunning || $0.state == .prewarming || $0.state == .prewarmed
             })
         else { return }
-        empty(containers.temporaryFolder(of: app.rawValue), of: installed)
+        empty(dataFolders.temporaryFolder(of: app.rawValue), of: installed)
     }
 
     /// Removes everything from the folder that is older than this call.

@@ -5,7 +5,7 @@ public import GreenroomManifest
 /// The values of specifiers and bare program names on this machine, as one daemon sees it. Every
 /// reader of manifests uses this. It looks up each value once. It is created for one reading and
 /// then dropped.
-public final class World {
+public final class MachineValues {
     private let environment: [String: String]
     private let user: UInt32
     /// Desktop entries by identifier.

@@ -4,7 +4,7 @@ internal import GreenroomLinux
 internal import Systemd
 
 /// The state that an instance is in, and the instant up to which its time has been counted.
-struct Presence {
+struct CountedState {
     var key: MetricKey
     var state: ExecutionState
     var inBackground: Bool
@@ -24,7 +24,7 @@ struct Presence {
 
 /// What is measured of one instance.
 final class Measured: InstancePart {
-    var presence: Presence?
+    var counted: CountedState?
     /// The launch, or the return to the foreground, that is under way.
     var meter: LaunchMeter?
 }
@@ -32,7 +32,7 @@ final class Measured: InstancePart {
 /// The instances that exist. Counts the time that each instance spends in front and in the
 /// background, in the books of its app.
 @LoopActor
-final class Presences {
+final class InstanceTimes {
     private let core: Core
     private let catalog: AppCatalog
     private let instances: InstanceTable
@@ -51,15 +51,15 @@ final class Presences {
         self.interval = interval
     }
 
-    subscript(instance: InstanceIdentifier) -> Presence? {
-        instances.known(Measured.self, of: instance)?.presence
+    subscript(instance: InstanceIdentifier) -> CountedState? {
+        instances.known(Measured.self, of: instance)?.counted
     }
 
     /// The keys of apps that have instances.
     var keys: Set<MetricKey> { Self.keys(of: instances) }
 
     static func keys(of instances: InstanceTable) -> Set<MetricKey> {
-        Set(instances.all(Measured.self).compactMap(\.1.presence?.key))
+        Set(instances.all(Measured.self).compactMap(\.1.counted?.key))
     }
 
     func key(of app: AppIdentifier) -> MetricKey? {
@@ -70,8 +70,8 @@ final class Presences {
     func listeners(of key: MetricKey) -> [InstanceIdentifier] {
         guard core.lifecycle.description(of: key.app)?.acknowledges == true else { return [] }
         return instances.all(Measured.self).filter { _, measured in
-            guard let presence = measured.presence, presence.key == key else { return false }
-            return presence.state.isRunning && presence.state != .suspended
+            guard let counted = measured.counted, counted.key == key else { return false }
+            return counted.state.isRunning && counted.state != .suspended
         }.map(\.0).sorted()
     }
 
@@ -83,14 +83,14 @@ final class Presences {
         inBackground: Bool, since: Instant
     ) {
         guard let key = key(of: app) else { return }
-        instances.part(Measured.self, of: instance)?.presence = Presence(
+        instances.part(Measured.self, of: instance)?.counted = CountedState(
             key: key, state: state, inBackground: inBackground, since: since,
             awakeSince: since)
     }
 
     func end(_ instance: InstanceIdentifier) {
         let measured = instances.known(Measured.self, of: instance)
-        measured?.presence = nil
+        measured?.counted = nil
         measured?.meter = nil
     }
 
@@ -100,13 +100,13 @@ final class Presences {
     ) {
         countTime(instance)
         guard let measured = instances.known(Measured.self, of: instance),
-            var presence = measured.presence
+            var counted = measured.counted
         else { return }
-        if presence.state == .suspended { presence.awakeSince = core.now }
-        presence.state = state
-        presence.since = core.now
-        presence.inBackground = inBackground
-        measured.presence = presence
+        if counted.state == .suspended { counted.awakeSince = core.now }
+        counted.state = state
+        counted.since = core.now
+        counted.inBackground = inBackground
+        measured.counted = counted
     }
 
     // MARK: Counting
@@ -121,7 +121,7 @@ final class Presences {
 
     /// Counts the time up to now of each of the app's instances.
     func settle(_ key: MetricKey) {
-        for (instance, measured) in instances.all(Measured.self) where measured.presence?.key == key
+        for (instance, measured) in instances.all(Measured.self) where measured.counted?.key == key
         {
             countTime(instance)
         }
@@ -129,15 +129,15 @@ final class Presences {
 
     private func countTime(_ instance: InstanceIdentifier) {
         guard let measured = instances.known(Measured.self, of: instance),
-            let presence = measured.presence
+            let counted = measured.counted
         else { return }
         let now = core.now
-        measured.presence?.since = now
-        let length = UInt64(max(0, presence.since.duration(to: now).microseconds))
-        switch presence.state {
+        measured.counted?.since = now
+        let length = UInt64(max(0, counted.since.duration(to: now).microseconds))
+        switch counted.state {
         case .launching, .inactive, .active, .background:
-            count(presence.key) {
-                if presence.isInFront {
+            count(counted.key) {
+                if counted.isInFront {
                     $0.foregroundTime &+= length
                 } else {
                     $0.backgroundTime &+= length

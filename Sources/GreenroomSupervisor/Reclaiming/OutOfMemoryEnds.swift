@@ -7,7 +7,7 @@ internal import Systemd
 /// controller, the instance's own cgroup counts the kills. Without it, the machine's counter says
 /// only that some process was killed since the last look.
 @LoopActor
-final class MemoryEnds {
+final class OutOfMemoryEnds {
     private let core: Core
     private let instances: InstanceTable
     private let machine: MachineCondition
@@ -45,7 +45,7 @@ final class MemoryEnds {
     /// The instance is still alive, so an earlier out-of-memory kill in its cgroup did not end it.
     /// Called after the instance's state has changed. The kernel could report changes of
     /// memory.events, but it also does so whenever an app is throttled, which is too often.
-    func lives(_ identifier: InstanceIdentifier, in cgroup: Cgroup) {
+    func survived(_ identifier: InstanceIdentifier, in cgroup: Cgroup) {
         guard let kills = OutOfMemoryKills(in: cgroup), kills.count > 0 else { return }
         instances.part(Survived.self, of: identifier)?.kills = kills
     }

@@ -13,7 +13,7 @@ internal import Systemd
 /// Each folder belongs to the app's user, and nobody else may enter it. The folders above them
 /// belong to the daemon: everybody may pass through, but only the daemon may list them. The folders
 /// are made when a process of the app is made, so that a launch of a paused instance finds them.
-struct Containers {
+struct DataFolders {
     private let state: String
     private let cache: String
 

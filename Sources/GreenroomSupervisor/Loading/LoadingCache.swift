@@ -7,7 +7,7 @@ internal import GreenroomLinux
 internal import GreenroomManifest
 
 /// What one loading of manifests looks up once and shares between apps; dropped after the loading.
-final class Lookups {
+final class LoadingCache {
     let shim: PreloadLibrary
     let hooks: RuntimeHooks
     let withholding: WithholdingLibrary
@@ -17,15 +17,17 @@ final class Lookups {
     let defaultOccasion: AppManifest.Occasion
     let filters = CompiledFilters()
     /// Desktop entries by identifier.
-    var entries: [String: DesktopFolders.Entry] { world.entries }
-    var refusedEntries: [(path: String, objection: PathOwners.Objection)] { world.desktop.refused }
+    var entries: [String: DesktopFolders.Entry] { machineValues.entries }
+    var refusedEntries: [(path: String, objection: PathOwners.Objection)] {
+        machineValues.desktop.refused
+    }
     /// The command that opens a terminal for a program, to be put before the program's own words;
     /// searched for when the first app needs a terminal.
-    private(set) lazy var terminal: [String]? = world.terminal
+    private(set) lazy var terminal: [String]? = machineValues.terminal
     /// The variables of the daemon's environment.
     let variables: [String: String]
     private(set) var programs: [ProgramName: ExecutableFacts]
-    private let world: World
+    private let machineValues: MachineValues
     private let daemonEnvironment: [String]
     private var environments: [[String]: InstalledApp.Environment] = [:]
     /// Commands that consist of a program alone.
@@ -42,7 +44,7 @@ final class Lookups {
         self.defaultOccasion = defaultOccasion
         self.daemonEnvironment = daemonEnvironment
         variables = SearchPath.variables(of: daemonEnvironment)
-        world = World(environment: variables, desktopPaths: desktopPaths)
+        machineValues = MachineValues(environment: variables, desktopPaths: desktopPaths)
         shim = PreloadLibrary(path: shimPath)
         self.hooks = hooks
         withholding = WithholdingLibrary(beside: shimPath)
@@ -52,7 +54,7 @@ final class Lookups {
     }
 
     var manifestContext: ManifestContext {
-        var context = world.context
+        var context = machineValues.context
         // An app runs even without its launch screen.
         let look = context.checkLaunchScreen
         context.checkLaunchScreen = { look?($0)?.forLoading }
@@ -77,7 +79,7 @@ final class Lookups {
         }
     }
 
-    func find(_ program: String) -> String? { world.findExecutable(program) }
+    func find(_ program: String) -> String? { machineValues.findExecutable(program) }
 
     func facts(_ program: ProgramName) throws(LoadFailure) -> ExecutableFacts {
         if let known = programs[program] { return known }
@@ -164,7 +166,7 @@ final class Lookups {
     func account(_ name: String?) throws(LoadFailure) -> Account {
         let wanted = name ?? String(getuid())
         do throws(SystemError) {
-            if let account = try world.account(name) { return account }
+            if let account = try machineValues.account(name) { return account }
         } catch {
             throw LoadFailure(message: "User=\(wanted): \(error)")
         }
@@ -188,11 +190,11 @@ final class Lookups {
         return found
     }
 
-    // MARK: The world
+    // MARK: The machineValues
 
     /// A digest of what manifests depend on and do not contain: accounts, sessions, the shim, the
     /// terminal, the profiles.
-    func digestOfWorld(_ apps: [InstalledApp]) -> Int {
+    func digestOfMachine(_ apps: [InstalledApp]) -> Int {
         var hasher = Hasher()
         for path in ["/etc/passwd", "/etc/group"] { hasher.combine(FileIdentity(path: path)) }
         for user in Set(apps.map(\.account.user)).sorted() {

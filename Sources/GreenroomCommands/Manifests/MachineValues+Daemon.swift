@@ -3,7 +3,7 @@ import Glibc
 import GreenroomControl
 import GreenroomLinux
 
-extension World {
+extension MachineValues {
     /// The system as the daemon that answers sees it; if none answers, as a daemon that is started
     /// here would see it.
     convenience init(of daemon: Control.Description?, user: UInt32?) {

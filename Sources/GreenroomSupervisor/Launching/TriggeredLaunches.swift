@@ -7,7 +7,7 @@ internal import Systemd
 /// Launches for a reason: an app is to open something, or to be told about something. The app is
 /// launched with its own arguments and environment, and is told the reason.
 @LoopActor
-final class ReasonedLaunches {
+final class TriggeredLaunches {
     private let core: Core
     private let catalog: AppCatalog
     private let contexts: LaunchContexts
