@@ -16,13 +16,13 @@ final class LaunchAccounts {
     private let history: LaunchHistory
 
     /// The launch that an instance was started for.
-    private final class Account: InstancePart {
+    private final class LaunchAccount: InstancePart {
         var launch: Control.LaunchRecord?
         var requestedAt = Instant(nanoseconds: 0)
     }
 
     /// Who asked, when, and in which variables the launch differed from paused instances.
-    private struct Request {
+    private struct AnsweredRequest {
         let identifier: RequestIdentifier
         let caller: Control.Caller?
         let requestedAt: Instant
@@ -30,7 +30,7 @@ final class LaunchAccounts {
     }
     /// Requests that were answered in this turn. The core then reports the launch, under one of
     /// them; it reports nothing if the answer repeats that of an earlier call.
-    private var answered: [Request] = []
+    private var answered: [AnsweredRequest] = []
     /// The latest launch that was served by a running instance, and its request.
     private var joined: (request: RequestIdentifier, launch: Control.LaunchRecord)?
 
@@ -48,7 +48,7 @@ final class LaunchAccounts {
         _ identifier: RequestIdentifier, _ entry: Requests.Entry, _ outcome: LaunchOutcome
     ) {
         guard let context = entry.context else { return }
-        let request = Request(
+        let request = AnsweredRequest(
             identifier: identifier, caller: caller(entry.origin), requestedAt: context.requestedAt,
             differingVariables: context.differingVariables)
         switch outcome.kind {
@@ -108,7 +108,7 @@ final class LaunchAccounts {
         if let joined, origin == .request(joined.request) { return joined.launch }
         let request = answered.first { origin == .request($0.identifier) }
         let launch = begun(app, name, outcome, request)
-        if let account = instances.part(Account.self, of: outcome.instance), let request {
+        if let account = instances.part(LaunchAccount.self, of: outcome.instance), let request {
             account.launch = launch
             account.requestedAt = request.requestedAt
         }
@@ -118,7 +118,7 @@ final class LaunchAccounts {
     /// - Parameter request: nil if the daemon launched the app by itself.
     private func begun(
         _ app: AppIdentifier, _ name: LaunchIdentifier?, _ outcome: LaunchOutcome,
-        _ request: Request?
+        _ request: AnsweredRequest?
     ) -> Control.LaunchRecord {
         var launch = Control.LaunchRecord(
             app: app.rawValue, userId: owner(of: app), instance: outcome.instance.rawValue,
@@ -137,7 +137,7 @@ final class LaunchAccounts {
     private func becameReady(
         _ instance: InstanceIdentifier, of app: AppIdentifier
     ) -> Control.LaunchRecord? {
-        guard let account = instances.known(Account.self, of: instance) else { return nil }
+        guard let account = instances.known(LaunchAccount.self, of: instance) else { return nil }
         account.launch?.readyUSec = account.requestedAt.duration(to: core.now).microseconds
         if let launch = account.launch {
             catalog.noteProgress(launch, of: app)
@@ -149,7 +149,7 @@ final class LaunchAccounts {
     private func ended(_ record: InstanceRecord) -> Control.LaunchRecord? {
         // A paused instance that nobody launched has no account.
         guard let name = record.launchIdentifier, let kind = record.launchKind else { return nil }
-        let account = instances.known(Account.self, of: record.instance)
+        let account = instances.known(LaunchAccount.self, of: record.instance)
         var launch =
             account?.launch
             ?? Control.LaunchRecord(

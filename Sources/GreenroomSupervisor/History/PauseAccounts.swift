@@ -13,7 +13,7 @@ final class PauseAccounts {
     private let depths: RecordedDepths
     private let history: LaunchHistory
 
-    private final class Account: InstancePart {
+    private final class PauseAccount: InstancePart {
         var spawnedAt: Instant?
         /// Nil before the pause, and once the history has it.
         var pause: Control.PauseRecord?
@@ -37,11 +37,11 @@ final class PauseAccounts {
     func note(_ occurrence: Occurrence) {
         switch occurrence {
         case .stateChanged(let instance, _, .notRunning, .prewarming, _):
-            instances.part(Account.self, of: instance)?.spawnedAt = core.now
+            instances.part(PauseAccount.self, of: instance)?.spawnedAt = core.now
         case .stateChanged(let instance, let app, .prewarming, .prewarmed, _):
             begin(instance, app, at: core.now)
         case .stateChanged(let instance, _, .prewarmed, let state, _):
-            guard let account = instances.known(Account.self, of: instance) else { return }
+            guard let account = instances.known(PauseAccount.self, of: instance) else { return }
             account.pause?.untilTimestampUSec = WallClock.microseconds(at: core.now)
             if let record = core.lifecycle.instance(instance) {
                 account.pause?.byteCount = record.byteCount
@@ -57,7 +57,7 @@ final class PauseAccounts {
     private func begin(
         _ instance: InstanceIdentifier, _ app: AppIdentifier, at time: Instant
     ) {
-        guard let account = instances.part(Account.self, of: instance) else { return }
+        guard let account = instances.part(PauseAccount.self, of: instance) else { return }
         let paused = WallClock.microseconds(at: time)
         // The app's user is looked up at the end: when a daemon begins, no app is known yet.
         var pause = Control.PauseRecord(
@@ -76,7 +76,7 @@ final class PauseAccounts {
     }
 
     private func end(_ instance: InstanceIdentifier, as kind: LaunchKind?) {
-        guard let account = instances.known(Account.self, of: instance),
+        guard let account = instances.known(PauseAccount.self, of: instance),
             var pause = account.pause
         else { return }
         account.pause = nil
