@@ -4,6 +4,8 @@ internal import GreenroomAppChannel
 
 /// The app as a whole: its state, its scenes and the reason for which it runs; UIKit's
 /// `UIApplication`. A process has one application object, which ``ApplicationMain(_:)`` creates.
+///
+/// Source: <https://developer.apple.com/documentation/uikit/uiapplication>
 @MainActor public final class Application {
     private static var instance: Application?
     /// The application object, or nil before ``ApplicationMain(_:)`` has created it.

@@ -18,6 +18,8 @@
 /// Make the class `final`. A subclass cannot add a method that its superclass left to the default:
 /// Swift binds the methods where the class declares its conformance, so the subclass's method would
 /// never be called, and nothing can detect that at run time.
+///
+/// Source: <https://developer.apple.com/documentation/uikit/uiapplicationdelegate>
 @MainActor public protocol ApplicationDelegate: AnyObject {
     /// Creates the delegate. ``ApplicationMain(_:)`` calls it once, after the app was launched.
     init()

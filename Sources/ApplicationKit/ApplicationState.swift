@@ -2,6 +2,8 @@ extension Application {
     /// The app's state as the app itself sees it, with UIKit's raw values; UIKit's
     /// `UIApplication.State`. There are no cases for *not running*, *prewarmed* and *suspended*,
     /// because an app in one of these states runs no code that could look.
+    ///
+    /// Source: <https://developer.apple.com/documentation/uikit/uiapplication/state>
     public enum State: Int, Sendable {
         /// The app is in the foreground and the user is working with it.
         case active = 0
@@ -13,6 +15,8 @@ extension Application {
 
     /// What a remote notification led to; UIKit's `UIBackgroundFetchResult`. `failed` is reported
     /// to whoever sent the notification; `newData` and `noData` both count as dealt with.
+    ///
+    /// Source: <https://developer.apple.com/documentation/uikit/uibackgroundfetchresult>
     public enum BackgroundFetchResult: Sendable { case newData, noData, failed }
 
     /// The app's state; UIKit's `UIApplication.applicationState`. It is *inactive* while the app is

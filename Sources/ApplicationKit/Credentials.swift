@@ -3,6 +3,8 @@ internal import GreenroomAppChannel
 
 /// Why protected data cannot be read *now*. A credential that does not exist is not an error: apps
 /// that mistook "unavailable" for "does not exist" have logged their users out.
+///
+/// Source: none; Apple has no such type.
 public enum ProtectedDataError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The device is locked; or it was locked when the app was launched, and the daemon has not
     /// been able to read the credentials since. Try again after

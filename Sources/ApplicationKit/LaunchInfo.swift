@@ -2,7 +2,9 @@ internal import GreenroomAppChannel
 
 /// Why the app was launched, and when each part of the launch happened. Points in time are counted
 /// on `CLOCK_MONOTONIC`, so only their differences mean something. Never measure a launch from the
-/// start of the process: a prewarmed process may be days old. UIKit has no such type.
+/// start of the process: a prewarmed process may be days old.
+///
+/// Source: none; Apple has no such type.
 public struct LaunchInfo: Sendable {
     /// Whether the process had been prewarmed before the launch.
     public var wasPrewarmed: Bool { record.pauseInstant != nil }
@@ -73,6 +75,8 @@ public struct LaunchInfo: Sendable {
     }
 
     /// Why an app is launched.
+    ///
+    /// Source: none; Apple has no such type.
     public enum Reason: Int32, CaseIterable, Sendable {
         /// The user started it.
         case user = 0
@@ -99,6 +103,8 @@ public struct LaunchInfo: Sendable {
     }
 
     /// The steps of the launch sequence, in order.
+    ///
+    /// Source: none; Apple has no such type.
     public enum Step: Int32, CaseIterable, Sendable {
         /// The process has reached ``ApplicationMain(_:)``, or has gone on from there after a
         /// prewarm.

@@ -7,6 +7,8 @@ extension Application {
     /// ``Scene/ConnectionOptions``.
     ///
     /// A key can have a value only if the app's manifest declares its feature.
+    ///
+    /// Source: <https://developer.apple.com/documentation/uikit/uiapplication/launchoptionskey>
     public struct LaunchOptions: Hashable, Sendable {
         private let record: LaunchRecord
         var content: AppContent { record.launch.content }
@@ -45,6 +47,8 @@ extension Application {
 
     /// A key of ``LaunchOptions`` with the type of its value; UIKit's
     /// `UIApplication.LaunchOptionsKey`.
+    ///
+    /// Source: <https://developer.apple.com/documentation/uikit/uiapplication/launchoptionskey>
     public struct LaunchOptionsKey<Value>: Sendable {
         /// The key's name, as UIKit spells it.
         public let rawValue: String

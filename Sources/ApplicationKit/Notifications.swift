@@ -3,6 +3,8 @@
 /// as they need.
 extension Application {
     /// The name of a notification; Foundation's `Notification.Name`.
+    ///
+    /// Source: <https://developer.apple.com/documentation/foundation/notification/name>
     public struct NotificationName: RawRepresentable, Hashable, Sendable {
         /// The name.
         public let rawValue: String
@@ -11,6 +13,8 @@ extension Application {
     }
 
     /// What an observer is called with; Foundation's `Notification`.
+    ///
+    /// Source: <https://developer.apple.com/documentation/foundation/notification>
     public struct Notification {
         /// The notification's name.
         public let name: NotificationName
@@ -57,8 +61,12 @@ extension Application {
         rawValue: "protectedDataDidBecomeAvailable")
 
     /// Calls observers when a notification is posted; Foundation's `NotificationCenter`.
+    ///
+    /// Source: <https://developer.apple.com/documentation/foundation/notificationcenter>
     @MainActor public final class NotificationCenter {
         /// An observer's registration, which lasts until ``NotificationCenter/removeObserver(_:)``.
+        ///
+        /// Source: none; Apple has no such type.
         public struct Observation: Hashable, Sendable { fileprivate let number: Int }
 
         private var observers:

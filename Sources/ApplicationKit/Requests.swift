@@ -1,6 +1,8 @@
 internal import GreenroomAppChannel
 
 /// What the user was doing, on this device or another; Foundation's `NSUserActivity`.
+///
+/// Source: <https://developer.apple.com/documentation/foundation/nsuseractivity>
 public struct UserActivity: Hashable, Sendable {
     /// The kind of activity, a name in reverse-DNS style; `NSUserActivity.activityType`.
     public var activityType: String
@@ -36,6 +38,8 @@ public struct UserActivity: Hashable, Sendable {
 }
 
 /// A quick action that the user chose; UIKit's `UIApplicationShortcutItem`.
+///
+/// Source: <https://developer.apple.com/documentation/uikit/uiapplicationshortcutitem>
 public struct ApplicationShortcutItem: Hashable, Sendable {
     /// The kind of action, as the app names it.
     public let type: String
@@ -56,6 +60,8 @@ public struct ApplicationShortcutItem: Hashable, Sendable {
 
 /// A URL to open, and how to open it; UIKit's `UIOpenURLContext`. The URL is text, so that an app
 /// can do without Foundation. With the module ApplicationKitFoundation, write `URL(context)`.
+///
+/// Source: <https://developer.apple.com/documentation/uikit/uiopenurlcontext>
 public struct OpenURLContext: Hashable, Sendable {
     /// The URL.
     public let url: String
@@ -63,6 +69,8 @@ public struct OpenURLContext: Hashable, Sendable {
     public let options: Options
 
     /// How to open a URL; UIKit's `UIScene.OpenURLOptions`.
+    ///
+    /// Source: <https://developer.apple.com/documentation/uikit/uiscene/openurloptions>
     public struct Options: Hashable, Sendable {
         /// The identifier of the app that asked to open the URL.
         public let sourceApplication: String?
@@ -84,6 +92,8 @@ public struct OpenURLContext: Hashable, Sendable {
 }
 
 /// What the user chose on a notification; UserNotifications' `UNNotificationResponse`.
+///
+/// Source: <https://developer.apple.com/documentation/usernotifications/unnotificationresponse>
 public struct NotificationResponse: Hashable, Sendable {
     /// The identifier of the action that the user chose.
     public let actionIdentifier: String
@@ -101,6 +111,8 @@ public struct NotificationResponse: Hashable, Sendable {
 }
 
 /// Why a request of the app was refused.
+///
+/// Source: none; Apple has no such type.
 public struct RequestError: Error, Hashable, Sendable, CustomStringConvertible {
     /// An errno(3). `EAGAIN` means that too many requests of the app are under way: the daemon
     /// accepts 16 at a time. Ask again when one of them has been answered. `ENOTCONN` means that

@@ -22,6 +22,8 @@ extension URL {
 }
 
 /// An app delegate that gets URLs as Foundation's `URL`.
+///
+/// Source: <https://developer.apple.com/documentation/uikit/uiapplicationdelegate>
 @MainActor public protocol URLApplicationDelegate: ApplicationDelegate {
     /// Opens a URL; UIKit's `application(_:open:options:)`.
     /// - Returns: whether the app opened it.

@@ -1,6 +1,8 @@
 internal import GreenroomAppChannel
 
 /// A background task, from its beginning to its end; UIKit's `UIBackgroundTaskIdentifier`.
+///
+/// Source: <https://developer.apple.com/documentation/uikit/uibackgroundtaskidentifier>
 public struct BackgroundTaskIdentifier: RawRepresentable, Hashable, Sendable {
     /// The task's number: tasks count up from 1, and 0 is ``invalid``.
     public let rawValue: Int

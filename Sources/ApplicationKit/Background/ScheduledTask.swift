@@ -3,6 +3,8 @@ internal import GreenroomAppChannel
 /// One run of scheduled work; BackgroundTasks' `BGTask`. The handler that
 /// ``TaskScheduler/register(forTaskWithIdentifier:launchHandler:)`` registered starts the work, and
 /// the app calls ``setTaskCompleted(success:)`` when the work is done.
+///
+/// Source: <https://developer.apple.com/documentation/backgroundtasks/bgtask>
 @MainActor public class ScheduledTask {
     /// The identifier under which the task was submitted; `BGTask.identifier`.
     public let identifier: String
@@ -48,12 +50,18 @@ internal import GreenroomAppChannel
 }
 
 /// A short task that updates what the app shows; `BGAppRefreshTask`.
+///
+/// Source: <https://developer.apple.com/documentation/backgroundtasks/bgapprefreshtask>
 public final class AppRefreshTask: ScheduledTask {}
 
 /// A task of several minutes that runs while nobody uses the machine; `BGProcessingTask`.
+///
+/// Source: <https://developer.apple.com/documentation/backgroundtasks/bgprocessingtask>
 public final class ProcessingTask: ScheduledTask {}
 
 /// A request to run a task, for ``TaskScheduler/submit(_:)``; `BGTaskRequest`.
+///
+/// Source: <https://developer.apple.com/documentation/backgroundtasks/bgtaskrequest>
 public protocol TaskRequest: Sendable {
     /// The task's identifier, which `ScheduledTasks=` in the app's manifest must name.
     var identifier: String { get }
@@ -71,6 +79,8 @@ extension TaskRequest {
 
 /// A request to run a short task when the machine allows; `BGAppRefreshTaskRequest`. An app may
 /// have one such request pending.
+///
+/// Source: <https://developer.apple.com/documentation/backgroundtasks/bgapprefreshtaskrequest>
 public struct AppRefreshTaskRequest: TaskRequest, Hashable {
     /// The task's identifier, which `ScheduledTasks=` in the app's manifest must name.
     public var identifier: String
@@ -83,6 +93,8 @@ public struct AppRefreshTaskRequest: TaskRequest, Hashable {
 
 /// A request to run a long task while nobody uses the machine; `BGProcessingTaskRequest`. An app
 /// may have ten such requests pending.
+///
+/// Source: <https://developer.apple.com/documentation/backgroundtasks/bgprocessingtaskrequest>
 public struct ProcessingTaskRequest: TaskRequest, Hashable {
     /// The task's identifier, which `ScheduledTasks=` in the app's manifest must name.
     public var identifier: String

@@ -7,6 +7,8 @@ internal import GreenroomAppChannel
 /// Requests outlive the app and a reboot. Each is run once, when its time has come and the machine
 /// allows. To repeat a task, submit it again from its handler. `greenroomctl tasks` shows the
 /// pending requests, and `greenroomctl debug run-task` runs one at once.
+///
+/// Source: <https://developer.apple.com/documentation/backgroundtasks/bgtaskscheduler>
 @MainActor public final class TaskScheduler {
     /// The app's scheduler; `BGTaskScheduler.shared`.
     public static let shared = TaskScheduler()
@@ -84,6 +86,8 @@ internal import GreenroomAppChannel
     }
 
     /// Why a request was not accepted; `BGTaskScheduler.Error`.
+    ///
+    /// Source: <https://developer.apple.com/documentation/backgroundtasks/bgtaskscheduler/error>
     public struct Error: Swift.Error, Hashable, CustomStringConvertible {
         /// The kind of the refusal.
         public let code: Code
@@ -91,6 +95,8 @@ internal import GreenroomAppChannel
         public let description: String
 
         /// The kinds of refusal; `BGTaskScheduler.Error.Code`.
+        ///
+        /// Source: <https://developer.apple.com/documentation/backgroundtasks/bgtaskscheduler/error/code>
         public enum Code: Int, Sendable {
             /// The app cannot be run in the background: it was started by hand, or the machine's
             /// administrator allows no scheduled work.

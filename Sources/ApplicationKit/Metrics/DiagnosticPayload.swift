@@ -1,6 +1,8 @@
 internal import GreenroomAppChannel
 
 /// One thing that went wrong; MetricKit's `MXDiagnosticPayload` with one of the diagnostics in it.
+///
+/// Source: <https://developer.apple.com/documentation/metrickit/mxdiagnosticpayload>
 public struct DiagnosticPayload: Hashable, Sendable {
     /// When it happened: the time since 1970 UTC.
     public let timeStamp: Duration
@@ -10,6 +12,8 @@ public struct DiagnosticPayload: Hashable, Sendable {
     public let diagnostic: Diagnostic
 
     /// The kinds of things that go wrong.
+    ///
+    /// Source: <https://developer.apple.com/documentation/metrickit/mxdiagnostic>
     public enum Diagnostic: Hashable, Sendable {
         /// The app ended although neither it nor the system meant to end it (`MXCrashDiagnostic`).
         /// `reason` is a word of greenroom-protocol(7) such as `crashed` or `watchdog`, and

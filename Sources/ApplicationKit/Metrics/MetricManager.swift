@@ -2,6 +2,8 @@ internal import GreenroomAppChannel
 
 /// An object that receives the app's metrics and diagnostics; MetricKit's
 /// `MXMetricManagerSubscriber`. Both methods are optional.
+///
+/// Source: <https://developer.apple.com/documentation/metrickit/mxmetricmanagersubscriber>
 @MainActor public protocol MetricManagerSubscriber: AnyObject {
     /// Receives the metrics of past days, at most once a day. Includes earlier days whose metrics
     /// no subscriber has received.
@@ -21,6 +23,8 @@ extension MetricManagerSubscriber {
 /// Gives an app the daemon's measurements of it; MetricKit's `MXMetricManager`. Never measure a
 /// launch from the start of the process, which may have been prewarmed days before: the daemon
 /// measures from the user's request.
+///
+/// Source: <https://developer.apple.com/documentation/metrickit/mxmetricmanager>
 @MainActor public final class MetricManager {
     /// The process's metric manager; `MXMetricManager.shared`.
     public static let shared = MetricManager()
@@ -91,6 +95,8 @@ extension MetricManagerSubscriber {
     // MARK: Extended launches
 
     /// The name of work that belongs to the launch: 1 to 128 bytes; `MXLaunchTaskID`.
+    ///
+    /// Source: <https://developer.apple.com/documentation/metrickit/mxlaunchtaskid>
     public struct LaunchTaskID: RawRepresentable, Hashable, Sendable {
         /// The name.
         public let rawValue: String
@@ -141,6 +147,8 @@ extension MetricManagerSubscriber {
 }
 
 /// Why a launch cannot be extended; MetricKit's `MXError.Code` for launch tasks.
+///
+/// Source: <https://developer.apple.com/documentation/metrickit/mxerror/code>
 public enum LaunchTaskError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The name is empty, has more than 128 bytes, or contains a NUL.
     case invalidID

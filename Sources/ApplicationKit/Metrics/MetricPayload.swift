@@ -1,6 +1,8 @@
 internal import GreenroomAppChannel
 
 /// What the daemon has measured of the app in one day; MetricKit's `MXMetricPayload`.
+///
+/// Source: <https://developer.apple.com/documentation/metrickit/mxmetricpayload>
 public struct MetricPayload: Hashable, Sendable {
     /// The beginning of the day: the time since 1970 UTC.
     public let timeStampBegin: Duration
@@ -47,6 +49,8 @@ public struct MetricPayload: Hashable, Sendable {
 }
 
 /// How many measured times are in each range of times; MetricKit's `MXHistogram`.
+///
+/// Source: <https://developer.apple.com/documentation/metrickit/mxhistogram>
 public struct Histogram: Hashable, Sendable {
     /// The buckets whose count is not 0, shortest time first.
     public let buckets: [Bucket]
@@ -54,6 +58,8 @@ public struct Histogram: Hashable, Sendable {
     public var totalCount: UInt64 { buckets.reduce(0) { $0 + $1.bucketCount } }
 
     /// The count for one range of times; MetricKit's `MXHistogramBucket`.
+    ///
+    /// Source: <https://developer.apple.com/documentation/metrickit/mxhistogrambucket>
     public struct Bucket: Hashable, Sendable {
         /// The shortest time in the bucket's range.
         public let bucketStart: Duration
@@ -73,6 +79,8 @@ public struct Histogram: Hashable, Sendable {
 }
 
 /// How long launches took, each measured from the user's request; MetricKit's `MXAppLaunchMetric`.
+///
+/// Source: <https://developer.apple.com/documentation/metrickit/mxapplaunchmetric>
 public struct ApplicationLaunchMetric: Hashable, Sendable {
     /// The time to the first draw in cold launches.
     public let histogrammedTimeToFirstDraw: Histogram
@@ -96,6 +104,8 @@ public struct ApplicationLaunchMetric: Hashable, Sendable {
 }
 
 /// How often the app ended, and why; MetricKit's `MXAppExitMetric`.
+///
+/// Source: <https://developer.apple.com/documentation/metrickit/mxappexitmetric>
 public struct ApplicationExitMetric: Hashable, Sendable {
     /// Exits while the app was in the foreground.
     public let foregroundExitData: ExitData
@@ -105,6 +115,8 @@ public struct ApplicationExitMetric: Hashable, Sendable {
 
 /// How often the app ended for each reason; MetricKit's `MXForegroundExitData` and
 /// `MXBackgroundExitData`.
+///
+/// Source: <https://developer.apple.com/documentation/metrickit/mxforegroundexitdata>
 public struct ExitData: Hashable, Sendable {
     /// The app exited by itself or was ended in the ordinary course of things.
     public let cumulativeNormalAppExitCount: UInt64
@@ -143,6 +155,8 @@ public struct ExitData: Hashable, Sendable {
 }
 
 /// How long the app ran; MetricKit's `MXAppRunTimeMetric`.
+///
+/// Source: <https://developer.apple.com/documentation/metrickit/mxappruntimemetric>
 public struct ApplicationRunTimeMetric: Hashable, Sendable {
     /// How long the app was in the foreground.
     public let cumulativeForegroundTime: Duration
@@ -151,12 +165,16 @@ public struct ApplicationRunTimeMetric: Hashable, Sendable {
 }
 
 /// How long the app kept the main thread; MetricKit's `MXAppResponsivenessMetric`.
+///
+/// Source: <https://developer.apple.com/documentation/metrickit/mxappresponsivenessmetric>
 public struct ApplicationResponsivenessMetric: Hashable, Sendable {
     /// The durations of callbacks that took longer than ``Application/callbackTimeLimit``.
     public let histogrammedApplicationHangTime: Histogram
 }
 
 /// How many bytes of memory the app used, 0 if that was not measured; MetricKit's `MXMemoryMetric`.
+///
+/// Source: <https://developer.apple.com/documentation/metrickit/mxmemorymetric>
 public struct MemoryMetric: Hashable, Sendable {
     /// The most bytes that were measured in the day.
     public let peakMemoryUsage: UInt64

@@ -4,6 +4,8 @@ internal import GreenroomAppChannel
 /// has any (`Container=`). They exist when the app runs and belong to its user. Programs that the
 /// app starts find their paths in the environment variables `STATE_DIRECTORY`, `CACHE_DIRECTORY`
 /// and `TMPDIR`.
+///
+/// Source: none; Apple has no such type.
 public struct Container: Hashable, Sendable {
     /// For files that must stay: documents, settings, templates that the first launch installed.
     public let stateDirectory: String

@@ -5,6 +5,8 @@ internal import GreenroomAppChannel
 ///
 /// State says where the user was: in which document, at which line. What the user created belongs
 /// in files. A state has at most 32 KiB.
+///
+/// Source: <https://developer.apple.com/documentation/foundation/nscoder>
 @MainActor public final class StateCoder {
     /// The version of the app (`Version=`) that saved the state. While state is being saved, it is
     /// the current version. UIKit's `stateRestorationBundleVersionKey`.
@@ -89,6 +91,8 @@ internal import GreenroomAppChannel
 
 /// A type whose values a ``StateCoder`` can hold: `String`, `Bool`, `Int`, `Double`, and arrays of
 /// bytes or strings.
+///
+/// Source: none; Apple has no such type.
 public protocol StateValue: Sendable {
     /// The value as text without NUL, which ``init(stateText:)`` reads.
     var stateText: String { get }
@@ -149,6 +153,8 @@ extension Array: StateValue where Element: StateElement {
 }
 
 /// A type whose arrays a ``StateCoder`` can hold: bytes and strings.
+///
+/// Source: none; Apple has no such type.
 public protocol StateElement: Sendable {
     /// The array as text without NUL, which ``array(_:)`` reads.
     static func arrayText(_ values: [Self]) -> String

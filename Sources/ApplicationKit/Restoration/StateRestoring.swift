@@ -1,6 +1,8 @@
 /// An object whose state is saved and restored with the app's; UIKit's `UIStateRestoring`. Register
 /// it under an identifier (``Application/registerObject(_:forStateRestoration:)``). Every method is
 /// optional.
+///
+/// Source: <https://developer.apple.com/documentation/uikit/uistaterestoring>
 @MainActor public protocol StateRestoring: AnyObject {
     /// Encodes the object's state into `coder`.
     func encodeRestorableState(with coder: StateCoder)

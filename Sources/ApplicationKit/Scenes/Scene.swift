@@ -1,6 +1,8 @@
 internal import GreenroomAppChannel
 
 /// One instance of the app's interface; UIKit's `UIScene`.
+///
+/// Source: <https://developer.apple.com/documentation/uikit/uiscene>
 @MainActor public final class Scene: Hashable {
     /// The session, which outlives the scene; `UIScene.session`.
     public let session: SceneSession
@@ -15,6 +17,8 @@ internal import GreenroomAppChannel
     public var title = ""
 
     /// The state of a scene, with UIKit's raw values; `UIScene.ActivationState`.
+    ///
+    /// Source: <https://developer.apple.com/documentation/uikit/uiscene/activationstate-swift.enum>
     public enum ActivationState: Int, Sendable {
         /// The scene is being connected, or was disconnected.
         case unattached = -1
@@ -27,6 +31,8 @@ internal import GreenroomAppChannel
     }
 
     /// Why the scene is connected; UIKit's `UIScene.ConnectionOptions`.
+    ///
+    /// Source: <https://developer.apple.com/documentation/uikit/uiscene/connectionoptions>
     public struct ConnectionOptions: Hashable, Sendable {
         let content: AppContent
 
@@ -86,6 +92,8 @@ internal import GreenroomAppChannel
 
 /// What the system remembers of a scene, while it is connected and afterwards; UIKit's
 /// `UISceneSession`.
+///
+/// Source: <https://developer.apple.com/documentation/uikit/uiscenesession>
 @MainActor public final class SceneSession: Hashable {
     /// Identifies the session, across launches of the app; `UISceneSession.persistentIdentifier`.
     public nonisolated let persistentIdentifier: String
@@ -104,6 +112,8 @@ internal import GreenroomAppChannel
     public var userInfo: [String: String] = [:]
 
     /// What a scene is for; UIKit's `UISceneSession.Role`.
+    ///
+    /// Source: <https://developer.apple.com/documentation/uikit/uiscenesession/role-swift.struct>
     public struct Role: RawRepresentable, Hashable, Sendable {
         /// The role's name.
         public let rawValue: String
@@ -130,6 +140,8 @@ internal import GreenroomAppChannel
 }
 
 /// The kind of scene to make; UIKit's `UISceneConfiguration`.
+///
+/// Source: <https://developer.apple.com/documentation/uikit/uisceneconfiguration>
 public struct SceneConfiguration {
     /// The configuration's name in the manifest; nil if it has none.
     public var name: String?

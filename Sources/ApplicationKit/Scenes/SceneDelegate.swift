@@ -1,6 +1,8 @@
 /// The object that responds to what happens to one scene; UIKit's `UISceneDelegate`. Each method
 /// follows UIKit's method of the same name. Every method is optional, as with
 /// ``ApplicationDelegate``.
+///
+/// Source: <https://developer.apple.com/documentation/uikit/uiscenedelegate>
 @MainActor public protocol SceneDelegate: AnyObject {
     /// Creates the delegate. Called when its scene is being connected.
     init()
