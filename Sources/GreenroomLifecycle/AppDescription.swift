@@ -42,8 +42,8 @@ public struct AppDescription: Hashable, Sendable {
     public var isEligible = true
     /// How far the app is prewarmed as long as that works (`Depths`).
     public var depth = PrewarmDepth.main
-    /// For an interpreter whose imports are learned: the digest of what a learned list is valid
-    /// for, and whether instances import a learned list before their pause.
+    /// If the imports of the app's interpreter are learned: a digest of everything that a learned
+    /// list depends on, and whether instances import a learned list before their pause.
     public var importBasis: UInt64? {
         get { rare.importBasis }
         set { rare.importBasis = newValue }

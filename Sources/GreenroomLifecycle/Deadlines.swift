@@ -70,7 +70,8 @@ enum DeadlineKey: Hashable, Sendable {
     case claim(InstanceIdentifier)
     /// When a held instance is thawed for a moment, or frozen again.
     case air(InstanceIdentifier)
-    /// When what is held for the user of this login group ends, whose session is inactive.
+    /// When the programs that are held for this login group's user are ended, because the user's
+    /// session is inactive.
     case inactive(group: String)
     /// The end of the quiet time, after which the pressure falls.
     case quiet

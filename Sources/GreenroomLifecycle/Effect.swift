@@ -14,7 +14,7 @@ public enum SpawnPurpose: Hashable, Sendable {
     /// For the pool, with this environment and to this depth. The shell remembers which environment
     /// belongs to the key.
     case prewarm(EnvironmentKey, PrewarmDepth = .main)
-    /// For a launch, with what its origin brings.
+    /// For a launch. Its origin says what the process begins with.
     case launch(LaunchOrigin, LaunchTerms)
 }
 

@@ -85,7 +85,7 @@ public enum Event: Hashable, Sendable {
     case paused(
         InstanceIdentifier, byteCount: UInt64, hasOtherThreads: Bool = false,
         isTooEarly: Bool = false)
-    /// What a paused instance was made from is no longer what a launch would find.
+    /// The paused instance is out of date: something that it was made from has changed.
     case becameStale(InstanceIdentifier, because: Staleness = .program)
     /// Before its pause point, the instance was about to do this, and was stopped before it did.
     case misfired(InstanceIdentifier, Misfire)
@@ -104,10 +104,10 @@ public enum Event: Hashable, Sendable {
     /// The instance, which is to be held at its first window, is about to own a name on a message
     /// bus. From now on, calls to that name are reported.
     case nameWatched(InstanceIdentifier)
-    /// Somebody has called such a name of the instance. `isLaunch` says whether the call starts the
-    /// program or brings it to the front; the instance answers any other call by itself. A changed
-    /// setting of the desktop counts as such another call, and may come to an instance without a
-    /// name.
+    /// Somebody has called a name that the instance owns on a message bus. `isLaunch` says whether
+    /// the call starts the program or brings it to the front; the instance answers any other call
+    /// by itself. A changed setting of the desktop counts as such another call, and may come to an
+    /// instance without a name.
     case called(InstanceIdentifier, isLaunch: Bool)
     /// Answers `Effect.inspectConditions`.
     case conditionsInspected(PrewarmHold?)

@@ -61,8 +61,8 @@ extension Lifecycle {
         reviewSocket(of: app)
     }
 
-    /// Ends paused instances of another generation (except those of `Booted`), and those beyond the count. If the count is 0,
-    /// one may stay, because a client may have asked for it.
+    /// Ends paused instances of another generation (except those of `Booted`), and those beyond the
+    /// count. If the count is 0, one may stay, because a client may have asked for it.
     private mutating func discardUnwanted(_ description: AppDescription) {
         let app = description.identifier
         for id in self[app].pool + self[app].filling {

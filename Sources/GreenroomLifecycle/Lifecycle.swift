@@ -72,7 +72,8 @@ public struct Lifecycle: Hashable, Sendable {
     var lull: Lull?
     /// Foreground groups whose user has a login session.
     var loginGroups: Set<String> = []
-    /// Those whose user has an active session; nil while nobody follows sessions (`Holding`).
+    /// Foreground groups whose user has an active session; nil while nobody follows sessions
+    /// (`Holding`).
     var activeGroups: Set<String>?
     /// The apps of the last plan (`Planning`).
     var plan: Set<AppIdentifier> = []

@@ -20,7 +20,7 @@ public enum Occurrence: Hashable, Sendable {
     /// The app is not prewarmed again.
     case misfired(InstanceIdentifier, AppIdentifier, Misfire)
     /// From now on the app pauses before main, in every environment or only in the instance's.
-    /// `program` is the one that it was about to start, if known.
+    /// `program` is the program that the app was about to start, if known.
     case demoted(
         InstanceIdentifier, AppIdentifier, DepthFault, of: PrewarmDepth, program: String?,
         isEverywhere: Bool)

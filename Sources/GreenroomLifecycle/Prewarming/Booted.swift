@@ -4,13 +4,14 @@
 //
 //   imports are learned          → what is paused stays, and the pool is filled as if it were not
 //                                  there; what is on its way to the pause is ended
-//   an instance with them pauses → one of the others is ended in its place
+//   one with the imports pauses  → one without them is ended in its place
 //   the budget, a share, memory or a timer needs an instance ended
-//                                → they are ended like those with former environments, first
+//                                → those without the imports are ended first, like those with
+//                                  former environments
 //
 // So no launch is cold because a list was learned. The shell names the generation that the app has
 // without the list, so an instance that differs in anything else is stale as always, and a new
-// supervisor finds out too.
+// supervisor finds that out too.
 
 extension Lifecycle {
     func isBooted(_ record: InstanceRecord) -> Bool {
@@ -20,12 +21,13 @@ extension Lifecycle {
         return record.generation == former && record.generation != description.generation
     }
 
-    /// Whether an instance is paused that lacks the imports that the app's next one has.
+    /// Whether a paused instance of the app lacks the imports that the app's next instance will
+    /// have.
     public func hasBooted(_ app: AppIdentifier) -> Bool {
         directory[app]?.pool.contains { isBooted(self[$0].record) } == true
     }
 
-    /// The paused instance that serves the launch if none with the imports can.
+    /// The paused instance that serves the launch if no instance with the imports can.
     func bootedPrewarm(for launch: LaunchRequest) -> InstanceIdentifier? {
         guard let key = launch.bootKey else { return nil }
         return directory[launch.app]?.pool.first {
@@ -34,7 +36,7 @@ extension Lifecycle {
         }
     }
 
-    /// Ends those that the app's pool has beyond its size.
+    /// Ends instances without the imports, as many as the app's pool has beyond its size.
     mutating func replaceBooted(of app: AppIdentifier) {
         let booted = self[app].pool.filter { isBooted(self[$0].record) }
         guard !booted.isEmpty else { return }
@@ -43,7 +45,7 @@ extension Lifecycle {
         for id in booted.prefix(max(0, excess)) { end(id, .poolTrimmed, gently: false) }
     }
 
-    /// Ends all of them, because no other instance of the app finds a place.
+    /// Ends all instances without the imports, because no other instance of the app finds a place.
     mutating func endBooted(of app: AppIdentifier) {
         for id in self[app].pool where isBooted(self[id].record) {
             end(id, .poolTrimmed, gently: false)

@@ -113,8 +113,8 @@ public struct DepthRecord: Hashable, Sendable {
         /// Whether the app was to be held at its first window. If so, it still goes as far as
         /// `libraries`; if not, no further than main.
         public var isOfWindow: Bool
-        /// Whether it may still be held, because only prewarms to `libraries` have failed, which it
-        /// has while it cannot be held (`Holding`).
+        /// Whether the app may still be held, because only prewarms to `libraries` have failed. The
+        /// app goes to that depth while it cannot be held (`Holding`).
         public var sparesWindow: Bool
 
         public init(

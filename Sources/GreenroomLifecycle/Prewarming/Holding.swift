@@ -1,6 +1,6 @@
-// For whom programs are held at their first windows. A held program has 25 to 120 MB, some ten
-// times as much as one that is paused before main. So all of them together have a budget of their
-// own (`Policy.windowByteBudget`), and nothing is held for a user whom no display shows:
+// Decides for whom programs are held at their first windows. A held program has 25 to 120 MB, some
+// ten times as much as one that is paused before main. So all of them together have a budget of
+// their own (`Policy.windowByteBudget`), and nothing is held for a user whom no display shows:
 //
 //   the budget is 0, or the app's user has no active session
 //                                  → the app is prewarmed as far as `libraries`
@@ -117,7 +117,7 @@ extension Lifecycle {
     mutating func sessionsActive(_ groups: Set<String>) {
         let came = activeGroups.map(groups.subtracting) ?? []
         activeGroups = groups
-        // What the records say is held is looked at once all is known.
+        // Held instances in the records are reviewed once everything is known (`restored`).
         if isRestoring { return }
         for group in came { deadlines.remove(.inactive(group: group)) }
         reviewHeld()
@@ -127,7 +127,7 @@ extension Lifecycle {
             }.map(\.record.app).sorted())
     }
 
-    /// The session has not become active again.
+    /// The grace is over, and the session has not become active again.
     mutating func staysInactive(_ group: String) {
         for app in directory.keys.sorted()
         where directory[app]?.description?.loginGroup == group {
@@ -135,7 +135,7 @@ extension Lifecycle {
         }
     }
 
-    /// Ends what is held and may not be, or begins the time until that.
+    /// Ends held instances of apps that may not be held any more, at once or after `windowGrace`.
     mutating func reviewHeld() {
         if isRestoring { return }
         for app in directory.keys.sorted() { reviewHeld(of: app) }

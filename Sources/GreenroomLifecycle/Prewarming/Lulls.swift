@@ -18,7 +18,7 @@ public struct Lull: Hashable, Sendable {
     static let settlingLimit = 16
 
     var began: Instant
-    /// When those apps have settled that will not say that they are ready.
+    /// When the launched apps have settled that never say that they are ready.
     var end: Instant
     /// Instances that will say that they are ready, and the latest time at which each has settled.
     var settling: [InstanceIdentifier: Instant] = [:]

@@ -131,8 +131,8 @@ extension Lifecycle {
     }
 
     /// Prewarmed instances, least valuable first: expired ones, those with former environments and
-    /// those that are about to be replaced, those held at a window (which need ten times as much memory), then those whose app was
-    /// launched longest ago, then the largest.
+    /// those that are about to be replaced, those held at a window (which need ten times as much
+    /// memory), then those whose app was launched longest ago, then the largest.
     func prewarmsByValue(including states: Set<ExecutionState>) -> [InstanceIdentifier] {
         let records = table.values.map(\.record).filter { states.contains($0.state) }
         return records.sorted { first, second in

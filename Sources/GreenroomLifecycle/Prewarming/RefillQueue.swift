@@ -4,7 +4,7 @@ struct RefillQueue: Hashable, Sendable {
     /// Apps to be checked, by user. The users take turns, so one user's apps cannot delay
     /// another's.
     private var due: [UInt32: AppQueue] = [:]
-    /// The users with such apps, the next one first.
+    /// The users of apps to be checked, the next user first.
     private var turns: [UInt32] = []
     /// Apps that wait until the machine's condition changes.
     private var waitingForMachine = AppQueue()

@@ -66,10 +66,11 @@ struct Instance: Hashable, Sendable {
     var isCalled = false
     /// The index of the library that the instance is opening before its pause.
     var openedLibrary: Int?
-    /// The indices of those that it could not open.
+    /// The indices of the libraries that the instance could not open.
     var unopenedLibraries: [Int] = []
-    /// A library was left out since the instance was given its list, perhaps because of its own
-    /// failure, which may be reported more than once. What it says of libraries changes nothing.
+    /// A library was left out since the instance was given its list, perhaps because of the
+    /// instance's own failure, which may be reported more than once. Further reports about
+    /// libraries are ignored.
     var hasFormerList = false
     /// The instance is held, and thawed for a moment.
     var isAiring = false
@@ -234,7 +235,7 @@ struct RememberedEnds: Hashable, Sendable {
         let instance: InstanceIdentifier
     }
 
-    /// By user, the oldest first.
+    /// The remembered ends of each user, the oldest first.
     private var ends: [UInt32: [End]] = [:]
     private var latest: UInt64 = 0
     private(set) var count = 0

@@ -152,7 +152,7 @@ public struct AppRecord: Hashable, Sendable {
         set { boxedMisfire = Boxed(newValue) }
     }
     private var boxedMisfire = Boxed<UInt64>.none
-    /// What the misfire was.
+    /// The kind of the misfire.
     public var misfireKind = Misfire.Kind.startsPrograms
     /// Whether the app is prewarmed less deep than its description says, and how many launches were
     /// started anew.

@@ -62,8 +62,8 @@ public struct RecordedState: Hashable, Sendable {
 extension Lifecycle {
     /// The state that the saved records describe, at `now`. After this the shell must send, in this
     /// order: `appInstalled` for every manifest, `sessionsActive`, `loggedIn` and `pressureChanged`
-    /// where they apply,
-    /// every difference between the records and the world as an event, and finally `restored`.
+    /// where they apply, every difference between the records and the world as an event, and
+    /// finally `restored`.
     public init(
         restoring instances: [InstanceRecord], apps: [AppRecord],
         nextInstance: InstanceIdentifier, policy: Policy, seed: UInt64, at now: Instant

@@ -22,7 +22,7 @@
 //
 // Attached instances may be named, and are not moved: their terminal decides.
 
-/// What a shell says.
+/// A shell's report of what has the foreground.
 public struct ForegroundReport: Hashable, Sendable {
     /// The shell's user. Instances of other users are not moved, whatever the shell says.
     public var user: UInt32

@@ -22,7 +22,7 @@ public enum Course: Hashable, Sendable {
     /// its pause.
     case running(Situation, since: Instant)
 
-    /// Where an instance is that runs.
+    /// Where a running instance is, as its user sees it.
     public enum Situation: Hashable, Sendable {
         case launching
         case inactive
@@ -86,7 +86,7 @@ public enum InstanceEnd: Hashable, Sendable {
         public var status: ExitStatus?
         public var reason: ExitReason
         public var at: Instant
-        /// The state that the end found.
+        /// The state in which the instance was when its end began.
         public var from: ExecutionState
 
         public init(
@@ -183,7 +183,7 @@ extension InstanceRecord {
     public var exitStatus: ExitStatus? { end.exit?.status }
     public var endedAt: Instant? { end.exit?.at }
 
-    /// The state that the end found; nil as long as there is no end.
+    /// The state in which the instance was when its end began; nil as long as there is no end.
     public var lastState: ExecutionState? {
         switch end {
         case .none: nil

@@ -26,14 +26,14 @@
 // What each event does in each phase (`Phase`): the phase that it leads to; `.` if the phase does
 // not change; `--` if the request is refused. The columns are: prewarming, paused, ordered, told to
 // go, starting, arriving, inactive, active, background, freezing, frozen, ending, emptying, ended.
-// An event that means different things has several rows. Where the name of a row does not say it:
+// An event that means different things has several rows. Some names of rows need an explanation:
 //
 //   exec           the app is ready as soon as it runs
 //   other step     the acknowledged step leads to the background, or back from it
 //   exited, empty  the other processes have ended before the main process
 //   emptied, left  the main process has ended before, and left the others running
 //   locked         a file lock was found again after its grace; `unconnected`, `connected` and
-//                  `untraced` are what else the shell has found when the core had it look
+//                  `untraced` are the shell's other answers to the core's questions
 //   measured       the paused instance needs more memory than the pools may have
 //   policy         the pools may have less memory than the paused instance needs
 //   planned        the plan no longer has the app
