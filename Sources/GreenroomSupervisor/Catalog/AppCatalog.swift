@@ -129,8 +129,8 @@ final class AppCatalog {
 
     /// Notes the app's latest launch.
     ///
-    /// - Parameter differingVariables: those in which its environment differs from that of every
-    ///   paused instance.
+    /// - Parameter differingVariables: the variables in which the launch's environment differs from
+    ///   that of every paused instance.
     func note(
         _ launch: Control.LaunchRecord, of app: AppIdentifier, differingVariables: [String]
     ) {

@@ -35,7 +35,7 @@ extension InstalledApp {
 }
 
 extension InstalledApp.Learning {
-    /// The part of an environment that an instance has read which was paused before anything was
+    /// The part of an environment that an instance reads if it is paused before anything is
     /// learned.
     func bootPool(of environment: [String], _ app: InstalledApp) -> PoolEnvironment {
         PoolEnvironment(

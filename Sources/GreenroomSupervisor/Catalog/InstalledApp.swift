@@ -91,11 +91,11 @@ final class InstalledApp {
     struct Command {
         /// `Exec=` split into words; the first is argv[0].
         let arguments: [String]
-        /// If it is nil, the caller's is used, or else `startDirectory`.
+        /// Nil means the caller's directory or, if there is none, `startDirectory`.
         let workingDirectory: String?
         /// The working directory of a launch that brings none.
         let startDirectory: String
-        /// If it is nil, the caller's is used, or else `defaultUmask`.
+        /// Nil means the caller's umask or, if there is none, `defaultUmask`.
         let umask: UInt32?
         let setsCommandLine: Bool
         /// True if the program itself calls `greenroom_prewarm_pause`, instead of being paused

@@ -90,7 +90,7 @@ final class ControlConnection {
     /// Bytes of the message that the current call came in.
     var callByteCount: Int { codec.callByteCount }
     /// Whether the client of the current call wants no reply. Once the connection has closed, this
-    /// says it of the call that was under way.
+    /// is about the call that was under way.
     var isCallOneway: Bool { codec.isCallOneway || wasCallOneway }
     private var wasCallOneway = false
 

@@ -88,8 +88,8 @@ struct Authorization {
     ) throws(ControlError) {
         switch target {
         case .app(let name):
-            // What still runs of an app that is not installed any more is its user's, as long as
-            // this daemon knows whose it was.
+            // Instances of an app that is no longer installed belong to its user, as long as this
+            // daemon knows who that is.
             let app = AppIdentifier(name)
             guard catalog[app] == nil,
                 core.lifecycle.states(of: app).contains(where: { $0 != .notRunning }),

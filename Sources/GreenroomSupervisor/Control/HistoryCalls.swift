@@ -150,7 +150,7 @@ extension Control.Explanation {
         }
     }
 
-    /// Says this instead about an app that no plan has.
+    /// Replaces the text of the reason that no plan has the app, if that is among the reasons.
     fileprivate mutating func say(_ text: String) {
         guard let index = reasons.firstIndex(where: { $0.code == Explanations.notPlanned }) else {
             return

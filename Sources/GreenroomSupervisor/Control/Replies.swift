@@ -3,8 +3,8 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
 
-/// Replies to calls with the core's answers. `AnswerWords.swift` has the reply or the error that an
-/// answer makes by itself; here is what else it takes.
+/// Replies to calls with the core's answers. `AnswerWords.swift` makes a reply or an error from the
+/// answer alone; this file adds what the answer does not contain.
 @LoopActor
 struct Replies {
     let core: Core
@@ -68,8 +68,8 @@ struct Replies {
 
     // MARK: Refusals
 
-    /// The error of a refusal, with what this client may see, and what the daemon knows at this
-    /// moment, where the refusal alone says less.
+    /// The error of a refusal. Where the refusal alone says too little, this adds what the daemon
+    /// knows now and the client may see.
     private func error(for refusal: Refusal, _ peer: Peer) -> ControlError {
         switch refusal {
         case .noSuchApp(let app): authorization.noSuchApp(app.rawValue, peer)

@@ -1,18 +1,18 @@
 internal import GreenroomLifecycle
 internal import Systemd
 
-/// Effects of a start that clients need not wait for. A new supervisor repeats for every running
-/// instance that it is thawed and what its priority is, in case the former one had not come to it.
-/// Nearly always it had, so that is done bit by bit after clients are served, or before the next
-/// effect on the same instance.
+/// Effects of a start that clients need not wait for. A new supervisor thaws every running instance
+/// and sets its priority again, in case the former one was killed before it did so. That is hardly
+/// ever needed, so it is done bit by bit after clients are served, or before the next effect on the
+/// same instance.
 @LoopActor
 final class DeferredEffects {
     private let perform: (Effect) -> Void
     private var effects: [InstanceIdentifier: [Effect]] = [:]
     /// Until clients are served.
     private var isCollecting = true
-    /// At a lower priority, a flood of calls would put the thaws off for ever; all in one turn, the
-    /// thaws would hold up the calls.
+    /// If the turns had a lower priority, a flood of calls would put the thaws off for ever; if all
+    /// thaws were in one turn, they would hold up the calls.
     private lazy var turns = Turns { [unowned self] in performSome() }
 
     private static let instancesPerTurn = 16

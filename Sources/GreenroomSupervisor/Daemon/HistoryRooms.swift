@@ -23,7 +23,8 @@ struct HistoryRooms {
             process: process, planning: planning, unrecorded: unrecorded,
             degradations: shared.degradations, log: shared.log,
             configuration: prepared.configuration,
-            // Those that have ended are remembered, too, and their ends may never have been written.
+            // Ended instances are left out, although the core remembers them: their ends may never
+            // have been written.
             inherited: shared.core.lifecycle.instances.filter { $0.state != .notRunning }
                 .map(\.instance.rawValue))
         accounts = LaunchAccounts(

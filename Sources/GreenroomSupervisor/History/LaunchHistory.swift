@@ -36,7 +36,7 @@ final class LaunchHistory {
     private struct Living {
         var app: String
         var user: UInt32
-        /// Whether the history has a launch of it. Only then may it have the end.
+        /// Whether the history has a launch of the instance. Only then may its end be written.
         var isRecorded: Bool
     }
 
@@ -289,7 +289,7 @@ final class LaunchHistory {
         try ask(.forget(app: app, user: user), for: asking) { [unowned self] answer in
             ranks = KnownRanks()
             if case .success = answer {
-                // Their ends would be kept as launches whose beginning was lost.
+                // Otherwise their ends would be kept as launches whose beginning was lost.
                 for instance in forgotten { living[instance]?.isRecorded = false }
                 planning.review()
             }

@@ -152,8 +152,8 @@ final class WarmPlanning {
         guard isOn else { return }
         switch answer {
         case .success(.planned(let apps)):
-            // Only apps that were asked about, whatever the process says, and none of a user who
-            // has turned the history off since.
+            // Takes only apps that were asked about, whatever the process says, and none of a user
+            // who has turned the history off since.
             let chosen = Set(apps)
             var plan: [String: UInt32] = [:]
             for app in request.apps where chosen.contains(app.app) && !unrecorded.has(app.user) {

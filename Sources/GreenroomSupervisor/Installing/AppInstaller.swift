@@ -237,7 +237,8 @@ final class AppInstaller {
         if lifecycle.isAwaited(app) || lifecycle.isForceQuit(app) { return false }
         // The app waits for its timer or for a file.
         if catalog[app]?.timer != nil || catalog[app]?.path != nil { return false }
-        // Otherwise the app's failures would be forgotten, and the next one could follow at once.
+        // An app in a back-off is kept. Otherwise its failures would be forgotten with it, and it
+        // could fail again at once.
         return [record?.prewarmRetryAt, record?.launchRetryAt, record?.crashLoopUntil]
             .allSatisfy { $0 == nil || $0! <= now }
     }

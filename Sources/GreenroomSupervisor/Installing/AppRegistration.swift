@@ -43,8 +43,8 @@ struct AppRegistration {
 
     /// - Parameters:
     ///   - isGone: whether its manifest is gone, and not just faulty or masked for a while.
-    ///   - wasInstalled: whether this daemon has installed the app. If not, whose files there are is
-    ///     found out by looking, once for each user.
+    /// - wasInstalled: whether this daemon has installed the app. If not, the app's files are
+    ///   searched for in the folders of all users.
     func remove(_ app: AppIdentifier, isGone: Bool, wasInstalled: Bool = true) {
         contexts.forgetPause(of: app)
         if isGone {

@@ -93,7 +93,7 @@ struct DesktopLaunch {
         }
     }
 
-    /// The manifest's words, then the client's.
+    /// The words of the manifest, followed by those of the client.
     private static func plain(_ call: Control.LaunchCall, _ app: InstalledApp) -> [ByteString] {
         app.command.arguments.map(ByteString.text) + call.arguments
     }

@@ -224,7 +224,7 @@ final class LaunchContexts {
         context.inherited = state
         let paused = pausedStates[app.identifier]
         var wanted = state.asPaused(app)
-        // A held program can take nothing over, and needs not ignore these.
+        // A held program can take nothing over, and need not ignore these signals.
         if depth == .window { wanted.ignoredSignals &= ~PausedState.innerSignals }
         context.inheritsMoreThanPaused =
             PausedState.canTakeOver(app) && paused?.differs(from: wanted, of: app) != false

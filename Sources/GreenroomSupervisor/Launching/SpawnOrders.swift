@@ -21,7 +21,7 @@ final class SpawnOrders {
         }
     }
 
-    /// What an instance that is to be paused needs beyond others.
+    /// What only an instance that is to be paused needs.
     struct Preparations {
         let shimPath: String
         /// Knows the libraries that the instance opens before its pause.
@@ -103,14 +103,15 @@ final class SpawnOrders {
                     environment.append("\(RuntimeStart.recordName)=\(path)")
                 }
                 interpreter = (paused.namedPath, start.words)
-                // The interpreter itself, and nothing that it might run.
+                // Only the interpreter itself is executed, and nothing that it might run.
                 executions = 1
                 if let executable = start.executable {
                     environment.removeAll {
                         $0.hasPrefix("\(PrewarmEnvironment.executableName)=")
                     }
                     environment.append("\(PrewarmEnvironment.executableName)=\(executable)")
-                    // The system's own script and R, which start programs (`uname`) when they boot.
+                    // The system's script and R itself are executed, and both start programs
+                    // (`uname`) when they boot.
                     executions = 0
                 }
             } else if depth == .libraries {

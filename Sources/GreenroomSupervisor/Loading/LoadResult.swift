@@ -9,7 +9,8 @@ internal import UnitFile
 struct LoadResult {
     /// New apps, and apps in which something may have changed.
     var apps: [InstalledApp] = []
-    /// Apps that have not changed, and those of them that start on other occasions now.
+    /// Apps that have not changed, and (`moved`) those among them that now start on other
+    /// occasions.
     var unchanged: [InstalledApp] = []
     var moved: [InstalledApp] = []
     var faults: [Control.ManifestFault] = []
@@ -101,7 +102,7 @@ extension LoadResult {
 }
 
 extension [Diagnostic] {
-    /// The errors among them, as clients get them.
+    /// The errors among the diagnostics, as clients get them.
     var errors: [Control.ManifestFault] {
         filter { $0.severity == .error }.map(Control.ManifestFault.init)
     }

@@ -34,8 +34,8 @@ final class LoadingCache {
     private var commands: [String: [String]] = [:]
     private var groups: [UInt32: [gid_t]] = [:]
 
-    /// - Parameter programs: those of a former loading; a program that has not changed is not
-    ///   inspected again.
+    /// - Parameter programs: the programs that a former loading inspected. One that has not changed
+    ///   is not inspected again.
     init(
         daemonEnvironment: [String], desktopPaths: [String], shimPath: String,
         hooks: RuntimeHooks, lists: ImportLists, profiles: ProfileFolders,

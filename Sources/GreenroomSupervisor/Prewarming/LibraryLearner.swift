@@ -239,8 +239,8 @@ final class LibraryLearner {
         core.handle(.librariesLearned(subject, count: paths.count, isComplete: isComplete))
     }
 
-    /// Those of the paths that lead to the files which were mapped, and that nobody but root and
-    /// the daemon's own user can lead elsewhere. So nothing is looked at here that might not answer.
+    /// The paths that still lead to the files that were mapped, and that nobody but root and the
+    /// daemon's own user can lead elsewhere. So this looks at nothing that might not answer.
     private func trusted(
         _ paths: some Sequence<String>, _ mapped: [MappedFiles.Mapping]
     ) -> [String] {

@@ -43,7 +43,7 @@ struct LibraryList: Equatable {
         isRecalled = false
     }
 
-    /// The same list with nothing left out: a launch shows again what was.
+    /// The same list with nothing left out: the next launch shows again which libraries it opens.
     var forgiven: LibraryList {
         var list = self
         list.dropped = []

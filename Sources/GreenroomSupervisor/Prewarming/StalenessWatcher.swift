@@ -72,7 +72,7 @@ final class StalenessWatcher {
         return isUnchanged
     }
 
-    /// Drops those of the watches that nobody uses.
+    /// Drops the watches that nobody uses.
     func drop(_ watches: some Sequence<CInt>) { for watch in watches { dropIfUnused(watch) } }
 
     /// The instance was launched: the files that it was made from do not matter any more.

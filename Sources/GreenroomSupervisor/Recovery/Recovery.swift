@@ -18,7 +18,7 @@ struct Recovery {
     let channels: ChannelEvents
     let reporter: Reporter
 
-    /// After a restart of the supervisor.
+    /// Compares the records with the spawner's table after a restart of the supervisor.
     ///
     /// - Parameters:
     ///   - restored: the records of the runtime state. Newer records are not compared, because the
@@ -33,8 +33,9 @@ struct Recovery {
         spawner.send(.reconciled)
     }
 
-    /// After the connection to the spawner broke. The spawner may have executed itself again, with
-    /// every instance, or a spawner that knows no instance may have taken its place.
+    /// Compares the records with the table after the connection to the spawner broke. The spawner
+    /// may have executed itself again, with every instance, or a spawner that knows no instance may
+    /// have taken its place.
     ///
     /// - Parameter orders: orders to the former spawner; those for instances that the table lacks
     ///   are sent again.

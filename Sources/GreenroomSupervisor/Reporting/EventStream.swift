@@ -15,9 +15,9 @@ final class EventStream {
 
     private final class Watcher {
         let connection: ControlConnection
-        /// Whose events the watcher may see.
+        /// The users whose events the watcher may see.
         let allowed: EventRing.Audience
-        /// Whose events the watcher is told.
+        /// The users whose events the watcher is told.
         let audience: EventRing.Audience
         /// The number of the event that the watcher was told last.
         var number: UInt64

@@ -3,7 +3,7 @@ internal import GreenroomLifecycle
 internal import GreenroomLinux
 internal import Systemd
 
-/// What apps made with the SDK do, and miss.
+/// Reports what apps made with the SDK do, and what they fail to do in time.
 extension Reporter {
     func sceneChanged(
         _ instance: InstanceIdentifier, of app: AppIdentifier, _ scene: SceneIdentifier,

@@ -5,7 +5,8 @@ internal import Systemd
 
 /// Turns what the core reports into a line of the journal and an event for watchers.
 extension Reporter {
-    /// - Parameter launch: the launch that it belongs to, if it says something new about one.
+    /// - Parameter launch: the launch that the occurrence belongs to, if it says something new
+    ///   about one.
     func note(_ occurrence: Occurrence, _ launch: Control.LaunchRecord? = nil) {
         switch occurrence {
         case .stateChanged(let instance, let app, let from, let to, _):
@@ -78,7 +79,7 @@ extension Reporter {
     ) {
         let kind = Control.LaunchKind(outcome.kind)
         let reason = outcome.coldReason.map(Control.ColdReason.init)
-        // The account of this launch has noted them.
+        // The account of this launch has noted these variables.
         let names = catalog.lastLaunch(of: app)?.differingVariables ?? []
         let variables = names.joined(separator: ", ")
         let why = names.isEmpty ? "" : ": \(variables)"

@@ -17,10 +17,10 @@ struct LaunchContext {
     /// The names of the variables in which the launch's environment differs from that of every
     /// paused instance; empty if one has the same.
     var differingVariables: [String] = []
-    /// Why none that is held at its first window can.
+    /// Why no instance that is held at its first window can take it; nil if one can.
     var reasonNotToHold: ColdReason?
-    /// The key that an instance must have which was paused before imports were learned; nil if none
-    /// can serve the launch.
+    /// The key of instances that were paused before imports were learned; nil if none of them can
+    /// serve the launch.
     var bootKey: EnvironmentKey?
     /// A directory to start in; nil means the manifest's.
     var workingDirectory: FileDescriptor?

@@ -7,7 +7,7 @@ internal import GreenroomLinux
 /// daemon reads it.
 ///
 ///     STATE/apps/APP/archive    the app's own archive, as the message that will carry it
-///     STATE/apps/APP/scene-N    that of session N
+///     STATE/apps/APP/scene-N    the archive of session N
 ///     STATE/apps/APP/sessions   which sessions there are
 ///     STATE/apps/APP/version    the versions that finished a launch, the latest first
 ///

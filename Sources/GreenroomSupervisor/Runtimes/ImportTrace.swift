@@ -128,7 +128,7 @@ struct ImportTrace {
             guard let root = inProgress.first, let module = inProgress.last, let stamp else {
                 return
             }
-            // No list could have it, so no launch would compare it.
+            // No list can contain this path, so no launch would compare the file.
             guard LearnedImports.canList("=" + text) else { return refuse(for: "opens") }
             // The folders of installed modules need no entry, because every hook watches them.
             guard !places.contains(text + "/") else { return }
@@ -338,8 +338,8 @@ struct ImportTrace {
             + files(of: roots).map { (name: "=" + $0.path, stamp: $0.stamp) }
     }
 
-    /// How many of the names, from the first on, one list can load: with a name, it has all that the
-    /// name loads.
+    /// How many of the names, counted from the first, fit into one list together with everything
+    /// that they load.
     private func fittingCount(_ names: ArraySlice<String>) -> Int {
         var (fitting, tooMany) = (0, names.count + 1)
         while tooMany - fitting > 1 {
@@ -353,7 +353,7 @@ struct ImportTrace {
         return fitting
     }
 
-    /// The module that each refused one is refused for: itself, or one that it loads.
+    /// For each refused module, the module that is to blame: itself, or one that it loads.
     private func causes(of reasons: [String: String]) -> [String: String] {
         var causes = Dictionary(uniqueKeysWithValues: reasons.keys.map { ($0, $0) })
         var queue = reasons.keys.sorted()

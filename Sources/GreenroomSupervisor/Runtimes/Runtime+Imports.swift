@@ -5,8 +5,8 @@ extension Runtime {
     /// report. The inspections of Python and Java write the report themselves.
     var inspectionIsTraced: Bool { self != .python && self != .java }
 
-    /// Whether a list is what the program loads first, in its order. That of Node has groups, and
-    /// that of Python any modules.
+    /// Whether a list is what the program loads first, in its order. A list for Node has groups
+    /// instead, and one for Python may have any modules.
     var importsInOrder: Bool { inspectionIsTraced && self != .node }
 
     /// Whether one of the words of `ImportsExclude=` means the module with that name.
@@ -18,14 +18,14 @@ extension Runtime {
             return words.contains(String(name.dropLast(3)).replacing("/", with: "::"))
         case .ruby:
             guard name.hasSuffix(".rb") || name.hasSuffix(".so") else { return false }
-            // As `require` names it, without the folder.
+            // Excluded by the name that `require` uses, without the folder.
             let stem = name.dropLast(3)
             return stem.indices.contains { index in
                 stem[index] == "/" && words.contains(String(stem[stem.index(after: index)...]))
             }
         case .emacs:
-            // A feature that another one requires is listed as its file, and a library that the
-            // option -l loads as that.
+            // A feature that another one requires is listed as its file. A library that the option
+            // -l loads is listed as "-l:" and its name.
             if name.hasPrefix("-l:") { return words.contains(String(name.dropFirst(3))) }
             let file = name.split(separator: "/").last ?? ""
             return name.hasPrefix("/") && words.contains(String(file.prefix { $0 != "." }))
@@ -35,7 +35,8 @@ extension Runtime {
                 guard folder == "node_modules" || folder == "nodejs",
                     folder.startIndex > name.startIndex
                 else { return false }
-                // As `require` names it: a package, or a file of one, perhaps without its ending.
+                // Excluded by the name that `require` uses: that of a package, or of a file in one,
+                // perhaps without its ending.
                 let file = name[folder.endIndex...].dropFirst()
                 return words.contains { word in
                     guard file.hasPrefix(word) else { return false }

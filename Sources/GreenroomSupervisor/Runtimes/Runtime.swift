@@ -48,7 +48,7 @@ enum Runtime: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// Whether it has opened descriptors when it has booted: from 3 on, where a launch's would come.
+    /// Whether the booted interpreter has descriptors open from 3 on, where a launch's would come.
     var opensDescriptors: Bool { self != .python }
 
     /// Whether the interpreter raises its soft limit on open files to the hard one when it boots.

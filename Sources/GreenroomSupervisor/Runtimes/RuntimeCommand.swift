@@ -7,8 +7,8 @@ struct RuntimeCommand: Hashable, Sendable {
     /// The script, the module that `-m` names, or the archive that `-jar` names; empty if there is
     /// none.
     var programName: String { program.first { !Self.optionsOfProgram.contains($0) } ?? "" }
-    /// The options before the program's name that are not the boot's, of Python, of Java and of
-    /// Emacs.
+    /// Options of Python, Java and Emacs that stand before the program's name and do not belong to
+    /// the boot.
     private static let optionsOfProgram: Set<String> = [
         "-m", "-jar", "-l", "-load", "--load", "-script", "--script",
     ]

@@ -61,7 +61,8 @@ struct RuntimeStart: Hashable, Sendable {
         }
     }
 
-    /// The files of which that process is made. What it finds belongs to them.
+    /// The files that the inspecting process is made of. Its findings are valid only with these
+    /// files.
     var inspectionFiles: [String] {
         let names =
             switch runtime {
@@ -79,12 +80,12 @@ struct RuntimeStart: Hashable, Sendable {
             .map { "\(hooks)/\($0)" }
     }
 
-    /// The environment of that process, which is to have `variables`.
+    /// The environment of the inspecting process, which is to have `variables`.
     func environmentOfInspection(_ variables: [String]) -> [String] {
         guard runtime.inspectionIsTraced else { return variables }
         var environment = Self.prepending(
             "\(hooks)/libgreenroom-trace.so", to: "LD_PRELOAD", in: variables)
-        // Nothing is to run that a prewarm does not run.
+        // R must not run anything that it does not run in a prewarm.
         if runtime == .r {
             environment += ["R_PROFILE_USER=\(placeholder)", "R_ENVIRON_USER="]
         }

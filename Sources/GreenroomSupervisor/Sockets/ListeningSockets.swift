@@ -71,7 +71,7 @@ final class ListeningSockets {
             let name = Self.name(of: socket, app)
             do throws(SystemError) {
                 let descriptor: FileDescriptor
-                // One that cannot be adjusted is closed, so that it can be made anew later.
+                // A socket that cannot be adjusted is closed, so that it can be made anew later.
                 if let own = old[name] {
                     descriptor = own.descriptor
                     if own.socket != socket { try socket.adjust(descriptor) }

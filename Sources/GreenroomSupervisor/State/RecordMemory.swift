@@ -21,7 +21,7 @@ final class RecordMemory {
     /// The digest that identifies environments and generations in the records.
     var digest: KeyedDigest { state.digest }
 
-    /// Of which records some could not be saved.
+    /// The kinds of records of which some could not be saved.
     struct Lack: Equatable {
         var instances = false
         var apps = false
@@ -48,7 +48,7 @@ final class RecordMemory {
         if !unsavedApps.isEmpty { settled(app) }
     }
 
-    /// The instance has no unsaved record any more, and there may be room for those of others.
+    /// The instance has no unsaved record any more, and there may be room for other records.
     private func settled(_ instance: InstanceIdentifier) {
         unsavedInstances[instance] = nil
         while let (other, record) = unsavedInstances.first, state.save(record) {

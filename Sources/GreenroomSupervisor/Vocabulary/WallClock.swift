@@ -49,7 +49,7 @@ extension Duration {
 }
 
 extension Duration {
-    /// For people, in milliseconds.
+    /// The duration in milliseconds, for people to read.
     var milliseconds: String {
         let tenths = (microseconds + 50) / 100
         return tenths >= 100 ? "\(tenths / 10) ms" : "\(tenths / 10).\(tenths % 10) ms"

@@ -17,15 +17,15 @@ final class BusWatch: InstancePart {
         case launch
         /// A setting of the desktop or of the display has changed.
         case changed
-        /// The same, and the scale, the theme or the font of the display is among them.
+        /// Settings have changed, among them the scale, the theme or the font of the display.
         case restyled
-        /// The settings from there are not heard for now.
+        /// Settings from this source are not reported for now.
         case unheard(Source)
         /// The process has ended, or says something else.
         case lost
     }
 
-    /// From where settings are told.
+    /// What reports changed settings.
     enum Source: String {
         case bus, display
 
@@ -52,8 +52,8 @@ final class BusWatch: InstancePart {
     /// The process's end of the socket, until the process has its own copy.
     private(set) var other: UnixSocket?
     private(set) var wanted: [String] = []
-    /// A process that ends again and again is not started more often than the instance is aired by
-    /// time.
+    /// A process that ends again and again is started no more often than this: about as often as
+    /// the instance is aired.
     private static let beginPause = Duration.seconds(50)
     private var lastBegun: UInt64?
     private var wasLost = false

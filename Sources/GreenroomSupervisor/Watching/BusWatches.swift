@@ -128,8 +128,8 @@ final class BusWatches {
         core.handle(.becameStale(identifier))
     }
 
-    /// The former spawner starts no process any more that it was told to start. (The socket of one
-    /// that runs tells of its end.)
+    /// The former spawner was told to start these processes and will not. (If one runs already, its
+    /// socket tells of its end.)
     func forgetSpawner() {
         for (identifier, watch) in instances.all(BusWatch.self) where watch.other != nil {
             lost(identifier)
