@@ -1,7 +1,7 @@
 import Glibc
 import GreenroomLinux
 
-/// What the app's own terminal connects.
+/// Which streams of an app are a terminal of its own, and what that terminal is connected to.
 struct TerminalPlan {
     /// The standard streams of the app that are its own terminal.
     var replaced: [CInt]

@@ -191,7 +191,7 @@ final class ControlClient {
 }
 
 extension SocketPath {
-    /// The option's path, else that of the owner's daemon, if an owner is given.
+    /// The path that the option names, else that of the owner's daemon, if an owner is given.
     static func find(option: String?, _ whose: DaemonOwner?) -> String {
         guard option == nil, let whose else { return find(option: option) }
         switch whose {

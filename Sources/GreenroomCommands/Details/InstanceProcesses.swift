@@ -10,9 +10,10 @@ struct InstanceProcesses {
         let command: String
     }
 
-    /// Children follow their parent.
+    /// The processes, each followed by its children.
     let processes: [Process]
-    /// The processor time of all of them, and of those that have ended; nil without a cgroup.
+    /// The processor time of all these processes, and of those that have ended; nil without a
+    /// cgroup.
     let cpuUSec: Int64?
 
     init(_ processes: [Process], cpuUSec: Int64? = nil) {
@@ -97,7 +98,7 @@ struct InstanceProcesses {
         return processes
     }
 
-    /// The words of its command line; the name in brackets if it has none, as for ps(1).
+    /// The words of the process's command line; its name in brackets if it has none, as for ps(1).
     private static func command(of pid: pid_t) -> String {
         let words = ((try? SmallFile.text(of: "/proc/\(pid)/cmdline")) ?? "").split(separator: "\0")
         return words.isEmpty

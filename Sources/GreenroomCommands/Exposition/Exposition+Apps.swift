@@ -17,8 +17,8 @@ extension Exposition {
         states(of: instances)
     }
 
-    /// The upper bounds of the histograms, in milliseconds: only some of the daemon's, because each bound is
-    /// a time series of its own.
+    /// The upper bounds of the histograms, in milliseconds: only some of the daemon's, because each
+    /// bound is a time series of its own.
     private static let bounds: [Int64] = [
         1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 60_000,
     ]

@@ -53,7 +53,7 @@ final class InstalledManifests {
     }
 
     private let path: String
-    /// The daemon's; nil without a daemon.
+    /// The daemon's runtime directory; nil without a daemon.
     private let runtimeDirectory: String?
 
     /// The manifests of these folders, without a daemon.
@@ -76,8 +76,8 @@ final class InstalledManifests {
             [runtimeDirectory, SocketPath.runtimeDirectory.map { $0 + "/greenroom" }])
     }
 
-    /// - Parameter own: the runtime directories of the daemon and of the caller. A user's one need
-    ///   not be below /run, and the machine's folder there is not the user's to write.
+    /// - Parameter own: the runtime directories of the daemon and of the caller. That of a user
+    ///   need not be below /run, and a user may not write to the machine's folder there.
     static func volatileFolder(among paths: [String], _ own: [String?]) -> String? {
         let own = own.compactMap { $0.map { $0 + "/apps" } }
         return paths.first(where: own.contains) ?? paths.first { $0.hasPrefix("/run/") }

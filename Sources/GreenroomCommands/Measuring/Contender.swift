@@ -23,7 +23,7 @@ struct Contender {
     enum Lesson {
         /// Which libraries the program opens after main.
         case libraries
-        /// What it imports.
+        /// What the program imports.
         case imports
     }
 

@@ -9,8 +9,8 @@ enum MeasuredProcess {
     /// - Parameters:
     ///   - output: a file for standard output and standard error, or nil for `pipe`.
     ///   - pipe: the writing end of a pipe for standard output.
-    ///   - startsSession: whether the program loses the terminal (setsid(2)). A program of another user could
-    ///     otherwise type into this user's shell (TIOCSTI).
+    /// - startsSession: whether the program loses the terminal (setsid(2)). A program of another
+    ///   user could otherwise type into this user's shell (TIOCSTI).
     static func spawn(
         _ path: String, _ words: [String], environment: [String], output: String? = nil,
         pipe: CInt? = nil, startsSession: Bool = false

@@ -67,8 +67,8 @@ struct Measurement {
         noteDropped()
     }
 
-    /// The first run of each way is not counted: it reads the program's files, and shows the daemon the
-    /// caller's environment.
+    /// The first run of each way is not counted: it reads the program's files, and shows the daemon
+    /// the caller's environment.
     private mutating func learn(_ index: Int) throws(Failure) {
         if let app = contenders[index].app, let depth = contenders[index].depth {
             contenders[index].objection = try objection(to: app, depth)

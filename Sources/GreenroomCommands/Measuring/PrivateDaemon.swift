@@ -3,17 +3,17 @@ import Glibc
 import GreenroomControl
 import GreenroomLinux
 
-/// A greenroomd of this process's own, with a folder of manifests and a spawner of its own. It knows
-/// nothing of the machine's daemon, and ends with this object.
+/// A greenroomd of this process's own, with a folder of manifests and a spawner of its own. It
+/// knows nothing of the machine's daemon, and ends with this object.
 final class PrivateDaemon {
     let folder: String
     private var process: pid_t = 0
     var socket: String { folder + "/run/control" }
 
-    /// Starts it, and returns when it is ready.
+    /// Starts the daemon, and returns when it is ready.
     /// - Parameters:
     ///   - manifests: the text of each app's manifest, by identifier.
-    ///   - startsSession: whether it is out of reach of the terminal's signals.
+    /// - startsSession: whether the daemon is out of reach of the terminal's signals.
     init(
         _ manifests: [(identifier: String, text: String)], startsSession: Bool = false
     ) throws(Failure) {
@@ -27,9 +27,9 @@ final class PrivateDaemon {
                 try AppFolderChange.write(
                     Array(manifest.text.utf8), to: "\(folder)/apps/\(manifest.identifier).app")
             }
-            // No shortage of memory, load or battery keeps it from prewarming, and the display is its
-            // own, so nobody needs a session. A history would be written when the daemon has ended,
-            // into the folder that is removed then.
+            // No shortage of memory, load or battery keeps this daemon from prewarming. Its display
+            // is its own, so nobody needs a session. It keeps no history, because that would be
+            // written after its end, into the folder that is removed then.
             let configuration = """
                 [Greenroom]
                 PrewarmMaxLoad=0

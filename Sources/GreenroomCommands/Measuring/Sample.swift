@@ -8,7 +8,7 @@ struct Sample {
     /// its output, in nanoseconds. A program that prints nothing has no first byte.
     var firstOutput: UInt64?
     var end: UInt64
-    /// What it printed, up to ``outputLimit``, and how it ended.
+    /// What the program printed, up to ``outputLimit``, and how it ended.
     var output: [UInt8]
     var exit: Ending
 
@@ -16,8 +16,8 @@ struct Sample {
     static let outputLimit = 1 << 20
 }
 
-/// Takes the times of runs. Signals that would end this process end the measurement instead, so that
-/// nothing is left behind.
+/// Takes the times of runs. Signals that would end this process end the measurement instead, so
+/// that nothing is left behind.
 final class SampleClock {
     /// A run may take this long, in nanoseconds.
     static let deadline: UInt64 = 120_000_000_000
@@ -81,8 +81,8 @@ final class SampleClock {
     /// The signal that ended the measurement.
     private(set) var interruption: CInt?
 
-    /// The same, or a signal that has come since. A terminal also sends it to the daemon, whose end
-    /// may be noticed first.
+    /// The same signal, or one that has come since. A terminal also sends the signal to the daemon,
+    /// whose end may be noticed first.
     var ending: CInt? { interruption ?? (try? signals.next()) }
 
     func pause(milliseconds: CInt) throws(Failure) {

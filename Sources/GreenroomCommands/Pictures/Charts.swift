@@ -175,10 +175,10 @@ struct Charts {
 }
 
 extension Control.LaunchRecord {
-    /// Until the app was ready; until its first instruction, if that is not known.
+    /// The time until the app was ready or, if that is not known, until its first instruction.
     var duration: Int64? { readyUSec ?? elapsedUSec }
 
-    /// How a picture shows it; nil for a launch that started no process.
+    /// The style of the launch in a picture; nil for a launch that started no process.
     fileprivate var style: String? {
         switch kind.known {
         case .cold: "cold"

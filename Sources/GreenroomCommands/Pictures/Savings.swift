@@ -88,7 +88,7 @@ struct Savings: Equatable {
         }
     }
 
-    /// By app, the one with the greatest saving first.
+    /// The account of each app, the one with the greatest saving first.
     let accounts: [Account]
     let sum: Account
 

@@ -13,7 +13,7 @@ struct Inheritance {
     /// The descriptors above 2 that are not close-on-exec, in order: as many as can be passed. This
     /// process has opened none of its own yet, or only close-on-exec ones.
     let otherDescriptors: [CInt]
-    /// How many there are.
+    /// How many such descriptors there are.
     let otherDescriptorCount: Int
     private var state: InheritedState?
 
@@ -29,7 +29,7 @@ struct Inheritance {
     /// The signals that this process's caller has blocked.
     var blockedSignals: UInt64 { state?.blockedSignals ?? 0 }
 
-    /// The same with other blocked signals.
+    /// The same inheritance with other blocked signals.
     func with(blockedSignals: UInt64) -> Inheritance {
         var copy = self
         copy.state?.blockedSignals = blockedSignals

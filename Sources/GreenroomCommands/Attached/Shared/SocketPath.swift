@@ -4,8 +4,9 @@ import Glibc
 enum SocketPath {
     static let system = "/run/greenroom/control"
 
-    /// The option's path, else the environment's, else the user's daemon if its socket exists, else
-    /// the system's. For root, the system's comes first.
+    /// The path that the option names, else the one that the environment names, else that of the
+    /// user's daemon if its socket exists, else that of the system's daemon. For root, the system's
+    /// daemon comes before the user's.
     static func find(option: String?) -> String {
         if let option { return option }
         if let path = environment("GREENROOM_SOCKET") { return path }

@@ -1,20 +1,20 @@
 import Glibc
 
-/// Where a measured program shows its windows: without a device, and seen by nobody else.
+/// A screen for the windows of a measured program. It has no device, and nobody else sees it.
 protocol HeadlessScreen: AnyObject {
-    /// By which a program finds it, and does not find another.
+    /// The variables by which a program finds this screen and no other.
     var variables: [String] { get }
 
     func showsWindow() throws(Failure) -> Bool
     func picture() throws(Failure) -> [UInt8]
 
-    /// Whether something is seen that the picture does not have, or the other way round.
+    /// Whether the screen visibly differs from the picture now.
     func differs(from picture: [UInt8]) throws(Failure) -> Bool
 
     func end()
 }
 
-/// What shows windows, in the order in which they are tried.
+/// The kinds of screens, in the order in which they are tried.
 enum ScreenKind: String, CaseIterable {
     case x11
     case wayland
@@ -26,7 +26,7 @@ enum ScreenKind: String, CaseIterable {
         }
     }
 
-    /// The programs that it needs, with their packages in Debian.
+    /// The programs that a screen of this kind needs, with their packages in Debian.
     var needs: [(program: String, package: String)] {
         switch self {
         case .x11: [("Xvfb", "xvfb")]

@@ -1,14 +1,14 @@
 import Glibc
 import GreenroomLinux
 
-/// A server that runs only for a measurement, and prints a line when it is ready. It ends with this object,
-/// and with the process that made it, however that process ends. A server with a file capability (some
-/// distributions give sway CAP_SYS_NICE) survives a SIGKILL of that process, because the kernel
-/// clears its PR_SET_PDEATHSIG.
+/// A server that runs only for a measurement, and prints a line when it is ready. It ends with this
+/// object, and with the process that made it, however that process ends. A server with a file
+/// capability (some distributions give sway CAP_SYS_NICE) survives a SIGKILL of that process,
+/// because the kernel clears its PR_SET_PDEATHSIG.
 final class MeasuredServer {
-    /// The first line that it printed.
+    /// The first line that the server printed.
     let line: String
-    /// What it prints after that.
+    /// What the server prints after that line.
     let output: FileDescriptor
     private let process: pid_t
     private var hasEnded = false
@@ -19,7 +19,7 @@ final class MeasuredServer {
     /// The longest line is the address of a bus.
     private static let lineLimit = 4096
 
-    /// - Parameter variables: `NAME=value`, beside a search path.
+    /// - Parameter variables: `NAME=value`, in addition to a search path.
     init(_ words: [String], _ variables: [String] = [], clock: SampleClock) throws(Failure) {
         let started = try Self.start(words, variables)
         process = started.process
@@ -29,7 +29,7 @@ final class MeasuredServer {
                 started.pipe, atMost: Self.lineLimit, milliseconds: Self.startMilliseconds,
                 isLine: true)
             guard text.last == UInt8(ascii: "\n") else {
-                // What comes before "--" runs it as somebody else.
+                // The words before "--" run the server as another user.
                 let program = words.firstIndex(of: "--").map { words[$0 + 1] } ?? words[0]
                 throw .system(SystemError(code: EPROTO, call: "starting", subject: program))
             }
@@ -48,8 +48,8 @@ final class MeasuredServer {
         Self.terminate(process)
     }
 
-    /// Asks it to end first, so that it removes what it has created elsewhere (an X server's
-    /// socket).
+    /// Asks the server to end first, so that it removes what it has created elsewhere (an X
+    /// server's socket).
     private static func terminate(_ process: pid_t) {
         kill(process, SIGTERM)
         let deadline = MonotonicClock.nanoseconds + endMilliseconds * 1_000_000
@@ -63,13 +63,13 @@ final class MeasuredServer {
         end(process)
     }
 
-    /// The process has not been waited for, so its number is still its own.
+    /// Nobody has waited for the process yet, so its number is still its own.
     private static func end(_ process: pid_t) {
         kill(process, SIGKILL)
         let deadline = MonotonicClock.nanoseconds + endMilliseconds * 1_000_000
         var status: CInt = 0
-        // A process of the server's user that traces it decides when its end can be waited for
-        // (ptrace(2)).
+        // If a process of the server's user traces the server, that process decides when the
+        // server's end can be waited for (ptrace(2)).
         while unsafe waitpid(process, &status, WNOHANG) == 0, MonotonicClock.nanoseconds < deadline
         {
             _ = poll(nil, 0, pauseMilliseconds)
@@ -96,7 +96,7 @@ final class MeasuredServer {
         _ words: [String], _ variables: [String] = [], clock: SampleClock, atMost limit: Int
     ) throws(Failure) -> [UInt8] {
         let (process, pipe) = try start(words, variables)
-        // It has said everything when its output ends, or is not waited for any more.
+        // The program has said everything when its output ends, or when it is no longer waited for.
         defer { end(process) }
         return try clock.read(pipe, atMost: limit, milliseconds: startMilliseconds)
     }

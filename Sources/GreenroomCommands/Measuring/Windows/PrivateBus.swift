@@ -12,7 +12,7 @@ final class PrivateBus {
 
     private static func address(in folder: String) -> String { "unix:path=\(folder)/bus" }
 
-    /// Writes its configuration.
+    /// Writes the configuration of the bus.
     static func configure(in folder: String) throws(SystemError) {
         let configuration = """
             <busconfig>
@@ -37,7 +37,7 @@ final class PrivateBus {
         address = Self.address(in: folder)
         sender = prefix + [paths[1]]
         self.clock = clock
-        // It listens when it has printed its address.
+        // The bus listens once it has printed its address.
         server = try MeasuredServer(
             prefix + [
                 paths[0], "--config-file=\(folder)/bus.conf", "--nofork", "--nopidfile",

@@ -3,8 +3,8 @@ import Glibc
 import GreenroomLinux
 import Varlink
 
-/// A Wayland compositor without a device (sway(1)). It tells itself which windows there are, and what is
-/// on it is read by grim(1). Both sockets are in a folder that only the user of the program can enter.
+/// A Wayland compositor without a device (sway(1)). It reports its windows itself, and grim(1)
+/// reads its picture. Both sockets are in a folder that only the user of the program can enter.
 final class WaylandScreen: HeadlessScreen {
     let variables: [String]
     private let server: MeasuredServer
@@ -15,7 +15,8 @@ final class WaylandScreen: HeadlessScreen {
 
     private static func configuration(in folder: String) -> String { folder + "/sway.conf" }
 
-    /// Writes the file by which it is started. It has done so when it prints its display's name.
+    /// Writes the file that the compositor executes when it starts. It has started when it prints
+    /// its display's name.
     static func configure(in folder: String) throws(SystemError) {
         let text = """
             xwayland disable
@@ -27,8 +28,9 @@ final class WaylandScreen: HeadlessScreen {
     }
 
     /// - Parameters:
-    ///   - paths: those of `ScreenKind.wayland`.
-    ///   - prefix: words before theirs: they parse what programs send, so they run as their user.
+    /// - paths: the paths of the programs of `ScreenKind.wayland`.
+    /// - prefix: words before the commands of these programs. They parse what the measured program
+    ///   sends, so they run as its user.
     ///   - runtime: the user's folder in `folder`, where programs look for the socket.
     init(
         _ paths: [String], _ prefix: [String], in folder: String, runtime: String,
@@ -56,7 +58,7 @@ final class WaylandScreen: HeadlessScreen {
             "QT_QPA_PLATFORM=wayland",
         ]
         do throws(Failure) {
-            // The first tick comes when it is heard.
+            // The first tick comes as soon as events are reported.
             events = try MeasuredServer(
                 prefix + [
                     paths[1], "--socket", socket, "--monitor", "--raw", "--type", "subscribe",
@@ -76,12 +78,13 @@ final class WaylandScreen: HeadlessScreen {
     // MARK: Windows
 
     private var windowCount = 0
-    /// The beginning of a line whose end has not come.
+    /// The beginning of a line whose end has not arrived.
     private var rest: [UInt8] = []
 
     /// A description of a window has some thousand bytes.
     private static let lineLimit = 1 << 20
-    /// A program that opens windows without an end does not keep this from returning.
+    /// At most this many reads, so that a program that opens windows without an end does not keep
+    /// the call from returning.
     private static let readLimit = 64
 
     func showsWindow() throws(Failure) -> Bool {
@@ -127,7 +130,7 @@ final class WaylandScreen: HeadlessScreen {
         let picture = try MeasuredServer.output(
             grim, [variables[0], "XDG_RUNTIME_DIR=\(runtime)"], clock: clock,
             atMost: Self.pictureLimit)
-        // Two that are missing would be alike.
+        // Two missing pictures would be equal.
         guard picture.starts(with: Array("P6".utf8)) else {
             throw .system(SystemError(code: EPROTO, call: "reading the screen of", subject: "sway"))
         }

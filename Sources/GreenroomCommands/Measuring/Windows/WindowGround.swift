@@ -2,8 +2,8 @@ import AppFolders
 import Glibc
 import GreenroomLinux
 
-/// Where a desktop program is measured: a screen, a message bus and a home, which are removed with this
-/// object. Nothing that the program does there is seen in the session.
+/// Where a desktop program is measured: a screen, a message bus and a home, which are removed with
+/// this object. Nothing that the program does there is seen in the session.
 final class WindowGround {
     let screen: any HeadlessScreen
     let empty: [UInt8]
@@ -12,7 +12,7 @@ final class WindowGround {
     private let folder: String
     private var home: String { folder + "/home" }
 
-    /// What it needs, with the packages in Debian, whatever the screen is.
+    /// The programs that every measurement of windows needs, with their packages in Debian.
     private static let needs =
         PrivateBus.programs.map { ($0, "dbus") } + [("setpriv", "util-linux")]
 
@@ -21,7 +21,7 @@ final class WindowGround {
         return try? ExecutableInspection.find(program, in: searchPath)
     }
 
-    /// - Parameter kind: one whose programs are there.
+    /// - Parameter kind: a kind whose programs are installed.
     init(
         for program: WindowProgram, on kind: ScreenKind, clock: SampleClock
     ) throws(Failure) {
@@ -90,7 +90,7 @@ final class WindowGround {
             ]
     }
 
-    /// Whether nothing is seen, and no window is there.
+    /// Whether the screen shows nothing, and there is no window.
     func isEmpty() throws(Failure) -> Bool {
         if try screen.showsWindow() { return false }
         return try !screen.differs(from: empty)
@@ -114,8 +114,8 @@ final class WindowGround {
     private static let settingsFileLimit = 10_000
     private static let settingsDepthLimit = 16
 
-    /// Adds the size of the file or folder at the path, following links. Returns whether the sum is within
-    /// the limits.
+    /// Adds the size of the file or folder at the path, following links. Returns whether the sum is
+    /// within the limits.
     private static func count(
         _ path: String, depth: Int, _ sum: inout (bytes: Int, files: Int)
     ) -> Bool {
@@ -187,7 +187,7 @@ final class WindowGround {
         return State(files: files, names: try bus.names())
     }
 
-    /// What has changed since, and the network connections of a process.
+    /// What has changed since that state, and the network connections of a process.
     func effects(since before: State, of process: Int32?) throws(Failure) -> SideEffects {
         let now = try state()
         return SideEffects(

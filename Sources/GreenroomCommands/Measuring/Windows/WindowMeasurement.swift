@@ -5,8 +5,9 @@ import GreenroomLinux
 import GreenroomManifest
 import UnitFile
 
-/// Launches a desktop program again and again in several ways, in turns, with a screen, a message bus and a
-/// home of its own. Observes what the program does before its window, and compares the window.
+/// Launches a desktop program again and again in several ways, in turns, with a screen, a message
+/// bus and a home of its own. Observes what the program does before its window, and compares the
+/// window.
 struct WindowMeasurement {
     let kind: ScreenKind
     typealias Way = WindowTrial.Way
@@ -20,7 +21,8 @@ struct WindowMeasurement {
     private let program: WindowProgram
     private let rounds: Int
     private let clock: SampleClock
-    /// Declared before ``ground``, so that it ends its apps before their surroundings are removed.
+    /// Declared before ``ground``, so that the daemon ends its apps before their surroundings are
+    /// removed.
     private let daemon: PrivateDaemon
     private let client: ControlClient
     private let ground: WindowGround
@@ -139,7 +141,7 @@ struct WindowMeasurement {
     private static let endedPatience: UInt64 = 2_000_000_000
     private static let lessonPatience: UInt64 = 10_000_000_000
     private static let picturePatience: UInt64 = 10_000_000_000
-    /// The blinking of a cursor takes less.
+    /// Longer than the blinking of a cursor takes.
     private static let quietTime: UInt64 = 1_500_000_000
 
     /// Has an instance paused at the way's depth.
@@ -218,7 +220,7 @@ struct WindowMeasurement {
         }?.text
     }
 
-    /// Launches, and waits until something is on the screen.
+    /// Launches the app, and waits until something is on the screen.
     private func show(_ index: Int) throws(Failure) -> (instance: UInt64, time: UInt64)? {
         clock.begin()
         guard
@@ -245,7 +247,7 @@ struct WindowMeasurement {
         return !instances.contains { $0.instance == instance && $0.state != .notRunning }
     }
 
-    /// Kills it, and waits until nothing is on the screen.
+    /// Kills the instance, and waits until nothing is on the screen.
     private func end(_ instance: UInt64) throws(Failure) {
         _ = try? client.call(.transition(.kill, .instance(instance)))
         clock.begin()

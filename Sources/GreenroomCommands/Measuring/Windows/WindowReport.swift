@@ -153,7 +153,7 @@ struct WindowVerdict {
     let lines: [String]
     private let gain: String
 
-    /// - Parameter trials: one for each kind of screen on which it shows a window.
+    /// - Parameter trials: one for each kind of screen on which the program shows a window.
     init(_ trials: [WindowTrial], command: [String]) {
         // A reason that holds on every screen is given once.
         var refusals: [String] = []
