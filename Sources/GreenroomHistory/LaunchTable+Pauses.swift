@@ -35,7 +35,7 @@ extension LaunchTable {
     private static let columns =
         "id, app, user, instance, paused, until, preparation, processor, bytes, kind, depth"
 
-    /// The user's, the latest first.
+    /// The user's paused instances, the latest first.
     func latestPauses(
         of user: UInt32, limit: Int
     ) throws(DatabaseError) -> [Control.PauseRecord] {

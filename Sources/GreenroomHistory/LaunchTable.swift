@@ -27,8 +27,9 @@ struct LaunchTable {
         // Only this process uses the file, so SQLite needs no shared memory. This comes first,
         // because the mode applies from the first access to the file.
         try database.execute("PRAGMA locking_mode = EXCLUSIVE")
-        // Deleted data is overwritten, and the file shrinks. The second is written into the file
-        // each time it is asked for, so launches could not be read while the disk is full.
+        // Deleted data is overwritten, and the file shrinks (`auto_vacuum`). That setting is
+        // written into the file each time it is made, so it is made only once: otherwise launches
+        // could not be read while the disk is full.
         try database.execute("PRAGMA secure_delete = ON")
         var pageCount: Int64 = 0
         try database.execute("PRAGMA page_count") { pageCount = $0.integer(0) ?? 0 }
@@ -193,7 +194,7 @@ struct LaunchTable {
         """
 
     /// - Parameters:
-    ///   - columns: those that `record` reads, after `id`.
+    /// - columns: the columns that `record` reads, after `id`.
     func page<Record>(
         _ query: Control.HistoryQuery, _ rows: RowConditions, of table: String, _ columns: String,
         _ record: (Database.Row) -> Record

@@ -13,7 +13,8 @@ internal import GreenroomControl
 /// an assumed time. The shortest times count, because everything else that the machine does only
 /// makes a time longer, and prewarms run at the lowest priority.
 struct MeasuredCosts {
-    /// The latest rows of an app that count. Older ones may be about another version of it.
+    /// At most this many of an app's latest rows count. Older ones may be about another version of
+    /// it.
     private static let sampleLimit = 10
     /// The assumed time to prepare an instance until it is measured.
     private static let assumedPreparation = 50.0
@@ -46,8 +47,8 @@ struct MeasuredCosts {
     private var launched: [UInt64: [(until: Int64, prepared: Prepared)]] = [:]
 
     /// - Parameters:
-    ///   - pauses: the user's, the latest first.
-    ///   - launches: the same.
+    /// - pauses: the user's paused instances, the latest first.
+    /// - launches: the user's launches, the latest first.
     init(_ pauses: [Control.PauseRecord], _ launches: [Control.LaunchRecord]) {
         for pause in pauses {
             let prepared = Prepared(app: pause.app, depth: pause.depth)

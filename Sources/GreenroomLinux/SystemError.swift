@@ -84,7 +84,7 @@ func systemCall<Value: SignedInteger>(
     }
 }
 
-/// As ``systemCall(_:on:_:)``; nil if the call would block (`EAGAIN`).
+/// Does the same as ``systemCall(_:on:_:)``; returns nil if the call would block (`EAGAIN`).
 @inline(__always)
 func systemCallUnlessBlocked<Value: SignedInteger>(
     _ name: StaticString, _ body: () -> Value

@@ -1,8 +1,8 @@
 internal import UnitFile
 
-/// What a profile knows about a tool that an interpreter runs: of Python, that some of its modules
-/// may be imported before a pause although an inspection of imports would refuse them, and what
-/// makes that right; of Ruby, what a program that RubyGems starts requires first.
+/// What a profile knows about a tool that an interpreter runs. For Python: that some of the tool's
+/// modules may be imported before a pause although an inspection of imports would refuse them, and
+/// what makes that right. For Ruby: what a program that RubyGems starts requires first.
 public struct Vouching: Hashable, Sendable {
     /// `Version=`: the distribution or gem that the modules belong to, and the versions of it with
     /// which the tool was tried. With another version, the profile is not used.
@@ -69,7 +69,7 @@ public struct Vouching: Hashable, Sendable {
         public static let bytes = 16 << 10
     }
 
-    /// Whether it is about a program that RubyGems starts.
+    /// Whether the profile is about a program that RubyGems starts.
     public var isForGem: Bool { !requires.isEmpty }
 
     /// The lines for an inspection (`python/inspect_imports.py`, `ruby/inspect.rb`).

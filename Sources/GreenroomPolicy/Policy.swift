@@ -28,7 +28,7 @@ public struct Policy: Hashable, Sendable {
     public var prewarmTimeToLive: Duration = .seconds(600)
     /// All paused instances together, without those held at a window, hold at most this many bytes.
     public var prewarmByteBudget: UInt64 = 1 << 30
-    /// Those held at a window, together; with 0, none are held.
+    /// All instances held at a window together hold at most this many bytes; with 0, none are held.
     public var windowByteBudget: UInt64 = 512 << 20
     /// The assumed size of a paused instance in bytes, and of one held at a window, before one was
     /// measured.

@@ -54,7 +54,7 @@ public struct Prices: Hashable, Sendable {
     public var perMebibyte = 0.002
     /// The price of a millisecond of a processor that would have been idle.
     public var perCPUMillisecond = 0.001
-    /// The same, on battery.
+    /// The price of such a millisecond while the machine runs on a battery.
     public var perCPUMillisecondOnBattery = 0.02
     /// The price of a millisecond of a processor that is spent because the plan changes back and
     /// forth.

@@ -6,7 +6,8 @@ extension Spawner {
     /// Reaps every child that has ended: first processes of instances and of spawns, and their
     /// orphaned descendants.
     func reap() throws(SystemError) {
-        // The supervisor knows these. In the table, each is reaped after its end was told.
+        // The supervisor knows the instances of these spawns. Once they are in the table, each is
+        // reaped after its end was told.
         for spawn in Array(spawns.pending.values)
         where spawn.start.spawn.isOver && spawn.start.spawn.announced == .yes { conclude(spawn) }
         var concluded: [PendingSpawn] = []

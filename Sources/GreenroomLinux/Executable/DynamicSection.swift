@@ -1,4 +1,4 @@
-/// Those tables of the dynamic section that the inspection needs.
+/// The tables of the dynamic section that the inspection needs.
 struct DynamicSection {
     /// Offsets in the string table.
     private var needed: [UInt64] = []

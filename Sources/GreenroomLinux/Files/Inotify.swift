@@ -33,7 +33,7 @@ public final class Inotify: Sendable {
     /// milliseconds. For a queue that a library has made and keeps until then.
     public static func markSlow(_ number: CInt) { gr_disposal_mark(number, GR_DISPOSAL_SLOW) }
 
-    // Before the number is used again.
+    // The mark is removed before the number is used again.
     deinit { gr_disposal_mark(descriptor.rawValue, GR_DISPOSAL_OWN) }
 
     /// Watches a path, or changes the events that are watched there (inotify_add_watch).

@@ -34,7 +34,7 @@ extension UnixSocket {
         }
     }
 
-    /// As ``send(_:descriptors:)`` with an array.
+    /// Does the same as ``send(_:descriptors:)`` with an array.
     public func send(
         _ bytes: [UInt8], descriptors: [CInt] = []
     ) throws(SystemError) -> Int? {
@@ -55,7 +55,7 @@ extension UnixSocket {
         unsafe try receive(into: bytes) { _ in sender }
     }
 
-    /// As ``receive(into:from:)``, for a socket that anybody may send to.
+    /// Does the same as ``receive(into:from:)``, for a socket that anybody may send to.
     public func receive(
         into bytes: UnsafeMutableRawBufferPointer, from sender: (uid_t?) -> Stranger?
     ) throws(SystemError) -> ReceivedMessage? {

@@ -28,7 +28,8 @@ struct CgroupTree {
 
     // MARK: Making
 
-    /// Not used for an instance that is to pause: nobody waits for it, and it has a channel.
+    /// Takes a cgroup from the reserve, but not for an instance that is to pause (it has a
+    /// channel), because nobody waits for that.
     mutating func takeFromReserve(
         for specification: SpawnSpecification
     ) -> (cgroup: Cgroup, name: String)? {
