@@ -2,21 +2,21 @@ internal import CSystemd
 internal import Glibc
 
 /// Sees what others send each other on the session's message bus
-/// (`org.freedesktop.DBus.Monitoring.BecomeMonitor`). Nobody may send by such a connection.
+/// (`org.freedesktop.DBus.Monitoring.BecomeMonitor`). Nothing may be sent on such a connection.
 @safe public final class BusMonitor {
     private let bus: OpaquePointer
 
     /// Sees the calls of whoever owns the name, also those to the owner's unique name.
     ///
-    /// - Parameter address: of the bus (sd_bus_set_address(3)).
+    /// - Parameter address: the address of the bus (sd_bus_set_address(3)).
     /// - Throws: an error if the bus does not allow it.
     public convenience init(of name: String, at address: String) throws(SystemdError) {
         try self.init(matching: ["type='method_call',destination='\(name)'"], at: address)
     }
 
-    /// Messages are seen from the return of this on.
+    /// Sees all messages that are sent after this returns and that one of the rules matches.
     ///
-    /// - Parameter rules: of which one must apply (D-Bus Specification, "Match Rules").
+    /// - Parameter rules: match rules (D-Bus Specification, "Match Rules").
     public init(matching rules: [String], at address: String) throws(SystemdError) {
         var raw: OpaquePointer?
         try check("sd_bus_new", unsafe sd_bus_new(&raw))
@@ -73,11 +73,12 @@ internal import Glibc
         return call
     }
 
-    /// Whether a signal has come since this was asked last. All that has come is read.
+    /// Whether a signal has arrived since the last call. Reads everything that has arrived.
     public func hasHeardSignal() throws(SystemdError) -> Bool {
         var hasHeard = false
         while try unsafe process({ message in
-            // The bus also tells this connection of itself, for example of the name it has lost.
+            // The bus also sends signals about this connection, for example that it has lost its
+            // name.
             let isOfBus = unsafe sd_bus_message_is_signal(message, "org.freedesktop.DBus", nil) > 0
             if unsafe sd_bus_message_is_signal(message, nil, nil) > 0, !isOfBus { hasHeard = true }
         }) {}

@@ -13,7 +13,7 @@ import Glibc
     private var source: EventSource?
 
     /// - Throws: `ENOENT` if the folders of /run/systemd are missing. systemd-tmpfiles makes them,
-    ///   so that they are there does not mean that a logind runs (``isServed``).
+    ///   so they may exist although no logind runs (``isServed``).
     public init(onChange: @escaping @LoopActor () -> Void) throws(SystemdError) {
         var raw: OpaquePointer?
         try check("sd_login_monitor_new", unsafe sd_login_monitor_new("uid", &raw))
@@ -50,9 +50,9 @@ import Glibc
         return users
     }
 
-    /// Those of them who have an active session that is shown to somebody: it has a seat, or is a
-    /// graphical one without a seat, on a remote display. A login by ssh is always active and shows
-    /// no window (sd_session_is_active(3)).
+    /// The ``users`` who have an active session that is shown to somebody: the session has a seat,
+    /// or is a graphical one without a seat, on a remote display. A login by ssh is always active
+    /// and shows no window (sd_session_is_active(3)).
     public static var activeUsers: Set<UInt32> {
         users.filter { user in activeSessions(of: user).contains { isShown($0) } }
     }

@@ -10,14 +10,14 @@ extension Control {
         public var limits: [Int64] = []
         /// −20 to 19.
         public var nice: Int32 = 0
-        /// As for ioprio_set(2).
+        /// The priority of ioprio_set(2).
         public var ioPriority: UInt32 = 0
         /// The CPUs, 32 in each word, at most 1024.
         public var affinity: [UInt32] = []
         /// Numbers of signals (signal(7)).
         public var ignoredSignals: [Int] = []
         public var blockedSignals: [Int] = []
-        /// As for personality(2).
+        /// The execution domain of personality(2).
         public var personality: UInt32 = 0
         public var noNewPrivileges = false
 

@@ -116,9 +116,9 @@ extension Control {
     /// What `Metrics` returns.
     public struct MetricsReply: Hashable, Sendable {
         public var app: String
-        /// Since the first count.
+        /// What was counted since the first count.
         public var total: AppMetrics
-        /// Since the last payload was closed.
+        /// What was counted since the last payload was closed.
         public var current: AppMetrics
         /// How many payloads, and which diagnostics, the app has not received yet.
         public var undeliveredCount: UInt64 = 0
