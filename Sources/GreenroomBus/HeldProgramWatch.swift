@@ -8,9 +8,9 @@ internal import Systemd
 /// `watched NAME` once calls of the name are seen, `taken NAME` if somebody owns the name already, or
 /// `unwatchable NAME`. After `watched`, each call of the name is a packet, too: `launch` or `question`.
 /// When settings have changed, the packet is `changed`, or `restyled` if the scale, the theme or
-/// the font is among them; and
-/// `unheard SOURCE` says that a source of settings was lost and is looked for again.
-/// This process ends when the daemon closes its end of the socket, or when the bus of a name ends.
+/// the font is among them; and `unheard SOURCE` says that a source of settings was lost and is
+/// looked for again. This process ends when the daemon closes its end of the socket, or when the
+/// bus of a name ends.
 ///
 /// The process only listens, so it delays no call. The daemon learns nothing about a call or a
 /// setting but one of these words.
@@ -22,8 +22,8 @@ public struct HeldProgramWatch {
     private var nextChangeAt: UInt64 = 0
     private var unsent = UnsentReports()
 
-    /// Whoever changes settings without an end does not keep the held program thawed. In
-    /// nanoseconds.
+    /// The least time between two reports of changes, in nanoseconds: whoever changes settings
+    /// without an end must not keep the held program thawed.
     private static let changePause: UInt64 = 1_000_000_000
 
     /// A name has at most this many bytes (D-Bus Specification, "Valid Names").

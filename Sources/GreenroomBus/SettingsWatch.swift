@@ -26,12 +26,12 @@ struct SettingsWatch {
     }
 
     private var sources: [Watched]
-    /// Changes that were not asked for yet.
+    /// Changes that nobody has asked for yet.
     private var change = DisplaySettings.Change.none
-    /// Sources that were lost and were not asked for yet. One that was never there is none of them.
+    /// Lost sources that nobody has asked for yet. A source that was never there is not lost.
     private var lost: Set<Source> = []
 
-    /// What the environment names.
+    /// Watches the sources that the environment names.
     init() {
         var sources: [(Source, () throws -> any SettingsConnection)] = [
             (.bus, { try SettingsOfBus() })

@@ -64,9 +64,9 @@ final class Connection {
         return reply
     }
 
-    /// The same.
+    /// Waits for the reply to the oldest unanswered call, or for the end of the process.
     ///
-    /// - Returns: nil if `process` tells its end before the reply comes.
+    /// - Returns: nil if the process ends first.
     func reply(
         to call: ControlCall, unless signals: CInt?, before process: AppProcess
     ) throws(HandOver) -> ControlReply? {

@@ -13,6 +13,7 @@ public enum AppLimits {
     /// Requests to the daemon that wait for their answers at a time. Each is kept until it is
     /// answered.
     public static let requests = 256
-    /// Messages that wait for room in the channel. Beyond it, those that may be lost are dropped.
+    /// Messages that wait for room in the channel. Beyond this, messages that may be lost are
+    /// dropped.
     public static let waitingNotes = 256
 }

@@ -17,7 +17,7 @@ public enum AppMessage: Equatable, Sendable {
     /// The process, which will be held at its first window, is about to own this name on its
     /// session's message bus, and waits for ``DaemonMessage/nameIsWatched``.
     case wantsName(String)
-    /// What the process says, before its pause, about the library with this index in its list.
+    /// A report of the process, before its pause, about the library with this index in its list.
     case opening(UInt64, LibraryStep)
     /// A report from an app that is made with an SDK.
     case report(AppReport)

@@ -106,11 +106,10 @@ extension Pixels {
 
 extension ScreenDescription {
     private static let textScale = 3
-    /// Between the icon and the name.
+    /// The distance between the icon and the name.
     private static let gap = 24
 
-    /// The icon above the name, each with the number of pixels of a picture that one of its own has in
-    /// each direction.
+    /// The icon above the name. Each pixel of a part becomes a square with sides of its `scale`.
     private func parts(scale: Int) -> [(pixels: Pixels, scale: Int)] {
         let text = name.isEmpty ? nil : Pixels(text: name, color: textColor, scale: Self.textScale)
         let icon =

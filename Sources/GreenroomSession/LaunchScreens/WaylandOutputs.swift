@@ -9,7 +9,7 @@ struct WaylandOutputs {
         var scale = 1
     }
 
-    /// By the compositor's number of the global.
+    /// The outputs by the numbers that the compositor has for them as globals.
     private var outputs: [UInt32: Output] = [:]
 
     /// Outputs come and go as globals do.

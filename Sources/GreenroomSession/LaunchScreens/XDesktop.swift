@@ -181,7 +181,7 @@ struct XDesktop {
         for window in try windows(in: atoms.stacking).suffix(Self.frameLimit).reversed() {
             if let top = try frame(of: window) { return top }
         }
-        // Without a window manager, those that want to be managed.
+        // Without a window manager, this is the highest window that wants to be managed.
         let children = try tree(of: connection.screen.root)?.children ?? []
         for child in children.suffix(Self.questionLimit).reversed() {
             // GetWindowAttributes

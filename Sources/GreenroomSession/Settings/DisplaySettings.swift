@@ -1,4 +1,4 @@
-/// What a display tells toolkits while they run, and they follow: themes, fonts, scales, outputs.
+/// The settings of a display that toolkits follow while they run: themes, fonts, scales, outputs.
 public final class DisplaySettings {
     public enum Change: Hashable, Sendable {
         case none
@@ -76,7 +76,7 @@ protocol SettingsServer: AnyObject {
     func appearance() throws(DisplayFailure) -> Appearance
 }
 
-/// What programs do not follow in every respect while they run.
+/// Settings that programs do not follow in every respect while they run.
 struct Appearance: Hashable {
     var scales: [Double] = []
     /// Names of themes and fonts.

@@ -24,7 +24,7 @@ final class WaylandSettings: SettingsServer {
 
     private let connection: WaylandConnection
     private let descriptions: UInt32?
-    /// By the compositor's number of the global.
+    /// The outputs by the numbers that the compositor has for them as globals.
     private var outputs: [UInt32: Output] = [:]
     private(set) var hasMore = false
 
@@ -36,7 +36,7 @@ final class WaylandSettings: SettingsServer {
         descriptions =
             connection.globals(of: manager).isEmpty ? nil : try connection.bind(manager)
         try followOutputs()
-        // Their first descriptions are no changes.
+        // The first descriptions of the outputs are not changes.
         try connection.synchronize()
         repeat { _ = try hear() } while hasMore
     }
@@ -109,7 +109,7 @@ final class WaylandSettings: SettingsServer {
         return true
     }
 
-    /// An output more or less does not change the scale if it has that of another.
+    /// A new or removed output changes nothing if another output has the same scale.
     func appearance() -> Appearance {
         Appearance(scales: Set(outputs.values.flatMap(\.scales)).sorted())
     }

@@ -3,9 +3,9 @@
 final class XSettings: SettingsServer {
     /// In words. The resources of a desktop with all its toolkits have some kilobytes.
     static let propertyLimit: UInt32 = 64 << 10
-    /// Of the RandR extension: the screen's size, and what each output shows.
+    /// Events of the RandR extension: the screen's size, and what each output shows.
     private static let outputEvents: UInt16 = 7
-    /// Of the XFIXES extension: a new owner of a selection, and the end of the former one.
+    /// Events of the XFIXES extension: a new owner of a selection, and the end of the former one.
     private static let ownerEvents: UInt32 = 7
 
     private let connection: XConnection
@@ -16,7 +16,7 @@ final class XSettings: SettingsServer {
     private let outputs: UInt8?
     private let owners: UInt8?
     private var manager: UInt32 = 0
-    /// Of the last manager that had some. A manager that restarts changes none.
+    /// The appearance that the last manager with settings has set. A restart of it changes nothing.
     private var appearanceByManager = XSettingsText.appearance(in: [])
     private var hasLeft = false
 
@@ -121,7 +121,7 @@ final class XSettings: SettingsServer {
 }
 
 enum XResources {
-    /// What toolkits take for a missing value.
+    /// The resolution that toolkits assume if nothing says it.
     static let usualDotsPerInch = 96.0
 
     /// The value of `Xft.dpi`, by which toolkits scale; nil if there is none.
@@ -142,11 +142,11 @@ enum XScale {
     /// Toolkits are not tried with more.
     private static let limit = 4.0
 
-    /// The next whole number: text is scaled by fractions, pictures are not.
+    /// The scale as a whole number, because pictures cannot be scaled by fractions.
     ///
     /// - Parameters:
     ///   - resources: the resource database.
-    ///   - settings: those of the settings manager; empty if there is none.
+    ///   - settings: the settings manager's settings; empty if there is none.
     static func whole(resources: [UInt8], settings: [UInt8]) -> Int {
         let scales = XSettingsText.appearance(in: settings).scales
         let ofResources = XResources.dotsPerInch(in: resources) ?? 0
