@@ -1,6 +1,6 @@
 # The preload shim. It is built by clang alone, because a SwiftPM library would bring the Swift
-# runtime
-# into every app. Include this file from the Makefile, or run `make -f Sources/CPrewarm/build.mk`.
+# runtime into every app. Include this file from the Makefile, or run
+# `make -f Sources/CPrewarm/build.mk`.
 
 SHIM := .build/shim/libgreenroom-prewarm.so
 SHIM_CC ?= clang

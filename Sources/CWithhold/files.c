@@ -34,8 +34,8 @@
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static int watcher = -1;
-/// Each file once. For one that is not there: the watch of the nearest folder that is there, and the
-/// name of what would appear in it, which is a part of `path`.
+/// The files, each once. A missing file has the watch of the nearest folder that exists, and the
+/// name that would appear there, which is a part of `path`.
 static struct file {
     char *path;
     int folder; // -1 for a file that is there

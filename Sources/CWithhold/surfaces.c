@@ -343,7 +343,8 @@ static struct wl_proxy *sent_by_viewport(const struct request *request) {
     return pass(request);
 }
 
-/// Such a request belongs to a buffer, and cannot be kept together with it.
+/// A request that belongs to a buffer cannot be kept together with it, so such a program is not
+/// held.
 static struct wl_proxy *sent_with_buffer(const struct request *request) {
     for (size_t i = 0; i < WINDOW_LIMIT; i++)
         if (surfaces[i].is_held) withhold_fail(WITHHOLD_OTHER_DISPLAY);

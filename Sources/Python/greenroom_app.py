@@ -841,7 +841,7 @@ class Application:
             _warn_of_near_misses(self.delegate, _APPLICATION_METHODS)
         self._report_step(_OBJECTS)
 
-    # For apps.
+    # The interface for apps.
 
     @property
     def state(self):

@@ -29,12 +29,12 @@
           (princ (format "greenroom: %s\n" message) #'external-debugging-output)
           (let ((kill-emacs-hook nil)) (kill-emacs 72))))
        (imports (split-string (or (funcall native 'take "GREENROOM_IMPORTS") "") "\n" t))
-       ;; An author of a list knows what follows; lines that were learned have stamps.
+       ;; Lines that were learned have stamps.  The author of any other list knows the effects.
        (is-learned (and imports (string-match-p "\t" (car imports))))
        (initial features)
-       ;; What no other import has loaded, the last one first: its name in the list, and the features that were there then.
+       ;; The imports that no other import has loaded, the last one first: the name in the list, and the earlier features.
        (roots nil)
-       ;; In a list, the name of a library that the option -l loads.
+       ;; The library in a line -l:NAME, which the option -l loads; nil for a feature.
        (library-of (lambda (name) (and (string-prefix-p "-l:" name) (substring name 3))))
        (suffixes (append (get-load-suffixes) load-file-rep-suffixes)) ; which `load' tries
        (hides-screen inhibit-startup-screen) ; which the option --eval changes
@@ -119,15 +119,16 @@
                 (cond ((or (member word options) (equal word "-scriptload")) (pop words))
                       ((not (string-prefix-p "-" word)) (push word files)))))
             files)))
-       ;; Whether the option -l finds that in `load-path', because the directory has no such file.
+       ;; Whether the option -l finds the library in `load-path', because the directory has no such file.
        (is-library
         (lambda (name)
           (let ((path (expand-file-name name)))
             (and (string-match-p "\\`[a-zA-Z0-9][a-zA-Z0-9._+-]*\\'" name)
                  (not (find-file-name-handler path 'load))
                  (not (file-regular-p (file-truename path)))))))
-       ;; What a program loads first, before anything of its own can make a difference: the libraries that its first words
-       ;; load, then the features that the next words require, and those of the first forms of the file that they load.
+       ;; The names of what a program loads first, before anything of its own can make a difference: the libraries that
+       ;; its first words load, then the features that the next words require, and those of the first forms of the file
+       ;; that they load.
        (first-names
         (lambda (words)
           (let* ((names nil) (is-first t) (private (obarray-make 61)) ; whose symbols nobody finds
@@ -198,7 +199,7 @@
                 (cond ((equal name (car (car left))) (setq loaded (cdr (pop left))))
                       ((not (memq (intern-soft name) loaded)) (setq names nil)))))
             (null left))))
-       ;; What comes first is loaded whatever the program does then, so it is sent at once.
+       ;; The program loads this whatever else it does, so the record is sent at once.
        (send-record
         (lambda (names)
           (let ((text "") (is-listed t))
@@ -244,7 +245,7 @@
                    (dolist (root roots)
                      (when (funcall library-of (car root))
                        (setq command-line-args-left (nthcdr 2 command-line-args-left)))))
-                  ;; What a program loads first does not change.
+                  ;; The record is sent once: what a program loads first does not change.
                   (record (funcall send-record (funcall first-names rest))))
             (funcall native 'resume))))
        (pause

@@ -14,7 +14,7 @@
 
 ;;; Code:
 
-;; Otherwise compiled code calls functions of Emacs past this file, and a redefinition starts a compiler.
+;; Without this, compiled code calls functions of Emacs past this file, and a redefinition starts a compiler.
 (setq load-no-native t
       comp-enable-subr-trampolines nil ; Emacs 28
       native-comp-enable-subr-trampolines nil)
@@ -31,13 +31,13 @@
               (unless (string-prefix-p "!" line) (push line names)))
             (nreverse names))))
        (environment process-environment)
-       ;; In place of the directory: what looks there for a file, or keeps a name with it, has used the directory.
+       ;; Stands for the directory: a library that looks for a file there, or keeps a name with it, has used it.
        (nowhere "/proc/greenroom-no-directory/")
-       ;; What a launch replaces.  These get no value, so a library that reads one fails.
+       ;; The variables that a launch replaces.  They get no value, so a library that reads one fails.
        (replaced '((command-line-args . "arguments") (command-line-args-left . "arguments")
                    (argv . "arguments") (command-line-default-directory . "directory") (process-environment . "variables")
                    (initial-environment . "variables") (before-init-time . "time") (after-init-time . "time")))
-       ;; What of this a library changes, the program would find, or Emacs would read the program in another way.
+       ;; If a library changes one of these, the program finds that, or Emacs reads the program in another way.
        (variables '(load-path exec-path default-directory file-name-handler-alist load-suffixes
                     load-file-rep-suffixes load-source-file-function load-read-function load-prefer-newer
                     after-insert-file-functions format-alist auto-coding-alist auto-coding-regexp-alist
@@ -69,9 +69,9 @@
           (not (or one other))))
        ;; The features and files in progress, the innermost first: the name, the state at its beginning.
        (progress nil)
-       ;; The file that the innermost feature of the list has loaded first, which is the feature's own.
+       ;; The file that the innermost feature of the list has loaded first: the feature's own file.
        (own-file nil)
-       ;; The last state for which a file was refused: the files that load it do not change more.
+       ;; The state for which a file was last refused.  Files that load that file are not refused for it again.
        (refused nil)
        (begin
         (lambda (name)
@@ -100,9 +100,9 @@
               (when (and (not found) (string-prefix-p start entry)) (setq found (substring entry (length start)))))
             found)))
        (definition (lambda (symbol) (cons (symbol-function symbol) (symbol-plist symbol))))
-       ;; What each symbol was defined as when it was last looked at.
+       ;; The last known definition of each symbol.
        (known (make-hash-table :test #'eq))
-       ;; Whether a value, or what was defined since the last time, has a name with the directory's.
+       ;; Whether a value, or a definition that is new since the last call, contains the directory's name.
        (keeps-directory
         (lambda ()
           (let ((keeps nil))
@@ -132,8 +132,7 @@
            (lambda (name) (when (string-match-p "\\$" name) (funcall tell "reads" "*"))))
   (funcall note 'default-file-modes (lambda () (funcall does "state")))
   (funcall note 'mapbacktrace (lambda (&rest _) (funcall does "caller")))
-  ;; These would fail before the C library is asked, because there is no such directory, or read with its own
-  ;; functions alone.
+  ;; Without a directory, these would fail before the C library is asked, or they read with their own functions alone.
   (dolist (name '(call-process call-process-region make-process))
     (funcall note name (lambda (&rest _) (funcall does "runs"))))
   (dolist (name '(read-from-minibuffer read-string read-buffer read-command read-variable read-char
@@ -143,7 +142,7 @@
   (setq gc-cons-threshold most-positive-fixnum
         default-directory nowhere)
   (dolist (each replaced) (makunbound (car each)))
-  ;; Also where the library handles the error, or asks first.
+  ;; The hook sees a use also where the library handles the error, or asks first.
   (setq signal-hook-function
         (lambda (symbol data)
           (let ((reason (and (eq symbol 'void-variable) (cdr (assq (car data) replaced)))))

@@ -36,7 +36,7 @@ struct classes classes_loaded(jni_environment *env) {
                                   "()Ljava/lang/ClassLoader;", NULL, NULL);
     if ((*tool)->get_loaded_classes(tool, &count, &found) != 0) return all;
     all.items = calloc((size_t)count + 1, sizeof *all.items);
-    // Of each loader, the JVM lists the class first that was loaded last.
+    // Among the classes of a loader, the JVM lists the latest first.
     for (int wants_own = 1; all.items && wants_own >= 0; wants_own--)
         for (int i = count - 1; i >= 0; i--) {
             struct class class = {.reference = found[i]};
@@ -128,7 +128,7 @@ bool class_initialize(jni_environment *env, object loader, const char *name) {
     return for_name(env, loader, name, 1);
 }
 
-// --- What else that initializes.
+// --- What an initialization initializes besides.
 
 struct names {
     char **items;

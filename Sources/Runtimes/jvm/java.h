@@ -1,4 +1,4 @@
-/// What the agent's parts share: the JVM's functions, and calls of Java's.
+/// The declarations that the agent's parts share: the JVM's functions, and calls of Java's.
 #ifndef GREENROOM_RUNTIME_JVM_JAVA_H
 #define GREENROOM_RUNTIME_JVM_JAVA_H
 
@@ -10,7 +10,8 @@ extern jvmti_environment *tool;
 /// The JVM's own functions: the agent's replace some of them.
 extern struct jni_functions *original;
 
-/// Ends the process. One that was not prepared as the daemon prepares it must not run anything.
+/// Ends the process, because a process that was not prepared as the daemon prepares it must run
+/// nothing.
 _Noreturn void give_up(const char *message);
 
 /// Whether an exception was thrown; clears it.

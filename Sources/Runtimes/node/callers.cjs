@@ -1,9 +1,9 @@
-// Who calls, for Greenroom.
+// Finds out for Greenroom which code has called.
 'use strict';
 const folder = `${__dirname}/`;
 
-// The places of the code that has led to a call of this folder's files, the nearest first. Nothing of what the program may
-// have replaced stays changed.
+// Returns the places of the code that has led to a call of this folder's files, the nearest first. What the program
+// may have replaced is put back.
 module.exports = function callers() {
   const plain = ['prepareStackTrace', 'stackTraceLimit'].map((key) => [key, Object.getOwnPropertyDescriptor(Error, key)]);
   Error.stackTraceLimit = 12;

@@ -96,21 +96,21 @@ function prepare() {
   });
 }
 
-// Whether Node tells of what is hidden: source maps (module.findSourceMap), coverage, profiles, the sequence of
-// Math.random, and a warning when a module gets its parent.
+// Whether Node would tell of hidden modules: by source maps (module.findSourceMap), coverage, profiles, the sequence
+// of Math.random, or a warning when a module gets its parent.
 function isTold() {
   const words = [...process.execArgv, process.env.NODE_OPTIONS].join(' ').replace(/_/g, '-');
   return /--(?:enable-source-maps|random-seed|pending-deprecation|cpu-prof|heap-prof)/.test(words)
     || process.env.NODE_V8_COVERAGE || process.env.NODE_PENDING_DEPRECATION === '1';
 }
 
-// Loads what the lines name. Those that were learned have stamps; an author of a list knows what follows.
+// Loads what the lines name. Lines that were learned have stamps. The author of any other list knows the effects.
 function load(runtime, lines) {
   const isLearned = lines.some((line) => line.includes('\t'));
   const isTelling = isLearned && isTold();
   const learned = isLearned && !isTelling ? new Learned(runtime, lines, loadNamed, giveUp) : undefined;
   if (!isLearned) lines.forEach(loadNamed);
-  // Which file a name means is looked up again.
+  // Node is to look up again which file a name means.
   for (const key of Object.keys(Module._pathCache)) delete Module._pathCache[key];
   if (process._getActiveHandles().length + process._getActiveRequests().length > 0) {
     giveUp('what was imported waits for events');
@@ -119,7 +119,7 @@ function load(runtime, lines) {
 }
 
 // Watches the loaded files, their folders, the folders above up to the package, each package.json for which Node has
-// looked there, and the folders in which Node looks for packages. A folder above node_modules is none of them: other
+// looked there, and the folders in which Node looks for packages. The folder above node_modules is not watched: other
 // programs write to it at any time.
 function watchFiles(runtime, modules) {
   const watched = new Set(Module.globalPaths);
@@ -162,9 +162,9 @@ function become(runtime, words) {
   process.argv.splice(1, Infinity, path.resolve(name), ...rest);
 }
 
-// Returns a function that takes what is called when the program ends. A listener would show (process.listenerCount), so
-// the end is noted when Node looks for `process.emit` then. A program that replaces that method is not recorded. This is
-// put there before what all modules share is looked at.
+// Returns a function that sets what is called when the program ends. A program could see a listener
+// (process.listenerCount), so this notices the end when Node looks for `process.emit`. A program that replaces that
+// method is not recorded. The accessor must be there before the first look at what all modules share.
 function noteEnd() {
   const { emit } = process;
   let atEnd;
@@ -189,15 +189,15 @@ function noteEnd() {
   };
 }
 
-// Sends which modules the program has loaded, in the order in which they began. Those of a program that is not installed
-// may be edited at any time, so only its packages are named. A builtin module is not: it takes what it needs of others
-// when it is loaded, and the program may replace that first.
+// Sends the modules that the program has loaded, in the order in which their loading began. The files of a program
+// that is not installed may be edited at any time, so only the modules of its packages are sent. Builtin modules are
+// not sent: they take what they need from others when they are loaded, and the program may replace that first.
 function recordImports(runtime, record) {
   try {
     const main = process.mainModule?.filename ?? fs.realpathSync(process.argv[1]);
     const isInstalled = /^\/usr\/|\/node_modules\//;
     let text = Object.keys(require.cache).filter((file) => file !== main && isInstalled.test(file)).join('\n');
-    // More is not read.
+    // The daemon reads no more.
     while (Buffer.byteLength(text) >= recordLimit) text = text.slice(0, text.lastIndexOf('\n'));
     runtime.sendTo(record, `${text}\n`);
   } catch {

@@ -29,12 +29,12 @@ const ask = (question) => tell(`reads ?${question}=${progress.at(-1)}`);
 
 const PlainError = Error;
 
-// Where the code is that has called the function which calls this one.
+// The place of the code that has called the function which calls this one.
 const place = () => callers().find((site) => site.getFileName());
 const caller = () => place()?.getFileName() ?? '';
 
 for (const name of World.plain) require(name);
-// These are made when they are first asked for.
+// Node makes these values when they are first asked for.
 for (const key of Object.getOwnPropertyNames(globalThis)) void globalThis[key];
 
 // The folders in which packages are installed.
@@ -42,7 +42,7 @@ for (const place of new Set(names.map((name) => /^.*?\/node_modules(?=\/)/.exec(
   if (place) tell(`place ${place}`);
 }
 
-// Functions that change or ask what cannot be compared afterwards.
+// Watches functions that change, or ask for, something that cannot be compared afterwards.
 function watch(object, keys, reason) {
   for (const key of keys) {
     const plain = object?.[key];
@@ -58,7 +58,7 @@ function watch(object, keys, reason) {
 }
 const { AsyncLocalStorage, AsyncHook } = require('async_hooks');
 watch(process, ['chdir'], 'directory');
-// depd keeps the directory, for its warnings; if that is empty, it asks for each.
+// depd keeps the directory for its warnings. If the directory is empty, it asks each time that it warns.
 const { cwd } = process;
 process.cwd = () => {
   if (progress.length === 0) return cwd();
@@ -83,10 +83,10 @@ watch(require('crypto'), ['setEngine', 'setFips'], 'state');
 watch(require('net'), ['setDefaultAutoSelectFamily', 'setDefaultAutoSelectFamilyAttemptTimeout'], 'state');
 watch(require('v8'), ['setFlagsFromString', 'setHeapSnapshotNearHeapLimit'], 'state');
 watch(require('vm'), ['measureMemory'], 'async');
-// What a script declares is no property of the global object.
+// What a script declares is not a property of the global object.
 watch(require('vm'), ['runInThisContext'], 'state');
 watch(require('vm').Script.prototype, ['runInThisContext'], 'state');
-// Errors of another context are not found at the end.
+// Errors that belong to another context are not found at the end.
 watch(require('vm'), ['createContext', 'runInContext', 'runInNewContext'], 'caller');
 watch(require('vm').Script.prototype, ['runInContext', 'runInNewContext'], 'caller');
 watch(require('events'), ['setMaxListeners'], 'state');
@@ -101,11 +101,13 @@ watch(require('os'), ['loadavg', 'freemem', 'uptime', 'networkInterfaces', 'host
 watch(globalThis, ['fetch'], 'network');
 watch(process, ['getBuiltinModule'], 'known'); // past `require`, which the hook watches
 
-// These change what all modules share, so nothing could be told of what is loaded after them: they are not loaded here.
+// These modules change what all modules share, so nothing could be said about modules that are loaded after them. They
+// are not loaded here.
 const known = /\/(?:v8-compile-cache\/v8-compile-cache|graceful-fs\/graceful-fs|source-map-support\/(?:register|source-map-support)|pirates\/lib\/index|esm\/esm|dd-trace\/init|newrelic\/index)\.c?js$/;
 
-// Whether only this user, or root, can have written the file. Another user's would otherwise run here at any time.
-// The folders of its real path count, whatever links lead there. In a sticky folder nobody can replace it.
+// Whether only this user, or root, can have written the file. Another user's code would otherwise run here at any
+// time. The folders of the file's real path count, whatever links lead there. In a sticky folder nobody can replace
+// the file.
 const { statSync, realpathSync } = fs;
 const trusted = new Map();
 const users = [0, process.getuid()];
@@ -134,8 +136,8 @@ function noteQuestions(object, key) {
 noteQuestions(fs.realpathSync, 'native');
 for (const key of ['statSync', 'lstatSync', 'fstatSync', 'realpathSync']) noteQuestions(fs, key);
 
-// The arguments. That a word is missing is an answer that many launches share. util.inspect looks at the target
-// of a proxy, and asks it for a function first.
+// Watches the arguments. That a word is missing is an answer that many launches share. util.inspect looks at the
+// target of a proxy, and first asks the target for a function.
 const whenInspected = (target, get) => Object.defineProperty(target, Symbol.for('nodejs.util.inspect.custom'), { configurable: true, get });
 function watchedWords(words) {
   const note = (key) => [key, (...call) => {
@@ -159,7 +161,7 @@ function watchedWords(words) {
   });
 }
 process.argv = watchedWords(process.argv);
-// Node reads what a builtin module has when that is required. Only the stream is made by it.
+// Node reads the properties of a builtin module when the module is required. Only the stream is made by that.
 function noteReads(object, key, note) {
   const property = Object.getOwnPropertyDescriptor(object, key);
   if (!property?.configurable) return;
@@ -178,7 +180,7 @@ function noteReads(object, key, note) {
 }
 for (const key of ['execArgv', 'argv0', 'title']) noteReads(process, key, () => does('arguments'));
 noteReads(process, 'stdin', () => does('terminal'));
-// debug and optionator keep one of these, and use it when they print.
+// debug and optionator keep one of these streams, and use it when they print.
 const keepers = { stdout: '/optionator/lib/index.js', stderr: '/debug/src/node.js' };
 for (const [stream, keeper] of Object.entries(keepers)) {
   const property = Object.getOwnPropertyDescriptor(process, stream);
@@ -198,7 +200,7 @@ require('tty').isatty = (number) => {
   return false;
 };
 
-// A variable is read by getenv(3). Who asks for all names gets those of the launch only here:
+// A variable is read by getenv(3). Code that asks for all names reads every variable, unless it only wants one prefix:
 const asksForPrefix = /Object\.keys\(process\.env\)\.filter\((?:function \(key\)|\(?key\)? =>) \{\s*return \/\^(\w+)\/i\.test\(key\)/;
 process.env = new Proxy(whenInspected({}, () => tell('reads *')), {
   get: (_, key) => variables[key],
@@ -221,7 +223,7 @@ process.env = new Proxy(whenInspected({}, () => tell('reads *')), {
   },
 });
 
-// Who asks what has called it finds this file. depd looks only at the module that it is called by.
+// Code that asks for its callers finds this file among them. depd only asks which module calls it.
 const { captureStackTrace } = Error;
 Error.captureStackTrace = Object.assign(function (...words) {
   if (progress.length > 0 && !caller().endsWith('/depd/index.js')) does('caller');
@@ -232,8 +234,7 @@ Error.prepareStackTrace = (error, sites) => {
   return [String(error), ...sites.map((site) => `    at ${site}`)].join('\n');
 };
 
-// What the collector does shows when it does it.
-// An event and a mark keep the time.
+// WeakRef and FinalizationRegistry show when the garbage collector works. An event and a mark keep the time.
 const made = { WeakRef: 'state', FinalizationRegistry: 'state', Event: 'time', CustomEvent: 'time', PerformanceMark: 'time' };
 for (const [name, reason] of Object.entries(made)) {
   if (!globalThis[name]) continue;
@@ -241,11 +242,11 @@ for (const [name, reason] of Object.entries(made)) {
     construct: (target, words, made) => (does(reason), Reflect.construct(target, words, made)),
   });
 }
-// Node makes these when they are first asked for.
+// Node makes these classes when they are first asked for.
 for (const key of ['ReadStream', 'WriteStream', 'FileReadStream', 'FileWriteStream']) noteReads(fs, key, () => does('known'));
 noteReads(globalThis, 'crypto', () => does('known'));
 
-// Work that a module leaves for later. A promise that nobody waits for yet may be rejected.
+// Notes work that a module leaves for later. A promise that nobody waits for yet may be rejected.
 require('async_hooks').createHook({ init: () => progress.length > 0 && does('async') }).enable();
 
 // `require.main === module` is false in a module that is required, before the pause as afterwards.
@@ -262,10 +263,10 @@ watchRequires((require) => {
 }, () => progress.length > 0 && !/^(?:node:|$)/.test(caller()) && does('caller'));
 const cache = Module._cache;
 noteReads(Module, '_cache', () => does('order'));
-// In its parts, the loader tells what it finds where, and the hook takes the place of one while a list is loaded.
+// These parts of the loader show what the loader finds where. The hook replaces one of them while a list is loaded.
 const parts = ['_load', '_resolveFilename', '_findPath', '_pathCache'];
 
-// What these keep is not used before they are called, or counts their calls. They drop a promise at once.
+// What these modules keep is not used before they are called, or counts their calls. They drop a promise at once.
 const harmless = { '/lodash/lodash.js': ['time', 'async'], '/lodash/_shortOut.js': ['time'], '/lodash/_getTag.js': ['async'] };
 
 let world, listeners;
@@ -309,7 +310,8 @@ function during(name, call) {
   }
 }
 
-// The file is noted, so that it is noticed if it appears or changes. Node looks for packages in folders that the hook watches.
+// Notes the file, so that it is noticed if the file appears or changes. Node looks for packages in folders that the
+// hook watches.
 const { _load: load, _resolveFilename: resolveFilename } = Module;
 Module._resolveFilename = function (request, parent, isMain, options) {
   if (isResolving || progress.length === 0) return resolveFilename.call(this, request, parent, isMain, options);
@@ -330,7 +332,7 @@ Module._load = function (request, parent, isMain) {
   try {
     file = Module._resolveFilename(request, parent, isMain);
   } catch {
-    // It fails below, with an error that names those that have loaded its parent.
+    // The call below fails as well, with an error that names the modules that have loaded the parent.
   }
   if (file === undefined || !path.isAbsolute(file)) {
     const name = file?.replace(/^node:/, '');
@@ -393,7 +395,7 @@ takeWorld();
   tell('done');
 })();
 
-// The modules that keep an error: its stack, which is written when it is first read, shows what has loaded the module.
+// Returns the modules that keep an error. Its stack, written when it is first read, shows what has loaded the module.
 function keepersOfErrors() {
   const session = new inspector.Session();
   session.connect();

@@ -23,7 +23,7 @@ const sizeOf = (modules) => modules.reduce((sum, { filename }) => sum + fs.statS
 module.exports = class Learned {
   modules = [];
   #groups = new Set();
-  // What Node's own cache would be, and the groups of what is not in it, by file.
+  // The cache that Node would have without hidden modules, and the group of each hidden file.
   #cache = Module._cache;
   #loadPlainly = Module._load;
   #hidden = new Map();
@@ -31,7 +31,7 @@ module.exports = class Learned {
   #runtime;
   #load;
   #giveUp;
-  // What all modules can find, and what those can that need a builtin module.
+  // The world that all modules can find, and the worlds of those that need a builtin module.
   #common;
   #worlds = new Map();
   // The functions by which Node reads files.
@@ -39,7 +39,7 @@ module.exports = class Learned {
   #variables;
   #user;
   #isLoaded = false;
-  // Of NODE_PATH: a package that was not found may be in another.
+  // The folders of NODE_PATH: a package that was not found may be in another folder.
   #folders = Module.globalPaths.join();
   // V8 asks for the zone once, so the inspection does not see which modules use it.
   #zone = process.env.TZ;
@@ -74,7 +74,8 @@ module.exports = class Learned {
     this.#isLoaded = true;
   }
 
-  // A module that only keeps a stream gets what leads to the launch's. Returns what puts the prewarm's back.
+  // A module that only keeps a stream gets a stand-in, which leads to the launch's stream. Returns a function that
+  // puts the prewarm's streams back.
   #replaceStreams() {
     const plain = ['stdout', 'stderr'].map((key) => [key, Object.getOwnPropertyDescriptor(process, key)]);
     for (const [key] of plain) {
@@ -104,7 +105,7 @@ module.exports = class Learned {
     giveBack();
   }
 
-  // Hooks that the program registers are called for each module that it asks for. Nothing else shows that there are any.
+  // Hooks that the program registers are called for each module that it requires. Only this call shows that any exist.
   #watchHooks() {
     const plain = Object.getOwnPropertyDescriptor(Module, 'registerHooks');
     if (!plain) return;
@@ -117,13 +118,13 @@ module.exports = class Learned {
       get: () => settle(plain.value), set: settle });
   }
 
-  // Leads to a standard stream of the launch, which is made when it is first used.
+  // A stand-in for a standard stream of the launch, which is made when it is first used.
   #standIn(name) {
     const real = () => process[name];
     return new Proxy({}, {
       get: (_, key) => {
         if (key === 'fd') return name === 'stdout' ? 1 : 2;
-        // assert asks, and asks again when it prints something.
+        // assert asks for isTTY, and asks again when it prints something.
         if (!this.#isLoaded) return key === 'isTTY' ? undefined : this.#giveUp(`process.${name} was used`);
         const value = Reflect.get(real(), key);
         return typeof value === 'function' ? value.bind(real()) : value;
@@ -134,13 +135,13 @@ module.exports = class Learned {
     });
   }
 
-  // What is not defined here finds nothing of what is hidden.
+  // A cache that hides modules. Without a trap here, an operation finds Node's own cache, which lacks those modules.
   #hidingCache() {
     const forgetGroupOf = (file) => this.#hidden.has(file) && this.#forget(this.#hidden.get(file));
     return new Proxy(this.#cache, {
       get: (cache, file) => this.#hidden.has(file) ? this.#ask(this.#hidden.get(file), file) : cache[file],
       defineProperty: (cache, file, property) => {
-        // What was not inspected does not run at all: another user may have written it.
+        // A file that was not inspected does not run at all: another user may have written it.
         if (!this.#isLoaded && !this.#stamps.has(file)) this.#giveUp(`${file} was not inspected`);
         forgetGroupOf(file);
         return Reflect.defineProperty(cache, file, property);
@@ -180,13 +181,13 @@ module.exports = class Learned {
     Module._load = plainLoad;
     const modules = Object.entries(this.#cache).filter(([file]) => !before.has(file)).map(([, each]) => each);
     if (modules[0]?.filename !== root) this.#giveUp(`${root} is loaded by others`);
-    // Which file a name means, as the modules have found it. The first of these was asked for by its path.
+    // The files that names mean, as the modules have found them. The first module was asked for by its path.
     const paths = Object.entries(Module._pathCache).slice(1);
-    // Node keeps what it has read of their packages, also of those that are dropped.
+    // Node keeps what it has read of these modules' packages, even if the modules are dropped.
     this.modules.push(...modules);
     for (const { filename } of modules) delete this.#cache[filename];
     const group = { root, modules, builtins, requires, paths, requests };
-    // A comparison of the world takes longer than to load these anew. They have changed nothing.
+    // For a small group, a comparison takes longer than to load the modules anew. They have changed nothing.
     if (modules.length >= fewest || sizeOf(modules) >= smallest) {
       this.#groups.add(group);
       for (const { filename } of modules) this.#hidden.set(filename, group);
@@ -196,9 +197,9 @@ module.exports = class Learned {
     return group;
   }
 
-  // The program is not to see what it has not asked for.
+  // Hides the modules from the program, which has not asked for them yet.
   hide() {
-    // What is used often is optimized by V8, and then takes a tenth of the time.
+    // V8 optimizes code that runs often, and it then takes a tenth of the time.
     for (let count = 0; count < 10; count++) {
       for (const group of [...this.#groups].slice(0, count > 0 ? 3 : Infinity)) {
         const worlds = [this.#common, ...[...group.builtins].map((name) => this.#worlds.get(name))];
@@ -219,24 +220,24 @@ module.exports = class Learned {
     }
   }
 
-  // Returns the module, or nothing, so that Node loads it.
+  // Returns the module. If this returns nothing, Node loads the module.
   #ask(group, file) {
-    // If a group asks for one of another, they have something in common.
+    // If a group asks for a module of another, the two have that in common.
     if (!this.#isLoaded) this.#giveUp(`${file} is loaded by others, too`);
     let parent;
     try {
-      // What the program has changed stays changed.
+      // No group can be used any more if the program has changed something.
       if (!this.#common.isUnchanged(isHarmless) || !this.#calls.isUnchanged() || isObserved()) {
         this.#groups.forEach((each) => this.#forget(each));
       } else if (file === group.root && this.#isAsBefore(group)) {
         parent = this.#requirer();
       }
     } catch {
-      // The program has changed what this needs.
+      // The program has changed something that this code needs.
     }
     this.#forget(group, parent);
     if (!parent) return undefined;
-    // A direct run makes these now.
+    // A direct run makes these streams now.
     for (const name of ['stdout', 'stderr']) if (group.questions.includes(name)) void process[name];
     for (const each of group.modules) this.#cache[each.filename] = each;
     for (const [key, path] of group.paths) Module._pathCache[key] ??= path;
@@ -247,8 +248,8 @@ module.exports = class Learned {
     return first;
   }
 
-  // A program can give the function `require` of a module to another. Node notes what it has found among the children of the
-  // first one, and then asks whether that is loaded.
+  // A program can give the function `require` of a module to another module. Node adds the result to the children of
+  // the first module, and then asks whether the result is loaded.
   #correctParent(first, group) {
     const plain = { configurable: true, enumerable: true, writable: true, value: first.loaded };
     const valueOf = (object, key) => Object.getOwnPropertyDescriptor(object ?? {}, key)?.value;
@@ -267,7 +268,7 @@ module.exports = class Learned {
     if (!isGiven) this.#forgetFiles(group);
   }
 
-  // Node remembers, too, which file a request of a folder means, until it finds no module of that file.
+  // Node also remembers which file a request for a folder means, until it finds no module of that file.
   #forgetFiles({ requests }) {
     if (Object.isFrozen(Module)) return; // Node itself can be told nothing else then
     const plain = ['_cache', '_resolveFilename'].map((key) => [key, Object.getOwnPropertyDescriptor(Module, key)]);
@@ -277,7 +278,7 @@ module.exports = class Learned {
       try {
         this.#loadPlainly.call(Module, request, { path });
       } catch {
-        // It is forgotten.
+        // The request is forgotten.
       }
     }
     for (const [key, property] of plain) Object.defineProperty(Module, key, property);
@@ -290,8 +291,8 @@ module.exports = class Learned {
       && 'value' in Object.getOwnPropertyDescriptor(process, 'mainModule') && this.#runtime.areUnchanged();
   }
 
-  // The module that has called its `require`. Who loads a module in another way may make it the program or nobody's, and
-  // `import` finds it long before it is to run.
+  // Returns the module that has called its `require`. Code that loads a module in another way may make it the program,
+  // or nobody's child, and `import` finds a module long before the module is to run.
   #requirer() {
     const sites = callers();
     let index = sites.findIndex((site) => !site.getFileName()?.startsWith('node:'));
@@ -304,7 +305,7 @@ module.exports = class Learned {
   }
 };
 
-// v8-compile-cache compiles modules in another way, to the same functions.
+// v8-compile-cache replaces the method that compiles modules, but the functions stay the same.
 function isHarmless(key, value) {
   return key === '_compile' && String(value).includes('self._moduleCompile(filename, content)');
 }
@@ -330,7 +331,7 @@ function variablesNow() {
   return Object.entries(process.env).flat().join('\0');
 }
 
-// What a module has asked while it was loaded, and what the answer was then: no.
+// Whether the answer to a question that a module asked while it was loaded is still the same: no.
 function isAnsweredNo(question) {
   if (['stdout', 'stderr', 'directory'].includes(question)) return true;
   if (question === 'terminal') return ![0, 1, 2].some((number) => require('tty').isatty(number));

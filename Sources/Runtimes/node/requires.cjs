@@ -3,7 +3,7 @@
 'use strict';
 const callers = require('./callers.cjs');
 
-// Calls `made` with each such function, and `read` when anybody else reads process.mainModule. Returns what ends this.
+// Calls `made` with each such function, and `read` when anybody else reads process.mainModule. The result ends this.
 module.exports = function watchRequires(made, read = () => undefined) {
   const plain = Object.getOwnPropertyDescriptor(process, 'mainModule');
   Object.defineProperty(process, 'mainModule', { configurable: true, enumerable: true, get() {

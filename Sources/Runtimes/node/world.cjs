@@ -1,39 +1,40 @@
-// What all modules share, for Greenroom: the global object and the builtin modules, with what can be reached from
-// them in a few steps. The inspection finds with it which modules change something there; the hook, whether the program
-// has changed something before it asks for a module that was loaded before the pause.
+// The objects that all modules share, for Greenroom: the global object and the builtin modules, with the objects that
+// can be reached from them in a few steps. The inspection finds out with it which modules change something there. The
+// hook finds out whether the program has changed something before it asks for a module that was loaded before the
+// pause.
 'use strict';
 const Module = module.constructor;
 const buffer = require('buffer'), events = require('events'), fs = require('fs'), stream = require('stream'), util = require('util');
 const { is } = Object, { stringify } = JSON;
 const { ownKeys, getOwnPropertyDescriptor: descriptorOf, getPrototypeOf: prototypeOf, isExtensible, apply } = Reflect;
 
-// Builtin modules that only define things when they are loaded. Those that ask for process.stderr, too, are in
-// `asking`. Not among them are those that then take functions or classes of others, which a program may replace first:
-// http evaluates net.createConnection, zlib and crypto take stream.Transform.
+// Builtin modules that only define things when they are loaded. Those that also ask for process.stderr are in
+// `asking`. Modules that take functions or classes of others when they are loaded are missing, because a program may
+// replace these first: http evaluates net.createConnection, zlib and crypto take stream.Transform.
 const asking = new Set(['assert', 'assert/strict']);
 const plain = new Set(('assert assert/strict async_hooks buffer constants diagnostics_channel events fs fs/promises ' +
   'module os path path/posix path/win32 perf_hooks process querystring readline readline/promises stream ' +
   'stream/consumers stream/promises stream/web string_decoder timers timers/promises tty url util util/types vm').split(' ')
   .filter((name) => Module.builtinModules.includes(name)));
-// Those that Node itself uses to load a module, and those that others are made from.
+// The modules that Node itself uses to load a module, and those from which others are made.
 const common = ['buffer', 'events', 'module', 'path', 'process', 'stream', 'url', 'util', 'vm'];
 
-// Objects of the language that no name leads to.
+// Objects of the language that have no name.
 const unnamed = () => [
   [].values(), new Map().values(), new Set().values(), ''[Symbol.iterator](), ''.matchAll(/x/g),
   function* () {}, async function () {}, async function* () {}, Uint8Array,
   new URLSearchParams().entries(), new Intl.Segmenter().segment(''), new Intl.Segmenter().segment('')[Symbol.iterator](),
 ].map(prototypeOf);
 
-// Those that are more steps away than others which modules use.
+// Objects that modules use and that are more steps away than others.
 const distant = () => [Intl, WebAssembly, util.inspect, console.Console];
 
-// To require the module of `process` makes its streams.
+// If the module of `process` is required, its streams are made.
 const builtin = (name) => name === 'process' ? process : require(name);
 
 const isObject = (value) => typeof value === 'function' || (typeof value === 'object' && value !== null);
 
-// What any program changes, and modules do not ask for; and what the launch changes.
+// Properties that any program changes and no module asks for, and properties that the launch changes.
 const own = new Map([
   [process, new Set(['mainModule', 'title', 'exitCode', 'moduleLoadList', '_preload_modules', '_events', '_eventsCount', '_exiting', 'domain'])],
   [Module, new Set(['globalPaths'])],
@@ -59,12 +60,12 @@ function isSameLazily(object, property, now) {
 
 class World {
   #found = [];
-  // For each of them, the keys that are left out.
+  // The keys that are left out of each object in `#found`.
   #ignored = [];
   #seen;
   #hidden = hiddenState();
 
-  // `roots`: objects. `depth`: how many steps are taken from them. What `others` have is left out.
+  // `roots`: objects. `depth`: how many steps are taken from them. The objects of `others` are left out.
   constructor(roots, depth, others = []) {
     this.#seen = new Set(others.flatMap((other) => [...other.#seen]));
     for (const object of [process.env, process.argv, process.execArgv, Module._cache, Module._pathCache, process.moduleLoadList,
@@ -82,7 +83,7 @@ class World {
   // Returns the objects that are one step away.
   #note(object) {
     this.#seen.add(object);
-    // What others add to a plain function is not looked for.
+    // Nobody looks for what others add to a plain function.
     if (typeof object === 'function' && ownKeys(object).length === 2) return [];
     const keys = ownKeys(object).filter((key) => !own.get(object)?.has(key));
     const values = [], accessors = [], next = [], prototype = prototypeOf(object);
@@ -91,7 +92,7 @@ class World {
       const property = descriptorOf(object, key);
       if (!('value' in property)) {
         accessors.push(key, property);
-        // To load this takes nothing of others.
+        // Loading this takes nothing from other modules.
         if (object === fs && key === 'promises') next.push(apply(property.get, object, []));
         continue;
       }
@@ -103,8 +104,8 @@ class World {
     return next;
   }
 
-  // Whether everything is as it was. `isHarmless(key, value)`: whether a change does not matter. What is compared may
-  // have been replaced, so nothing of it is used here.
+  // Whether everything is as it was. `isHarmless(key, value)`: whether a change does not matter. The compared objects
+  // may have been replaced, so this uses nothing of theirs.
   isUnchanged(isHarmless = () => false) {
     for (let i = 0; i < this.#found.length; i++) {
       const { object, prototype, isOpen, keys, values, accessors } = this.#found[i];
@@ -137,7 +138,7 @@ class World {
   static plain = plain;
   static asking = asking;
 
-  // What every module can find.
+  // The world that every module can find.
   static common() {
     return new World([globalThis, ...common.map(builtin), ...unnamed(), ...distant()], 3);
   }
@@ -146,7 +147,7 @@ class World {
     return new World([builtin], 3, others);
   }
 
-  // With all of these builtin modules, and one step more.
+  // The world of all these builtin modules, one step larger.
   static whole() {
     return new World([globalThis, ...[...plain].map(builtin), ...unnamed(), ...distant()], 4);
   }

@@ -93,7 +93,7 @@ sub record {
         push @names, $name;
     }
     my $lines = join '', map { "$_\n" } @names;
-    # More is not read.
+    # The daemon reads no more.
     $lines = substr($lines, 0, RECORD_LIMIT - 1) =~ s/[^\n]*\z//r if length $lines >= RECORD_LIMIT;
     send_record($socket, $lines eq '' ? "\n" : $lines);
 }
@@ -119,7 +119,8 @@ sub prepare {
     return @options;
 }
 
-# Returns the names that none of the others has loaded, after the error number that the last of them has left.
+# Returns the error number that the last of these modules has left, and then the names that none of the others has
+# loaded.
 sub load {
     my ($imports, $warns) = splice @_;    # what is required would find the arguments there
     my %before = %ENV;
@@ -133,7 +134,7 @@ sub load {
             next;
         }
         push @roots, $name if !exists $INC{$name};
-        # What it has half defined stays, so nothing may run here any more.
+        # What a failed module has half defined stays, so nothing may run here any more.
         refuse() if !eval { local $^W = $warns; require $name; 1 };
         $error = $! + 0 if @roots && $roots[-1] eq $name;
         refuse() if defined $stamp && $stamp ne stamp($INC{$name});

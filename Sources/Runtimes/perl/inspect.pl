@@ -57,14 +57,14 @@ sub state {
 
 sub environment { return join "\0", map { "$_=" . ($variables->{$_} // "\1") } sort keys %$variables }
 
-# For each module in progress, what those have changed that it loads.
+# For each module in progress, what the modules that it loads have changed.
 my @changed = ({});
 my %begun;
 
 sub path_of { my $path = $INC{ $_[0] }; return defined $path && !ref $path ? $path : '' }
 
-# Some were loaded by C, or by a `require` that cannot be replaced. What they did was taken for that of the module which
-# has loaded them; if that is refused, they are inspected by themselves next.
+# Adds modules that were loaded by C code, or by a `require` that cannot be replaced. What they did was attributed to
+# the module that has loaded them. If that module is refused, they are inspected by themselves next.
 sub add_unseen {
     for my $name (grep { !$begun{$_}++ } keys %INC) {
         trace("begin $name");
@@ -121,7 +121,7 @@ tie $^T, 'Greenroom::Scalar', 'time', $^T;
     return inspect($name);
 };
 
-# Whose name and place a module sees that asks who loads it: none of this file, as it would be the program's.
+# Hides this file from a module that asks who loads it: at a launch, the program is in its place.
 *CORE::GLOBAL::caller = sub (;$) {
     my $left = @_ ? $_[0] : 0;
     for (my $level = 1; my @frame = CORE::caller($level); $level++) {

@@ -139,7 +139,7 @@ class Findings:
             # For a warning about this file, Python reads the file to show the line.
             if path != __file__ and not path.startswith(tuple(set(installed_places))):
                 if not path.isascii() or not path.isprintable() or " " in path:
-                    self.refused.setdefault(names[0], "opens")  # no list could have it
+                    self.refused.setdefault(names[0], "opens")  # no list can contain it
                 self.data[path] = None
 
     def modules_in_progress(self):

@@ -44,7 +44,7 @@ class Prewarm:
         self.answers = _answers_by_module([line[0][1:] for line in lines if line[0][0] == "?"])
         # After =, a file that the modules read, or looked for, or a program, and its `_stamp_of_file`.
         self.data = [(line[0][1:], line[1]) for line in lines if line[0][0] == "="]
-        # Of a profile: a module, and a statement that is executed in it before the pause (<) or at the launch (>).
+        # From a profile: a module, and a statement that is executed in it before the pause (<) or at the launch (>).
         self.at_pause = [(line[0][1:], line[1]) for line in lines if line[0][0] == "<"]
         self.at_launch = [(line[0][1:], line[1]) for line in lines if line[0][0] == ">"]
         self._leave_no_folder()

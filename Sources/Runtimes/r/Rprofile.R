@@ -71,14 +71,14 @@ local({
         for (line in imports) load(line)
     }, error = function(condition) native("refuse"))
     if (!identical(unclass(Sys.getenv()), own)) native("refuse")
-    # What is loaded is read on when it is used.
+    # R goes on reading a loaded package when it is used.
     packages <- vapply(setdiff(loadedNamespaces(), "base"), path_of, "")
     parts <- outer(packages, c("", "/Meta", "/Meta/package.rds", "/R", "/libs"), paste0)
     libraries <- list.files(paste0(packages, "/libs"), full.names = TRUE)
     databases <- list.files(paste0(packages, "/R"), full.names = TRUE)
     # What the front end and R read before this file.
     at_start <- file.path(R.home(), c("bin/R", "etc/ldpaths", "etc/Renviron", "etc/Renviron.site", "etc/Rprofile.site"))
-    # Of these, R takes those that exist into .libPaths().
+    # R adds those of these folders that exist to .libPaths().
     wanted <- path.expand(unlist(strsplit(Sys.getenv(c("R_LIBS", "R_LIBS_USER", "R_LIBS_SITE")), ":")))
     native("watch", unique(c(.libPaths(), wanted, parts, libraries, databases, at_start)))
 
@@ -104,7 +104,7 @@ local({
         c(before, paste0("--file=", words[2]), if (length(rest)) c("--args", rest))
     }
     # The packages that a program loads first, before anything of its own can make a difference: those of its first
-    # expressions. Others than these wait for what the program has done.
+    # expressions. All other expressions may depend on what the program has done.
     first_loads <- function(file) {
         wrappers <- c("suppressPackageStartupMessages", "suppressMessages", "suppressWarnings", "invisible", "(", "{")
         options <- c("quietly", "warn.conflicts")

@@ -262,7 +262,7 @@ lambda do
   end
   program_of = ->(gem, executable) { Gem.loaded_specs[gem]&.bin_file(executable) }
 
-  # Whether that begins with what was learned.
+  # Whether the program first requires what was learned.
   is_first = lambda do |path, arguments|
     next false if started_by.(path, arguments) != (started || false)
 
@@ -297,7 +297,7 @@ lambda do
       paths.unshift("gem:#{starts.join(':')}") if starts
       paths = [] if defined?(Bundler) || is_old
       text = paths.map { |path| "#{path}\n" }.join
-      # More is not read.
+      # The daemon reads no more.
       text = text.byteslice(0, record_limit - 1)[/.*\n/m] || "" if text.bytesize >= record_limit
       runtime.send_to(record, text.empty? ? "\n" : text)
     rescue StandardError

@@ -4,8 +4,8 @@
 #     ruby [OPTIONS] inspect.rb <LIST
 #
 # LIST has a path on each line, as $LOADED_FEATURES spells it; gem:GEM:EXECUTABLE as the first stands for what RubyGems
-# does to start that program. Of a profile, LIST has @GEM VERSION..., and ^NAME for each file that the program requires
-# first.
+# does to start that program. From a profile, LIST has @GEM VERSION..., and ^NAME for each file that the program
+# requires first.
 #
 # libgreenroom-trace.so is preloaded: it writes which functions of the C library were called, and this file tells it, by
 # getenv(3), where each file begins and ends, and what happens in Ruby itself: uses of the arguments, reads of all
@@ -21,10 +21,10 @@ known = %r{/(?:bundler|bundler/setup|bootsnap|bootsnap/setup|readline|debug|pry|
 standard = if defined?(RbConfig) then RbConfig::CONFIG["rubylibdir"]
            else $LOAD_PATH.map(&:to_s).reverse.find { |folder| File.file?("#{folder}/timeout.rb") }
            end
-# What these keep is not used (a time where there is a steady clock, a seed of libxml2), waits for work without a wake-up,
-# is compared at the launch (the year), tells only whether the file is called by itself, or keeps the array of the
-# arguments, which is the same at the launch, when a program calls it. RubyGems notes when it began to look for gems, and
-# drops that.
+# What these files keep does no harm. It is not used (a time where there is a steady clock, a seed of libxml2), waits
+# for work without a wake-up, is compared at the launch (the year), tells only whether the file is called by itself, or
+# is the array of the arguments, which is the same at the launch, when a program uses it. RubyGems notes when it began
+# to look for gems, and drops that.
 harmless = {
   "#{standard}/timeout.rb" => "caller", "#{standard}/optparse.rb" => "arguments",
   "/rake/application.rb" => "arguments", "/concurrent/utility/monotonic_time.rb" => "time", "/concurrent/atomic/ruby_thread_local_var.rb" => "thread",
@@ -79,7 +79,7 @@ begin_file = lambda do |path|
   # How a file asks for arguments without a call of a method: [*ARGV], a, *b = ARGV.
   text = path.end_with?(".rb") && File.file?(path) ? File.binread(path) : ""
   tell.("does arguments") if text.match?(/(?:\bARGV\b|\$\*)(?!\s*(?:&?\.|\[|<<))|\$FILENAME\b/)
-  # What it leaves for the end of the program, also without a call.
+  # Notes what the file leaves for the end of the program, even without a call of a method.
   tell.("does state") if text.match?(/\bEND\s*\{/)
   progress << [path, state.(), false]
 end
@@ -138,7 +138,7 @@ end
     plain.bind_call(self, *words, &block)
   end
 end
-# Whoever sets the seed, or takes a number, changes those that the program gets.
+# A file that sets the seed, or takes a number, changes the numbers that the program gets.
 [[Kernel, %i[rand srand]], [Kernel.singleton_class, %i[rand srand]], [Random.singleton_class, %i[rand srand bytes random_number]],
  [Array, %i[shuffle shuffle! sample]], [Process.singleton_class, %i[setproctitle]]].each do |place, methods|
   methods.each do |name|
@@ -149,7 +149,7 @@ end
     end
   end
 end
-# Who asks for what has called it, as far as what has loaded its file.
+# Notes a file that asks for its callers and finds this file among them.
 [Kernel, Kernel.singleton_class].product(%i[caller caller_locations]).each do |place, name|
   plain = place.instance_method(name)
   place.define_method(name) do |start = 1, *size|

@@ -109,7 +109,7 @@ EXPORT int ioctl(int number, unsigned long request, ...) {
 }
 
 // Files.
-/// What every process finds there.
+/// Whether every process finds the same there.
 static bool is_of_machine(const char *path) {
     static const char *const places[] = {"/sys/devices/system/", "/proc/cpuinfo", "/proc/meminfo",
                                          "/dev/null"};
@@ -123,7 +123,7 @@ static void note_open(const char *path, int flags) {
     if ((flags & O_ACCMODE) != O_RDONLY || flags & (O_CREAT | O_TRUNC))
         trace_line("does", "writes");
     else if (!trace_installed_file(path))
-        // Who asks for random numbers and is loaded before the program has set the seed, changes what it gets.
+        // A module that takes random numbers before the program sets the seed gets others at a launch.
         trace_line(strcmp(path, "/dev/urandom") ? "opens" : "does", strcmp(path, "/dev/urandom") ? path : "state");
 }
 

@@ -55,9 +55,9 @@ static char *places[PLACES];
 static int place_count;
 /// Whether the language's hook compares whether a launch has a terminal.
 static bool terminal_is_key;
-/// Whether it compares the user's files as well.
+/// Whether the language's hook compares the user's files as well.
 static bool files_are_key;
-/// While this library works for itself.
+/// While this library makes calls of its own, which are not noted.
 static bool is_at_work;
 /// Counts parts of the trace, so that a line is written once in each.
 static uint64_t part;
@@ -172,7 +172,7 @@ void trace_question_for_terminal(void) {
         trace_line("does", "terminal");
 }
 
-/// Whether the kernel makes the file up, or who reads it may find something else each time.
+/// Whether the kernel makes the file up, or each read may find something else.
 static bool is_special(const char *path) {
     struct stat status;
     return is_below(path, "/proc") || is_below(path, "/sys") || is_below(path, "/dev")
@@ -187,8 +187,8 @@ bool trace_installed_file(const char *path) {
     if (depth == 0 || is_at_work || !is_inspected()) return is_installed;
     is_at_work = true;
     bool is_compared = is_installed || (files_are_key && *path == '/' && !is_special(path));
-    // What is missing appears with a change of the folder that it, or its folder, would be in. The user's
-    // folders change too often, so of these the file itself is compared, which has no time while it is missing.
+    // A missing file appears with a change of the folder that it, or its folder, would be in. The user's folders
+    // change too often, so there the file itself is compared, which has no time while it is missing.
     char copy[4096], stamp[STAMP_SIZE] = "-", *end;
     struct stat status = {0};
     bool fits = strlen(path) < sizeof copy;
