@@ -12,11 +12,11 @@ import os
 import sys
 from pathlib import Path
 
-# Read at once: a benchmark may change its environment.
+# Read at the start, because a benchmark may change its environment.
 FILE = os.environ.get("BENCH_BARS")
 MET, MISSED, SKIPPED = "met", "MISSED", "not measured"
 entries = []
-# What the table calls the benchmark, which sets it if it has several modes.
+# The benchmark's name in the table. A benchmark with several modes sets it.
 benchmark = Path(sys.argv[0]).stem
 
 

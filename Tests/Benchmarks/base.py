@@ -43,7 +43,7 @@ def choose(limit):
     listed = subprocess.run(query, check=True, capture_output=True, text=True).stdout
     packages = [words[1] for words in map(str.split, listed.splitlines()) if words[0] in PRIORITIES]
     files = subprocess.run(["dpkg-query", "--listfiles", *packages], check=True, capture_output=True, text=True).stdout
-    # A package may name a file by a folder that is a link.
+    # A package may name a file in a folder that is a link.
     paths = {f"{os.path.realpath(os.path.dirname(path))}/{os.path.basename(path)}"
              for path in files.splitlines() if os.path.dirname(path) in FOLDERS}
     with tempfile.TemporaryDirectory(prefix="greenroom-bench-") as folder:

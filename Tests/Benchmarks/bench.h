@@ -1,5 +1,5 @@
-// What the bench programs share: one clock, one way to fail, one way to report. Each program prints
-// one sample per line in nanoseconds; bench.py interleaves them and does the statistics.
+// The parts that the bench programs share: one clock, one way to fail, one way to report. Each program
+// prints one sample per line in nanoseconds; bench.py interleaves them and does the statistics.
 #pragma once
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 
 #define NS_PER_SECOND 1000000000ull
 
-// How long anything here may take: far more than a cold start of the largest program.
+// The time limit for everything here: far more than a cold start of the largest program.
 enum { PATIENCE_MS = 30000 };
 
 static inline uint64_t now_ns(void) {
@@ -43,7 +43,7 @@ static inline int check(int result, const char *what) {
     return result;
 }
 
-// Before each sample, if BENCH_REST_MSEC is set: what a launch takes that follows nothing.
+// Rests before each sample if BENCH_REST_MSEC is set, to measure launches that follow nothing.
 static inline void rest(void) {
     const char *text = getenv("BENCH_REST_MSEC");
     if (!text) return;
@@ -71,7 +71,7 @@ static inline uint64_t read_stamp(int fd) {
     return stamp;
 }
 
-// Reads on to the end of the pipe, which is where the program (and its children) ended.
+// Reads to the end of the pipe, which comes when the program and its children have ended.
 static inline uint64_t drain(int fd) {
     char buffer[65536];
     for (;;) {
@@ -82,8 +82,8 @@ static inline uint64_t drain(int fd) {
     }
 }
 
-// What all programs of a burst share: their stamps are read from `stamps`, and those that wait
-// (`probe wait`) stay in main until `stay` is closed.
+// The descriptors that all programs of a burst share. Their stamps are read from `stamps`. Programs
+// that wait (`probe wait`) stay in main until `stay` is closed.
 struct burst_ends { int output, input, stamps, stay; };
 
 static inline struct burst_ends open_burst(void) {

@@ -27,9 +27,9 @@ import bars  # noqa: E402
 import greenroomd  # noqa: E402
 from control import Refused, request  # noqa: E402
 
-# Stands still longer than any cold start here.
+# Longer than any cold start here.
 PATIENCE_SECONDS = 30
-# What the machine does beside us must not take away what is measured.
+# Other work of the machine must not prevent what is measured.
 CONFIGURATION = "[Greenroom]\nPressureWarningStallSec=1s\nPressureCriticalStallSec=1s\nPrewarmMaxLoad=0\n"
 # The programs of the demo, each with an argument that makes it do its smallest job.
 REAL_PROGRAMS = {
@@ -39,7 +39,7 @@ REAL_PROGRAMS = {
 }
 
 
-# --- What is said to greenroomd: the only place that knows the interface.
+# --- Requests to greenroomd: only these functions know the interface.
 
 
 def launch_request(app, arguments=()):
@@ -235,7 +235,7 @@ def line(name, value, unit, reference="", reference_value=None, at_most=None, af
     print(text + after)
 
 
-# The 99th percentile over the median of launches, by that of the reference in the same run.
+# The 99th percentile of launches divided by their median, to the same ratio of the reference in the same run.
 SPREAD_AT_MOST, SPREAD_SAMPLES = 1.3, 101
 
 
@@ -322,8 +322,8 @@ def sizes(daemon, identifiers):
         daemon.ask(prewarm_request(identifier))
     pids = {"supervisor": daemon.process.pid, "spawner": daemon.spawner()}
     limits = {"supervisor": 8, "spawner": 3}
-    # What was set in motion (refills, the spawner giving back memory) ends first; then ten seconds
-    # in which nobody asks for anything, which is the thing to be measured.
+    # Work that was set in motion (refills, the spawner giving back memory) ends first. Then come ten seconds in which
+    # nobody asks for anything, which are measured.
     time.sleep(3)
     before = {name: kernel_numbers(pid) for name, pid in pids.items() if pid}
     time.sleep(10)
@@ -384,7 +384,7 @@ def main():
             daemon.install(identifier, manifest(probe, prewarm="demand"))
         daemon.install("bench.probe", manifest(probe))
         daemon.install("bench.cold", manifest(probe, prewarm="never"))
-        # Both are launched before anything is measured, and the one that is measured running stays running.
+        # Both servers are launched before anything is measured, and the one that is measured running stays running.
         for identifier in SERVERS:
             daemon.install(identifier, echo_manifest(product, f"{folder}/{identifier}"))
         stamp = programs / "stamp.so"
@@ -476,7 +476,7 @@ def measure(daemon, programs, real, cgroup, identifiers, rounds):
         compare_launches(f"{name}: request to end", ours, theirs, 1)
     compare_launches("greenroomctl run: exec of the client to main", attached, exec_only)
     compare_launches("launch cold: request to main", cold, exec_as_app, at_most=1.1)
-    # What the two sockets between client and spawner cost by themselves, and what we add to that.
+    # The cost of the two sockets between client and spawner alone, and the rest of Greenroom's cost.
     compare("C alone, through server and spawner", exec_relayed, exec_as_app)
     compare_launches("launch cold: request to main", cold, exec_relayed, at_most=1.1)
     compare(f"status call, answer of {answer_bytes} bytes", call, echo, at_most=2)

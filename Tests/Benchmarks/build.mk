@@ -5,7 +5,7 @@ BENCH_PROGRAMS += $(BENCH)/stamp.so $(BENCH)/hold.so
 endif
 BENCH_CFLAGS := -std=c17 -D_GNU_SOURCE -O2 -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion
 
-# Beside others: theirs is built by AFL++'s own compiler, where it is installed.
+# Programs to compare with. AFL++'s own compiler builds one of them, where it is installed.
 BENCH_PEERS := $(BENCH)/forkserver $(BENCH)/probe-afl
 
 $(BENCH)/%: Tests/Benchmarks/%.c Tests/Benchmarks/bench.h

@@ -1,10 +1,10 @@
-// A program as its caller meets it: from vfork to the end of waitpid.
+// Measures a program as its caller does: from vfork to the end of waitpid.
 //   caller COUNT -- WORDS...                       the program itself
 //   caller COUNT SOCKET BEFORE -- WORDS...         through a client of greenroomd: before each sample sends the
 //                                                  request BEFORE and awaits its answer, so that an instance is paused
-//   caller stamped COUNT ...                       of a program that writes its stamp first (probe)
-// Prints per sample, in ns: the whole; and for a stamped program the time to its main, and from its main to the
-// end at the caller.
+//   caller stamped COUNT ...                       for a program that writes its stamp first (probe)
+// Prints for each sample, in ns: the whole time; and for a stamped program the time to its main, and
+// the time from its main to the end at the caller.
 #include "bench.h"
 
 static char answer[1 << 16];

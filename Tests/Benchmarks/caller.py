@@ -25,7 +25,7 @@ from bench import (
 )
 from control import request
 
-# Each with an argument that makes it do its smallest job, and the bar.
+# The programs, each with an argument that makes it do its smallest job, and their bars.
 PROGRAMS = [
     (["git", "--version"], 1.0),
     (["bash", "-c", ":"], 1.0),
@@ -36,7 +36,7 @@ PROGRAMS = [
 ]
 
 
-# How many programs of Debian's base.
+# The number of programs of Debian's base.
 CORPUS_LIMIT = 60
 
 
@@ -100,7 +100,8 @@ def measure_base(product, caller, rounds):
             launched = {path: last_launch(daemon, app) for path, app, *_ in measured}
         finally:
             daemon.stop()
-    # What is launched cold, or executed by greenroom-run itself, is counted like the others: its caller waits for it.
+    # Programs that are launched cold, or executed by greenroom-run itself, are counted like the others: their callers
+    # wait for them.
     others = [f"{path} {' '.join(how)}" for path, how in launched.items() if how[0] != "prewarmed"]
     print(f"# the last launch: prewarmed {len(paths) - len(others)} of {len(paths)}{'; ' if others else ''}{', '.join(others)}")
     report_base([(path, *(contender.columns[0] for contender in contenders)) for path, _, *contenders in measured])

@@ -1,4 +1,4 @@
-// A cold launch at its cheapest.
+// Launches a program cold with the least work.
 //   cold plain COUNT -- PROGRAM ARGUMENTS...          vfork and exec
 //   cold app COUNT CGROUP -- PROGRAM ARGUMENTS...     with what an app gets: a cgroup of its own below
 //                                                     CGROUP ("-": none), session, credentials, mask
@@ -32,8 +32,8 @@ static struct launch spawn_plain(char **program, int output) {
     return (struct launch){check(pid, "vfork"), -1};
 }
 
-// Inline, because the child goes on in this very frame as after vfork: a return address on the stack
-// would be overwritten before the parent came to use it.
+// Inline, because the child goes on in this frame, as after vfork. It would overwrite a return address
+// on the stack before the parent uses it.
 static inline __attribute__((always_inline)) long clone3_sharing_the_stack(struct clone_args *arguments) {
 #if defined(__x86_64__)
     long result;
@@ -51,7 +51,7 @@ static inline __attribute__((always_inline)) long clone3_sharing_the_stack(struc
 #endif
 }
 
-// The same system calls as the spawner's: everything that is done between clone and exec.
+// Makes the same system calls between clone and exec as the spawner.
 static struct launch spawn_app(char **program, int output, int cgroup) {
     int pidfd = -1;
     struct clone_args arguments = {
@@ -109,7 +109,7 @@ static void finish(struct launch launch, int base, int cgroup, const char *progr
     check(unlinkat(base, "cold", AT_REMOVEDIR), "removing the cgroup");
 }
 
-// Each request brings the four descriptors of a launch; the answer goes out once the program runs.
+// Each request brings the four descriptors of a launch. The answer is sent once the program runs.
 static void __attribute__((noreturn)) spawn_for_others(int orders, int base, char **program) {
     char order[ORDER_BYTES];
     for (;;) {
@@ -129,7 +129,7 @@ static void __attribute__((noreturn)) spawn_for_others(int orders, int base, cha
 
 static void name_cgroup(char *name, size_t size, unsigned number) { snprintf(name, size, "cold-%u", number); }
 
-// Waits for nobody until the last order; then for all.
+// Waits for all programs after the last order, and for none before.
 static void __attribute__((noreturn)) spawn_many_for_others(int orders, int base, char **program) {
     char order[ORDER_BYTES], name[32];
     unsigned made = 0;
@@ -224,14 +224,14 @@ static void launch_relayed(unsigned count, int base, char **program) {
     check(wait(NULL), "wait");
 }
 
-// As a client with as many connections would.
+// Works as a client with as many connections would.
 static void launch_all_relayed(unsigned count, int base, char **program) {
     int client = start_relay(base, program, spawn_many_for_others);
     char request[REQUEST_BYTES] = {0};
     struct burst_ends ends = open_burst();
     int theirs[] = {ends.output, ends.input};
     uint64_t start = now_ns();
-    // So many are under way at once as Greenroom is sent over as many connections.
+    // Keeps as many requests under way as a burst has connections to Greenroom.
     for (unsigned sent = 0, done = 0; done < count; done++) {
         for (; sent < count && sent < done + BURST_UNDER_WAY; sent++)
             send_with_descriptors(client, request, sizeof request, theirs, 2);
@@ -267,7 +267,7 @@ int main(int argc, char **argv) {
         complain("usage", "cold plain|burst COUNT -- PROGRAM... | cold app|relayed|burst-relayed COUNT CGROUP -- PROGRAM...");
     char **program = argv + first;
     unsigned count = parse_count(argv[2]);
-    // Not LD_PRELOAD itself, which would have stamped this program.
+    // LD_PRELOAD is not given to this program, because the library would stamp it.
     const char *preload = getenv("BENCH_PRELOAD");
     if (preload) setenv("LD_PRELOAD", preload, 1);
     int base = -1;

@@ -1,4 +1,5 @@
-// What a call costs at least: a message over a stream socket and its answer, both ends blocking C.
+// Measures the least time of a call: a message over a stream socket and its answer. Both ends are
+// blocking C programs.
 //   echo COUNT REQUEST_BYTES REPLY_BYTES      prints COUNT round trips in ns
 #include "bench.h"
 

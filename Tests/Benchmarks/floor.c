@@ -1,5 +1,5 @@
-// What a program costs at least that starts through a client, a server and a process that was paused at
-// main: no names, rights, limits or accounts. Linked statically, as greenroom-run is.
+// Measures the least time of a program that starts through a client, a server and a process paused at
+// main: without names, rights, limits or accounts. Linked statically, as greenroom-run is.
 //   floor serve SOCKET LIBRARY -- WORDS...   holds one process of the program at a time
 //   floor SOCKET                             the client: ends as the program does
 #include "floor.h"
@@ -60,8 +60,8 @@ static int listen_at(const char *path) {
     return listener;
 }
 
-// The caller's connection comes first. With each word on it, it asks for a held process; then the client's
-// connection comes.
+// The caller connects first. Each word on its connection asks for a held process. Then the client
+// connects.
 static void serve_caller(int listener, const char *library, char **words) {
     int caller = check(accept4(listener, NULL, NULL, SOCK_CLOEXEC), "accept");
     char word[64];

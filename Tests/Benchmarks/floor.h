@@ -1,4 +1,4 @@
-// What `floor` and the library that it preloads agree on.
+// The values that `floor` and its preloaded library share.
 #pragma once
 
 #include "bench.h"
@@ -6,5 +6,5 @@
 enum {
     REQUEST_BYTES = 2000,  // a Launch call with a desktop session's environment
     DESCRIPTORS = 4,       // standard input, output, error, working directory
-    CHANNEL = 1000,        // where the held process finds its channel
+    CHANNEL = 1000,        // the held process's channel
 };

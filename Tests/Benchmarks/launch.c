@@ -50,8 +50,8 @@ static void call(int fd, unsigned count, const char *request) {
     }
 }
 
-// Awaits the end of the instance that the answer names, so that tidying up after one launch is not
-// measured as part of the next. The references wait for their child alike.
+// Awaits the end of the instance that the answer names, so that cleaning up after one launch is not
+// measured as part of the next. The references also wait for their child.
 static void await_end(int fd) {
     const char *named = strstr(answer, "\"instance\":");
     if (!named) complain("no instance in the answer", answer);
@@ -126,7 +126,7 @@ static size_t read_requests(char (*requests)[REQUEST_SIZE]) {
     return count;
 }
 
-// Reads this many answers; a call is answered before the next of its connection is looked at.
+// Reads this many answers. The daemon answers a call before it looks at the connection's next call.
 static uint64_t read_answers(int fd, size_t count, unsigned long *instances) {
     size_t have = 0, done = 0;
     while (done < count) {
@@ -147,7 +147,7 @@ static uint64_t read_answers(int fd, size_t count, unsigned long *instances) {
     return now;
 }
 
-// The daemon has ended a connection: complains of the last that it said there.
+// The daemon has ended a connection. Complains with the last text that it sent there.
 static void complain_of_end(const struct pollfd *connections) {
     while (!(connections->revents & POLLRDHUP)) connections++;
     ssize_t size = recv(connections->fd, answer, sizeof answer - 1, 0);
@@ -157,7 +157,8 @@ static void complain_of_end(const struct pollfd *connections) {
     complain("greenroomd ended a connection", answer);
 }
 
-// The stamp of the last to be in main. Ends the run if the daemon ends a connection: its launches never come.
+// Returns the stamp of the last program that reaches main. Ends the run if the daemon ends a
+// connection, because that connection's launches never come.
 static uint64_t await_stamps(int stamps, size_t count, const int *fds, size_t connections) {
     struct pollfd entries[CONNECTIONS + 1] = {{.fd = stamps, .events = POLLIN}};
     for (size_t i = 0; i < connections; i++)

@@ -31,8 +31,8 @@ BREAKPOINT, RETURN = 0xCC, 0xC3
 TRACEME, PEEKUSER, POKEUSER, CONTINUE, DETACH = 0, 3, 6, 7, 17
 SET_OPTIONS = 0x4200
 INSTRUCTION_POINTER = 16 * 8
-# fork, vfork, clone, exec: children have the breakpoints too until they execute something else. And
-# nobody is left with breakpoints when we end.
+# fork, vfork, clone, exec: children have the breakpoints too, until they execute another program. The last option
+# kills every traced process at the end of this one, so none is left with breakpoints.
 OPTIONS = 0x2 | 0x4 | 0x8 | 0x10 | 0x100000
 EVENT_EXEC = 4
 ANY_CHILD = 0x40000000  # __WALL
@@ -62,7 +62,7 @@ class Program:
                 self.is_fixed = True
             elif len(words) == 8 and words[3] == "FUNC" and words[6] != "UND" and words[2] != "0":
                 self.functions.setdefault(int(words[1], 16), words[7])
-        # Dropping the code would drop the breakpoints in it.
+        # If the code were dropped, its breakpoints would be dropped with it.
         self.droppers = [address for address, name in self.functions.items()
                          if name == "gr_drop_text"]
         self.first, self.last = min(self.functions), max(self.functions)
@@ -125,7 +125,7 @@ def follow(driver, programs):
             elif event:
                 pass
             elif number == signal.SIGTRAP:
-                # A child runs its parent's code until its exec, and that is not counted.
+                # A child runs its parent's code until its exec. That is not counted.
                 parent = parent_of(Path(f"/proc/{task}"))
                 program, base = armed.get(task) or armed[parent]
                 program.met(task, base, counts=task in armed)
@@ -134,11 +134,11 @@ def follow(driver, programs):
                     program.stretches.append({})
                 for process, (program, _) in armed.items():
                     program.arm(process)
-            elif number != signal.SIGSTOP:  # which is how a traced child begins
+            elif number != signal.SIGSTOP:  # each traced child begins with it
                 deliver = number
             ptrace(CONTINUE, task, 0, deliver)
         except (ProcessLookupError, FileNotFoundError):
-            continue  # killed since it stopped
+            continue  # the task was killed after its stop
 
 
 def ordinary_day(product, executable, launcher, folder):
@@ -153,13 +153,13 @@ def ordinary_day(product, executable, launcher, folder):
     client = str(product / "greenroomctl")
 
     def ctl(verb, *words):
-        # Straight from the driver, so that it is followed.
+        # Started by the driver itself, so that the client is traced, too.
         subprocess.run([client, verb, "--socket", str(daemon.socket), *words], check=True,
                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
 
     try:
         daemon.start()
-        # Answered by the loop, so the start is over.
+        # The loop answers this, so the start is over.
         daemon.ask(status_request("org.example.cold"))
         os.kill(os.getpid(), signal.SIGSTOP)
         for number in range(10):
@@ -168,12 +168,12 @@ def ordinary_day(product, executable, launcher, folder):
         for app in ["org.example.app0", "org.example.app1", "org.example.cold"] * 3:
             ctl("run", app)
             ctl("launch", app, "--background")
-        # More than are paused, so that pools run out and are filled again.
+        # More launches than instances are paused, so that pools run out and are filled again.
         for _ in range(6):
             for number in range(10):
                 daemon.ask(request("Launch", {"app": f"org.example.app{number}", "background": True}))
         daemon.ask(status_request("org.example.app0"))
-        # More than the daemon remembers, so that it forgets.
+        # More launches than the daemon remembers, so that it forgets some.
         subprocess.run([launcher, "start", str(daemon.socket), "600", "",
                         json.dumps(launch_request("org.example.cold")), COLD],
                        check=True, stdout=subprocess.DEVNULL)
@@ -181,7 +181,7 @@ def ordinary_day(product, executable, launcher, folder):
             for before in ("", json.dumps(suspend_request("org.example.echo"))):
                 subprocess.run([launcher, "talk", str(daemon.socket), "5", before, address],
                                check=True, stdout=subprocess.DEVNULL)
-        time.sleep(3)  # in which deadlines come
+        time.sleep(3)  # some deadlines pass in this time
         ctl("launch", "org.example.stays")
         for verb in ["background", "suspend", "resume", "foreground", "terminate"]:
             ctl(verb, "org.example.stays")

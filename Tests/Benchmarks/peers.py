@@ -18,7 +18,7 @@ sys.dont_write_bytecode = True
 from bench import (COLD, PREWARMED, Contender, Daemon, describe, launches, line, manifest,
                    percentile)
 
-# Both wait a second before they start again what has ended sooner.
+# s6-supervise and runsv wait a second before they restart a program that has ended sooner.
 REST_SECONDS = 1.1
 
 
@@ -106,7 +106,7 @@ def measure(daemon, programs, supervised, rounds):
 
     prewarmed = start("prewarmed", "bench.probe", PREWARMED)
     cold = start("cold", "bench.cold", COLD)
-    # Held against what starts once a second: one launch when as much time has passed.
+    # To be compared with supervisors that start a program once a second: one launch after the same time.
     rested = [start(f"{contender.name} after a rest", app, expected)
               for contender, app, expected in (
                   (prewarmed, "bench.probe", PREWARMED), (cold, "bench.cold", COLD))]

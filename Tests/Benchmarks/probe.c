@@ -1,5 +1,5 @@
-// The smallest program that says when its main began: eight bytes of CLOCK_MONOTONIC on standard
-// output. `probe wait` then stays until its standard input ends.
+// The smallest program that reports when its main began: it writes eight bytes of CLOCK_MONOTONIC to
+// standard output. `probe wait` then stays until its standard input ends.
 #include <string.h>
 #include <time.h>
 #include <stdint.h>

@@ -21,7 +21,7 @@ from bench import Contender, Daemon, describe, line, manifest, percentile, statu
 from control import encode, request
 
 APP = "bench.status"
-# What each attack does for as long as it is let; see `attack`.
+# The attacks, each of which goes on until it is ended; see `attack`.
 ATTACKS = {
     "connect": "connecting for ever",
     "crowd": "10,000 connections",
@@ -32,11 +32,11 @@ ATTACKS = {
 STRANGER = 65534
 
 
-# --- The hostile side: a process of its own, of another user where that is possible.
+# --- The attacker: a separate process, of another user where that is possible.
 
 
 def attack(kind, path):
-    # Runs before everything that is not measured, and after what is measured.
+    # With real-time priorities, the attacker runs before all that is not measured, and after all that is measured.
     if os.sched_getscheduler(0) == os.SCHED_FIFO:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     else:
@@ -59,7 +59,7 @@ def attack(kind, path):
             if kind == "connect":
                 connect().close()
             elif kind == "crowd":
-                # The limit is met at a thousand or so; the rest is turned away, again and again.
+                # The limit is reached after about a thousand connections. All others are refused, again and again.
                 held.append(connect())
                 held = held[-10_000:]
             elif kind == "half":
@@ -113,7 +113,7 @@ def throughput(daemon, programs, cpus, rounds):
     status = json.dumps(status_request(APP))
     _, answer_bytes = daemon.ask(status_request(APP))
     words = ["taskset", "-c", str(min(cpus))]
-    # On one core, as is the echo's child: what is compared is work, not the way between cores.
+    # The daemon has one core, as the child of `echo` has, because this compares work and not the way between cores.
     os.sched_setaffinity(daemon.process.pid, {min(cpus)})
     ours = Contender("status", lambda n: [
         *words, str(programs / "launch"), "call", str(daemon.socket), str(n), status], 5000)

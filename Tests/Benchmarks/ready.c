@@ -1,6 +1,6 @@
-// From exec to READY=1.
+// Measures the time from exec to READY=1.
 //   ready COUNT -- PROGRAM ARGUMENTS...      prints COUNT times in ns
-// The program gets NOTIFY_SOCKET, is asked to end (SIGTERM) when it is ready, and waited for.
+// The program gets NOTIFY_SOCKET. When it is ready, it is told to end (SIGTERM) and waited for.
 #include "bench.h"
 
 int main(int argc, char **argv) {
@@ -8,7 +8,7 @@ int main(int argc, char **argv) {
     unsigned count = parse_count(argv[1]);
 
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    // An abstract address, made by the kernel: nothing to clean up.
+    // The kernel chooses an abstract address, so there is nothing to clean up.
     int fd = check(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), "socket");
     check(bind(fd, (struct sockaddr *)&address, sizeof address.sun_family), "bind");
     socklen_t size = sizeof address;

@@ -1,5 +1,5 @@
-// What a prewarmed launch costs at least: client -> server -> paused process, in C, with the system
-// calls that greenroomd and the preload shim make.
+// Measures the least time of a prewarmed launch: client -> server -> paused process, in C, with the
+// system calls that greenroomd and the preload shim make.
 //   relay COUNT      prints per launch, in ns after the request was written: main's first
 //                    instruction, and the answer at the client
 //   relay burst COUNT [wait]
@@ -17,14 +17,15 @@
 enum {
     REQUEST_BYTES = 300,  // a Launch call with a descriptor
     STRING_BYTES = 1300,  // argv and environment of a desktop session
-    HEADER_BYTES = 160,   // the app channel's
+    HEADER_BYTES = 160,   // the size of the app channel's header
     DESCRIPTORS = 4,      // standard input, output, error, working directory
-    CHANNEL = 1000,       // where the paused process finds its channel
+    CHANNEL = 1000,       // the paused process's channel
 };
 
 // --- The paused process: what the shim does between the message and main.
 
-// The fields of /proc/self/stat that PR_SET_MM_MAP wants back; read before the pause, as the shim does.
+// The fields of /proc/self/stat that PR_SET_MM_MAP requires. They are read before the pause, as the
+// shim does.
 static void read_memory_map(struct prctl_mm_map *map) {
     char text[2048];
     int fd = check(open("/proc/self/stat", O_RDONLY | O_CLOEXEC), "/proc/self/stat");
@@ -44,7 +45,7 @@ static void read_memory_map(struct prctl_mm_map *map) {
         .start_brk = fields[47], .exe_fd = (uint32_t)-1};
 }
 
-// The shim looks each time whether the number still is its socket.
+// The shim checks before each use whether the descriptor still is its socket.
 static void verify_channel(void) {
     struct stat status;
     if (fstat(CHANNEL, &status) != 0 || !S_ISSOCK(status.st_mode)) die("the channel");
@@ -66,7 +67,7 @@ static void apply(const char *strings, int *fds, struct prctl_mm_map *map) {
     map->arg_end = map->arg_start + 20;
     map->env_start = map->arg_end;
     map->env_end = map->arg_start + STRING_BYTES;
-    // Refused where the kernel lacks CHECKPOINT_RESTORE, there and in the shim.
+    // This fails if the kernel lacks CHECKPOINT_RESTORE, in the shim too.
     (void)prctl(PR_SET_MM, PR_SET_MM_MAP, map, sizeof *map, 0);
 }
 
@@ -85,7 +86,7 @@ static int paused(int waits) {
     if (size == 0) return 0;
     if (size != HEADER_BYTES + STRING_BYTES || count != DESCRIPTORS) complain("relay", "a bad message");
     apply(buffer + HEADER_BYTES, fds, &map);
-    // What the strings did not fill goes back.
+    // Gives back the memory that the strings do not fill.
     munmap(buffer + 4096, (1 << 18) - 4096);
     verify_channel();
     if (send(CHANNEL, event, sizeof event, MSG_NOSIGNAL) < 0) die("STARTED");
@@ -119,15 +120,15 @@ static struct instance prewarm(int waits) {
     return (struct instance){pid, ends[0]};
 }
 
-// Opened while there is time, as greenroomd does.
+// Opens the file while there is time, as greenroomd does.
 static int open_oom_score(pid_t pid) {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/oom_score_adj", pid);
     return check(open(path, O_WRONLY | O_CLOEXEC), path);
 }
 
-// What is launched is no longer the first to go when memory runs out. As in greenroomd a refusal is
-// passed over: a user may not lower a score.
+// When memory runs out, a launched program is no longer the first to be killed. As in greenroomd, a
+// failure is ignored, because a user may not lower a score.
 static void apply_oom_score(int fd) {
     (void)!write(fd, "500", 3);
     close(fd);
@@ -154,7 +155,7 @@ static void serve(int client) {
         struct instance instance = prewarm(0);
         watch(epoll, instance.channel);
         int oom_score = open_oom_score(instance.pid);
-        // Tells the client that the next one is ready; outside of what is measured.
+        // Tells the client that the next process is ready. This time is not measured.
         if (send(client, "ready", 5, MSG_NOSIGNAL) != 5) exit(0);
         await_event(epoll, client);
         int fds[DESCRIPTORS];
@@ -185,7 +186,7 @@ static void raise_open_files(void) {
     check(setrlimit(RLIMIT_NOFILE, &limit), "setrlimit");
 }
 
-// The next request goes to the next that is paused.
+// Passes the next request to the next paused process.
 static void pass_on(int client, struct instance instance, int oom_score) {
     static char message[HEADER_BYTES + STRING_BYTES];
     char request[REQUEST_BYTES];
@@ -204,7 +205,7 @@ static void serve_many(int client, unsigned count, int waits) {
     raise_open_files();
     int epoll = check(epoll_create1(EPOLL_CLOEXEC), "epoll_create1");
     watch(epoll, client);
-    // Taken, so that no end of ours gets this number.
+    // The number is taken, so that no end of a socket gets it.
     check(fcntl(dup2(client, CHANNEL), F_SETFD, FD_CLOEXEC), "F_SETFD");
     for (unsigned i = 0; i < count; i++) {
         instances[i] = prewarm(waits);

@@ -16,7 +16,7 @@ from bench import (
 )
 
 APP = "bench.probe"
-# Milliseconds, each with the samples of a round.
+# The rests in milliseconds, each with the number of samples of a round.
 RESTS = [(0, 30), (50, 6), (200, 6), (1000, 3)]
 
 

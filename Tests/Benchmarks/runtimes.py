@@ -53,7 +53,7 @@ class Hello implements Callable<Integer> {
 }
 """
 PICOCLI_ARCHIVE = "/usr/share/java/picocli.jar"
-# The same, of programs whose imports are learned; without a script it is a tool that is installed.
+# The same for programs whose imports are learned. A program without a script is an installed tool.
 LEARNED = [
     ("Python, stdlib", ["python3", "FILE"],
      "import asyncio, email.message, http.server, json, sqlite3\nprint('x')\n", 0.05),
@@ -73,7 +73,7 @@ LEARNED = [
     ("Django, check", ["django-admin", "check", "--pythonpath", "FOLDER", "--settings", "site1.settings"], None, 0.15),
     ("yt-dlp", ["yt-dlp", "--version"], None, 0.25),
     ("ansible", ["ansible", "--version"], None, 0.03),
-    # Under another name, for which there is no profile.
+    # The same program under another name, for which there is no profile.
     ("ansible, plain", ["FOLDER/ansible", "--version"], None, 0.65),
     ("aws", ["aws", "--version"], None, None),
     ("perltidy", ["perltidy", "--version"], None, None),
@@ -83,7 +83,7 @@ LEARNED = [
     ("hg", ["hg", "--version"], None, None),
 ]
 PROFILES = Path(__file__).resolve().parents[2] / "config/profiles"
-# What the programs need that may be missing, and a program that finds out.
+# Things that the programs need and that may be missing, each with a program that finds out.
 NEEDED = {"numpy": "import numpy", "Moose": "use Moose", "nokogiri": "require 'active_support/all'; require 'nokogiri'",
           "ggplot2": "library(ggplot2)", "express": "require('express')"}
 
@@ -97,7 +97,7 @@ class ProfiledDaemon(Daemon):
 
 def words_of(name, words, text, folder):
     """The words of the program, which is written into a folder of its own; or why there is none."""
-    # Not a version manager's script, which executes the interpreter after a while.
+    # A version manager's script would execute the interpreter after a while, so only these folders count.
     interpreter = shutil.which(Path(words[0]).name, path="/usr/bin:/bin")
     if not interpreter:
         return None, f"there is no {words[0]}"

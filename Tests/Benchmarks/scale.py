@@ -23,10 +23,10 @@ from control import request
 
 KNOWN = (10, 100, 1000, 5000)
 RUNNING, PAUSED, BURST = 1000, 200, 1000
-# What a supervisor takes over from the one before it: running and paused, and the bar in milliseconds.
+# The instances that a supervisor takes over from the former one: running and paused, with the bar in milliseconds.
 ADOPTED = ((500, 0, 25), (300, 200, 40))
 RELOADS = 5
-# Below the limit of one user's connections; the rest of the calls waits behind the first of each.
+# Fewer than one user may have. The other calls wait behind the first call of each connection.
 BURST_CONNECTIONS = 100
 
 
@@ -52,7 +52,7 @@ def name(number):
 
 def own_bytes(daemon):
     """What the supervisor has for itself: its heap, and what it touched of the state's mapping."""
-    # It listens before it has read its manifests, and answers afterwards.
+    # The daemon listens before it has read its manifests, and answers afterwards.
     daemon.ask(request("org.varlink.service.GetInfo"))
     status = Path(f"/proc/{daemon.process.pid}/status").read_text()
     return sum(int(text.split()[1]) * 1024 for text in status.splitlines()
@@ -236,7 +236,7 @@ def burst_of(product, programs, rounds, arguments, label):
         daemon.ask(prewarm_request(name(0)))
         cgroup = cgroup_for_reference(daemon)
         for number in range(max(1, rounds // 4)):
-            # Before the others: nothing is refilled beside them.
+            # The pools come first, because the other samples must not run beside refills.
             fill_pools(daemon)
             alone.append(sample([str(programs / "cold"), "burst", str(BURST), *program]))
             relayed.append(sample([str(programs / "cold"), "burst-relayed", str(BURST),
@@ -246,7 +246,7 @@ def burst_of(product, programs, rounds, arguments, label):
             paused.append(sample(burst, requests(name)))
         if cgroup:
             cgroup.rmdir()
-        # What the sockets between three processes, a session and a cgroup each cost by themselves.
+        # The cost of the sockets between three processes, and of a session and a cgroup for each, without Greenroom.
         line(f"{BURST} {label}, by C, through server and spawner", percentile(relayed, 50) / 1e6, "ms",
              "C vfork+exec of them", percentile(alone, 50) / 1e6)
         line(f"{BURST} {label}, by C, prewarmed, through a server", percentile(resumed, 50) / 1e6, "ms",

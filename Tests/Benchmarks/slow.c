@@ -1,5 +1,5 @@
-// Preloaded into a program, lets its launch take a tenth of a second before main, as hundreds of
-// libraries do. Cold launches and prewarms do the same work.
+// A preloaded library that makes a program's launch take a tenth of a second before main, as hundreds
+// of libraries do. Cold launches and prewarms do the same work.
 #include <stdint.h>
 #include <time.h>
 

@@ -1,7 +1,7 @@
-// Preloaded into a program, writes eight bytes of CLOCK_MONOTONIC to standard output at its main's
-// first instruction, before anything of the program's own. Cold and prewarmed launches are measured
-// alike: the entry of main is patched by a constructor, so Greenroom's shim, which holds main back, is
-// not seen.
+// A preloaded library that writes eight bytes of CLOCK_MONOTONIC to standard output at main's first
+// instruction, before the program's own code runs. Cold and prewarmed launches are measured in the same
+// way: a constructor patches the entry of main, so Greenroom's shim, which holds main back, is not
+// noticed.
 #include "entry.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@ static int stamped_main(int argc, char **argv, char **environment) {
     clock_gettime(CLOCK_MONOTONIC, &t);
     uint64_t stamp = (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
     if (write(1, &stamp, sizeof stamp) != sizeof stamp) _exit(120);
-    unsetenv("LD_PRELOAD");  // only this program is measured, not what it starts
+    unsetenv("LD_PRELOAD");  // only this program is measured, not its children
     return call_main(argc, argv, environment);
 }
 

@@ -30,7 +30,7 @@ def states(daemon):
 def sample(daemon, percent):
     """A launch when the prewarm has got this far, by the time that the last one took."""
     daemon.ask(prewarm_request(APP))
-    launch(daemon, APP)  # from the pool, which is filled again
+    launch(daemon, APP)  # this takes the instance from the pool, which is filled again
     while "prewarming" not in states(daemon):
         pass
     time.sleep(WORK_SECONDS * percent / 100)

@@ -35,10 +35,10 @@ from greenroomd import Daemon, Failed  # noqa: E402
 from screens import Compositor, ManagedXServer, XServer  # noqa: E402
 from trial import Ground, ProfiledDaemon, await_held, reasons, window_profiles  # noqa: E402
 
-# A second process gives its file to the first. The file's name says what it is.
+# Programs whose second process passes its file to the first one. The file's name tells what kind of file it is.
 FORWARDING = {"org.xfce.mousepad": "letter.txt", "featherpad": "letter.txt", "org.gnome.gedit": "letter.txt",
               "org.gnome.eog": "picture.png", "thunar": "folder"}
-# With libraries open, these have a bar; what has no profile is launched in no other way.
+# Programs that have a bar with their libraries open. A program without a profile is launched only in this way.
 LIBRARIES = {"featherpad": "/usr/bin/featherpad", "org.kde.kcalc": "/usr/bin/kcalc", "qterminal": "/usr/bin/qterminal"}
 MAP_MS, MAP_RATIO, QUIET_MS, LIBRARIES_RATIO, FORWARDER_RATIO, AIRING_MS = 5, 0.05, 40, 0.6, 0.35, 1
 QUIET_SECONDS = 0.4  # less than a cursor takes to blink
@@ -47,7 +47,7 @@ LEARNING_SECONDS = 20  # the daemon looks for six seconds which libraries a prog
 AIRINGS_PER_HOUR, SECONDS_PER_AIRING = 60, 50  # a held program is aired each minute, give or take some seconds
 HEAVY, OTHER = "kcalc", "galculator"
 REFILL_SECONDS, REFILL_RATIO = 1, 1.02
-LESSONS, LESSON_SECONDS = 5, 10  # a busy machine may spoil one
+LESSONS, LESSON_SECONDS = 5, 10  # a busy machine may spoil one lesson
 
 
 def bar(subject, name, is_met, text, bound):
@@ -110,7 +110,7 @@ class Launcher:
             if one["state"] not in ("prewarmed", "prewarming", "not_running"):
                 try:
                     self.daemon.call("Terminate", {"instance": one["instance"]})
-                except Refused as refusal:  # it has ended meanwhile
+                except Refused as refusal:  # the instance has ended meanwhile
                     if "NotRunning" not in str(refusal):
                         raise
         self.ground.await_empty()
@@ -175,7 +175,7 @@ class Refilling(Launcher):
         if not self.fills_itself and any(self.is_refilling(one) for one in self.apps):
             raise SystemExit("a pool was refilled that was not to be")
         self.end(app)
-        # Whoever is next has the machine to itself.
+        # The next launch is to have the machine to itself.
         self.fill()
         return took
 
@@ -184,8 +184,8 @@ class Bench(Launcher):
     def __init__(self, product, kind, rounds, releases):
         super().__init__(Ground(kind), ProfiledDaemon, product)
         self.product, self.rounds, self.releases = product, rounds, releases
-        # What is not held has a bus and a home of its own: it must not find the name of a held program, nor write
-        # settings that this has read, as Mousepad does when it ends.
+        # A program that is not held has its own bus and home. It must not find the name of a held program, nor write
+        # settings that the held program has read, as Mousepad does when it ends.
         other = self.ground.start_bus(self.ground.closing, "other-bus")
         self.other_variables = {**self.ground.variables, "DBUS_SESSION_BUS_ADDRESS": f"unix:path={other}",
                                 "HOME": self.ground.add_home("other-home")}
@@ -199,7 +199,7 @@ class Bench(Launcher):
         """Removes a program that was not measured, with its instances."""
         for one in (app, f"{app}.libraries"):
             (self.daemon.apps / f"{one}.app").unlink(missing_ok=True)
-            with contextlib.suppress(Refused):  # it may not be installed, or end by itself
+            with contextlib.suppress(Refused):  # the program may not be installed, or end by itself
                 for instance in self.instances(one):
                     self.daemon.call("Kill", {"instance": instance["instance"]})
         self.daemon.call("Reload")
@@ -329,7 +329,7 @@ class Bench(Launcher):
         """What held programs use: nothing while they are frozen, and little when they are aired."""
         pids = {app: self.await_paused(app, "window")["processId"] for app in apps}
         used = {app: self.used(pid) for app, pid in pids.items()}
-        # Of each airing, the milliseconds; the last number is 0 while the program is frozen.
+        # The milliseconds of each airing. The last number is 0 while the program is frozen.
         airings = {app: [0] for app in apps}
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -343,7 +343,7 @@ class Bench(Launcher):
         for app, each in airings.items():
             subject = f"{self.screen.kind}, {app}"
             each = each if each[-1] else each[:-1]
-            most = seconds // SECONDS_PER_AIRING + 2  # one more when the watch of its settings begins
+            most = seconds // SECONDS_PER_AIRING + 2  # one more airing when the watch of its settings begins
             bar(subject, "held and frozen", len(each) <= most, f"{len(each)} times",
                 f"uses the processor at most {most} times in {seconds} s")
             if each:

@@ -1,4 +1,4 @@
-/// Says a byte when its delegate is reached: what an app pays for linking ApplicationKit.
+/// Writes a byte when its delegate is reached, to measure what linking ApplicationKit costs an app.
 import ApplicationKit
 import Glibc
 

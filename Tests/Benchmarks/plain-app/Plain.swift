@@ -1,4 +1,4 @@
-/// What `KitApp` is measured against: the same app without the SDK. It uses concurrency, as apps do.
+/// The app to compare `KitApp` with: the same without the SDK. It uses concurrency, as apps do.
 import Glibc
 
 @main @MainActor final class PlainApp {
