@@ -1,11 +1,11 @@
-// What an app with sockets does, by its first argument:
+// An app with sockets. Its first argument says what it does:
 //   serve        answers each connection with "PID LISTEN_FDS LISTEN_FDNAMES", if LISTEN_PID is its own
 //   hold         the same, and keeps each connection until its client has closed it
 //   answer       the same for each datagram
 //   leave        ends without accepting
 //   ignore       runs on without accepting
 //   listen PATH  listens at the path, once its standard input has ended
-// With -DLIBRARY its library, which opens a file before main and keeps it.
+// With -DLIBRARY, the program's library, which opens a file before main and keeps it open.
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

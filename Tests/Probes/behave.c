@@ -3,16 +3,17 @@
 ///   exit N          exits with N
 ///   signal N        kills itself with signal N
 ///   fork            goes on in a child; the parent exits with 0
-///   child           starts a child that waits for the end of the world, and goes on
+///   child           starts a child that waits for ever, and goes on
 ///   ignore-term     ignores SIGTERM
 ///   close-all       closes every descriptor from 3 up
 ///   wait-input      waits for the end of stdin
 ///   wait-forever    waits for a signal
 ///   lock FILE       takes a write lock on FILE
-///   hold MEGABYTES  fills so much memory and keeps it
+///   hold MEGABYTES  fills this much memory and keeps it
 ///   notify          says READY=1 to $NOTIFY_SOCKET (sd_notify(3))
 ///   signals         prints the number of each signal it then gets, until it is killed
-/// With -DLIBRARY its library, which does BEHAVE_CONSTRUCTOR=word of the environment when loaded.
+/// With -DLIBRARY, the program's library, which does BEHAVE_CONSTRUCTOR=word of the environment
+/// when loaded.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

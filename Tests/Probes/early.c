@@ -1,5 +1,5 @@
-/// Prints what the executable's own constructor saw: the arguments that it was handed, and what it
-/// read of its process. Rust's standard library, CMake and groff do the like before main.
+/// Prints what the executable's own constructor saw: its arguments, and what it read about its
+/// process. Rust's standard library, CMake and groff read such things before main.
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>

@@ -24,7 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Leaves nothing behind. */
+/* Tries to create a file, and removes it again. */
 static int touch(const char *path) {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
     if (fd >= 0) unlink(path);
@@ -68,7 +68,7 @@ static int rename_host(void) {
     return sethostname(names.nodename, strlen(names.nodename));
 }
 
-/* Whether it is in the network that is called so, as in "net:[4026531840]". */
+/* Whether the process is in the network with that name, such as "net:[4026531840]". */
 static int sees_network(const char *others) {
     char own[64] = "";
     if (readlink("/proc/self/ns/net", own, sizeof own - 1) < 0) return -1;
@@ -104,7 +104,7 @@ static int realtime(void) {
     return result;
 }
 
-/* The other ways to a file with the setuid or setgid bit; `path` is free. */
+/* Other ways to make a file with the setuid or setgid bit; `path` is free. */
 static int with_bit(const char *way, const char *path) {
     unlink(path), rmdir(path);
     if (strcmp(way, "creat-setuid") == 0) return creat(path, 04700);
@@ -138,14 +138,15 @@ static int executable_by_key(void) {
                                                   PROT_READ | PROT_EXEC, -1);
 }
 
-/* Leaves nothing behind. */
+/* Tries to create a folder, and removes it again. */
 static int folder(const char *path) {
     int result = mkdir(path, 0700);
     if (result == 0) rmdir(path);
     return result;
 }
 
-/* Asks greenroomd at a socket for the list of apps; of a child that has ended, the connection alone. */
+/* Asks greenroomd at a socket for the list of apps. With `by_child`, a child connects the socket,
+   and ends before the call is sent. */
 static int controls(const char *path, bool by_child) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     strncpy(address.sun_path, path, sizeof address.sun_path - 1);
@@ -205,7 +206,7 @@ static int attempt(const char *act, const char *argument) {
         return fd < 0 ? -1 : setns(fd, 0);
     }
     if (strcmp(act, "clone3") == 0) {
-        /* Too short: EINVAL from a kernel that has it. */
+        /* The size is too small: a kernel that has clone3 answers EINVAL. */
         int result = (int)syscall(SYS_clone3, NULL, 0);
         return result < 0 && errno == EINVAL ? 0 : result;
     }
@@ -214,24 +215,24 @@ static int attempt(const char *act, const char *argument) {
         return result < 0 && (errno == EINVAL || errno == EFAULT) ? 0 : result;
     }
     if (strcmp(act, "mount") == 0) {
-        /* Where it succeeds, it is undone: nothing is to be left on the machine. */
+        /* If this succeeds, it is undone, because nothing may be left on the machine. */
         int result = mount("none", "/mnt", "tmpfs", 0, NULL);
         return result < 0 ? result : umount2("/mnt", MNT_DETACH);
     }
     if (strcmp(act, "umount") == 0) return umount2(argument, MNT_DETACH);
     if (strcmp(act, "chroot") == 0) {
-        /* Raw: an analyser wants a chdir after chroot(). */
+        /* A system call, because an analyser wants a chdir after chroot(). */
         return (int)syscall(SYS_chroot, "/");
     }
     if (strcmp(act, "syslog") == 0) return (int)syscall(SYS_syslog, 10, NULL, 0);
     if (strcmp(act, "settime") == 0) {
-        /* An impossible time: EINVAL from a kernel that would let us. */
+        /* The time is impossible: a kernel that allows the call answers EINVAL. */
         struct timespec time = { 0, -1 };
         int result = (int)syscall(SYS_clock_settime, 0, &time);
         return result < 0 && errno == EINVAL ? 0 : result;
     }
     if (strcmp(act, "timex") == 0) {
-        /* The same: a tick that no kernel takes. */
+        /* The tick is impossible, with the same effect. */
         struct timex time = { .modes = ADJ_TICK, .tick = 1 };
         int result = adjtimex(&time);
         return result < 0 && errno == EINVAL ? 0 : result;
@@ -244,7 +245,7 @@ static int attempt(const char *act, const char *argument) {
     exit(64);
 }
 
-/* getpid(2) by the calls of 32-bit programs; another machine has none. */
+/* getpid(2) by the system calls of 32-bit programs. Other machines have none. */
 static int call_of_other_architecture(void) {
 #ifdef __x86_64__
     long result;
@@ -255,7 +256,7 @@ static int call_of_other_architecture(void) {
 #endif
 }
 
-/* Prints a file of its cgroup, such as a limit. */
+/* Prints a file of this process's cgroup, such as a limit. */
 static void print_of_cgroup(const char *name) {
     char line[512] = "", path[1024], text[64] = "";
     FILE *own = fopen("/proc/self/cgroup", "r");

@@ -38,7 +38,7 @@ __attribute__((constructor)) static void begin(void) {
 
 static struct timespec shifted(struct timespec time, int64_t by) {
     int64_t sum = time.tv_sec * (int64_t)SECOND + time.tv_nsec + by;
-    if (sum < 1) sum = 1; /* 0 would disarm */
+    if (sum < 1) sum = 1; /* 0 would disarm the timer */
     return (struct timespec){sum / SECOND, sum % SECOND};
 }
 
@@ -54,7 +54,7 @@ static int arm(int fd, const struct itimerspec *value) {
     static int (*real)(int, int, const struct itimerspec *, struct itimerspec *);
     if (!real) real = dlsym(RTLD_NEXT, "timerfd_settime");
     struct itimerspec there = *value;
-    /* Far in the future is for ever, and must not overflow. */
+    /* A time in the far future means for ever, and must not overflow. */
     if ((there.it_value.tv_sec || there.it_value.tv_nsec) && there.it_value.tv_sec < INT32_MAX * (time_t)4)
         there.it_value = shifted(there.it_value, -*offset);
     return real(fd, TFD_TIMER_ABSTIME, &there, NULL);

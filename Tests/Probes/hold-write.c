@@ -1,5 +1,6 @@
-/* Holds the process whose number is the first argument before its next write(2), until standard input
- * ends. Says "traced" when it has begun, and "held" when the process is there (ptrace(2)). */
+/* Holds the process with the number in the first argument before its next write(2), until standard
+ * input ends. Says "traced" when it traces the process, and "held" when the process is held
+ * (ptrace(2)). */
 #include <errno.h>
 #include <linux/ptrace.h>
 #include <stdio.h>
@@ -33,7 +34,7 @@ int main(int count, char **arguments) {
     int status;
     char byte;
     trace(PTRACE_SEIZE, pid, 0, (void *)PTRACE_O_TRACESYSGOOD);
-    /* A process that waits for its child (vfork(2)) stops after that. */
+    /* A process that waits for its child (vfork(2)) stops when the child has gone on. */
     trace(PTRACE_INTERRUPT, pid, 0, NULL);
     say("traced");
     do {

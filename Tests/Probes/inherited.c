@@ -61,7 +61,7 @@ static void print_status(void) {
 }
 
 int main(int argc, char **argv) {
-    static char text[1 << 16]; // nothing is written before all has been looked at
+    static char text[1 << 16]; // nothing is written before everything was looked at
     setvbuf(stdout, text, _IOFBF, sizeof text);
     print_descriptors();
     for (int i = 0; i < argc; i++) print_bytes("argument", argv[i]);

@@ -26,7 +26,7 @@ static int only_child_of(int pid) {
     return number_in(path);
 }
 
-/* Waits until the process neither runs nor is ready to. */
+/* Waits until the process is not runnable, and returns its state. */
 static char resting_state_of(int pid) {
     char path[64], state = 'R';
     snprintf(path, sizeof path, "/proc/%d/stat", pid);
@@ -42,7 +42,7 @@ static char resting_state_of(int pid) {
 int main(void) {
     keep_job_control();
     int keeper = only_child_of(getpid());
-    /* A dead keeper's child ends with it. */
+    /* When a keeper dies, its child ends, too. */
     char state = resting_state_of(keeper);
     printf("%c %c\n", state, state == 'S' ? resting_state_of(only_child_of(keeper)) : '-');
     return 0;

@@ -1,5 +1,5 @@
 /// The session keyring (session-keyring(7)):
-///   enter PROGRAM ARGUMENT…  executes it with a new one
+///   enter PROGRAM ARGUMENT…  executes the program with a new keyring
 ///   add NAME                 adds a key; exits with 0
 ///   find NAME                exits with 0 if there is such a key, else with 1
 #define _GNU_SOURCE

@@ -1,5 +1,6 @@
-/* A library (-DLIBRARY) whose constructor starts another program, a child or a thread, by $MISFIRE, and a
- * program of it. Whoever runs that should not leaves the file $MARK. */
+/* A library (-DLIBRARY) whose constructor starts another program, a child or a thread, as $MISFIRE
+ * says, and a program with the library. A process that runs against the rules leaves the file
+ * $MARK. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,9 @@
 /// Opens a library after main, as programs open plug-ins. With -DLIBRARY, the library, whose
-/// constructor can also do what forbids to open it early: -DCALLS_BACK, -DOPENS_FILE, -DSTARTS_THREAD,
-/// -DENDS_THREAD, -DSTARTS_PROGRAM, -DENDS, -DUNBOUND. The constructor reads OPENED_AS, which is otherwise -DNUMBER. With
-/// PROBE_WAITS in its environment, the program then waits for the end of its input. With PROBE_ALSO, it
-/// opens the library that this names after the other.
+/// constructor can also do something for which it must not be opened early: -DCALLS_BACK,
+/// -DOPENS_FILE, -DSTARTS_THREAD, -DENDS_THREAD, -DSTARTS_PROGRAM, -DENDS, -DUNBOUND. The
+/// constructor reads the number OPENED_AS; the default is -DNUMBER. With PROBE_WAITS in its
+/// environment, the program then waits for the end of its input. With PROBE_ALSO, it also opens the
+/// library that the variable names.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -47,7 +48,7 @@ __attribute__((constructor)) static void open_library(void) {
     (void)wait_for_ever;
 #endif
 #ifdef ENDS_THREAD
-    // Nobody waits for it, so the kernel may still count it when the library is open.
+    // Nobody waits for this thread, so the kernel may still count it when the library is open.
     pthread_t brief;
     if (pthread_create(&brief, NULL, end_at_once, NULL) == 0) pthread_detach(brief);
 #else
@@ -68,7 +69,8 @@ __attribute__((destructor)) static void say_last(void) { printf("the executable 
 
 int main(int argc, char **argv) {
     const char *path = argv[argc - 1];
-    // Where everybody can see it: the loader would have bound the program's own symbols to it.
+    // Looks where everybody can see the library, because the loader would have bound the program's
+    // own symbols to it.
     printf("global: %d\n", dlsym(RTLD_DEFAULT, "probe_opened") != NULL);
     dlerror();
     if (argc > 2) printf("before: %d\n", dlopen(path, RTLD_NOW | RTLD_NOLOAD) != NULL);

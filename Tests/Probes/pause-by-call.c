@@ -1,5 +1,5 @@
-/// Pauses where it likes, by the shim's function, which it finds by name so that it also runs
-/// without the shim.
+/// Pauses at a point of its choice, by a function of the shim. It finds the function by name, so
+/// that it also runs without the shim.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>

@@ -65,7 +65,7 @@ class Daemon:
                 connection.send(json.dumps(reply).encode() + b"\0")
 
 
-# A shell does this before it executes the client; then the words after the app's name.
+# The commands of a shell that executes the client, and then the words after the app's name.
 CALLERS = [
     ("exec \"$@\" one 'two words' ''", []),
     ("exec \"$@\" $'f\\xe9' '\"quoted\\\\' $'line\\nend' \u00e4", []),

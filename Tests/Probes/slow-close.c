@@ -1,6 +1,6 @@
 /* Is killed while it has a descriptor that takes a minute to close and is marked as slow: a socket
- * with SO_LINGER and data that nobody reads (socket(7)). Descriptor 3 is closed with it. The other
- * end of the socket is a child's, which stays until its standard input ends. */
+ * with SO_LINGER and data that nobody reads (socket(7)). Descriptor 3 is closed with it. A child
+ * has the other end of the socket, and stays until its standard input ends. */
 #include "../../Sources/CGreenroomLinux/disposal.c"
 #include "../../Sources/CGreenroomLinux/worker.c"
 

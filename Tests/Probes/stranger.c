@@ -1,12 +1,12 @@
-/// Sends the daemon a descriptor whose close(2) takes as long as we like, says "sent" and stays until its
-/// standard input ends.
+/// Sends the daemon a descriptor whose close(2) takes as long as the test wants, says "sent", and stays
+/// until its standard input ends.
 ///
-/// stranger channel: as an app with a channel (greenroom-protocol(7)), on that; says "refused" if it cannot.
+/// stranger channel: over the channel of an app (greenroom-protocol(7)); says "refused" if that fails.
 /// stranger control|half|notify SOCKET: a TCP socket that lingers (SO_LINGER in socket(7)).
-/// stranger flush|stdout|many SOCKET FOLDER: a file that we serve (fuse(4)) and whose FLUSH we never answer: with
-/// a call, as an app's standard output, with 200 calls at once. Mounts it at FOLDER: for root only.
-/// stranger serve - FOLDER: only serves it, and answers each FLUSH, but no READ and no POLL; the first READ of the file
-/// "once" fails.
+/// stranger flush|stdout|many SOCKET FOLDER: a file that it serves (fuse(4)), and whose FLUSH it never answers:
+/// with a call, as an app's standard output, or with 200 calls at once. Only root can mount the files at FOLDER.
+/// stranger serve - FOLDER: only serves the files, and answers each FLUSH, but no READ and no POLL; the first READ of
+/// the file "once" fails.
 /// stranger notify-many SOCKET FOLDER: such a file, 250 times in each of 100 datagrams, as far as there is room.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -32,7 +32,7 @@ static void require(int condition, const char *what) {
 
 static int unread = -1;
 
-/* Its peer, in `unread`, reads nothing. */
+/* Returns a socket with unsent data. Its peer, in `unread`, reads nothing. */
 static int lingering(void) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
     socklen_t size = sizeof address;
@@ -87,7 +87,8 @@ static int connected(const char *path, int type) {
     return end;
 }
 
-/* A folder with a file of any name, which is never read, and flushed only if it is to be. */
+/* Serves a folder with a file of any name. Reads are never answered; a flush is answered if
+   `flushes` says so. */
 static void serve(int device, int flushes) {
     static union { char bytes[1 << 17]; struct fuse_in_header header; } request;
     struct { struct fuse_out_header header; union {
@@ -217,7 +218,7 @@ int main(int count, char **words) {
     require(write(1, "sent\n", 5) == 5, "saying so");
     char none;
     while (read(0, &none, 1) > 0) continue;
-    /* All that waits for us is told that we are gone. */
+    /* Whoever waits for the file system gets an error when it is gone. */
     if (count > 3) umount2(words[3], MNT_FORCE);
     if (count > 3) umount2(words[3], MNT_DETACH);
     _exit(0);

@@ -1,6 +1,6 @@
-/// An interactive program without a library for it: repeats lines, says its window's size whenever
-/// it changes, and ends as the terminal's keys say. With `raw` it reads single keys, as vim does, and
-/// on ^Z stops as vim does: the terminal set back, then a signal to its own group.
+/// An interactive program without a terminal library: it repeats lines, says its window's size
+/// whenever that changes, and ends as the terminal's keys say. With `raw` it reads single keys and
+/// stops on ^Z, as vim does: it restores the terminal, then sends a signal to its own group.
 #define _GNU_SOURCE
 #include <poll.h>
 #include <signal.h>

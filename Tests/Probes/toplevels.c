@@ -1,15 +1,15 @@
 /// Shows windows on a Wayland compositor as the words of its command say, in this order, and then waits
 /// for events. Needs libwayland-client, and no header of it. `watch` instead prints the title of each
-/// window that appears, and `asks` those that are there, if the compositor tells such things
-/// (wlr-foreign-toplevel-management).
+/// window that appears, and `asks` the titles of those that are there, if the compositor tells
+/// them (wlr-foreign-toplevel-management).
 ///
 ///   flags, array, older, opened NAME   shows a window by those functions of libwayland
 ///   wrapped NAME       commits by a proxy of its own for the same surface, as Mesa does
 ///   repeats NAME       commits a second buffer without waiting to be shown
-///   acks NAME          is given another size, and does not draw it yet
-///   redraws, views NAME   the same, and draws it; by a viewport
+///   acks NAME          gets another size, and does not draw it yet
+///   redraws, views NAME   the same, and draws it; the second by a viewport
 ///   unmaps, destroys NAME   shows a window, and takes it back at once
-///   remaps, minimizes, floods NAME, layer, popup, two   what ends a prewarm
+///   remaps, minimizes, floods NAME, layer, popup, two   does what ends a prewarm
 ///   ends               ends with 42 when a compositor has shown the first window
 ///   later NAME         shows a window when the first of all has appeared
 #include <dlfcn.h>

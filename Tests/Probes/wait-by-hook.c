@@ -1,4 +1,4 @@
-/// Waits as an interpreter's hook does, and goes on as its last argument says: `on`, `anew`, `end`.
+/// Waits as an interpreter's hook does, and goes on as the last argument says: `on`, `anew`, `end`.
 #define _GNU_SOURCE
 #include "../../Sources/CPrewarm/wire.h"
 
@@ -47,7 +47,7 @@ int main(int argc, char **argv, char **envp) {
         if (*at == '\n') *at = ',';
     unsetenv("GREENROOM_IMPORTS");
     unsetenv("GREENROOM_RECORD");
-    // What an interpreter does to its process.
+    // Changes its process as an interpreter does.
     setenv("OWN", "1", 1);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGUSR1, handle);

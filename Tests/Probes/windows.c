@@ -1,6 +1,6 @@
 /// Shows windows as the words of its command say, in this order, and then waits for events. Needs
 /// libX11 and libxcb, and no header of either. `watch` instead prints the name of each top-level window that
-/// appears, `hears` also what clients tell the window manager, and `asks` those that are there;
+/// appears, `hears` also prints what clients tell the window manager, and `asks` prints the windows that are there;
 /// `activates NAME` asks the window manager for the focus of a window, once it is there.
 ///
 ///   xlib, raised, xcb, checked, request, raw-request, opened NAME   shows a window in that way
@@ -17,10 +17,10 @@
 ///   iconifies, fills NAME   shows a window, and asks for it to be an icon, or to fill the screen
 ///   says               says that it has started (the Startup Notification Protocol)
 ///   names, item, notifies, tray, forks, socket, raw, grabs, button, touch, selects, root, ends, waits
-///                      what ends a prewarm
+///                      does what ends a prewarm
 ///   owns NAME          owns a name on the bus of the session, and answers each call with nothing
-///   forking NAME       the same, and makes a process before it answers a call that is no introspection
-///   listens            asks a bus for notifications of others, which is no hindrance
+///   forking NAME       the same, and makes a process before it answers a call, except for introspection
+///   listens            asks a bus for notifications of others, which does not prevent a hold
 ///   single PATH        listens on a socket there; if another process does, it tells that one and ends
 ///   reads PATH         reads a file
 ///   access, stat, lstat, fstatat, statx PATH   looks whether a file is there, and reads it if it is
@@ -237,8 +237,8 @@ static void send_message(Window to, long mask, Window of, const char *type, long
     XSendEvent(display, to, 0, mask, &event);
 }
 
-/// The type of a message to the window manager, and the window's name; or how a text begins that says
-/// that a program has started.
+/// Prints the type of a message to the window manager, and the window's name; or the beginning of a
+/// text that says that a program has started.
 static void print_message(const Event *event) {
     char *type = XGetAtomName(display, event->message.message_type), *name = NULL;
     if (event->message.format == 8) {
@@ -272,7 +272,8 @@ static int watch(int also_waits, int also_hears) {
     }
 }
 
-/* As a task bar does (Extended Window Manager Hints). Returns whether there is such a window. */
+/* Does what a task bar does (Extended Window Manager Hints). Returns whether there is such a
+   window. */
 static int activate(const char *wanted) {
     unsigned long type, count, rest;
     int format;
@@ -361,7 +362,7 @@ static void grab_touch(void) {
     if (grab) grab(display, 1, root, 0, &mask, 1, &modifiers);
 }
 
-/// A client of D-Bus in its own right (D-Bus Specification). The thread answers calls.
+/// A small client of D-Bus without a library (D-Bus Specification). A thread answers the calls.
 static size_t put_field(char *to, size_t at, int code, char type, const char *text) {
     at = (at + 7) & ~(size_t)7;
     char head[4] = {(char)code, 1, type, 0};
@@ -403,8 +404,8 @@ static void call_bus(int bus, const char *member, const char *name) {
     if (send(bus, bytes, at, 0) != (ssize_t)at) exit(10);
 }
 
-/// Returns the serial of a call that waits for an answer, or 0 for another message. `sender` gets whom to answer.
-/// Callers such as gdbus(1) first ask which methods there are.
+/// Returns the serial of a call that waits for an answer, or 0 for another message, and stores the
+/// caller in `sender`. Callers such as gdbus(1) first ask which methods there are.
 static uint32_t read_message(int bus, char *sender, int *is_introspection) {
     static char bytes[1 << 16];
     uint32_t body, fields, serial;
@@ -470,7 +471,7 @@ static void own(const char *name) {
     if (pthread_create(&thread, NULL, serve_bus, (void *)(intptr_t)bus) != 0) exit(10);
 }
 
-/* As PCManFM does. */
+/* Passes its launch to a running process of the program, as PCManFM does, or waits as that process. */
 static void be_single(const char *path) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
@@ -491,7 +492,8 @@ static void read_file(const char *path) {
     if (file) fclose(file);
 }
 
-/* What the library that watches settings calls: here the file appears in between, as if another process made it. */
+/* The library that watches settings calls the function below, which makes this file appear at that
+   time, as if another process had made it. */
 static const char *appearing;
 static int watch_countdown;
 
@@ -510,7 +512,7 @@ static void look_for_what_appears(const char *words) {
     if (access(appearing, R_OK) == 0) exit(17);
 }
 
-/* As GTK, Qt and KConfig do. Returns 1 for another word. */
+/* Looks for a file as GTK, Qt and KConfig do. Returns 1 for another word. */
 static int look(const char *word, const char *path) {
     struct stat facts;
     struct statx more;
@@ -522,7 +524,7 @@ static int look(const char *word, const char *path) {
     return 1;
 }
 
-/* As GKeyFile and QSaveFile do. */
+/* Replaces a file as GKeyFile and QSaveFile do. */
 static void replace(const char *path) {
     char other[256];
     read_file(path);
@@ -608,7 +610,7 @@ static void act(const char *word, const char *name) {
         XMapWindow(display, made = window(name)), XDestroyWindow(display, made);
 }
 
-/// What a program may do while it is thawed for a moment.
+/// Makes a process as a program may do while it is thawed for a moment.
 static void make_process(const char *word, const char *name) {
     if (!strcmp(word, "spawns-later")) {
         char *words[] = {(char *)"true", NULL};
@@ -630,7 +632,7 @@ static int change_setting(const char *what, const char *value) {
         int size = snprintf(text, sizeof text, "Other.dpi:\t7\nXft.dpi:\t%s\n", value);
         XChangeProperty(display, root, 23, 31, 8, 0, (unsigned char *)text, size);
     } else {
-        /* The output shows nothing any more (Xrandr(3)). */
+        /* Turns the output off (Xrandr(3)). */
         struct resources {
             unsigned long time[2];
             int crtc_count;
@@ -649,7 +651,7 @@ static int change_setting(const char *what, const char *value) {
     return 0;
 }
 
-/* The Cross-Desktop Settings Protocol, with one setting, which is a number. */
+/* A settings manager (the Cross-Desktop Settings Protocol) with one setting, which is a number. */
 static int manage_settings(void) {
     Window own = window("settings");
     unsigned long property = XInternAtom(display, "_XSETTINGS_SETTINGS", 0);

@@ -1,12 +1,13 @@
-/// An app that lets whoever looks into its process wait: for a file of a server that does not answer (stranger.c), in
+/// An app that makes everybody wait who looks into its process: for a file whose server does not answer (stranger.c), in
 /// the folder that the variable WITHHELD names.
 ///
-/// memory: one thread waits for a page of the file with the lock of all mappings, another for that lock. Prints "here".
+/// memory: one thread holds the lock of all mappings while it waits for a page of the file, and another one waits for
+/// the lock. Prints "here".
 /// pause: the same, and then it pauses as an app made with an SDK does (greenroom-protocol(7)).
-/// polls: a thread waits for the file with the lock of its epoll instance. Prints "here".
-/// prints: prints "here", and then a page of the file, with the lock of its standard output.
-/// As a library of a program (-DLIBRARY): what "memory" does, as soon as somebody has opened and closed the FIFO that the
-/// variable GO names, which is removed then.
+/// polls: a thread holds the lock of its epoll instance while it waits for the file. Prints "here".
+/// prints: prints "here", and then a page of the file while it holds the lock of its standard output.
+/// As a library of a program (-DLIBRARY): does what "memory" does after somebody has opened and closed the FIFO that the
+/// variable GO names, and removes the FIFO.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -81,7 +82,7 @@ static void begin(void *(*body)(void *)) {
     if (pthread_create(&handle, NULL, body, NULL) != 0) _exit(6);
 }
 
-/* Returns when the thread waits in the kernel for what does not come: in ten looks in a row. */
+/* Returns when the thread waits in the kernel without end: in ten looks in a row. */
 static void await(void) {
     char path[64], text[512];
     for (int waits = 0; waits < 10;) {

@@ -25,7 +25,7 @@ import Testing
             output.closeWriteEnd()
         }
 
-        /// "done", or the error's name.
+        /// Makes the call that the line names. Returns "done", or the error's name.
         func call(_ line: String) throws -> String {
             let bytes = Array((line + "\n").utf8)
             guard write(input.writeEnd, bytes, bytes.count) == bytes.count else {

@@ -16,7 +16,7 @@ struct KitApp {
     var application: [String] = []
     var environment: [String] = []
 
-    /// Cold and prewarmed.
+    /// How many paused instances a test asks for: a cold start and a prewarmed one.
     static let starts = [0, 1]
 
     init(_ identifier: String = "org.example.kit", prewarm: Int = 0) {

@@ -33,7 +33,7 @@ import Testing
         let (kit, gates) = try kit(waitingAt: "configuration 2")
         try kit.ask(.open(.init(urls: ["notes://another"])))
         let watcher = try kit.daemon.watch()
-        // Half of its time is over: it was told to connect the scene that it had asked for.
+        // Half of the app's time is over: it was told to connect the scene that it had asked for.
         try watcher.next { $0.kind == .slowStep && $0.step == "willConnect" }
         try kit.daemon.kill()
         try kit.daemon.start()

@@ -340,8 +340,8 @@ import Testing
 }
 
 extension KitDaemon {
-    /// Waits until the process has said it. Looks after each change in the folder of its log
-    /// (inotify(7)).
+    /// Waits until the lines of the process fulfil the condition. Checks them after each change in
+    /// the folder of its log (inotify(7)).
     func await(_ isSo: ([String]) -> Bool) throws {
         let watch = inotify_init1(Int32(IN_CLOEXEC))
         defer { close(watch) }

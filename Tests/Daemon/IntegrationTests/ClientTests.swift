@@ -145,7 +145,7 @@ enum Garbage: CaseIterable, Sendable {
         options.configuration = ["ConnectionsPerUser=3"]
         let daemon = try Self.daemon(options)
         var clients: [TestClient] = []
-        // Whoever has awaited the daemon's start may still be connected.
+        // The connection that awaited the daemon's start may still be open.
         try Processes.wait("there is no room for three connections") {
             clients = []
             clients = try (0..<3).map { _ in try daemon.client() }

@@ -101,7 +101,7 @@ final class Compositor {
         return request
     }
 
-    /// A command of sway(5).
+    /// Carries out a command of sway(5).
     func tell(_ command: String) throws {
         let ended = try run(try client("swaymsg", package: "sway", [command]))
         guard ended.exit == .status(0) else { throw TestError("sway refuses \(command)") }
@@ -113,14 +113,14 @@ final class Compositor {
     }
 }
 
-/// What an output of a compositor shows, as grim(1) writes it.
+/// The picture that an output of a compositor shows, as grim(1) writes it.
 struct OutputPicture {
     let width: Int
     let height: Int
     private let bytes: ArraySlice<UInt8>
 
     init(_ file: [UInt8]) throws {
-        // A format, the sides, and the highest value of a colour.
+        // The lines are a format, the sides, and the highest value of a colour.
         let lines = file.split(separator: UInt8(ascii: "\n"), maxSplits: 3)
         let sides = lines.count < 4 ? [] : lines[1].split(separator: UInt8(ascii: " "))
         let numbers = sides.compactMap { Int(String(decoding: $0, as: UTF8.self)) }
@@ -130,7 +130,7 @@ struct OutputPicture {
         (width, height, bytes) = (numbers[0], numbers[1], lines[3])
     }
 
-    /// 0xRRGGBB.
+    /// The colour of a pixel: 0xRRGGBB.
     func pixel(_ x: Int, _ y: Int) -> UInt32 {
         bytes.dropFirst((y * width + x) * 3).prefix(3).reduce(0) { $0 << 8 | UInt32($1) }
     }

@@ -71,7 +71,7 @@ import Testing
         #expect(try other.windows() == [])
     }
 
-    /// Nobody watches by ptrace(2) then what it starts, and its processes withhold nothing.
+    /// Nobody would watch the new process by ptrace(2), and it would withhold nothing.
     @Test(arguments: ["follows two", "forks-later", "spawns-later"])
     func `a held program that makes a process is ended before it does`(words: String) throws {
         let bench = try Bench("xlib one \(words)")
@@ -80,7 +80,7 @@ import Testing
         #expect(try bench.awaitReason("depth_") == "depth_starts_programs")
         _ = try bench.client().wait(held.instance)
         #expect(try bench.screen.windows() == [])
-        // Before main, it may do what it likes after the launch.
+        // It may be paused before main, because it makes the process only after the launch then.
         #expect(try bench.daemon.awaitPaused(Self.app).first?.depth == .known(.main))
     }
 

@@ -338,7 +338,7 @@ import Varlink
         let processor = try #require(used.processorUSec)
         #expect(processor > 0 && processor <= (used.preparationUSec ?? 0) * 8)
         #expect(used.untilTimestampUSec > used.pausedTimestampUSec)
-        // The next one is ended without a launch.
+        // The next instance is ended without a launch.
         try daemon.awaitPaused(Self.app)
         let next = try #require(try client.paused(Self.app).first?.instance)
         try client.change(.kill, next)

@@ -12,8 +12,8 @@ final class LaunchScreenBench {
     static let foreign = "org.example.foreign"
     static let color: UInt32 = 0x1d3557
     static let screenName = "Launch screen"
-    /// In milliseconds. A screen disappears by itself after 10 seconds, and must be removed before
-    /// that.
+    /// How long a screen may take to be removed, in milliseconds. After 10 seconds, a screen
+    /// disappears by itself.
     static let removalPatience: Int32 = 7000
 
     let folder: TemporaryDirectory

@@ -236,7 +236,7 @@ import Testing
         try bench.daemon.await("a pause with the variable") { client in
             try client.paused(Self.app).first { $0.depth == .known(.main) }
         }
-        // The one for the former environment stays.
+        // The instance for the former environment stays.
         try bench.teach(
             pausedCount: 2, environment: environment, "a second pause with the library open"
         ) { client in

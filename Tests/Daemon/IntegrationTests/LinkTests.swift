@@ -94,7 +94,7 @@ import Testing
         }
         let probes = ["org.example.probe-tool"]
         #expect(try called("org.example.probe-tool") == probes)
-        // The last component of one app, and the file name of another one's program.
+        // The name is the last component of one app, and the file name of two other apps' programs.
         #expect(try called("probe-tool") == ["com.example.twice", "org.example.other"] + probes)
         #expect(try called("tool") == probes + ["org.example.twice"])
         #expect(try called("nice-name") == ["org.example.other"])
@@ -140,7 +140,7 @@ import Testing
         #expect(try call(client, "probe-tool", "1").output == "app 1\n")
         try daemon.remove("org.example.probe-tool")
         _ = try daemon.client().reload()
-        // The others have this name, too, as that of their programs.
+        // The programs of the other apps have this name, too.
         try daemon.remove("org.example.other")
         try daemon.remove("com.example.twice")
         _ = try daemon.client().reload()

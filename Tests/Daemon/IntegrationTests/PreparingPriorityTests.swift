@@ -14,9 +14,9 @@ import Testing
     private struct Share: Equatable {
         let policy: CInt
         let nice: CInt
-        /// The nice value of its session, if sessions have one (sched(7)).
+        /// The nice value of the process's session, if sessions have one (sched(7)).
         let session: String
-        /// The files of its cgroup; nil without the controller.
+        /// The files of the process's cgroup; nil without the controller.
         let weight: String?
         let isCgroupIdle: String?
 

@@ -98,7 +98,7 @@ import Testing
             daemon, RunClient.greenroomRun.words + [app, "--", "wait-input", "exit", "23"])
         request.descriptors[0] = input.readEnd
         let client = try ChildProcess(request)
-        // It holds the app's process.
+        // The client watches the app by a pidfd.
         try Processes.wait("the client does not watch the app") {
             KernelObjects.openFiles(of: client.pid).contains { $0.contains("pidfd") }
         }
@@ -107,7 +107,7 @@ import Testing
         #expect(try client.waitForExit() == .status(23))
         daemon.signal(SIGCONT)
         try Self.expectKind(daemon, of: app)
-        // The daemon has seen it, too.
+        // The daemon has seen the end, too.
         let exit = try daemon.await("the end of \(app)") { client in
             try client.instances(of: app).first { $0.exit != nil }?.exit
         }
@@ -222,7 +222,7 @@ import Testing
         let child = try ChildProcess(request)
         output.closeWriting()
         #expect(try output.line() == "waiting")
-        // Its line may come before the daemon knows that it has started.
+        // The app's line may come before the daemon knows that the app has started.
         let instance = try daemon.await("the app is active") { client in
             try client.instances(of: Self.cold).first {
                 $0.isAttached && $0.state == .known(.active)

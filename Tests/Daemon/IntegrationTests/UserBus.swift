@@ -62,7 +62,7 @@ final class UserBus {
         try send(["call", "--dest", name, "--object-path", "/", "--method", method] + arguments)
     }
 
-    /// Tells everybody who listens.
+    /// Emits a signal to everybody who listens.
     func emit(_ signal: String, _ values: [String]) throws {
         // gdbus gives up if a busy machine keeps it from the bus for too long.
         let words = ["emit", "--object-path", "/", "--signal", signal] + values

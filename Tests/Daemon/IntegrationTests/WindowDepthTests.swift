@@ -190,7 +190,7 @@ import Testing
         #expect(explanation.reasons.contains { $0.text.contains("first window") })
     }
 
-    /// As PCManFM does. The process that runs must not be told to show what nobody has asked for.
+    /// PCManFM does this. The running process must not be told to show what nobody has asked for.
     @Test(arguments: [false, true])
     func `a program that would pass its launch to another process pauses before main`(
         afterUpgrade: Bool
@@ -223,7 +223,7 @@ import Testing
         #expect(try second.screen.windows() == [])
     }
 
-    /// As GTK programs do while a screen reader runs.
+    /// GTK programs listen while a screen reader runs.
     @Test func `a program that listens for screen readers is held`() throws {
         try requireFreezer()
         let folder = try TemporaryDirectory()
@@ -236,7 +236,7 @@ import Testing
         #expect(try bench.watch.next() == "one")
     }
 
-    /// What the program shows would be of the time of the prewarm, and it might undo what another
+    /// The program would show the settings of the time of its prewarm, and might undo what another
     /// instance has written.
     @Test(arguments: [
         (".config/probe/settings", "access"), (".proberc", "reads"),
@@ -304,8 +304,8 @@ import Testing
         #expect(try client.launch(Self.app).coldReason == .fileChanged)
     }
 
-    /// Between the program's look and the watch of the file, and between that and the watch of its
-    /// folder.
+    /// The file appears between the program's look and the watch of the file, or between that and
+    /// the watch of the folder.
     @Test(arguments: [0, 1])
     func `a file that appears while the program looks for it is a change`(watchCount: Int) throws {
         try requireFreezer()
@@ -342,7 +342,7 @@ import Testing
         #expect(try bench.screen.windows() == [])
     }
 
-    /// Its window is seen once, at the first prewarm.
+    /// The program's window is seen once, at the first prewarm.
     @Test func `a program that makes its own system calls is found out, and not held again`()
         throws
     {

@@ -89,7 +89,7 @@ import Testing
             }
         let pids = launched.map { $0.processId! }
         try daemon.kill()
-        // As if the former supervisor had been killed between the record and the thaw.
+        // This looks as if the former supervisor had been killed between the record and the thaw.
         for pid in pids {
             let path = Cgroups.appFolder(of: pid)! + "/cgroup.freeze"
             try FileDescriptor.open(path, O_WRONLY).writeText("1")

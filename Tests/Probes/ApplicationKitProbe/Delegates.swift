@@ -8,7 +8,7 @@ import Glibc
     "tasks": TaskApp.self, "nearMiss": NearMiss.self,
 ]
 
-/// Everything but the two methods whose absence counts.
+/// Implements everything but the two methods whose absence makes a difference.
 @MainActor protocol Talkative: ApplicationDelegate {}
 
 extension Talkative {
@@ -49,7 +49,8 @@ extension Talkative {
     func applicationProtectedDataDidBecomeAvailable(_ application: Application) {
         say("protectedDataDidBecomeAvailable \(secret(application))\(data(application))")
     }
-    /// If it is asked for: whether protected data can be read, by the library and by the directory.
+    /// If a test asks for it: whether protected data can be read through the library and in the
+    /// directory.
     private func data(_ application: Application) -> String {
         guard variable("PROBE_DATA") != nil else { return "" }
         let path = variable("CREDENTIALS_DIRECTORY") ?? "-"
@@ -149,7 +150,7 @@ final class Both: Talkative {
         let (center, name) = (
             Application.notificationCenter, Application.didFinishLaunchingNotification
         )
-        // One that does not want to hear it any more.
+        // An observer that is removed before the notification comes.
         let observation = center.addObserver(forName: name) { _ in say("observed") }
         center.addObserver(forName: name) { note in
             say("didFinishLaunchingNotification \(note.userInfo?.keys.description ?? "nil")")
@@ -182,7 +183,7 @@ final class Did: Talkative {
 
 final class Neither: Talkative {}
 
-/// Each key of UIKit's with a value of its own type, which is written here.
+/// Prints the value of each of UIKit's keys by the type that is written here.
 @MainActor func sayValues(of options: Application.LaunchOptions) {
     let texts: [String?] = [
         options[.urlText], options[.sourceApplication], options[.annotation],
@@ -213,23 +214,23 @@ final class Neither: Talkative {}
     ]
 }
 
-/// Means methods that it does not have.
+/// Its methods nearly match some of the protocol's.
 final class NearMiss: ApplicationDelegate {
     func application(
         _ application: Application, didFinishLaunchingWithOptions launchOptions: [String: String]?
     ) -> Bool { true }
     func applicationDidBecomActive(_ application: Application) {}
     func applicationWillTerminate(_ application: Application) {}
-    /// Its own affair.
+    /// This method of the class's own matches none.
     func applicationWillBeTranslated(_ application: Application) {}
 }
 
-/// Leaves out everything.
+/// Implements nothing.
 final class Bare: ApplicationDelegate {
     init() { say("bare") }
 }
 
-/// Tells of the environment, and keeps the main actor busy in all ways.
+/// Prints what it sees around it, and keeps the main actor busy in all ways.
 final class Busy: Talkative {
     func application(
         _ application: Application,

@@ -6,7 +6,7 @@ import Glibc
 ///     probe:draw          says that it has drawn
 ///     probe:hang          keeps the main thread for 300 ms
 ///     probe:finish/NAME   finishes a launch task of PROBE_TASKS=NAME,NAME
-///     probe:extend/NAME   begins one, too late
+///     probe:extend/NAME   begins a launch task, too late
 ///     probe:crash         ends by SIGSEGV
 final class Measured: Talkative, MetricManagerSubscriber {
     init() {

@@ -3,11 +3,11 @@ import Glibc
 
 /// An app without scenes that saves a note and, in an object of its own, a line:
 ///
-///     PROBE_SAVE, PROBE_RESTORE=false    what it answers
-///     PROBE_NOTE, PROBE_LINE             what it saves; PROBE_BIG=1: more than may be
+///     PROBE_SAVE, PROBE_RESTORE=false    what its callbacks return
+///     PROBE_NOTE, PROBE_LINE             what it saves; with PROBE_BIG=1, more than is allowed
 ///     PROBE_OBJECT=late                  the object is made when it is asked for
-///     PROBE_FAIL=WORD                    aborts where it says WORD
-///     PROBE_EXTEND=1                     needs longer, until it is told to open state:complete
+///     PROBE_FAIL=WORD                    aborts when it prints WORD
+///     PROBE_EXTEND=1                     restores until it is told to open state:complete
 final class Stateful: Talkative {
     let editor = Editor()
 

@@ -1,17 +1,17 @@
 import ApplicationKit
 import Glibc
 
-/// Does what it is told by notifications, a line each (and begins and submits for greenroomctl conformance):
+/// Does what notifications say, one line each. (greenroomctl conformance makes it begin and submit.)
 ///
-///     begin NAME, end          a background task; the latest that is open
-///     remaining                says how long it may go on
+///     begin NAME, end          begins a background task; ends the latest one that is open
+///     remaining                says how much background time is left
 ///     submit refresh|processing ID [in=SECONDS] [power] [network]
 ///     cancel [ID], pending
-///     complete true|false      the run under way
-///     register                 says whether it still may
+///     complete true|false      completes the run under way
+///     register                 says whether it may still register
 ///
 ///     PROBE_HEED=no            its expiration handlers end nothing
-///     PROBE_RUN=WORD           what its handler does: complete (at once), wait, else nothing
+///     PROBE_RUN=WORD           what its handler does: complete (at once), wait, or nothing
 final class TaskApp: Talkative {
     private var open: [(name: String, identifier: BackgroundTaskIdentifier)] = []
     private var task: ScheduledTask?
@@ -94,7 +94,7 @@ final class TaskApp: Talkative {
     ) {
         say("end \(task.name)")
         application.endBackgroundTask(task.identifier)
-        // Twice is as good as once.
+        // A second call does nothing.
         application.endBackgroundTask(task.identifier)
     }
 

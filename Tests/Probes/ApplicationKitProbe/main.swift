@@ -1,10 +1,10 @@
-/// An app that says on its standard output, a line each, what happens to it. `PROBE_DELEGATE` chooses its
-/// delegate before the pause; other `PROBE_` variables are read in the callbacks, from the launch's environment:
+/// An app that prints a line for everything that happens to it. `PROBE_DELEGATE` chooses its delegate before
+/// the pause; other `PROBE_` variables are read in the callbacks, from the launch's environment:
 ///
 ///     PROBE_LOG=FILE      the lines are written to FILE.PID as well
-///     PROBE_HANG=WORD     it never comes back from what it says with this beginning
-///     PROBE_FLOOD=WORD    it says thousands of things to the daemon when it says WORD
-///     PROBE_GATES=WORD=FIFO,…  when it has said WORD it waits until somebody opens the FIFO for writing
+///     PROBE_HANG=WORD     it hangs after a line that begins with WORD
+///     PROBE_FLOOD=WORD    it sends the daemon thousands of messages after such a line
+///     PROBE_GATES=WORD=FIFO,…  it waits after such a line until somebody opens the FIFO for writing
 ///     PROBE_WILL, PROBE_DID, PROBE_OPEN, PROBE_ACTION=false    what the methods return
 import ApplicationKit
 import Glibc
@@ -16,7 +16,7 @@ if variable("PROBE_DELEGATE") == "exit" { exit(3) }
 if variable("PROBE_DELEGATE") == "never" { while true { pause() } }
 ApplicationMain(delegates[variable("PROBE_DELEGATE") ?? "both"]!)
 
-/// Where a daemon has its output, the lines are a file's, too: one of each process.
+/// Also writes the line to a file of this process's own, because a daemon may have the output.
 func say(_ line: String) {
     var line = line + "\n"
     line.withUTF8 { _ = write(1, $0.baseAddress, $0.count) }
@@ -29,18 +29,18 @@ func say(_ line: String) {
         let parts = gate.split(separator: "=").map(String.init)
         if line.hasPrefix(parts[0]) { close(open(parts[1], O_RDONLY | O_CLOEXEC)) }
     }
-    // A callback that does not come back.
+    // The callback never returns.
     if let word = variable("PROBE_HANG"), line.hasPrefix(word) { while true { pause() } }
 }
 
-/// More than fits a socket that nobody reads.
+/// Sends more than fits into a socket that nobody reads.
 func flood() {
     MainActor.assumeIsolated { for _ in 0..<5000 { Application.shared.didDrawFirstFrame() } }
 }
 
 func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 
-/// An epoll, GLib or Qt loop in three lines.
+/// An event loop in three lines, as of epoll, GLib or Qt.
 @MainActor func runOwnLoop() -> Never {
     let application = ApplicationStart(Both.self)
     say("own loop")

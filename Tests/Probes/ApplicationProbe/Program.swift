@@ -2,19 +2,19 @@ import Glibc
 import GreenroomAppChannel
 import GreenroomLinux
 
-/// An app that speaks the channel without the SDK: does what it is told, writes down each thing as
-/// a line of `PROBE_LOG`, and acknowledges it, except where its environment asks for worse:
+/// An app that speaks the channel without the SDK. It writes each event as a line to `PROBE_LOG`,
+/// and acknowledges the event, unless its environment says otherwise:
 ///
-///     PROBE_HANG=WORD     says nothing more once it was told WORD
-///     PROBE_GARBAGE=WORD  answers WORD with what is not a message, then says nothing more
+///     PROBE_HANG=WORD     sends nothing more after the event WORD
+///     PROBE_GARBAGE=WORD  answers WORD with garbage, and then sends nothing more
 ///     PROBE_FLOOD=WORD    answers WORD with thousands of messages, then acknowledges it
-///     PROBE_SCENE=WORD    asks for a new scene when it is told WORD
-///     PROBE_OPEN=URL      opens the URL when it is in front, PROBE_OPENS=COUNT times
-///     PROBE_DRAW=WORD     says that it has drawn when it is told WORD
-///     PROBE_GATE=FIFO     launched, it waits at the pipe, then at that called FIFO2
-///     PROBE_WAIT=WORD     told WORD, it waits at the pipe PROBE_WAIT_AT before it answers
-///     PROBE_TAMPER=1      launched, it tries to change what it was handed
-///     PROBE_NO_MAIN=1     prewarmed, it never comes as far as ApplicationMain
+///     PROBE_SCENE=WORD    asks for a new scene at the event WORD
+///     PROBE_OPEN=URL      opens the URL in front, PROBE_OPENS=COUNT times
+///     PROBE_DRAW=WORD     says at the event WORD that it has drawn
+///     PROBE_GATE=FIFO     after its launch, waits at this FIFO, and then at FIFO2
+///     PROBE_WAIT=WORD     waits at the FIFO PROBE_WAIT_AT before it answers WORD
+///     PROBE_TAMPER=1      after its launch, tries to change the credentials
+///     PROBE_NO_MAIN=1     never calls ApplicationMain when prewarmed
 @main struct Program {
     static let channel: Int32 =
         variable("GREENROOM_CHANNEL").flatMap {
@@ -55,7 +55,7 @@ import GreenroomLinux
             switch message {
             case .ping(let cookie): send(.pong(cookie: cookie))
             case .quit: return
-            // Only for a program that is held at its first window.
+            // This message is for programs that are held at their first window.
             case .nameIsWatched: break
             case .go(let go):
                 send(.started(cookie: go.cookie))
@@ -80,7 +80,7 @@ import GreenroomLinux
         for step in [AppReport.LaunchStep.main, .willFinishLaunching, .didFinishLaunching] {
             send(.report(.launchStep(step, at: now, session: nil)))
         }
-        // Each waits until somebody opens the other end.
+        // Waits at each FIFO until somebody opens the other end.
         if let gate = variable("PROBE_GATE") {
             for fifo in [gate, gate + "2"] { close(open(fifo, O_RDONLY)) }
         }
@@ -103,7 +103,7 @@ import GreenroomLinux
         case .deliver(let content, let session, _):
             word = "deliver \(session ?? "app")\(words(content))"
         case .handleEvents(let reason, let content, let cookie):
-            // The others are told by another message as well.
+            // The other reasons come with another message as well.
             guard [.location, .timer, .socket, .path, .system].contains(reason) else {
                 return send(.report(.acknowledged(cookie: cookie, handled: true)))
             }
@@ -114,7 +114,7 @@ import GreenroomLinux
         case .restoreState(let state, let session, _):
             word =
                 "restore \(session ?? "-") \(state?.archive.entries.joined(separator: ";") ?? "none")\(token)"
-        // A daemon that has just started asks this. Nothing is asked twice here.
+        // A daemon that has just started asks this. This app never asks again.
         case .askAgain: return
         case .answer(let request, .done): word = "answer \(request) done"
         case .answer(let request, .refused): word = "answer \(request) refused"
@@ -134,7 +134,7 @@ import GreenroomLinux
         if word == "willTerminate" { exit(0) }
     }
 
-    /// The credential of that name.
+    /// The value of the credential `token`, as the words after a message.
     static var token: String {
         guard let credentials else { return "" }
         let bytes = (try? credentials.readBytes(atMost: CredentialFile.byteLimit)) ?? []
@@ -143,7 +143,7 @@ import GreenroomLinux
     }
 
     static func answer(_ word: String, _ cookie: UInt64) {
-        // It waits until somebody opens the other end, once.
+        // Waits once, until somebody opens the other end.
         if let gate = variable("PROBE_WAIT_AT"), let wait = variable("PROBE_WAIT"),
             word.hasPrefix(wait)
         {
@@ -191,7 +191,7 @@ import GreenroomLinux
     static func send(_ message: AppMessage) {
         guard !isMute, let encoded = try? message.encoded() else { return }
         var bytes = encoded
-        // Waits where the daemon has not read yet: no acknowledgement may be lost.
+        // Waits while the daemon does not read, because no acknowledgement may be lost.
         Glibc.send(channel, &bytes, bytes.count, Int32(MSG_NOSIGNAL))
     }
 

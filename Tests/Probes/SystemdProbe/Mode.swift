@@ -9,7 +9,7 @@ enum Mode: String, CaseIterable {
         switch self {
         case .idle: try runIdle(keep)
         case .detached:
-            // What the daemon may not do: the counter of the idle test must see it.
+            // The daemon must not do this. The counter of the idle test must see it.
             Task.detached {}
             try runIdle(keep)
         case .order: try runOrder(keep)
@@ -19,13 +19,13 @@ enum Mode: String, CaseIterable {
         case .io: try runIo(keep)
         case .signal: try runSignal(keep)
         case .task:
-            // What the daemon may not do: the loop refuses it.
+            // The daemon must not do this. The loop refuses it.
             Task.immediate { @LoopActor in await Task.yield() }
         case .code:
             keep.sources.append(
                 try LoopActor.deferred {
                     finish(7)
-                    // The loop is over, and a source of it can still be changed.
+                    // After the loop has ended, one of its sources can still be changed.
                     keep.sources[0].isEnabled = true
                 })
         case .notify: runNotify()
@@ -43,7 +43,7 @@ enum Mode: String, CaseIterable {
     }
 }
 
-/// Does a bit of everything, says so, then waits for standard input to end.
+/// Uses each kind of source, says so, and waits for standard input to end.
 @LoopActor private func runIdle(_ keep: Keep) throws {
     keep.named["once"] = try LoopActor.deferred { say("ready") }
     keep.sources.append(try LoopActor.timer(after: .seconds(3600)) {})
@@ -53,7 +53,7 @@ enum Mode: String, CaseIterable {
 @LoopActor private func runOrder(_ keep: Keep) throws {
     let now = LoopActor.nowNanoseconds
     keep.sources = [
-        // Last by its priority: on a busy machine it is due before the others have had their turn.
+        // This timer has the last priority: on a busy machine it is due before the others have run.
         try LoopActor.timer(deadlineNanoseconds: now + 10_000_000, priority: 10) {
             say("timer")
             finish()
@@ -66,7 +66,8 @@ enum Mode: String, CaseIterable {
     say("started")
 }
 
-/// A timer fires once per deadline, never early, at the past at once, and not while disabled.
+/// A timer fires once per deadline, and never early. If the deadline is past, it fires at once; if
+/// it is disabled, it does not fire.
 @LoopActor private func runRearm(_ keep: Keep) throws {
     var fired = 0
     let deadline = LoopActor.nowNanoseconds + 5_000_001
@@ -92,7 +93,8 @@ enum Mode: String, CaseIterable {
     }
 }
 
-/// After a drop on the loop the source is gone at once: its descriptor number can be used again.
+/// A source that is dropped on the loop is gone at once, so its descriptor number can be used
+/// again.
 @LoopActor private func runDrop(_ keep: Keep) throws {
     var ends: [CInt] = [0, 0]
     guard pipe(&ends) == 0 else { return finish(1) }
@@ -102,7 +104,7 @@ enum Mode: String, CaseIterable {
         say("first")
         keep.named["io"] = nil
         close(reader)
-        // The same number again, and readable again: only a new source may see it.
+        // The same number is open and readable again. Only a new source may see it.
         let again = open("/proc/self/stat", O_RDONLY)
         close(again)
         var second: [CInt] = [0, 0]
@@ -116,7 +118,7 @@ enum Mode: String, CaseIterable {
     }
 }
 
-/// Off the loop a source cannot be removed at once: dropping it there is a fault of ours.
+/// A source cannot be removed at once outside of the loop: code that drops it there has a fault.
 @LoopActor private func runForeignDrop(_ keep: Keep) throws {
     let box = Unmanaged.passRetained(try LoopActor.io(0, .readable) { _ in })
     var thread = pthread_t()

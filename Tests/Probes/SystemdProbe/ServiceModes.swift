@@ -23,7 +23,7 @@ import Systemd
     finish()
 }
 
-/// Logs with fields to a journal of our own: the test has given this process a /run of its own.
+/// Logs with fields to a journal of its own, because the test has given this process its own /run.
 @LoopActor func runStructured() throws {
     mkdir("/run/systemd", 0o755)
     mkdir("/run/systemd/journal", 0o755)
@@ -45,7 +45,7 @@ import Systemd
         .error, "two\nlines", ["exitStatus": "3"])
     var bytes = [UInt8](repeating: 0, count: 4096)
     let count = bound == 0 ? recv(listener, &bytes, bytes.count, CInt(MSG_DONTWAIT)) : -1
-    // The journal's framing of a value with a newline holds a binary length: shown as dots.
+    // In the journal's format, a value with a newline has a binary length, which is shown as dots.
     let text = bytes.prefix(max(0, count)).map { $0 == 10 || (32..<127).contains($0) ? $0 : 46 }
     say(String(decoding: text, as: UTF8.self))
     finish()

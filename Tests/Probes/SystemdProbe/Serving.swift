@@ -1,9 +1,9 @@
 import Glibc
 import Systemd
 
-/// `serve NAME LOG [WORD...]`: a program that takes its name on the bus by itself, as GTK's do, and
-/// writes down what it was started with and what it is called for. With `GATE=FIFO` it waits before it
-/// takes the name until somebody opens the other end.
+/// `serve NAME LOG [WORD...]`: a program that takes its name on the bus by itself, as GTK programs
+/// do, and writes down its arguments and the calls that it gets. With `GATE=FIFO` it takes the name
+/// only after somebody has opened the other end of the FIFO.
 func serve(_ words: [String]) {
     let (name, log) = (words[0], words[1])
     note("started \(words.dropFirst(2).joined(separator: " "))", in: log)

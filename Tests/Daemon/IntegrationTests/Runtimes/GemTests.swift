@@ -9,7 +9,7 @@ import Testing
 @Suite struct GemTests {
     private static let app = RuntimeBench.app
 
-    /// What RubyGems installs as the program.
+    /// The program as RubyGems installs it.
     private static let starter = #"""
         #!/usr/bin/ruby
         #
@@ -42,7 +42,8 @@ import Testing
         end
 
         """#
-    /// Looks first whether the gem's file is loaded, so only a profile can say what it requires.
+    /// A program that first asks whether the gem's file is loaded, so only a profile can say what
+    /// it requires.
     private static let looking = #"""
         name = "g_hello"
         p $LOADED_FEATURES.any? { |path| path.end_with?("/g_hello.rb") }, ARGV

@@ -69,7 +69,7 @@ import Testing
         let bench = try Self.bench()
         try bench.launch()
         try bench.awaitList()
-        // As pip and dpkg do.
+        // pip and dpkg also replace a file by renaming another one.
         let places = "lib/site-packages"
         let path = bench.folder.path + "/" + places
         _ = try bench.folder.write("import g_inner; value = 'new'\n", to: places + "/.new")

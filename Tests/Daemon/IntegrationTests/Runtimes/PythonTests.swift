@@ -157,7 +157,7 @@ import Testing
         #expect(reason?.text.contains("-I") == true)
     }
 
-    /// A module of its site packages ends the interpreter, so each deep prewarm would fail.
+    /// A module in the site packages ends the interpreter, so each deep prewarm would fail.
     @Test func `an interpreter that does not boot is prewarmed to main from then on`() throws {
         let folder = try TemporaryDirectory()
         chmod(folder.path, 0o755)

@@ -104,7 +104,7 @@ struct RuntimeBench {
     func launch(
         _ arguments: [String] = [], environment: [String] = []
     ) throws -> (kind: Control.LaunchKind?, text: String) {
-        // After a launch with another environment, there is soon one for each of them.
+        // After a launch with another environment, there is soon an instance for each environment.
         try daemon.await("a paused instance") { client in
             try client.paused(Self.app).isEmpty ? nil : true
         }

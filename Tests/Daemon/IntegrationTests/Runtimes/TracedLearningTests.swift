@@ -18,7 +18,7 @@ import Testing
         var options: [String] = []
         /// The variable with the folder of the modules.
         let path: String
-        /// What follows the folder there.
+        /// The rest of the variable's value, after the folder.
         var rest = ""
         let program: String
         let heavy: String
@@ -28,7 +28,7 @@ import Testing
         var folder = "lib"
         /// A program that also looks for modules in its own folder.
         let wandering: String
-        /// What loads the module that does nothing.
+        /// The code that loads the module that does nothing.
         let plain: String
         /// Whether a list has the files of what the program loads, and not its names.
         var hasEndings = true

@@ -138,7 +138,7 @@ import Testing
         let bench = try Self.askingBench()
         try bench.launch()
         try bench.awaitList()
-        // A file that was missing.
+        // This file was missing.
         _ = try bench.folder.write("", to: ".g_ask")
         #expect(try bench.launch().kind == .startedAnew)
         // PATH finds another program. The module reads PATH, so no instance fits.
