@@ -17,22 +17,22 @@ struct Dice: Sendable {
         return mixed ^ (mixed >> 31)
     }
 
-    /// From 0 to below 1.
+    /// A number from 0 up to, but not including, 1.
     mutating func unit() -> Double { Double(next() >> 11) / Double(1 << 53) }
     mutating func chance(_ probability: Double) -> Bool { unit() < probability }
     mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
     mutating func exponential(mean: Double) -> Double { -mean * log(1 - unit()) }
-    /// From one bound to the other, as probable in each factor of two.
+    /// A number between the bounds. Each factor of two is equally probable.
     mutating func logUniform(_ low: Double, _ high: Double) -> Double {
         low * exp(unit() * log(high / low))
     }
 
-    /// With the mean 0 and the deviation 1.
+    /// A number of the normal distribution with mean 0 and deviation 1.
     mutating func normal() -> Double {
         sqrt(-2 * log(1 - unit())) * cos(2 * Double.pi * unit())
     }
 
-    /// An index, as probable as its weight; nil if all are 0.
+    /// An index with the probability of its weight; nil if all weights are 0.
     mutating func index(_ weights: [Double]) -> Int? {
         let sum = weights.reduce(0, +)
         guard sum > 0 else { return nil }

@@ -70,7 +70,8 @@ public struct Generator: Sendable {
 
     public static func named(_ name: String) -> Generator? { all.first { $0.name == name } }
 
-    /// The same, with apps that all save 40 ms and take 4 MiB: only the prediction counts.
+    /// The same histories, except that all apps save 40 ms and take 4 MiB: only the prediction
+    /// counts.
     public var uniform: Generator {
         Generator(name: name + ", uniform", persons: persons, isUniform: true)
     }
@@ -94,7 +95,7 @@ public struct Generator: Sendable {
 
 /// A user who launches apps.
 struct Person {
-    /// What is from a publication, and what is assumed, is said at the head of this file.
+    /// The head of this file says which values are from a publication, and which are assumed.
     struct Manner: Sendable {
         var apps = 50
         var exponent = 1.2
@@ -104,15 +105,16 @@ struct Person {
         var chain: [Double] = []
         var meanChain = 1.0
         var secondsBetween = 45.0
-        /// How often the next app is one of those that usually follow (of the last, of the last
-        /// two), one used lately, or one that suits the hour. Otherwise popularity alone decides.
+        /// How often the next app is one that usually follows the last app, one that usually
+        /// follows the last two, one used lately, or one that suits the hour. Otherwise popularity
+        /// alone decides.
         var follows = 0.0
         var followsTwo = 0.0
         var revisits = 0.0
         var suitsHour = 0.0
         /// How often a session begins with one of a few apps.
         var opener = 0.0
-        /// Apps ever used grow with this exponent of the days.
+        /// The number of apps ever used grows with this power of the days.
         var growth = 0.0
         var isWeekdays = false
 
@@ -137,14 +139,14 @@ struct Person {
     struct App {
         var name: String
         var weight: Double
-        /// The hour around which it is used, if there is one.
+        /// The hour around which the app is used, if there is one.
         var peak: Double?
-        /// Only on working days, or only on the others.
+        /// Whether the app is mainly used on working days, or on the other days; nil for all days.
         var isForWork: Bool?
         var followers: [Int]
         var saved: Double
         var bytes: UInt64
-        /// Days; it is tried often in its first week.
+        /// The day of the installation. The app is tried often in its first week.
         var installed = -100.0
         var left = Double.infinity
     }
@@ -154,10 +156,10 @@ struct Person {
     let isUniform: Bool
     var dice: Dice
     var apps: [App] = []
-    /// What follows two apps: an app, drawn when it is needed first.
+    /// The apps that follow a pair of apps, drawn when they are first needed.
     var pairs: [Int: [Int]] = [:]
     var openers: [Int] = []
-    /// The latest first.
+    /// The apps used so far, the latest first.
     var stack: [Int] = []
 
     init(_ manner: Manner, user: UInt32, isUniform: Bool, seed: UInt64) {
@@ -182,7 +184,7 @@ struct Person {
             bytes: isUniform ? 4 << 20 : UInt64(min(max(bytes, 1e5), 32e6)))
     }
 
-    /// Apps by their popularity; one of them can be there twice.
+    /// Apps, drawn by their popularity. One of them can be there twice.
     private mutating func someApps(_ count: Int) -> [Int] {
         let weights = apps.map { pow($0.weight, 0.5) }
         return (0..<count).compactMap { _ in dice.index(weights) }
@@ -222,7 +224,7 @@ struct Person {
         return launches
     }
 
-    /// From seven to midnight, at the desk from nine to seven.
+    /// The beginning of a session: from seven to midnight, or at the desk from nine to seven.
     private mutating func startSecond(_ isWorkday: Bool) -> Double {
         let hours = manner.isWeekdays && isWorkday ? (9.0, 19.0) : (7.0, 24.0)
         return (hours.0 + dice.unit() * (hours.1 - hours.0)) * 3600
@@ -255,7 +257,8 @@ struct Person {
         guard chance >= 0 else { return popular(usable) }
         chance -= manner.revisits
         if chance < 0 {
-            // Places of the order of recency, by the same law as popularity. Not the last again.
+            // Draws a place in the order of recency, by the same law as popularity, except the last
+            // app.
             let weights = stack.indices.map { place in
                 place == 0 || usable[stack[place]] == 0 ? 0 : pow(Double(place), -1.2)
             }
@@ -271,7 +274,7 @@ struct Person {
 
     private mutating func popular(_ weights: [Double]) -> Int { dice.index(weights) ?? 0 }
 
-    /// The first of them most often.
+    /// Draws one of the apps, most often the first.
     private mutating func pick(_ some: [Int], _ usable: [Double]) -> Int? {
         let weights = some.enumerated().map { usable[$1] > 0 ? pow(0.5, Double($0)) : 0 }
         return dice.index(weights).map { some[$0] }
@@ -308,13 +311,13 @@ struct Person {
 extension Person.App {
     func weight(day: Double, _ isWorkday: Bool) -> Double {
         guard day >= installed, day < left else { return 0 }
-        // It is new: as popular as the third of fifty.
+        // A new app is as popular as the third of fifty.
         let base = day < installed + 7 ? max(weight, 0.27) : weight
         guard let isForWork else { return base }
         return isForWork == isWorkday ? base : base * 0.1
     }
 
-    /// How well it suits an hour: within some three hours of its peak.
+    /// How well the app suits an hour: within some three hours of its peak.
     func fitness(at hour: Double) -> Double {
         guard let peak else { return 0.2 }
         let distance = min(abs(hour - peak), 24 - abs(hour - peak))

@@ -5,7 +5,7 @@ public struct Launch: Hashable, Sendable {
     public var time: LocalTime
     public var user: UInt32
     public var app: String
-    /// What a launch from the pool saves.
+    /// The time that a launch from the pool saves.
     public var savedMilliseconds: Double
     /// The memory of a paused instance.
     public var byteCount: UInt64
@@ -21,7 +21,7 @@ public struct Launch: Hashable, Sendable {
     }
 
     var key: Key { Key(user: user, app: app) }
-    /// What a prewarm does is what the launch need not do any more.
+    /// The launch saves what the prewarm does.
     var cpuMilliseconds: Double { savedMilliseconds }
 }
 

@@ -25,7 +25,7 @@ public struct RecordedHistory {
     /// Apps without a measured cost, each once.
     public private(set) var assumed: Set<String> = []
 
-    /// As `LaunchTable` and `Policy` assume.
+    /// The costs that `LaunchTable` and `Policy` assume.
     static let assumedMilliseconds = 50.0
     static let assumedByteCount: UInt64 = 16 << 20
 
@@ -99,7 +99,7 @@ public struct RecordedHistory {
     private mutating func add(
         _ records: [Control.LaunchRecord], _ costs: [Key: Cost], _ secondsEast: (Int64) -> Int64
     ) {
-        // In the order of their requests: a launch that took long is recorded after a later one.
+        // Sorted by their requests, because a launch that took long is recorded after a later one.
         let kept = records.filter(Self.startedByUser).enumerated().sorted {
             let (one, other) = ($0.element.requestTimestampUSec, $1.element.requestTimestampUSec)
             return (one, $0.offset) < (other, $1.offset)

@@ -1,6 +1,6 @@
 import GreenroomPrediction
 
-/// What a rule has won and cost.
+/// The gain and the cost of a rule.
 public struct Outcome: Hashable, Sendable {
     public var launchCount = 0
     public var hitCount = 0
@@ -8,7 +8,7 @@ public struct Outcome: Hashable, Sendable {
     /// What would have been saved if every app had been warm at each of its launches.
     public var savableMilliseconds = 0.0
     public var prepareCount = 0
-    /// Prepared and never launched.
+    /// The number of instances that were prepared and never launched.
     public var wasteCount = 0
     public var cpuMilliseconds = 0.0
     /// The greatest number of bytes that were warm at once.
@@ -46,12 +46,12 @@ public struct Replay: Sendable {
     public let launches: [Launch]
     public let byteBudget: UInt64
 
-    /// From a launch to the first preparation.
+    /// The time from a launch to the first preparation.
     static let quietSeconds = 1.0
-    /// From a launch to the plan that it changes (`LaunchHistory.planningDelay`).
+    /// The time from a launch to the plan that it changes (`LaunchHistory.planningDelay`).
     static let planSeconds: Int64 = 3
-    /// How long an instance is kept (`Policy.prewarmTimeToLive`), and how old a plan is by which it
-    /// is not replaced without another look.
+    /// How long an instance is kept (`Policy.prewarmTimeToLive`), and from what age on a plan must
+    /// be made anew before an instance is replaced.
     static let lifeSeconds = 600.0
     static let oldSeconds = lifeSeconds / 2
     static let sessionSeconds: Int64 = 86400
@@ -82,12 +82,12 @@ public struct Replay: Sendable {
     private struct State {
         var rule: any Rule
         let budget: UInt64
-        /// When each is ready.
+        /// The time at which each prepared app is ready.
         var warm: [Key: Double] = [:]
         var sizes: [Key: Cost] = [:]
         var plan: Set<Key> = []
         var plannedAt = 0.0
-        /// When the next plan is made, if a launch has changed anything.
+        /// The time of the next plan, if a launch has changed anything.
         var due: LocalTime?
         var lastLaunch: LocalTime?
         var preparesUntil = 0.0
@@ -116,7 +116,7 @@ public struct Replay: Sendable {
             if plan.contains(key) { prepare(key, at: now) }
         }
 
-        /// What happens until the next launch.
+        /// Lets pass the time until the next launch.
         mutating func pass(until next: LocalTime) {
             guard let lastLaunch else { return }
             let logout = lastLaunch.seconds + Replay.sessionSeconds

@@ -1,7 +1,7 @@
 /// A table of outcomes: rules, and the sources of histories.
 public struct Report: CustomStringConvertible, Sendable {
-    /// How much more the predictor saves than the best of the plain rules: at least this much on
-    /// average over the generators, and at least so much on each of them.
+    /// The bars: how much more than the best plain rule the predictor must save, on average over
+    /// the generators and for each of them.
     public static let meanBar = 0.15
     public static let leastBar = -0.03
 
@@ -31,7 +31,7 @@ public struct Report: CustomStringConvertible, Sendable {
 
     // MARK: Gains
 
-    /// How much more the predictor saved than the best of these; 0.15 is 15 %.
+    /// How much more the predictor saved than the best of these rules; 0.15 is 15 %.
     public func gain(_ source: String, over others: [RuleName]) -> Double {
         Self.gain(in: outcomes[source]!, over: others)
     }
@@ -49,8 +49,8 @@ public struct Report: CustomStringConvertible, Sendable {
         Self.mean(sources.map { gain($0, over: others) })
     }
 
-    /// How much more the predictor saved in all histories together than the one of these that saved
-    /// most in all of them.
+    /// How much more the predictor saved in all histories together than the best single rule of
+    /// these.
     public func gainInAll(over others: [RuleName]) -> Double {
         var all: [RuleName: Outcome] = [:]
         for outcomes in outcomes.values {
@@ -59,7 +59,7 @@ public struct Report: CustomStringConvertible, Sendable {
         return Self.gain(in: all, over: others)
     }
 
-    /// What is below the bars. There should be nothing.
+    /// The gains that are below the bars. There should be none.
     public var shortfalls: [String] {
         var shortfalls: [String] = []
         let mean = meanGain(over: RuleName.plain)
@@ -111,7 +111,7 @@ public struct Report: CustomStringConvertible, Sendable {
             + hundredths(outcome.cpuPerSaved)
     }
 
-    /// What the predictor saves less without each part.
+    /// How much less the predictor saves without each part.
     private var ablations: [String] {
         let ablated = names.filter { if case .without = $0 { true } else { false } }
         guard !ablated.isEmpty else { return [] }

@@ -1,7 +1,7 @@
 import Glibc
 public import GreenroomPrediction
 
-/// What an app was measured to cost and to save, as of its last launch.
+/// The costs and savings of an app, as measured at its last launch.
 struct Cost {
     var savedMilliseconds: Double
     var byteCount: UInt64
@@ -11,7 +11,7 @@ struct Cost {
 /// Decides what is kept warm. Rules know only what was launched before.
 protocol Rule {
     mutating func launched(_ launch: Launch)
-    /// What should be warm, the most urgent first; all of it has room.
+    /// The apps that should be warm, the most urgent first. There is room for all of them.
     func wanted(at time: LocalTime, warm: Set<Key>, budget: UInt64) -> [Key]
     /// Whether time alone can change the answer.
     var looksAtTime: Bool { get }
@@ -20,15 +20,15 @@ protocol Rule {
 /// The names of the rules, for reports.
 public enum RuleName: Hashable, Sendable, CustomStringConvertible {
     case recent, frequent, mixed, decayed
-    /// Two of them with the knowledge of time saved and bytes that the predictor has.
+    /// These two rules know time saved and bytes, as the predictor does.
     case frequentByValue, decayedByValue
     case predictor
     case without(Ablation)
 
-    /// The rules against which the bars are set (`Report.shortfalls`): same budget, nothing known
-    /// but launches.
+    /// The rules against which the bars are set (`Report.shortfalls`). They have the same budget,
+    /// and know nothing but launches.
     public static let plain: [RuleName] = [.recent, .frequent, .mixed]
-    /// One more that knows nothing but launches, and is harder to beat.
+    /// A further rule that knows nothing but launches is harder to beat.
     public static let baselines: [RuleName] = plain + [.decayed]
     public static let informed: [RuleName] = [.frequentByValue, .decayedByValue]
 
@@ -64,9 +64,9 @@ public enum RuleName: Hashable, Sendable, CustomStringConvertible {
 /// A part of the predictor or of the plan that can be left out, to see what it is worth.
 public enum Ablation: Hashable, Sendable, CustomStringConvertible {
     case term(Term)
-    /// A change of the plan has no price of its own (`Prices.perChangedMillisecond`).
+    /// Takes away the price of a change of the plan (`Prices.perChangedMillisecond`).
     case hysteresis
-    /// The order of probability: time saved and bytes are not looked at.
+    /// Orders by probability alone, and ignores time saved and bytes.
     case value
 
     public static let all = Term.allCases.map(Self.term) + [.hysteresis, .value]
@@ -80,9 +80,9 @@ public enum Ablation: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What every simple rule remembers.
+/// The facts that every simple rule remembers.
 struct Tally {
-    /// The number of the last launch.
+    /// The number of each app's last launch.
     var last: [Key: Int] = [:]
     var count: [Key: Double] = [:]
     var costs: [Key: Cost] = [:]
@@ -100,7 +100,7 @@ struct Tally {
             cpuMilliseconds: launch.cpuMilliseconds)
     }
 
-    /// Halved every three days.
+    /// The count of launches, which is halved every three days.
     func decayed(_ key: Key, _ now: LocalTime) -> Double {
         guard let (value, time) = decaying[key] else { return 0 }
         return value * exp2(-Double(now.seconds - time.seconds) / (3 * 86400))
@@ -111,7 +111,7 @@ struct Tally {
         return cost.savedMilliseconds / Double(max(1, cost.byteCount))
     }
 
-    /// As many as fit, in that order.
+    /// As many of the apps as fit, in this order.
     func fitting(_ keys: some Sequence<Key>, _ budget: UInt64) -> [Key] {
         var room = budget
         return keys.filter {
@@ -127,7 +127,7 @@ struct Tally {
     }
 }
 
-/// The order of one number.
+/// Orders apps by one number.
 struct Counts: Rule {
     var tally = Tally()
     let score: (Tally, Key, LocalTime) -> Double
@@ -142,7 +142,7 @@ struct Counts: Rule {
     }
 }
 
-/// The most recent, the most frequent, the next recent, and so on.
+/// Takes the most recent app, the most frequent one, the next recent one, and so on.
 struct Mixed: Rule {
     var tally = Tally()
     var looksAtTime: Bool { false }
@@ -158,7 +158,7 @@ struct Mixed: Rule {
     }
 }
 
-/// The product's own: a predictor for each user, and the plan.
+/// The product's own rule: a predictor for each user, and the plan.
 struct Predicting: Rule {
     var predictors: [UInt32: Predictor] = [:]
     var lastLaunch: [UInt32: LocalTime] = [:]
@@ -168,9 +168,9 @@ struct Predicting: Rule {
     var isByValue = true
     var prices = Prices()
     var looksAtTime: Bool { true }
-    /// A user without a launch in this time, in seconds, is taken for logged out.
+    /// A user who has launched nothing for this time, in seconds, counts as logged out.
     static let sessionSeconds: Int64 = 86400
-    /// And one without a launch in this time for somebody who is not there.
+    /// A user who has launched nothing for this time counts as absent.
     static let shareSeconds = Int64(Predictor.longRestSeconds)
 
     init(without ablation: Ablation? = nil) {

@@ -2,9 +2,10 @@ import Glibc
 import GreenroomReplay
 
 /// `greenroom-replay [--trace FILE|GENERATOR] [--seed S] [--seeds N] [--days D] [--share X]
-/// [--budget BYTES] [--uniform] [--ablate PART|all] [--check]`: what the predictor and simpler rules
-/// save over histories of launches. With `--ablate`, also what it saves without a part of it, or
-/// without each; with `--check`, it fails if the predictor is below the bars.
+/// [--budget BYTES] [--uniform] [--ablate PART|all] [--check]`: shows what the predictor and
+/// simpler rules save over histories of launches. With `--ablate`, it also shows what the predictor
+/// saves without that part, or without each part; with `--check`, it fails if the predictor is
+/// below the bars.
 @main struct Program {
     static func main() {
         var options = Options()

@@ -358,7 +358,7 @@ struct Simulation: Sendable {
                 continue
             }
             guard let new = core.instance(old.instance) else { continue }
-            // Its name has not been watched in the meantime.
+            // The name of this instance has not been watched in the meantime.
             if old.state.isPrewarm, old.wantsName {
                 try checker.require(
                     new.state == .terminating || new.state == .notRunning,

@@ -145,7 +145,7 @@ final class AppProcess {
         return lines()
     }
 
-    /// What the process said until its end.
+    /// The lines that the process has printed before its end.
     func lines() -> [String] {
         readToEnd(output.readEnd).split(separator: UInt8(ascii: "\n"))
             .map { String(decoding: $0, as: UTF8.self) }

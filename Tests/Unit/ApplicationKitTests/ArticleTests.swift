@@ -22,7 +22,7 @@ import Testing
         return files
     }
 
-    /// Without blanks at the ends of lines, which depend on where the code is.
+    /// The lines without blanks at their ends, which depend on where the code is.
     private static func lines(_ text: some StringProtocol) -> [String] {
         text.split(separator: "\n").map { line in
             var line = line.drop { $0 == " " }

@@ -40,17 +40,17 @@ import Testing
         let app = try app(.cold, environment: ["PROBE_IDLE=1"])
         try app.tell(.didReceiveMemoryWarning)
         let before = try wakeups(of: app)
-        // Half a second, in which it says nothing.
+        // The app says nothing for half a second.
         var entry = pollfd(fd: app.channel, events: Int16(POLLIN), revents: 0)
         #expect(poll(&entry, 1, 500) == 0)
-        // It went to sleep once after its acknowledgement.
+        // The app went to sleep once after its acknowledgement.
         #expect(try wakeups(of: app) <= before + 1)
         try app.tell(.didReceiveMemoryWarning)
         #expect(try wakeups(of: app) <= before + 3)
         _ = try app.end()
     }
 
-    /// How often a thread of it has gone to sleep (proc_pid_status(5)).
+    /// How often a thread of the app has gone to sleep (proc_pid_status(5)).
     private func wakeups(of app: AppProcess) throws -> Int {
         var sum = 0
         let folder = "/proc/\(app.child.pid)/task"

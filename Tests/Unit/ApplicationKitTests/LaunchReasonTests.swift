@@ -2,11 +2,12 @@ import GreenroomAppChannel
 import TestSupport
 import Testing
 
-/// Why an app was launched, and what the results of its two methods change.
+/// Why an app was launched, and what the results of the two launch methods change.
 @Suite struct LaunchReasonTests {
     typealias Start = AppProcess.Start
 
-    /// Launches without scenes and into the foreground; what the app said after `main`, and whether it accepted.
+    /// Launches without scenes and into the foreground. Returns what the app printed after `main`,
+    /// and whether it accepted the launch.
     private func launch(
         _ delegate: String, _ content: AppContent, _ reason: AppLaunch.Reason = .url,
         _ environment: [String] = [], start: Start = .prewarmed

@@ -19,7 +19,7 @@ import Testing
         #expect(AppArchive().activity == nil)
     }
 
-    /// What a scene is connected for and what it had before travel in one message.
+    /// One message has the content for which a scene is connected, and the scene's archive.
     @Test func `an archive of the largest size fits one message`() throws {
         var archive = AppArchive()
         archive.add("k", String(repeating: "x", count: AppArchive.byteLimit - 3))

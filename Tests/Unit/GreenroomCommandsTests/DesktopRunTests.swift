@@ -97,7 +97,7 @@ import VarlinkTestSupport
         #expect(LauncherStreams.isJournal(at: path) == isJournal)
     }
 
-    /// As for a session that was started from a login on a console.
+    /// A session that was started from a login on a console has such a console.
     @Test func `a console in whose place a display is shown is nobody's terminal`() throws {
         let console = open("/dev/tty63", O_RDWR | O_NOCTTY | O_CLOEXEC)
         defer { close(console) }

@@ -30,10 +30,10 @@ import Testing
         ).html
     }
 
-    /// Reads a picture without a library. It prints the size and the colour of the corner; then a
-    /// line for each card, from the top: for each of the colours, how many pixels have it, and the
-    /// first and the last column that has it. Cards are where the page's colour is not to be seen at
-    /// the right, 40 pixels from the edge, where no card has more than its background.
+    /// Reads a picture without a library. It prints the size and the colour of the corner, and then
+    /// a line for each card, from the top. For each colour, the line has the number of its pixels,
+    /// and the first and the last column with that colour. A card is where the column 40 pixels from
+    /// the right edge does not have the page's colour: there, a card has only its background.
     private static let reader = """
         import struct, sys, zlib
         data = open(sys.argv[1], "rb").read()
@@ -90,10 +90,10 @@ import Testing
 
     struct Scheme: Sendable, CustomTestStringConvertible {
         let name: String
-        /// What `--blink-settings=preferredColorScheme=` calls it.
+        /// The scheme's number in `--blink-settings=preferredColorScheme=`.
         let number: Int
         let page: String
-        /// In the order of `Colour`.
+        /// The colours in the order of `Colour`.
         let colours: [String]
         var testDescription: String { name }
     }
@@ -107,8 +107,8 @@ import Testing
         name: "dark", number: 0, page: "0d0d0d",
         colours: ["1a1a19", "5a9ff0", "f0763f", "e0a52e", "1c4a85", "1a4837", "ffffff"])
 
-    /// The pictures, by their cards and in their order on the page, and what each shows of the week
-    /// above: these colours over the whole of it.
+    /// The pictures in their order on the page, each with its card and the colours that it shows
+    /// over the whole week.
     private static let charts: [(name: String, card: Int, colours: [Colour])] = [
         ("launches", 1, [.prewarmed, .cold]), ("warmth", 2, [.warm, .prewarmed, .cold]),
         ("memory", 3, [.memory]),
@@ -129,7 +129,7 @@ import Testing
         #expect(cards[4][.ink].count > 100, "no table: \(text)")
     }
 
-    /// That the test above sees it.
+    /// Shows that the test above notices an empty picture.
     @Test(arguments: [0, 1, 2])
     func `a picture that is empty is missed`(number: Int) throws {
         var page = Self.page
@@ -153,15 +153,15 @@ import Testing
         // 55 launches, each with a paused instance before it, and one that is paused now.
         #expect(count(0, "<circle ") == 55)
         #expect(count(1, "<rect class=\"warm\"") == 56 && count(1, "<rect ") == 56 + 55)
-        // Up and down for each instance.
+        // A line goes up and down for each instance.
         #expect(count(2, "<path class=\"memory\"") == 1 && count(2, "L") >= 56 * 4)
-        // The names of seven days, and of what the other axis has: powers of ten, apps, sizes.
+        // One axis has the names of seven days; the other has powers of ten, apps, or sizes.
         for chart in 0..<3 { #expect(count(chart, "<text ") >= 6 + 3, "\(charts[chart])") }
     }
 
     // MARK: Looking
 
-    /// What a card shows of a colour.
+    /// Where a card has a colour, and how often.
     struct Shade {
         let count: Int
         let columns: ClosedRange<Int>
@@ -172,7 +172,7 @@ import Testing
         subscript(colour: Colour) -> Shade { shades[colour.rawValue] }
     }
 
-    /// Of the pictures, those that lack one of their colours, or have it only here and there.
+    /// The pictures that lack one of their colours, or have it only in a few places.
     private static func missing(in cards: [Card]) -> [String] {
         charts.filter { chart in
             guard cards.indices.contains(chart.card) else { return true }

@@ -271,7 +271,7 @@ import VarlinkTestSupport
         #expect(launches.first?.arguments.last == "40000")
     }
 
-    /// Byte by byte, apart from the random name of the launch.
+    /// The comparison is byte by byte, apart from the random name of the launch.
     @Test func `both clients send the same messages and descriptors for the same caller`() throws {
         let script = packageRoot + "/Tests/Probes/recorded-daemon.py"
         let result = PythonClient.shell(
@@ -280,7 +280,7 @@ import VarlinkTestSupport
         #expect(result.output.hasSuffix(" messages\n"))
     }
 
-    /// If the app has ended meanwhile, another process may have its number.
+    /// If the app has ended in the meantime, another process may have its number.
     @Test(arguments: [true, false])
     func `greenroom-run ends with the process of the reply, which it knows by its inode`(
         isSame: Bool

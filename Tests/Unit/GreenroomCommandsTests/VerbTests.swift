@@ -208,7 +208,7 @@ import VarlinkTestSupport
         let folder = try TemporaryDirectory()
         let socket = try folder.write("", to: "control")
         #expect(SocketPath.isUsers(socket) == (getuid() != 0))
-        // Root's daemon at another place than usual.
+        // Root's daemon may have its socket at another place than usual.
         #expect(!SocketPath.isUsers("/"))
     }
 
@@ -256,7 +256,7 @@ import VarlinkTestSupport
                 "\(conf): warning: ControlGroups=nogroup-of-this-name: no such group\n"))
     }
 
-    /// In processes of their own: they could wait for ever.
+    /// The verb runs in separate processes, because it could wait for ever.
     @Test func `verify waits for no pipe and no device`() throws {
         let result = PythonClient.shell(
             """
@@ -600,7 +600,7 @@ import VarlinkTestSupport
             (.control(.spawnFailed(stage: executing, errno: EACCES, reason: "")), 1, 126),
             (.control(.spawnFailed(stage: executing, errno: ENOEXEC, reason: "")), 1, 126),
             (.control(.spawnFailed(stage: executing, errno: ENOENT, reason: "")), 1, 127),
-            // Not about the program.
+            // The error is not about the program.
             (
                 .control(
                     .spawnFailed(

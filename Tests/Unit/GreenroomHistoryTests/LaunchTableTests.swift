@@ -91,7 +91,8 @@ import Testing
         var query = Control.HistoryQuery()
         query.apps = ["c.*"]
         #expect(try table.pauses(query, user: nil).records == [batch.pauses[1]])
-        // It was paused in the time that is asked for, and began and ended outside.
+        // The instance was paused in the queried time, and its pause began before and ended after
+        // it.
         query = .init()
         (query.sinceTimestampUSec, query.untilTimestampUSec) = (Self.now - 105, Self.now - 104)
         #expect(try table.pauses(query, user: nil).records == [batch.pauses[0]])

@@ -143,8 +143,8 @@ import Testing
         return pause
     }
 
-    /// The rank of an app that was launched, after these pauses. What the daemon itself has
-    /// measured is its last prewarm, which took 100 ms.
+    /// The rank of a launched app after these pauses. The daemon itself has measured only the last
+    /// prewarm, which took 100 ms.
     private static func rank(
         _ pauses: [Control.PauseRecord], ready: [(Control.LaunchKind, UInt64, Int64)] = [],
         onBattery: Bool = false, _ change: (inout PlanRequest.App) -> Void = { _ in }
@@ -198,7 +198,7 @@ import Testing
     }
 
     @Test func `compares launches of an app that says when it is ready`() throws {
-        // Of another boot, with the same number.
+        // An instance of another boot, with the same number.
         var former = Self.pause(10, preparation: 40_000, processor: 1, .libraries)
         former.untilTimestampUSec -= 1
         let pauses = [

@@ -86,7 +86,7 @@ import Testing
         #expect(stage.core.depth(of: Stage.app, mine) == .main)
         #expect(stage.core.depth(of: Stage.app, Stage.key) == .runtime)
         #expect(stage.core.instance(InstanceIdentifier(3))?.depth == .main)
-        // With a second environment it is nobody's environment in particular.
+        // With a second environment, the fault is not about a particular environment.
         stage.send(.paused(InstanceIdentifier(3), byteCount: 1))
         stage.send(.requested(stage.request(), .prewarm(Stage.app, yours)))
         stage.send(.exited(InstanceIdentifier(4), .exited(70)))
@@ -94,8 +94,8 @@ import Testing
         #expect(stage.core.depth(of: Stage.app, Stage.key) == .main)
     }
 
-    /// A caller's environment may be to blame, so the first failure gives up that one only. More than
-    /// two failures nobody has to bear, whatever the third environment is.
+    /// A caller's environment may be to blame, so the first failure gives up only that environment.
+    /// Nobody has to bear more than two failures, whatever the third environment is.
     @Test(arguments: [Stage.key, EnvironmentKey(8)])
     func `fails twice at most, and then pauses before main in every environment`(
         _ second: EnvironmentKey
@@ -162,7 +162,7 @@ import Testing
 
     @Test func `ends its depth once three launches in a row were started anew`() throws {
         var stage = Stage(Self.deep { $0.isSingleInstance = false })
-        // The second launch goes on, so the row begins again.
+        // The second launch goes on without a new start, so the count begins again.
         for (number, reason) in [AnewReason.program, nil, .program, .program, .program].enumerated()
         {
             #expect(demotion(stage) == nil)

@@ -36,7 +36,7 @@ import Testing
         stage.die(id, status)
     }
 
-    /// Times to the end without a list, and then with it.
+    /// Times from the launch to the end, without a list and then with one.
     @Test(arguments: [
         (100, [95, 96, 97], true), (100, [99, 98, 97], false), (10, [9, 10, 10], true),
         (1000, [994, 1000, 1000], true), (10, [10, 10, 10], false), (100, [120, 120, 120], false),

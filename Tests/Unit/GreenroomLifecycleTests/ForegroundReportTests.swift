@@ -8,7 +8,7 @@ import Testing
     private static let two = AppIdentifier("org.example.two")
     private static let shell = ShellIdentifier(1)
 
-    /// Two desktop apps: without a group, as those of desktop entries are.
+    /// Two apps without a foreground group, as desktop entries make them.
     private func stage(_ change: (inout AppDescription) -> Void = { _ in }) -> Stage {
         Stage(Self.described(Self.one, change), Self.described(Self.two, change))
     }
@@ -120,7 +120,7 @@ import Testing
         #expect(stage.state(first) == .active && stage.state(second) == .active)
         report(&stage, .app(Self.one))
         #expect(stage.state(first) == .active && stage.state(second) == .active)
-        // Nothing of the other user's displaces what a shell names, either.
+        // An instance of another user does not displace an instance that a shell names, either.
         stage.ask(.foreground, second)
         #expect(stage.state(first) == .active && stage.state(second) == .active)
     }
@@ -242,7 +242,7 @@ import Testing
         #expect(stage.state(first) == .active && stage.state(second) == .active)
         stage.wait(.seconds(60))
         #expect(stage.state(first) == .active && stage.state(second) == .active)
-        // The rule of the group, as without a shell.
+        // The rule of the group holds, as without a shell.
         let third = stage.run(Self.two)
         #expect(stage.state(first) == .background && stage.state(second) == .background)
         #expect(stage.state(third) == .active)

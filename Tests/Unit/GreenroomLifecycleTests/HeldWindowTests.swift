@@ -60,7 +60,7 @@ import Testing
         #expect(try thaw < #require(go))
         stage.send(.started(first))
         #expect(stage.core.instance(first)?.launchKind == .prewarmed)
-        // What is called now, the program sees itself.
+        // From now on, the program itself gets the calls.
         stage.send(.called(first, isLaunch: true))
         #expect(!stage.effects.contains(.thaw(first)))
     }
@@ -99,7 +99,7 @@ import Testing
             stage.send(.called(first, isLaunch: false))
             #expect(stage.has(.thaw(first)))
             #expect(stage.wait(.milliseconds(200)).contains(.freezePaused(first)))
-            // In case nobody watches any more.
+            // The settings are watched again, in case the watch has ended.
             stage.send(.frozen(first))
             #expect(stage.has(.watchSettings(first)))
         }
@@ -136,7 +136,7 @@ import Testing
         #expect(stage.core.instance(second) == nil)
     }
 
-    /// Nobody has watched in the meantime.
+    /// Nobody has watched the name in the meantime.
     @Test func `ends with the supervisor, if it has a name`() throws {
         let stage = named()
         var core = Lifecycle(
@@ -203,7 +203,7 @@ import Testing
         #expect(stage.has(.learnLibraries(second, lesson)))
         stage.send(.librariesLearned(lesson, count: 2, isComplete: true))
         #expect(stage.core.depth(of: Stage.app, Stage.key) == .libraries)
-        // They fail in turn.
+        // The libraries fail as well.
         let deep = try #require(
             stage.core.instances(of: Stage.app).last {
                 $0.state == .prewarming && $0.depth == .libraries
@@ -214,7 +214,7 @@ import Testing
         #expect(stage.core.depth(of: Stage.app, EnvironmentKey(9)) == .main)
     }
 
-    /// What can go wrong with a held program, and how: `first` is on its way to its window.
+    /// The faults of a held program, and what causes each. `first` is on its way to its window.
     private static var faults: [(DepthFault, (inout Stage, InstanceIdentifier) -> Void)] {
         [
             (.ended, { $0.send(.exited($1, .exited(1))) }),
@@ -320,7 +320,7 @@ import Testing
         #expect(stage.core.instance(second)?.depth == .main)
     }
 
-    /// What the next supervisor finds says nothing about the program.
+    /// If the next supervisor finds no process, that says nothing about the program.
     @Test func `that is gone with its spawner is held again`() {
         var stage = held()
         stage.send(.reconciled(first, found: .nothing))
@@ -339,7 +339,7 @@ import Testing
         #expect(stage.core.demotion(of: Stage.app)?.fault == .noWindow)
         #expect(stage.savedApps[Stage.app]?.prewarmFailures == 0)
         #expect(effects.contains(.kill(told)))
-        // The other one is not tried.
+        // The other held instance is not tried.
         let isCold = effects.contains {
             if case .spawn(_, _, .launch) = $0 { true } else { false }
         }

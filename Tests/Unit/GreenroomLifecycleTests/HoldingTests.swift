@@ -55,7 +55,7 @@ import Testing
         policy.prewarmByteBudget = 1 << 30
         stage.send(.policyChanged(policy))
         #expect(stage.core.instances(of: other).map(\.depth) == [.main])
-        // Room for both.
+        // The budget has room for both.
         policy.windowByteBudget = 200 << 20
         stage.send(.policyChanged(policy))
         stage.send(.paused(second, byteCount: 1))
@@ -85,7 +85,7 @@ import Testing
         #expect(stage.core.instance(first)?.depth == .main)
         #expect(stage.core.holdRefusal(of: Stage.app) == .isInactive)
         stage.send(.paused(first, byteCount: 1))
-        // What is paused is made anew at the login.
+        // The paused instance is replaced at the login.
         look(at: ["user-1"], &stage)
         #expect(stage.core.instance(first)?.endReason == .poolTrimmed)
         #expect(stage.core.instance(second)?.depth == .window)
@@ -183,7 +183,7 @@ import Testing
         #expect(stage.core.instance(second)?.coldReason == .arguments)
         stage.send(.spawned(second))
 
-        // An instance that is not held serves it.
+        // An instance that is not held serves the launch.
         stage.send(.loggedOut(foregroundGroup: "user-1"))
         stage.send(.paused(third, byteCount: 1))
         launch.launchIdentifier = LaunchIdentifier("2")

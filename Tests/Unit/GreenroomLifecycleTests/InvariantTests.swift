@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    /// Otherwise one bad record would end each supervisor that reads it.
+    /// One bad record must not end each supervisor that reads it.
     @Test func `but not at such a record of a former supervisor`() {
         var record = core(in: .suspended).instance(one)!
         record.conversation = inTheMiddleOfAStep

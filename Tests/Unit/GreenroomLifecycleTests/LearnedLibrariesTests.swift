@@ -44,7 +44,7 @@ import Testing
         stage.send(.paused(plain, byteCount: 1))
         stage.send(.librariesLearned(Self.lesson, count: 3, isComplete: true))
         #expect(stage.has(.report(.librariesLearned(Stage.app, count: 3))))
-        // What is paused without them makes room.
+        // The instance that is paused without the libraries makes room.
         #expect(stage.core.instance(plain)?.endReason == .poolTrimmed)
         let deep = try #require(latest(stage))
         #expect(deep != plain)
@@ -200,7 +200,7 @@ import Testing
             #expect(stage.has(.learnLibraries(id, Self.lesson)) == (number < 4))
             let former = latest(stage)
             stage.send(.librariesLearned(Self.lesson, count: 2, isComplete: false))
-            // Only what is new makes the pool anew.
+            // Only a new lesson makes the pool anew.
             #expect((latest(stage) != former) == (number == 1))
         }
     }
@@ -241,7 +241,8 @@ import Testing
         #expect(keys.map { stage.core.libraryCount(of: Stage.app, $0) } == [0, 1, 1, 1])
     }
 
-    /// What happens to the prewarm that opens them, and the fault that is on record after it.
+    /// What happens to the prewarm that opens the libraries, and the fault that is on record
+    /// afterwards.
     private static let failures: [(DepthFault, @Sendable (InstanceIdentifier) -> [Event])] = [
         (.ended, { [.exited($0, .exited(70))] }),
         (.startsPrograms, { [.misfired($0, .startsPrograms("/bin/sh"))] }),
@@ -300,9 +301,9 @@ import Testing
         stage.restart(Self.app { $0.prewarmCount = 2 })
         stage.send(.librariesRecalled(Self.lesson, count: 3, isComplete: false))
         #expect(stage.core.libraryCount(of: Stage.app, Stage.key) == 3)
-        // What is paused has them open, and stays.
+        // The paused instance has the libraries open, and stays.
         #expect(stage.core.instance(deep)?.state == .prewarmed)
-        // Of another build they say nothing.
+        // The libraries of another build are not known.
         stage.restart(Self.app { $0.generation = 2 })
         stage.send(.librariesRecalled(Self.lesson, count: 3, isComplete: false))
         #expect(stage.core.libraryCount(of: Stage.app, Stage.key) == 0)

@@ -19,7 +19,7 @@ import Testing
         return stage
     }
 
-    /// Everything on its way to the pause arrives there.
+    /// Pauses every instance that is on its way to the pause.
     private func pauseAll(_ stage: inout Stage) {
         while let id = stage.core.instances.first(where: { $0.state == .prewarming })?.instance {
             stage.send(.spawned(id))
@@ -112,7 +112,7 @@ import Testing
         var stage = stage(processors: processors, .prewarmed(), .prewarmed(other), .plain(third))
         for app in [Stage.app, other, Stage.app, other] { stage.start(app) }
         #expect(stage.core.instances.count { $0.state == .prewarming } == count)
-        // A client does not wait for what nobody waits for.
+        // A client's prewarm does not wait for prewarms that nobody waits for.
         stage.send(.appInstalled(.prewarmed(third)))
         stage.send(.requested(stage.request(), .prewarm(third, Stage.key)))
         #expect(stage.core.instances.count { $0.state == .prewarming } == 2)

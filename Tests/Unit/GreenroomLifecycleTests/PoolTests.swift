@@ -120,7 +120,7 @@ import Testing
         #expect(stage.prewarms == [second])
     }
 
-    /// For example, its channel is lost because the instance is killed.
+    /// This happens if, for example, the channel is lost because the instance is killed.
     @Test
     func `of an app that misfired stays empty even if its end is reported before the misfire`() {
         var stage = Stage(.prewarmed())
@@ -148,7 +148,7 @@ import Testing
         #expect(stage.core.misfire(of: Stage.app) == nil)
     }
 
-    /// For example, a library in the caller's LD_PRELOAD.
+    /// Such a library may be in the caller's LD_PRELOAD.
     @Test func `stays eligible when only a caller's libraries changed the process`() {
         var stage = Stage(.prewarmed { $0.prewarmOccasion = .demand })
         stage.send(.requested(stage.request(), .prewarm(Stage.app, EnvironmentKey(7))))
@@ -294,7 +294,7 @@ import Testing
             stage.core.instances(of: Stage.app).filter { $0.launchKind == .prewarmed }.count
         }
         #expect(kinds() == 1)
-        // They take turns.
+        // The environments take turns.
         for number in [0, 1, 2, 0, 1] as [UInt64] {
             try launch(EnvironmentKey(number), from: &paused, on: &stage)
         }

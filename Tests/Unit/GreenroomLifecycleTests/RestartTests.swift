@@ -15,7 +15,7 @@ import Testing
 
     private func due(_ stage: Stage) -> Instant? { stage.core.app(Stage.app)?.startAt }
 
-    /// systemd.service(5), the table at Restart=.
+    /// The table in systemd.service(5), at Restart=.
     @Test(
         arguments: [
             (RestartPolicy.never, [false, false, false, false]),

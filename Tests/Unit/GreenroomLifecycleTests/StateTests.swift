@@ -216,7 +216,7 @@ import Testing
         #expect(stage.saved.count == 2)
     }
 
-    /// A launch that is repeated under its name after that was forgotten is launched twice.
+    /// If the name of a launch were forgotten, a launch that is repeated under it would run twice.
     @Test func `is remembered however many instances of another user end`() {
         var policy = Policy()
         policy.rememberedExits = 8

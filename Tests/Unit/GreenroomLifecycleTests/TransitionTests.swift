@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    /// The state may follow, but nobody has told the freezer.
+    /// The state may follow, but the freeze was not ordered.
     @Test func `from the background straight to frozen traps`() async {
         await #expect(processExitsWith: .failure) {
             var core = `Every transition`().core(in: .background)

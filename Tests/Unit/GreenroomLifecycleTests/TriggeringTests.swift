@@ -19,7 +19,7 @@ import Testing
         .answer(stage.last, .refused(.notTriggered(Stage.app)))
     }
 
-    /// Triggers it, and lets it run and end.
+    /// Triggers the app, and lets it run and end.
     private func runOnce(_ stage: inout Stage) -> Bool {
         let id = stage.core.nextInstance
         let isLaunched = trigger(&stage).contains(

@@ -17,7 +17,7 @@ import Testing
         #expect(stage.prewarms.count == 1)
     }
 
-    /// Otherwise each installed app would cause another decision about all earlier ones.
+    /// Otherwise, each installed app would cause another decision about all earlier ones.
     @Test func `is decided once after a restart, when all existing instances are known`() {
         let names = ["org.example.a", "org.example.b", "org.example.c"].map { AppIdentifier($0) }
         var stage = Stage(policy: Policy())

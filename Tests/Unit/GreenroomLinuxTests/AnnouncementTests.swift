@@ -2,7 +2,7 @@ import Glibc
 import GreenroomLinux
 import Testing
 
-/// What the process that waits for an exec says of it, and when it says nothing.
+/// The message of the process that waits for an exec, and the cases in which it sends none.
 @Suite struct AnnouncementTests {
     private static let message = Array("runs: ....".utf8)
     private static let pidOffset = 6

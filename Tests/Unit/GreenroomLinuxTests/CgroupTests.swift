@@ -2,7 +2,7 @@ import Glibc
 import GreenroomLinux
 import Testing
 
-/// A cgroup of this test's own, below the one it runs in; nil where none can be made.
+/// A cgroup for this test, below the test's own cgroup; nil if none can be made.
 private final class OwnCgroup {
     let parent: Cgroup
     let cgroup: Cgroup

@@ -37,7 +37,7 @@ struct ShellRun {
     }
 }
 
-/// Descriptors that this process has open, to find those that were forgotten.
+/// The number of descriptors that this process has open, to find leaks.
 func openDescriptorCount() throws -> Int {
     guard let directory = opendir("/proc/self/fd") else {
         throw SystemError(code: errno, call: "opendir")

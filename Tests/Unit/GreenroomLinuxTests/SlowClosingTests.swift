@@ -3,9 +3,10 @@ import GreenroomLinux
 import TestSupport
 import Testing
 
-/// What a process that shared its table of descriptors leaves to greenroom-keep (disposal.c).
+/// The descriptors that a process with a shared descriptor table leaves to greenroom-keep
+/// (disposal.c).
 @Suite struct SlowClosingTests {
-    /// The spawner, and whoever takes the place of a supervisor that was killed, wait for this.
+    /// The spawner waits for this, and so does the next supervisor after one that was killed.
     @Test func `a descriptor that takes long to close does not delay the others`() throws {
         let include = "-I\(packageRoot)/Sources/CGreenroomLinux/include"
         let probe = try compileProbe("slow-close.c", with: ProbeCompiler("clang", [include]))

@@ -42,7 +42,7 @@ import Testing
         #expect(kind(link) == S_IFLNK)
     }
 
-    /// connect(2) to it would wait.
+    /// connect(2) to this listener would wait.
     @Test func `a listener that accepts no connection is not waited for`() throws {
         let address = SocketAddress.path(path)
         let busy = try ListeningSocket.open(.stream, at: address, mode: 0o600, backlog: 0)

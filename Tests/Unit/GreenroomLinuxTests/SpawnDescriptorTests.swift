@@ -2,9 +2,9 @@ import Glibc
 import GreenroomLinux
 import Testing
 
-/// The child's table is the one asked for, whatever numbers the parent has.
+/// The child has the descriptors that were asked for, whatever numbers the parent has.
 @Suite struct SpawnDescriptorTests {
-    /// The numbers open in a shell that lists its own; the listing's own descriptor is left out.
+    /// Prints the open descriptors of a shell, and perhaps the one that the list itself needs.
     private static let list = "for f in /proc/$$/fd/*; do echo ${f##*/}; done"
 
     @Test func `only the requested descriptors are open in the child`() throws {
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test func `targets that are free numbers in the parent get their descriptors`() async {
-        // In a process of its own: which numbers are free must not change in the meantime.
+        // A separate process, because the free numbers must not change in the meantime.
         await #expect(processExitsWith: .exitCode(0)) {
             for offset in 0..<6 {
                 let first = try FileDescriptor.pipe().writing
@@ -68,7 +68,8 @@ import Testing
                 let expected = try [first, second].map { "pipe:[\(try $0.identity().inode)]" }
                 var targets: [CInt] = []
                 let run = try ShellRun.of("readlink /proc/$$/fd/$0 /proc/$$/fd/$1") { request in
-                    // The child moves its sources to the lowest free numbers: aim at those.
+                    // The child moves its sources to the lowest free numbers. The test wants these
+                    // as targets.
                     let free = (0..<8).map { _ in dup(0) }
                     for number in free { close(number) }
                     targets = [free[offset], free[offset + 1]]

@@ -98,7 +98,8 @@ import Testing
             } == SpawnError(stage: .directory, code: EACCES))
     }
 
-    /// The app is given one capability. Those that the child has yet to drop must not let it in.
+    /// The app is given one capability. The capabilities that the child has yet to drop must not
+    /// let it in.
     @Test(.enabled(if: getuid() == 0, "needs root"))
     func `a directory is entered with no capability but the app's own`() throws {
         let netBindService: UInt64 = 1 << 10
@@ -136,8 +137,9 @@ import Testing
     }
 
     @Test func `processes beyond the limit fail to be created`() async {
-        // In a process of its own: the limit is the whole process's, and root is exempt from it.
-        // (At exit(3) a leak checker needs one more process, and there is none: hence _exit.)
+        // A separate process, because the limit is the whole process's, and root is exempt from it.
+        // (At exit(3), a leak checker would need one more process, which is refused, so this uses
+        // _exit.)
         await #expect(processExitsWith: .exitCode(0)) {
             guard getuid() != 0 || setuid(54_321) == 0 else { exit(3) }
             var limit = rlimit(rlim_cur: 1, rlim_max: 1)
@@ -160,7 +162,7 @@ import Testing
     }
 
     @Test func `no descriptor is left over, and the counter notices one that is`() async {
-        // In a process of its own: other tests open and close in the meantime.
+        // A separate process, because other tests open and close descriptors in the meantime.
         await #expect(processExitsWith: .exitCode(0)) {
             func tryEverything() throws {
                 var request = SpawnRequest(

@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test func `signals are unblocked and have their default actions`() async {
-        // In a process of its own, because the first spawn records the ignored signals.
+        // A separate process, because the first spawn records the ignored signals.
         await #expect(processExitsWith: .exitCode(0)) {
             signal(SIGPIPE, SIG_IGN)
             signal(SIGUSR1) { _ in }
@@ -86,7 +86,7 @@ import Testing
             sigaddset(&one, SIGUSR2)
             pthread_sigmask(SIG_UNBLOCK, &one, nil)
             for avoidsClone3 in [false, true] {
-                // With cat, because grep handles SIGSEGV itself.
+                // The script is cat, because grep handles SIGSEGV itself.
                 let run = try ShellRun.of("exec cat /proc/self/status") {
                     $0.avoidsClone3 = avoidsClone3
                 }

@@ -5,7 +5,8 @@ import Testing
 
 /// The two processes beside an app on a terminal (keeper.h).
 @Suite struct TerminalKeeperTests {
-    /// Optimized, the waiting code could be a part of its caller, whose memory it gives back.
+    /// In optimized code, the code that waits could be a part of its caller, whose memory it gives
+    /// back.
     @Test func `the keeper's processes wait wherever the program lies in memory`() throws {
         let flags = ["-O2", "-D_GNU_SOURCE", "-Wl,-z,max-page-size=65536"]
         let probe = try compileProbe("keeper.c", with: ProbeCompiler("clang", flags))

@@ -9,7 +9,8 @@ import UnitFile
     /// 2026-01-01 00:00:00 UTC, a Thursday, in seconds.
     private static let newYear: Int64 = 1_767_225_600
 
-    /// Central European time by its rule: from the last Sunday of March, 01:00 UTC, to that of October.
+    /// Central European time by its rule: summer time begins on the last Sunday of March, 01:00
+    /// UTC, and ends on that of October.
     private static let berlin = TimeZoneRules { seconds in
         isSummer(seconds) ? 7200 : 3600
     }
@@ -176,7 +177,8 @@ import UnitFile
         }
     }
 
-    /// What systemd-analyze(1) says: for each expression the next times in seconds UTC, none where it is an error.
+    /// The results of systemd-analyze(1): for each expression the next times in seconds UTC, and
+    /// none for an error.
     private static func systemd(
         _ expressions: [String], zone: String, from: String, count: Int
     ) throws -> [String: [String]] {

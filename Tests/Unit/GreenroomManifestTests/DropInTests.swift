@@ -2,7 +2,7 @@ import GreenroomManifest
 import Testing
 import UnitFile
 
-/// A manifest and what extends it, as systemd.unit(5) merges them.
+/// A manifest and its drop-ins, merged as systemd.unit(5) says.
 @Suite struct DropInTests {
     private static let main = "/usr/lib/greenroom/apps/org.x.y.app"
     private static let dropIn = "/etc/greenroom/apps/org.x.y.app.d/override.conf"

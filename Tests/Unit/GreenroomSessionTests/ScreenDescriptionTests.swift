@@ -43,7 +43,7 @@ import Testing
         #expect(screen.name == "Notes" && screen.color == 0x1d3557)
         #expect(screen.textColor == 0xff0000 && screen.size == .init(width: 480, height: 320))
         #expect(screen.icon?.values == [0xffff_0000, 0x0000_00ff])
-        // What is transparent shows the colour.
+        // A transparent pixel shows the background colour.
         let icon = screen.contentSize().width / 2
         #expect(picture(of: screen).values[icon - 1..<icon + 1] == [0xffff_0000, 0xff1d_3557])
         #expect(try read("[LaunchScreen]\n") == ScreenDescription())

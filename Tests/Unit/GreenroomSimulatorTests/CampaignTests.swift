@@ -22,8 +22,8 @@ import Testing
         for reason in AnewReason.allCases {
             #expect(campaign.tally.anewReasons[reason] ?? 0 > 0, "\(reason)")
         }
-        // By chance hardly any app is done as soon without as with what was learned, three times:
-        // DepthTimesTests has that. A library that cannot be opened never ends a depth.
+        // By chance, hardly any app is done as soon without a learned list as with it three times,
+        // so DepthTimesTests tests that. A library that cannot be opened never ends a depth.
         for fault in DepthFault.allCases where ![.savesNothing, .cannotBeOpened].contains(fault) {
             #expect(campaign.tally.demotions[fault] ?? 0 > 0, "\(fault)")
         }

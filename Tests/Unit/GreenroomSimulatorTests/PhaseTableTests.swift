@@ -107,7 +107,7 @@ enum Player: Sendable {
         var changed = AppDescription(identifier: app)
         changed.generation += 1
         return [
-            // What is known of the instance's processes.
+            // Facts about the instance's processes.
             Row("spawned", .spawned(id)),
             Row("spawned, exec", .spawned(id), app: { $0.readyCondition = .exec }),
             Row("spawnFailed", .spawnFailed(id, SpawnFailure(stage: "executing", errno: 2))),
@@ -126,7 +126,7 @@ enum Player: Sendable {
             Row("emptied", .emptied(id)),
             Row("emptied, left", .emptied(id), saved: { $0.exitStatus = .exited(0) }),
             Row("deadline", .deadlineReached),
-            // What the shell has found.
+            // Facts that the shell has found.
             Row("found nothing", .reconciled(id, found: .nothing)),
             Row("found remains", .reconciled(id, found: .remains)),
             Row("no channel", .reconciled(id, found: .noChannel(hasEnded: false))),
@@ -373,7 +373,7 @@ enum Player: Sendable {
         record.launchKind = .cold
         record.deadline = phase == .frozen ? nil : Self.due
         record.inBackground = phase == .background || saved.state == .suspended
-        // Otherwise a program is inactive only for the length of an event.
+        // A program is inactive only during an event, unless it is interrupted.
         record.isInterrupted = phase == .inactive && self == .program
         if self == .acknowledging { record.conversation = conversation(in: phase) }
         if record.conversation != nil, phase == .arriving || phase == .inactive {
@@ -383,7 +383,7 @@ enum Player: Sendable {
         return record
     }
 
-    /// The app is on the way to the other side than it usually is in its phase.
+    /// The app is on the way to another side than usual in its phase.
     private static func takeOtherStep(_ record: inout InstanceRecord) {
         guard var conversation = record.conversation else { return }
         let step: LifecycleStep

@@ -58,7 +58,7 @@ import Testing
         awaitAbsence(of: own)
     }
 
-    /// By then two processes keep its terminal, and they end with it.
+    /// By then, two processes keep the instance's terminal, and end with the instance.
     @Test func `a spawn that fails after taking its terminal leaves no cgroup`() throws {
         let spawner = try SpawnerProcess()
         let supervisor = try TestSupervisor(spawner)

@@ -9,7 +9,7 @@ import Testing
 @Suite struct GuardTests {
     private static let modes = [[], ["--no-cgroups"]] as [[String]]
 
-    /// A shell that starts nothing by itself, guarded, with a pipe to its standard input.
+    /// A guarded shell that starts nothing by itself, with a pipe as its standard input.
     private static func shell(
         _ script: String, executions: UInt32 = 1
     ) throws -> (order: SpawnSpecification, feed: FileDescriptor) {
@@ -54,7 +54,7 @@ import Testing
         let supervisor = try TestSupervisor(spawner)
         _ = try supervisor.hello()
         let (reading, writing) = try FileDescriptor.pipe()
-        // A subshell, a separate program, and a program executed in place of the shell.
+        // The scripts run a subshell, a separate program, and a program in place of the shell.
         for (script, program) in [
             ("(echo ran); :", nil), ("/bin/echo ran; :", nil), ("exec /bin/echo ran", "/echo"),
         ] {
@@ -196,7 +196,7 @@ import Testing
         #expect(try second.exit(of: 1) == .exited(6))
     }
 
-    /// As in a container that forbids ptrace(2).
+    /// A container may forbid ptrace(2) in this way.
     @Test func `without ptrace an instance runs unguarded, and the spawner says so`() throws {
         try requireOrSkip(
             geteuid() == 0, "only root installs a filter without giving up privileges")

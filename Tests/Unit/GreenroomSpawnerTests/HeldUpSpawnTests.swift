@@ -4,8 +4,8 @@ import GreenroomSpawner
 import TestSupport
 import Testing
 
-/// Between the clone and the exec a process is its user's, who can hold it up: nobody else's launch may
-/// wait for that. Each test holds one up and then asks for another.
+/// Between the clone and the exec, a process belongs to its user, who can hold it up. Nobody else's
+/// launch may wait for that. Each test holds up one process, and then asks for another one.
 @Suite struct HeldUpSpawnTests {
     private let spawner: SpawnerProcess
     private let supervisor: TestSupervisor
@@ -105,7 +105,7 @@ import Testing
         }
         #expect(entry.channel != nil)
         try spawner.kill()
-        // Nothing else was said of the instance, and the connection has ended.
+        // The spawner said nothing else about the instance, and the connection has ended.
         #expect(throws: (any Error).self) { try supervisor.exit(of: 1) }
         let next = try SpawnerProcess(after: spawner)
         let successor = try TestSupervisor(next)
@@ -263,7 +263,7 @@ final class Lease {
     }
 }
 
-/// A mount whose server takes requests and answers none but the first (fuse(4)).
+/// A mount whose server takes requests, and answers only the first one (fuse(4)).
 private final class SilentFileSystem {
     let path: String
     private let directory: TemporaryDirectory
@@ -298,7 +298,7 @@ private final class SilentFileSystem {
         try #require(read(device.rawValue, &request, request.count) >= 40)
     }
 
-    /// Whoever waits gets ENOTCONN.
+    /// Waiting processes get ENOTCONN.
     func end() { device = nil }
 
     deinit {

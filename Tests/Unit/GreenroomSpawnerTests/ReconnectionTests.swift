@@ -99,8 +99,8 @@ import Testing
             rounds += 1
             try #require(rounds < 200)
             let supervisor = try TestSupervisor(spawner)
-            // Otherwise a copy in a child of a concurrent test could keep this supervisor alive for
-            // the spawner, which would then refuse the next one.
+            // Ends the connection, because a copy in a child of a concurrent test could keep this
+            // supervisor alive for the spawner, which would then refuse the next one.
             defer { supervisor.leave() }
             let (_, table) = try supervisor.hello()
             for record in table {

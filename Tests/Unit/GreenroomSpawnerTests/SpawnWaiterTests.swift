@@ -81,7 +81,7 @@ import Testing
         try launch(2)
     }
 
-    /// A waiter that does not report must not hold up what waits until no spawn is under way.
+    /// A waiter that does not report must not delay work that waits until no spawn is under way.
     @Test func `a waiter that is held after its announcement delays a new supervisor only briefly`()
         throws
     {

@@ -3,7 +3,8 @@ import GreenroomLinux
 import GreenroomSpawner
 import Testing
 
-/// A real greenroom-spawner in a directory of its own. Ended, with all its instances, when dropped.
+/// A real greenroom-spawner in its own directory. It ends with its last reference, and all its
+/// instances with it.
 final class SpawnerProcess {
     /// Polls until the spawner has this many descriptors open, because nothing reports a close.
     func awaitDescriptors(_ count: Int) throws {
@@ -19,7 +20,7 @@ final class SpawnerProcess {
 
     var socketPath: String { directory + "/spawner" }
 
-    /// - Parameter former: one that has ended, whose place it takes.
+    /// - Parameter former: a spawner that has ended, whose place this one takes.
     init(
         _ options: [String] = [], openFileLimit: UInt64? = nil, confinement: Confinement? = nil,
         after former: SpawnerProcess? = nil
@@ -63,13 +64,13 @@ final class SpawnerProcess {
         for name in ["notify", "spawner", ""] { remove(directory + "/" + name) }
     }
 
-    /// SIGKILL; returns when it has ended.
+    /// Sends SIGKILL, and returns when the spawner has ended.
     func kill() throws {
         try process.send(signal: SIGKILL)
         _ = try wait()
     }
 
-    /// Returns when it has stopped.
+    /// Stops the spawner, and returns when it has stopped.
     func freeze() throws {
         try #require(try process.send(signal: SIGSTOP))
         var stopped = siginfo_t()
@@ -84,7 +85,7 @@ final class SpawnerProcess {
         return try process.wait()
     }
 
-    /// Beside the test bundle's own directory entry.
+    /// The spawner's program, which is beside the test bundle.
     private static func program() throws -> String {
         if let path = getenv("GREENROOM_SPAWNER") { return String(cString: path) }
         var bytes = [UInt8](repeating: 0, count: 4096)
@@ -104,7 +105,7 @@ final class SpawnerProcess {
     }
 }
 
-/// No fact takes longer on a machine that works; only a failing test waits so long.
+/// On a machine that works, no fact takes longer. Only a failing test waits for so long.
 let deadline: CInt = 20_000
 
 /// The receiving end of sd_notify.

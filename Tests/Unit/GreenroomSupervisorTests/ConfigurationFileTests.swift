@@ -33,7 +33,7 @@ import Testing
                 let (settings, faults, said) = file.readAgain(ground.log)
                 #expect(settings == nil && faults.map(\.line) == [2, 3])
                 #expect(said?.code == "bad_configuration")
-                // What is no file is not waited for, and stops nobody.
+                // Something that is not a file is not waited for, and stops nobody.
                 let places: [(String, () -> Int32)] = [
                     ("pipe", { mkfifo(path, 0o600) }), ("directory", { mkdir(path, 0o700) }),
                     ("device", { symlink("/dev/zero", path) }),

@@ -8,9 +8,9 @@ import GreenroomManifest
 import Systemd
 import TestSupport
 
-// What a room stands on when it is tested alone: the rooms below it, and the kernel. A process has
-// one event loop, whose thread is the first that asks for it: so each test that needs it has a
-// process of its own.
+// The parts on which a room stands when it is tested alone: the rooms below it, and the kernel. A
+// process has one event loop, whose thread is the first one that asks for it. So each test that
+// needs the loop has its own process.
 
 /// Records the effects that it should perform, and may answer one with an event.
 @LoopActor
@@ -185,7 +185,7 @@ func messages(on channel: UnixSocket) throws -> [DaemonMessage] {
     return all
 }
 
-/// Runs in a process of its own, on the thread of its loop.
+/// Runs the body in a separate process, on the thread of its loop.
 func onLoop(_ body: @LoopActor () throws -> Void) throws {
     try LoopActor.assumeIsolated { try body() }
 }

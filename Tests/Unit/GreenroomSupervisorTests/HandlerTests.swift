@@ -41,7 +41,7 @@ import Testing
         #expect(try app(url, "text/markdown", among: all) == "reader")
         #expect(try app(url, "text/markdown", among: [editor, writer]) == "writer")
         #expect(try app(url, "text/plain", among: [editor, writer]) == "editor")
-        // A type says nothing of a URL that is no file.
+        // A type says nothing about a URL that is not a file.
         #expect(throws: Handlers.Failure.self) {
             try app("https://a/notes.md", "text/markdown", among: all)
         }
@@ -55,7 +55,7 @@ import Testing
         }
         let chosen = ["scheme:https": "other"]
         #expect(try app("https://a/", among: both, defaults: chosen) == "other")
-        // What the user chose comes before what is longer.
+        // The user's choice comes before a longer match.
         #expect(
             try app("https://shop.example/", among: both + [shop], defaults: chosen) == "other")
         // The choice of an app that is gone does not count.

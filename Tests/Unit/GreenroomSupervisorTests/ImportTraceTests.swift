@@ -354,7 +354,7 @@ import Testing
         #expect(all < 20 * one)
     }
 
-    /// Of this thread, in nanoseconds.
+    /// The processor time of this thread, in nanoseconds.
     private static var processorTime: Int {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

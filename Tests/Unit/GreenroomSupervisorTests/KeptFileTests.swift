@@ -46,7 +46,7 @@ private let app = AppIdentifier("org.example.app")
     @Test func `is read as far as it makes sense, with a complaint`() throws {
         try files.save(tasks, of: app)
         let text = try SmallFile.text(of: path)
-        // The last line is cut: half a number is another number.
+        // The last line is incomplete: half a number is another number.
         try SmallFile.replace(path, with: String(text.dropLast(12)))
         #expect(read() == (AppTasks(requests: tasks.requests), 1))
         try SmallFile.replace(path, with: "nonsense\nrequest refresh refresh\n")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import GreenroomSupervisor
 
-/// What a list of imports depends on.
+/// The facts on which a list of imports depends.
 @Suite struct LearnedDepthTests {
     private let folder: TemporaryDirectory
     private let script: String

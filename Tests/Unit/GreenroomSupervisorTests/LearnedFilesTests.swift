@@ -60,7 +60,7 @@ private let app = AppIdentifier("org.example.app")
         #expect(lists.recorded(of: app, 1) == ["json", "csv"])
         #expect(lists.times(of: app, 1) == Self.times)
         #expect(lists.abandonment(of: app, 1) == nil)
-        // For other files, and for another user, it is nothing.
+        // The list counts for nothing with other files, or for another user.
         #expect(lists.learned(for: app, 2) == nil)
         let others = ImportLists(files)
         others.recall(app, of: 8)
@@ -99,7 +99,7 @@ private let app = AppIdentifier("org.example.app")
         }
     }
 
-    /// What is done to the file.
+    /// The text that is replaced in the file, and its replacement.
     @Test(arguments: [
         ("end\n", ""), ("reads\tHOME\n", "reads\tHO"), ("basis 1\n", "basis one\n"),
         ("basis 1\n", ""), ("inspections 1\n", "inspections -1\n"),
@@ -156,7 +156,7 @@ private let app = AppIdentifier("org.example.app")
         #expect(read.isRecalled)
         read.keep { FileIdentity(path: $0.path) == $0.file }
         #expect(read == list)
-        // Another file in its place.
+        // Another file takes the place.
         unlink(paths[1])
         _ = try folder.write("22", to: "c.so")
         read.keep { FileIdentity(path: $0.path) == $0.file }

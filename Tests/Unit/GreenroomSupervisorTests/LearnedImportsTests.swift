@@ -94,7 +94,7 @@ import Testing
         _ = lists.add(["json"], of: app, 1)
         lists.inspected(app, 1, found)
         #expect(lists.learned(for: app, 2) == nil && lists.wantsRecord(of: app, 2))
-        // An inspection that was begun for the other basis.
+        // This inspection was begun for the other basis.
         lists.inspected(app, 2, found)
         #expect(lists.learned(for: app, 2) == nil)
         #expect(lists.add(["json"], of: app, 2))

@@ -78,7 +78,7 @@ import Testing
                 }
                 let plain = try generation()
                 #expect(try generation() == plain)
-                // The name matters to people only.
+                // Only people read the name.
                 #expect(try generation("Name=Another") == plain)
                 for line in ["UMask=077", "LimitNOFILE=64", "Environment=A=b"] {
                     #expect(try generation(line) != plain, "\(line)")

@@ -106,7 +106,7 @@ import Testing
                 withExtendedLifetime((calls, flooding)) {}
                 #expect(Set(thawed) == Set(Self.instances.map { .thaw($0) }))
                 #expect(thawed.count == Self.instances.count)
-                // Between two turns there is a call, and between two calls one turn.
+                // There is a call between two turns, and one turn between two calls.
                 let runs = done.chunked()
                 let last = runs.lastIndex { $0.word == "thaw" } ?? 0
                 #expect(runs[...last].allSatisfy { $0.count <= ($0.word == "call" ? 1 : 16) })

@@ -138,8 +138,9 @@ struct RuntimeStateTests {
         return saved
     }
 
-    /// Every way to end: asked; with its rest left running, which was suspended later; with its rest
-    /// being ended; ended; never executed; and with no process left before the end was reported.
+    /// Records in every state of an end: asked to end; with a rest that was left running and later
+    /// suspended; with a rest that is being ended; ended; never executed; and with no process left
+    /// before the end was reported.
     private var endings: [InstanceRecord] {
         func saved(
             _ state: ExecutionState, _ status: GreenroomLifecycle.ExitStatus? = nil,
@@ -232,7 +233,7 @@ struct RuntimeStateTests {
         #expect(open().1.damagedCount == 0)
     }
 
-    /// An instance that waits for a launch may have read what a launch brings: nobody knows.
+    /// A waiting instance may have read what a launch brings, because nobody knows the depth.
     @Test(arguments: [ExecutionState.prewarming, .prewarmed, .launching, .active])
     func `a depth of a newer daemon is not believed, except of what runs`(state: ExecutionState) {
         defer { memory.deallocate() }
@@ -244,7 +245,7 @@ struct RuntimeStateTests {
         bytes.initializeMemory(as: UInt8.self, repeating: 0)
         var writer = RecordWriter(bytes)
         record.encode(into: &writer)
-        // Behind it lies the reason of a start anew, of which there is none.
+        // The reason for a start anew follows; here there is none.
         let last = bytes.lastIndex { $0 == PrewarmDepth.window.rawValue }!
         func read() -> InstanceRecord? {
             var reader = RecordReader(UnsafeRawBufferPointer(bytes))

@@ -10,7 +10,7 @@ import Testing
         return CallFilterCompiler(try #require(manifest).sandbox)
     }
 
-    /// A filter, the call that a pause needs and it forbids, and the same for a terminal.
+    /// A filter, the call that it forbids although a pause needs it, and the same for a terminal.
     @Test(
         arguments: [
             ("~reboot", nil, nil), ("~ioctl", nil, "ioctl"), ("~recvmsg", "recvmsg", nil),

@@ -6,7 +6,7 @@ import Testing
 @Suite struct `A limit that users share` {
     private let limit = SharedLimit(64)
 
-    /// How many a user gets who takes all that there are, if others have this many.
+    /// How many a user gets who takes everything, if other users have this many.
     private func share(_ user: UInt32, others: Int) -> Int {
         var own = 0
         while limit.excess(of: user, own: own, taken: others + own) == nil { own += 1 }
@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test func `leaves half of the rest to whoever comes next`() {
-        // An eighth, which is 8 of 64, is root's.
+        // Root has an eighth, which is 8 of 64.
         let first = share(1000, others: 0)
         let second = share(1001, others: first)
         #expect((first, second) == (28, 14))

@@ -49,7 +49,7 @@ extension [SpawnerRequest] {
     }
 }
 
-// The room `Recovery`, with all rooms below it and a spawner that the test plays
+// Tests the room `Recovery`, with all rooms below it and a spawner that the test plays
 // (`TestSupervisor`).
 @Suite struct `A supervisor that takes over` {
     @Test func `kills an instance that no record knows, before it says that it has compared`() async
@@ -121,7 +121,7 @@ extension [SpawnerRequest] {
         }
     }
 
-    /// If it counted as one that never started, its client would launch it a second time.
+    /// If the instance counted as one that never started, its client would launch it a second time.
     @Test func `hears that an instance has started that was told to go`() async {
         await #expect(processExitsWith: .exitCode(0)) {
             try onLoop {
@@ -130,7 +130,7 @@ extension [SpawnerRequest] {
                 let supervisor = try TestSupervisor(
                     ["a.b": manifest], records: [record(1, toldToGo)],
                     table: [spawned.entry])
-                // It ends before the loop has seen the message.
+                // The instance ends before the loop has seen the message.
                 supervisor.hear(.exited(instance: 1, .exited(0)))
                 #expect(supervisor.record(1)?.launchedAt != nil)
                 #expect(supervisor.record(1)?.endReason == .exitedSelf)
@@ -139,7 +139,7 @@ extension [SpawnerRequest] {
     }
 }
 
-// The room `Launching`, likewise.
+// Tests the room `Launching` in the same way.
 @Suite struct `A launch that is cold` {
     @Test func `is ordered from the spawner, runs, ends and is released`() async {
         await #expect(processExitsWith: .exitCode(0)) {
@@ -193,7 +193,7 @@ extension [SpawnerRequest] {
     }
 }
 
-// The rooms `Launching` and `Prewarming`, likewise.
+// Tests the rooms `Launching` and `Prewarming` in the same way.
 @Suite struct `A paused instance that is inspected only when it is told to go` {
     /// An instance of a former supervisor, which the core has just told to go.
     @LoopActor
@@ -206,7 +206,7 @@ extension [SpawnerRequest] {
             supervisor = try TestSupervisor(
                 ["a.b": "[App]\nType=application-kit\nExec=/bin/sleep 9\n"],
                 records: [record(1, toldToGo)], table: [spawned.entry])
-            // It was asked whether it is still paused.
+            // The supervisor has asked the instance whether it is still paused.
             _ = try messages(on: spawned.channel)
         }
 
@@ -251,7 +251,7 @@ extension [SpawnerRequest] {
     }
 }
 
-/// What a client gets that sends these calls and waits until nothing more happens.
+/// The replies to a client that sends these calls and waits until nothing more happens.
 @LoopActor
 private func replies(_ supervisor: TestSupervisor, to calls: [String]) throws -> [String] {
     let (near, far) = try UnixSocket.pair(.stream)
@@ -274,7 +274,7 @@ private func replies(_ supervisor: TestSupervisor, to calls: [String]) throws ->
     }
 }
 
-// The room `Control`, likewise: bytes of a client in, bytes for it out.
+// Tests the room `Control` in the same way: the client's bytes in, the replies' bytes out.
 @Suite struct `Calls of a client` {
     @Test func `are answered in their order, each by the room that it is about`() async {
         await #expect(processExitsWith: .exitCode(0)) {

@@ -3,7 +3,7 @@ import Testing
 /// greenroom-app(3) and the header of the library in C.
 @Suite struct `The manual of the library in C` {
     private let page: ManualPage
-    /// Without comments, the export marks, and line breaks.
+    /// The header without comments, export marks and line breaks.
     private let header: String
 
     init() throws {
@@ -13,7 +13,7 @@ import Testing
             .replacing(#/#define.*/#, with: "").replacing(/\s+/, with: " ")
     }
 
-    /// What the header declares: `type name(parameters)`, by name.
+    /// The declarations of the header, by name: `type name(parameters)`.
     private var declarations: [String: String] {
         var result: [String: String] = [:]
         let function = #/(?:GREENROOM_EXPORT|static inline) ([^;{]*?(\w+)\([^;{]*\))/#
@@ -29,7 +29,7 @@ import Testing
         return result
     }
 
-    /// The same of the page's synopsis.
+    /// The declarations of the page's synopsis, by name.
     private var synopsis: [String: String] {
         let parts = page.source.split(separator: "\n.SH ", omittingEmptySubsequences: false)
         let text = parts.first { $0.hasPrefix("SYNOPSIS") } ?? ""

@@ -63,10 +63,10 @@ struct ManualPage {
         subsections.filter { $0.section == section }.map(\.subsection)
     }
 
-    /// Without fonts and escapes, so that words can be looked for.
+    /// The text without fonts and escapes, so that words can be searched for.
     var text: String { Self.plain(source) }
 
-    /// A macro and its arguments.
+    /// The macro and the arguments of a line.
     static func words(_ line: String) -> [String] {
         var words: [String] = []
         var word: String?

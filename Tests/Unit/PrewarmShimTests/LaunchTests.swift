@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    /// The name leads to a place where the daemon may go and the app may not.
+    /// The directory's name leads to a place where the daemon may go and the app may not.
     @Test func `a directory is entered with only the app's rights`() throws {
         try requireOrSkip(getuid() == 0, "another user's process needs root")
         let removed = try RemovedDirectory()
@@ -351,7 +351,7 @@ import Testing
                 == ["before", "paused 0 argc 1 last \(program) A=0 again 0"])
     }
 
-    /// Prewarms a program that waits in two steps, and launches it with that last argument.
+    /// Prewarms a program that waits in two steps, and launches it with this last argument.
     private func launchByHook(
         _ last: String, ignoring signal: Int32? = nil, answer: AppMessage
     ) throws -> (exit: ChildProcess.Exit, lines: [String]) {
@@ -445,7 +445,7 @@ import Testing
     }
 }
 
-/// A descriptor of a directory that was removed: its name is now another's, who owns the folder.
+/// A descriptor of a removed directory, whose name now leads to a directory of another user.
 private struct RemovedDirectory {
     let directory: TemporaryDirectory
     let descriptor: Int32

@@ -61,7 +61,7 @@ import Testing
                 ]))
     }
 
-    /// A daemon that does not know the announcements does not ask for them, as in the other tests.
+    /// A daemon that does not know announcements does not ask for them, as in the other tests.
     @Test func `each library is announced before it is opened, if the daemon asks`() throws {
         let library = try library()
         let list = "\(library):/nonexistent/libabsent.so"
@@ -74,8 +74,8 @@ import Testing
         try process.awaitPause()
     }
 
-    /// What it does when it is opened would come before the executable's own start, or move the
-    /// descriptors of the launch.
+    /// The library would act before the executable's own start, or move the descriptors of the
+    /// launch.
     @Test(arguments: ["-DCALLS_BACK", "-DOPENS_FILE"])
     func `a library that reaches out of itself ends the prewarm`(what: String) throws {
         let program = try compileProbe(

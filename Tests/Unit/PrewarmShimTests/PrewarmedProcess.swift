@@ -3,7 +3,8 @@ import Glibc
 import GreenroomAppChannel
 import TestSupport
 
-/// A process paused by the shim, and our end of its channel: what the daemon does, by hand.
+/// A process paused by the shim, and the test's end of its channel. The test does what the daemon
+/// does.
 final class PrewarmedProcess {
     let child: ChildProcess
     let channel: Int32

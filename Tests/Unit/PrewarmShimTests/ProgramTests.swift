@@ -60,7 +60,7 @@ import Testing
 
     @Test(arguments: ProgramJob.all)
     func `installed programs do the same whether cold or prewarmed`(job: ProgramJob) throws {
-        // As Debian has it, not a wrapper of the same name.
+        // The program as Debian has it, not a wrapper of the same name.
         let program = ["/usr/bin/", "/bin/"].map { $0 + job.program }
             .first { access($0, X_OK) == 0 }
         try requireOrSkip(program != nil, "\(job.program) is not installed")
@@ -125,7 +125,7 @@ import Testing
         let prewarm = ChildRequest(script, environment: ["PATH=/usr/bin:/bin"])
         let process = try PrewarmedProcess(prewarm, executable: executable)
         let pause = try process.awaitPause()
-        // The kernel, and env, put what they need before the script: the launch keeps it.
+        // The kernel, and env, put words before the script, which the launch keeps.
         let shown = try readFile("/proc/\(process.child.pid)/cmdline").split(separator: 0)
             .map { String(decoding: $0, as: UTF8.self) }
         #expect(shown.count == Int(pause.argumentCount))

@@ -5,7 +5,7 @@ import Testing
 
 /// The program and its children may see no trace of the shim.
 @Suite struct TraceTests {
-    /// - Parameter isLaunched: the constructor runs at the launch only.
+    /// - Parameter isLaunched: whether the constructor runs only at the launch.
     private func expectCleanChild(of program: String, isLaunched: Bool) throws {
         let directory = try TemporaryDirectory()
         defer { withExtendedLifetime(directory) {} }
@@ -38,7 +38,7 @@ import Testing
             output: "libconstructor.so")
         let program = try compileProbe(
             "uses-library.c", with: ProbeCompiler(compiler, [library]))
-        // musl runs all constructors where the executable's run.
+        // musl runs all constructors together with the executable's.
         try expectCleanChild(of: program, isLaunched: compiler == "musl-gcc")
     }
 

@@ -3,9 +3,9 @@ import GreenroomAppChannel
 import TestSupport
 import Testing
 
-/// The library that withholds windows, and a daemon that does not know what it is.
+/// The library that withholds windows, and a daemon that does not know the library.
 @Suite struct WithholdingTests {
-    /// An X server of its own (Xvfb(1)).
+    /// An X server (Xvfb(1)) for one test.
     private final class Server {
         let display: String
         private let process: ChildProcess

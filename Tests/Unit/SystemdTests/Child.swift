@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-/// A run of systemd-probe with its descriptors 0, 1 and 2 in our hands.
+/// A run of systemd-probe. The test has the other ends of its descriptors 0, 1 and 2.
 final class Child {
     let pid: pid_t
     private(set) var input: CInt
@@ -12,7 +12,7 @@ final class Child {
     /// No fact that these tests await may take longer, on any machine.
     static let deadlineMilliseconds: CInt = 30_000
 
-    /// Next to the test bundle, wherever the build directory is.
+    /// The path of systemd-probe, which is beside the test bundle.
     static let probe: String = {
         let maps = contents(of: "/proc/self/maps")
         for line in maps.split(separator: "\n") where line.hasSuffix(".xctest") {
@@ -47,7 +47,7 @@ final class Child {
         self.errors = errors[0]
     }
 
-    /// Sanitizers and the loader must find what they need in the child too.
+    /// Variables that sanitizers and the loader need in the child, too.
     private static var passedOn: [String] {
         ["LD_LIBRARY_PATH", "TSAN_OPTIONS", "ASAN_OPTIONS", "LSAN_OPTIONS"].compactMap {
             (name: String) -> String? in
@@ -55,7 +55,7 @@ final class Child {
         }
     }
 
-    /// The next line of its output, without the newline.
+    /// The next line of the child's output, without the newline.
     func line() -> String? {
         while !pending.contains("\n") {
             guard let more = Self.read(output) else { return nil }

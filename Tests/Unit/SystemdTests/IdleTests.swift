@@ -11,7 +11,7 @@ import Testing
         init(of pid: pid_t) {
             threads = 0
             switches = 0
-            // /proc/PID/status speaks of the main thread only: every thread is counted.
+            // /proc/PID/status is about the main thread only, so this counts every thread.
             guard let directory = opendir("/proc/\(pid)/task") else { return }
             defer { closedir(directory) }
             while let entry = readdir(directory) {
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    /// A window longer than the period of Dispatch's timer, in which the child neither speaks nor ends.
+    /// Waits for longer than the period of Dispatch's timer. The child must neither print nor end.
     func window(_ child: Child) {
         #expect(!Child.becomes(POLLIN, child.output, milliseconds: 2500))
     }

@@ -2,7 +2,7 @@ import Glibc
 import Testing
 
 @Suite struct ServiceTests {
-    /// A manager's end of `NOTIFY_SOCKET`.
+    /// The end of `NOTIFY_SOCKET` that a service manager has.
     final class Manager {
         let descriptor: CInt
         let path: String

@@ -2,7 +2,7 @@ import Testing
 
 @testable import UnitFile
 
-/// A generator that a printed seed repeats (SplitMix64).
+/// A generator whose seed is printed, so that a run can be repeated (SplitMix64).
 struct Seeded: RandomNumberGenerator {
     var state: UInt64
     mutating func next() -> UInt64 {

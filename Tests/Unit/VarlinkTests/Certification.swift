@@ -135,7 +135,7 @@ final class Certification: Sendable {
 }
 
 extension Call {
-    /// The call as its message has it.
+    /// The call as it is in its message.
     fileprivate var value: JSONValue {
         var writer = JSONWriter()
         encode(to: &writer)

@@ -65,7 +65,8 @@ import VarlinkTestSupport
         try Examinee(path).run()
     }
 
-    /// Python's half of it, as it came with the package; the notice at the end is ours.
+    /// The Python part of the certification, as it came with the package; the notice at the end is
+    /// ours.
     private static let program = """
         import runpy, sys
         try:

@@ -7,7 +7,7 @@ struct HeldBooks: Sendable {
     var loggedIn: Set<String> = []
     var byteCount: UInt64 = 0
     private(set) var instances: Set<InstanceIdentifier> = []
-    /// Since when each of them may no longer be held.
+    /// The time since which each held instance may no longer be held.
     var unwelcomeSince: [InstanceIdentifier: Instant] = [:]
     /// The most memory that a held instance of each app has had.
     private var largest: [AppIdentifier: UInt64] = [:]

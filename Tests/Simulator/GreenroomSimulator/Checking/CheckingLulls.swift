@@ -9,7 +9,7 @@ struct LullBooks: Sendable {
     private var last: Instant?
     private var lastSilent: Instant?
     private var first: Instant?
-    /// Apps launched cold since then.
+    /// Apps that were launched cold since the lull began.
     var missed: Set<AppIdentifier> = []
 
     mutating func launched(

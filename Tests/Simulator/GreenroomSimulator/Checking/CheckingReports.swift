@@ -19,7 +19,8 @@ extension Checker {
             }
             try require(moved.isEmpty, "the end of a shell has changed \(moved)")
         case .foregroundReported(_, let report?): try checkReport(report, core)
-        // Of these, only a client's request may send away the app that the user has in front.
+        // Of these events, only a client's request may send away the app that the user has in
+        // front.
         case .becameReady, .started, .spawned, .acknowledged, .requested(_, .launch),
             .requested(_, .transition(_, .foreground)), .deadlineReached:
             // An instance that is only being launched into the background was not in front.

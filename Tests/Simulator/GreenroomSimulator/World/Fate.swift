@@ -5,9 +5,9 @@ struct Fate: Sendable {
     var spawnDelay: Duration
     var spawnFails: Bool
     var pause: Pause
-    /// The same for an instance that must pause after its interpreter's boot.
+    /// The pause of an instance that must pause after its interpreter's boot.
     var deepPause: Pause
-    /// Such an instance pauses before main all the same.
+    /// Whether such an instance nevertheless pauses before main.
     var pausesTooEarly: Bool
     /// Why such an instance starts its launch anew; nil if it does not.
     var anew: AnewReason?
@@ -19,9 +19,9 @@ struct Fate: Sendable {
     var wantsName: Bool
     var calls: [(delay: Duration, isLaunch: Bool)]
     var watchEnd: Duration?
-    /// Opening the libraries that it opens after main starts a thread.
+    /// Opening the libraries that the app opens after main starts a thread.
     var hasLibraryThread: Bool
-    /// How many libraries it opens after main.
+    /// How many libraries the app opens after main.
     var libraryCount: Int
     var start: Start
     var readyDelay: Duration?
@@ -37,13 +37,13 @@ struct Fate: Sendable {
     var hasOtherThreads: Bool
     /// The app accepts connections to its sockets.
     var accepts: Bool
-    /// How long it takes to acknowledge a step; nil if it never does.
+    /// How long the app takes to acknowledge a step; nil if it never does.
     var acknowledgement: Duration?
-    /// When it is paused and told to go, it cannot take over the launch.
+    /// A paused instance that is told to go cannot take over the launch.
     var isUnfit: Bool
-    /// A debugger is attached to it when the shell looks for one.
+    /// A debugger is attached to the instance when the shell looks for one.
     var isTraced: Bool
-    /// How many inspections of its file locks find one.
+    /// How many inspections of the instance's file locks find one.
     var locksLeft: Int
     /// The time from the order to run scheduled work to the report that it is done; nil if it never
     /// reports.

@@ -43,14 +43,15 @@ import Testing
         "", "31 ed", "e8 00 00", "0f 05", "cc", "c3",
         // Free Pascal: it writes what it finds on the stack
         "48 31 ed 49 89 d1 5e 48 89 e2 48 8d 0d df 91 27 00 89 71 38 48 89 61 40",
-        // Go's own: jmp, then loads from the stack
+        // Go's own start code: jmp, then loads from the stack
         "48 8b 3c 24 48 8d 74 24 08 e9 00 00 00 00",
     ])
     func `other code for x86-64 is not followed`(code: String) {
         #expect(X86StartCode.end(of: bytes(code), at: 0x1000) == nil)
     }
 
-    /// glibc 2.36, Scrt1.o and crt1.o; musl; an entry of a procedure linkage table, of BTI too.
+    /// The start code of glibc 2.36 (Scrt1.o and crt1.o) and musl, and an entry of a procedure
+    /// linkage table, also with BTI.
     @Test func `start code for aarch64 is followed`() {
         let start: [UInt32] = [
             0xd503_201f, 0xd280_001d, 0xd280_001e, 0xaa00_03e5, 0xf940_03e1, 0x9100_23e2,
@@ -72,12 +73,13 @@ import Testing
         for table in [entry, [0xd503_245f] + entry] {
             #expect(ArmStartCode.end(of: words(table), at: 0x1000) == .pointer(at: 0x3018))
         }
-        // the same, two pages back
+        // the same entry, two pages back
         let back: [UInt32] = [0xd0ff_fff0, 0xf940_0e11, 0xd61f_0220]
         #expect(ArmStartCode.end(of: words(back), at: 0x5000) == .pointer(at: 0x3018))
     }
 
-    /// A store, a system call, a jump through a register that nothing was loaded to, a return, and a condition.
+    /// The words are a store, a system call, a jump through a register to which nothing was loaded,
+    /// a return, and a condition.
     @Test(arguments: [0xf900_0020, 0xd400_0001, 0xd61f_0220, 0xd65f_03c0, 0xb400_0040, 0])
     func `other code for aarch64 is not followed`(word: UInt32) {
         #expect(ArmStartCode.end(of: words([0xd280_001d, word]), at: 0x1000) == nil)
