@@ -1,7 +1,7 @@
 #!/bin/bash
-# Greenroom's main job on real programs, in a folder of its own: a private greenroomd, cold launches
-# beside prewarmed ones, one app's whole life with the supervisor killed in the middle, and the sample
-# apps made with ApplicationKit. Needs neither root nor systemd. demo.sh PRODUCT-FOLDER
+# Shows Greenroom's main job on real programs, in a folder of its own: a private greenroomd, cold
+# launches beside prewarmed ones, one app's whole life with the supervisor killed in the middle, and the
+# sample apps made with ApplicationKit. Needs neither root nor systemd. demo.sh PRODUCT-FOLDER
 set -euo pipefail
 shipped=$(realpath "$(dirname "$0")/../../config/apps")
 product=$(realpath "${1:?usage: demo.sh PRODUCT-FOLDER}")
@@ -9,11 +9,11 @@ rounds=${ROUNDS:-5}
 here=$(mktemp -d "${TMPDIR:-/tmp}/greenroom-demo.XXXXXX")
 mkdir -m 700 "$here/run"
 mkdir "$here/apps" "$here/work"
-unset JOURNAL_STREAM # what apps say is shown here
+unset JOURNAL_STREAM # the output of apps is shown here
 export GREENROOM_SOCKET=$here/run/control PATH=$product:$PATH STATE_DIRECTORY=$here/state
 daemon='' watcher=''
 
-# --- Help.
+# --- Helpers.
 bold='' plain=''
 [ ! -t 1 ] || bold=$'\e[1m' plain=$'\e[0m'
 title() { printf '\n%s%s%s\n' "$bold" "$*" "$plain"; }
@@ -21,7 +21,7 @@ show() { # prints a command as one would type it, then runs it
     echo "$ $*"
     "$@"
 }
-# A fact that comes true in its own time.
+# Waits until the command succeeds.
 await() {
     local end=$((SECONDS + 20))
     until "$@" >/dev/null 2>&1; do
@@ -33,7 +33,7 @@ await() {
         read -r -t 0.02 <> <(:) || true
     done
 }
-# What the machine does beside the demo, such as the build before it, takes nothing shown here away.
+# Other work of the machine, such as the build before the demo, must not change what is shown.
 cat >"$here/greenroom.conf" <<'CONFIGURATION'
 [Greenroom]
 PressureWarningStallSec=1s
@@ -47,7 +47,7 @@ start_daemon() {
     disown "$daemon" # so that the shell does not report its end
     await greenroomctl list
 }
-# The spawner is nobody's child once its supervisor was killed: found by the folder it serves.
+# Finds the spawner by the folder that it serves: if its supervisor was killed, it is nobody's child.
 spawner() {
     local process words
     for process in /proc/[0-9]*; do
@@ -144,7 +144,7 @@ for job in "${jobs[@]}"; do
         await has_prewarmed "$app"
         cold=$(milliseconds "${command[$app]}" "${arguments[@]}")
         prewarmed=$(milliseconds greenroomctl run "$app" -- "${arguments[@]}")
-        [ $round = 0 ] && continue # the page cache's turn
+        [ $round = 0 ] && continue # this round fills the page cache
         echo "$cold" >>"$here/cold"
         echo "$prewarmed" >>"$here/prewarmed"
     done
@@ -250,7 +250,8 @@ says Reader "(2 of 3)"
 show greenroomctl background Reader
 echo "$ the machine needs memory, and takes it"
 reader_is_gone() { [ -z "$(value state io.greenroom.Reader)" ]; }
-# One step of taking back for each report: prewarmed ones first, then what is suspended or behind.
+# Each report reclaims one kind of instances: first prewarmed ones, then suspended ones and those in the
+# background.
 reader_is_reclaimed() { greenroomctl debug pressure critical && reader_is_gone; }
 await reader_is_reclaimed
 greenroomctl debug pressure none

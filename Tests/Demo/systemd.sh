@@ -1,14 +1,14 @@
 #!/bin/bash
-# Greenroom as a system service under a real systemd, booted in a namespace of its own: installed,
-# started, its two daemons killed, memory made short, stopped. Nothing of it stays. Needs root.
-# systemd.sh PRODUCT-FOLDER
+# Shows Greenroom as a system service under a real systemd, which is booted in a namespace of its own.
+# The service is installed and started, its two daemons are killed, memory is made short, and the service
+# is stopped. Nothing is left afterwards. Needs root. systemd.sh PRODUCT-FOLDER
 # shellcheck disable=SC2034,SC2154  # shared with what is sourced
 set -euo pipefail
 PRODUCT=$(realpath "${1:?usage: systemd.sh PRODUCT-FOLDER}")
 cd "$(dirname "$0")/../.."
 title="demo-systemd"
 
-# --- Help.
+# --- Helpers.
 bold='' plain=''
 [ ! -t 1 ] || bold=$'\e[1m' plain=$'\e[0m'
 heading() { printf '\n%s%s%s\n' "$bold" "$*" "$plain"; }

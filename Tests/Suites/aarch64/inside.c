@@ -63,7 +63,7 @@ static struct gr_spawned spawn(const struct gr_spawn_request *request) {
     return result;
 }
 
-/* --- What both starts must lead to. */
+/* --- What a process must have after both kinds of start. */
 static const uint32_t groups[] = {7, 9};
 static const struct gr_limit limits[] = {{RLIMIT_NOFILE, 1500, 2000}};
 static const char *const environment[] = {"PATH=/bin", "WORD=a b", "LAST=", NULL};
@@ -101,7 +101,7 @@ static struct prewarmed prewarm(int output, bool in_session) {
     return result;
 }
 
-/* The next message's type; 0 at the channel's end. */
+/* Returns the type of the next message; 0 at the channel's end. */
 static int receive(int channel, struct gr_header *header) {
     struct pollfd entry = {channel, POLLIN, 0};
     if (poll(&entry, 1, 60000) <= 0) return -1;
@@ -128,7 +128,8 @@ static bool say(int channel, struct gr_header header, const char *strings, const
     return sendmsg(channel, &message, 0) > 0;
 }
 
-/* A GO with `argv` and the environment, to be found at 0, 1 and 2 and in /tmp. */
+/* Sends a GO with `argv` and the environment. The program finds the descriptors at 0, 1 and 2, and
+   is in /tmp. */
 static bool go(int channel, char *const *argv, const int fds[4], uint32_t flags) {
     char strings[1024];
     struct gr_header header = {.type = GR_GO, .flags = flags, .umask = 027, .cookie = 5,
@@ -211,7 +212,7 @@ static void abandoned(void) {
     close(out[0]);
 }
 
-/* --- A terminal of its own: ^Z works, which the keeper of keeper.h is for. */
+/* --- A terminal for the process alone: ^Z works, because there is a keeper (keeper.h). */
 static char state_of(pid_t pid) {
     char path[64], text[512] = "";
     snprintf(path, sizeof path, "/proc/%d/stat", pid);

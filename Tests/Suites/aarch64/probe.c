@@ -1,4 +1,4 @@
-/* What a program sees of how it was started, from main; or, told to, does one thing. */
+/* Prints what a program sees in main of its start; with an argument, does one thing instead. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>

@@ -8,7 +8,7 @@ import greenroomd
 from channel import Wrong
 from places import DEADLINE
 
-# What each app has in its manifest besides: lines of [App], lines of [Application].
+# What each app's manifest has besides: lines of [App], and lines of [Application].
 APPS = {
     "plain": ("", ""),
     "scenes": ("", "Scenes=yes\n"),
@@ -17,7 +17,7 @@ APPS = {
     "work": ("BackgroundGraceSec=100ms\n", "ScheduledTasks=refresh process leave\n"),
 }
 # More background time than a test takes on a busy machine.
-# Tests kill apps to be rid of them, and launch them in the background afterwards.
+# Tests kill apps to get rid of them, and launch them in the background afterwards.
 CONFIGURATION = "[Greenroom]\nBackgroundTaskSec=120\nForceQuitLasts=no\n"
 
 
@@ -106,7 +106,7 @@ class Daemon(greenroomd.Daemon):
             return any(one["instance"] == instance for one in self.events(app, "exited"))
         self.await_fact("its end", is_gone)
         self.ctl("debug", "pressure", "none")
-        for one in self.names:  # what was taken from a pool is not prewarmed again for half a minute
+        for one in self.names:  # otherwise, an app whose pool was reclaimed is not prewarmed again for half a minute
             self.ctl("reset-failed", one)
         cause = next(one["exit"]["reason"] for one in self.events(app, "exited") if one["instance"] == instance)
         if cause != "reclaimed":
@@ -136,7 +136,7 @@ class Daemon(greenroomd.Daemon):
             self.watched.close()
 
 
-# --- What a client writes down when it is launched.
+# --- The lines that a client writes when it is launched.
 
 
 def temperature(app):

@@ -41,7 +41,7 @@ def reclaimed(daemon, kind):
     same("what it said at its end", daemon.lines(), [])
     launch(daemon, app)
     daemon.expect(*launched(app, "should restore 1.2 TIME None", *RESTORING))
-    # It ends in the foreground: that saves as well.
+    # The app ends in the foreground, which saves its state as well.
     daemon.ctl("terminate", app)
     daemon.await_end(app)
     daemon.expect(*SAVING, "will_terminate ACTIVE")
@@ -121,7 +121,7 @@ def kept_running(daemon, kind):
     ask(daemon, app, "begin", "began 1 unlimited")
     daemon.ctl("background", app)
     daemon.expect("will_resign_active ACTIVE", "did_enter_background BACKGROUND")
-    # Another with the same grace enters the background later, and is suspended.
+    # Another app with the same grace enters the background later, and is suspended.
     daemon.ctl("resume", other)
     daemon.await_state(other, "suspended")
     tasks = [one.get("backgroundTasks") for one in daemon.instances(app) if one["state"] == "background"]
@@ -138,7 +138,7 @@ def kept_running(daemon, kind):
 
 def told_in_time(daemon, kind):
     """when its background time runs out it is told, and suspended if it ends its tasks then"""
-    # Nine seconds, the last three of them after it was told.
+    # The app has nine seconds, the last three of them after it was told.
     daemon.configure("[Greenroom]\nBackgroundTaskSec=9\n")
     try:
         runs_out_of_time(daemon, f"org.example.work.{kind}")
@@ -154,7 +154,7 @@ def runs_out_of_time(daemon, app):
     daemon.ctl("background", app)
     daemon.await_state(app, "suspended")
     daemon.expect("will_resign_active ACTIVE", "did_enter_background BACKGROUND", "expires 1", "expires 2")
-    # In front it has time again.
+    # In the foreground, the app has time again.
     daemon.ctl("foreground", app)
     daemon.expect("will_enter_foreground BACKGROUND", "did_become_active ACTIVE")
     ask(daemon, app, "begin", "began 3 unlimited")
@@ -198,7 +198,7 @@ def scheduled(daemon, kind):
     same("what is pending", daemon.tasks(app), {"process": "pending"})
     ready(daemon, app)
     daemon.ctl("debug", "run-task", app, "process")
-    # Whether the run has come when nothing else is left to do is up to the daemon.
+    # The daemon decides whether the run or the last line of the launch comes first.
     daemon.expect("will BACKGROUND []", did(app, "SCHEDULED_TASK"), "did_enter_background BACKGROUND",
                   "after launch BACKGROUND", "run process PROCESSING", last_two_in_any_order=True)
     same("what runs", daemon.tasks(app), {"process": "running"})
@@ -220,7 +220,7 @@ def expired(daemon, kind):
     daemon.ctl("suspend", app)
     daemon.await_state(app, "suspended")
     daemon.expect("will_resign_active ACTIVE", "did_enter_background BACKGROUND")
-    daemon.ctl("debug", "run-task", app, "process")  # thaws it
+    daemon.ctl("debug", "run-task", app, "process")  # this thaws the app
     daemon.expect("run process PROCESSING")
     daemon.ctl("debug", "expire-task", app)
     daemon.await_fact("the outcome", lambda: outcomes(daemon, app) == [*before, "failed"])

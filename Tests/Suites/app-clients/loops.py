@@ -56,7 +56,7 @@ def through_life(daemon, app, keeps_state):
 
     launch(1)
     daemon.ctl("background", app)
-    # What it had begun goes on, and keeps it from being frozen until it is done.
+    # A task that has begun goes on, and keeps the app from being frozen until the task is done.
     await_lines("background", *(["tidied up"] if keeps_state else []))
     daemon.reclaim(app)
     launch(2)
@@ -92,7 +92,7 @@ def life(command, shows_drawing, **environment):
             client.await_line("tick")
             client.move(RESIGN)
             step = client.event(channel.LIFECYCLE, BACKGROUND)
-            if not shows_drawing:  # GLib's keeps its state, and tidies up
+            if not shows_drawing:  # GLib's example saves its state, and tidies up
                 task = client.receive(channel.BEGIN).cookie
                 client.receive(channel.SAVE)
             client.acknowledged(step)

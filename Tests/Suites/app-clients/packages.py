@@ -204,7 +204,7 @@ def pip(folder):
         expected = re.search(r'#define GREENROOM_VERSION "(.*)"', file.read())[1]
     if version.strip() != expected:
         raise Wrong(f"version {version.strip()} instead of {expected}")
-    # For who works on the module itself.
+    # A developer of the module installs it in this way.
     run(*alone, venv + "/bin/pip", "install", "--editable", ROOT + "/Sources/Python", env=offline)
     place = run(venv + "/bin/python", "-B", "-c", "import greenroom_app; print(greenroom_app.__file__)", cwd=folder)
     if place.strip() != ROOT + "/Sources/Python/greenroom_app.py":

@@ -1,4 +1,4 @@
-/* An app that writes down every callback, in the words of probe.py. PROBE_LOG names the file. */
+/* An app that writes down every callback, in the same words as probe.py. PROBE_LOG names the file. */
 #include "greenroom-app.h"
 
 #include <errno.h>

@@ -9,7 +9,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../../Sources/Python")
 import greenroom_app as app  # noqa: E402
 
-# Before the pause: what a prewarm may not know.
+# Facts before the pause, which a prewarm may not know.
 BEFORE = [len(sys.argv), os.environ.get("ActivePrewarm"), os.environ.get("PROBE_WORD")]
 STATE = os.environ.get("PROBE_STATE")
 

@@ -34,7 +34,7 @@ def saves(start):
         client.expect("will_resign_active ACTIVE", "did_enter_background BACKGROUND", "should save", "will encode",
                       "encode document")
         client.move(BACKGROUND)
-        client.expect("did_enter_background BACKGROUND")  # it was there already
+        client.expect("did_enter_background BACKGROUND")  # the app was in the background already
 
 
 def saves_nothing_in_the_background(start):
@@ -260,7 +260,7 @@ def scheduled_work(start):
         if " SCHEDULED_TASK " not in client.lines()[1]:
             raise Wrong(f"the reason of the launch: {client.lines()[1]}")
         client.forget()
-        for _ in range(2):  # the second is a daemon that was restarted
+        for _ in range(2):  # the second message is from a daemon that was restarted
             client.send(RUN, 0, cookie=5, words=["refresh"], fields=["deadline=99"])
         done = client.receive(COMPLETED)
         same((done.cookie, done.status), (5, 0))
@@ -406,7 +406,7 @@ def credentials(start):
         client.forget()
         says("None")
     with start() as client:
-        client.launch(FOREGROUND | UNLOCKED | 128)  # named, and not come
+        client.launch(FOREGROUND | UNLOCKED | 128)  # announced, but not sent
         client.forget()
         says("unavailable")
     os.close(file)
@@ -468,11 +468,11 @@ def events(start):
             client.acknowledged(client.event(EVENTS, reason, fields=fields))
         client.expect("events TIMER [] TIMER", "events SOCKET [] SOCKET", "events PATH [] PATH",
                       "events LOCATION ['location'] LOCATION")
-        for reason, word in (1, "URL"), (0, "USER"):  # what belongs to these comes in other messages
+        for reason, word in (1, "URL"), (0, "USER"):  # the content of these reasons comes in other messages
             client.acknowledged(client.event(EVENTS, reason))
             client.acknowledged(client.ask("reason"))
             client.expect("open probe:reason", "reason " + word)
-        client.acknowledged(client.event(EVENTS, 99))  # of a later daemon
+        client.acknowledged(client.event(EVENTS, 99))  # a reason of a later daemon
         client.send(RUN, 0, cookie=5, words=["refresh"])
         client.receive(COMPLETED)
         client.acknowledged(client.ask("reason"))

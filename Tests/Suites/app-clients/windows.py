@@ -24,7 +24,7 @@ class Screen:
             [program, "-displayfd", str(write), "-screen", "0", "640x480x24", "-fbdir", folder, "-nolisten", "tcp",
              "-noreset"], pass_fds=[write], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(write)
-        with os.fdopen(read) as number:  # it writes this when it is ready
+        with os.fdopen(read) as number:  # the server writes its number when it is ready
             self.display = ":" + number.readline().strip()
         self.empty = self.picture()
 
@@ -77,7 +77,7 @@ def visit(daemon, screen, app):
     screen.await_picture("the background alone, before the launch", lambda picture: picture == screen.empty)
     daemon.ctl("launch", app)
     await_lines(f"launched {temperature(app)}", "active", "tick", "drawn")
-    # A window with a text: more than a line of pixels is no background.
+    # A window with a text: it differs from the background in more than a line of pixels.
     shown = screen.await_picture("a window", lambda picture: difference(picture, screen.empty) > 1_000)
     daemon.ctl("background", app)
     await_lines("background")

@@ -33,7 +33,7 @@ late = []
 was_in_front = False
 was_restored = False
 saved_count = 0
-held = []  # what came before the state that was announced
+held = []  # messages that came before the announced state
 tasks, begun, is_expiring = [], 0, False
 runs, known, asked = {}, [], {}
 

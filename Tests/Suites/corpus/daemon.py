@@ -72,7 +72,7 @@ class Daemon(greenroomd.Daemon):
         for process in descendants(self.process.pid):
             with contextlib.suppress(ProcessLookupError):
                 opened[process] = os.pidfd_open(process)
-        # A process may have ended, and its number may be a stranger's, before its pidfd was opened.
+        # A process may end before its pidfd is opened, and its number may then belong to a stranger.
         still = set(descendants(self.process.pid))
         for process in opened.keys() - still:
             os.close(opened.pop(process))

@@ -37,13 +37,13 @@ class Watch:
     def __init__(self, folder, views=("proc", "files", "calls")):
         self.tracing = folder + "/tracing"
         self.missing = {}
-        self.parents = {}  # process: its parent, from fork events
-        self.groups = {}  # thread: its process
-        self.executed = {}  # process: programs executed
+        self.parents = {}  # the parent of each process, from fork events
+        self.groups = {}  # the process of each thread
+        self.executed = {}  # the programs that each process has executed
         self.traced_execs = {}
-        self.lost = {}  # view: why some of what happened was not seen
+        self.lost = {}  # for each view, why some events were not seen
         self.root = None
-        self.pending = []  # (process, view, what), not yet asked for
+        self.pending = []  # (process, view, what), not queried yet
         for view in views:
             try:
                 if os.readlink("/proc/self/ns/pid") != FIRST_NAMESPACE:
@@ -159,7 +159,7 @@ class Watch:
             os.mkdir(self.instance)
             self._set("buffer_size_kb", "4096")
             self._set("options/event-fork", "1")
-            self._set("set_event_pid", str(2 ** 22 - 1))  # nobody yet
+            self._set("set_event_pid", str(2 ** 22 - 1))  # no process yet
             for call in CALLS:
                 if os.path.exists(f"{self.instance}/events/syscalls/sys_enter_{call}"):
                     self._set(f"events/syscalls/sys_enter_{call}/enable", "1")
@@ -204,7 +204,8 @@ class Watch:
             process = self.groups.get(thread, thread)
             if call is None:
                 self.traced_execs[process] = self.traced_execs.get(process, 0) + 1
-            # Before its program is executed it does what the spawner wants; the shim reports its pause.
+            # Before its exec, the process does what the spawner wants. Later, the shim reports the
+            # pause.
             elif self.traced_execs.get(process, 0) > 0 or self._depth(process) > 1:
                 self._note(process, "calls", f"{call}({words.rstrip(')')})")
 

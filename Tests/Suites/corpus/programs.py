@@ -4,8 +4,8 @@ import random
 import re
 import struct
 
-# Executed with an option, these may do what they are for to the machine or to the run itself. They are
-# prewarmed, and watched while they are; they are not run. One line each: pattern of the name, reason.
+# With an option, these programs may do their job to the machine or to this run. They are prewarmed, and
+# watched in the meantime, but they are not run. One line each: a pattern of the name, and the reason.
 NOT_RUN = [(re.compile(pattern), reason) for pattern, reason in (
     (r"(halt|poweroff|reboot|shutdown|telinit|init|runit-init|systemd|systemd-(shutdown|sleep|executor))$",
      "ends or starts a machine"),
@@ -37,7 +37,7 @@ def kind(path):
             if start[:4] != b"\x7fELF" or len(start) < 64:
                 return None
             if start[4] != 2:
-                return "elf"  # 32 bits: refused, and that is to be seen
+                return "elf"  # 32-bit programs are refused, and the result must show that
             order = "<" if start[5] == 1 else ">"
             file_type, = struct.unpack_from(order + "H", start, 16)
             offset, = struct.unpack_from(order + "Q", start, 32)
@@ -114,7 +114,7 @@ def every(folders=None):
                 path = f"{place}/{name}"
                 if path in found or re.search(r"\.so(\.|$)", name):
                     continue
-                # (Manifests are text: a name that is none cannot be written into one.)
+                # A manifest is text, so a name that is not text cannot be written into one.
                 if not is_public(path):
                     continue
                 if not os.path.isfile(path) or not path.isprintable() or " " in path or "%" in path:

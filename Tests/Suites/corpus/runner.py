@@ -49,7 +49,8 @@ def run(words, environment, folder, user, given=b"", seconds=TIME):
     """
     if isinstance(given, list):
         return _run_on_terminal(words, environment, folder, user, given, seconds)
-    # Input is a file, as of a shell's "<": a pipe would be a writer more to look after.
+    # The input is complete before the start, as that of a shell's "<", so that nobody has to write
+    # meanwhile.
     reading, writing = os.pipe()
     if len(given) > 60000:
         raise ValueError("more input than a pipe holds")
@@ -66,7 +67,7 @@ def run(words, environment, folder, user, given=b"", seconds=TIME):
     written = {process.stdout.fileno(): b"", process.stderr.fileno(): b""}
     order = list(written)
     end, status = time.monotonic() + seconds, None
-    # What a program leaves behind may hold its output: its own end is what counts.
+    # A process that the program leaves behind may hold its output, so only the program's own end counts.
     ended = os.pidfd_open(process.pid)
     open_ones, is_over = set(order), False
     while open_ones:
@@ -123,7 +124,7 @@ def _run_on_terminal(words, environment, folder, user, typed, seconds):
     ended = os.pidfd_open(process.pid)
     waiting = [master, ended]
     while True:
-        # Keys follow what they answer, and each prompt answers once.
+        # Each prompt is answered once, with the keys that belong to it.
         while typed and typed[0][0] in shown[seen:]:
             prompt, keys = typed.pop(0)
             seen += shown[seen:].index(prompt) + len(prompt)

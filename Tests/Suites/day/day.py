@@ -16,9 +16,10 @@ from screens import NOBODY, Compositor, ManagedXServer, XServer, as_user
 from trial import Ground, ProfiledDaemon, Wrong, await_held
 
 OTHER_USER = 1
-# Each of another toolkit: GTK 3, Qt 5, GTK 2 (on Wayland, GTK 3 again). The first two here are editors.
+# Programs of different toolkits: GTK 3, Qt 5, GTK 2 (on Wayland, GTK 3 again). The first two here are
+# editors.
 PROGRAMS = {"org.xfce.mousepad": "/usr/bin/mousepad", "featherpad": "/usr/bin/featherpad", "gpicview": "/usr/bin/gpicview"}
-# FeatherPad is held on X11 alone; without a word of its own, GPicView shows nothing on Wayland.
+# FeatherPad is held only on X11. GPicView shows nothing on Wayland without an argument.
 ON_WAYLAND = {"org.xfce.mousepad": "/usr/bin/mousepad", "org.kde.kcalc": "/usr/bin/kcalc", "galculator": "/usr/bin/galculator"}
 # All of them load this library.
 LIBRARY = next(iter(Path("/usr/lib").glob("*/libpng16.so.16")), Path("/none"))
@@ -40,7 +41,7 @@ class Day(Ground):
         super().__init__(self.kind)
 
     def set_up(self):
-        # An ordinary start is not to find the held program's name, so it has a bus of its own.
+        # An ordinary start must not find the held program's name, so it has a separate bus.
         other = self.start_bus(self.closing, "other-bus")
         self.variables["GSETTINGS_BACKEND"] = "dconf"
         # The copy of a library that an upgrade replaces.
@@ -51,12 +52,12 @@ class Day(Ground):
         self.variables["LD_LIBRARY_PATH"] = str(self.libraries)
         self.other_variables = {**self.variables, "DBUS_SESSION_BUS_ADDRESS": f"unix:path={other}"}
         self.start(["/usr/libexec/dconf-service"])
-        if shutil.which("gsettings"):  # a window with changed text is ended by SIGTERM, and the next start would ask what to do
+        if shutil.which("gsettings"):  # SIGTERM ends a window with changed text, and the next start would ask what to do
             self.command("gsettings", "set", "org.xfce.mousepad.preferences.file", "session-restore", "never")
         self.prepare()
         self.empty = self.screen.picture()
         self.programs = [Program(*one) for one in self.paths.items() if os.path.exists(one[1])]
-        for program in self.programs:  # what a first start leaves in the home is not the held program's doing
+        for program in self.programs:  # what a first start leaves in the home must not count for the held program
             with self.started(program.words, self.other_variables):
                 self.pictures()
         self.start_daemon()
@@ -132,7 +133,7 @@ class Day(Ground):
             seen, windows = self.seen(action, lambda: launches.append(self.launch(program)))
         finally:
             for instance, _ in launches:
-                with contextlib.suppress(Exception):  # it may have ended by itself
+                with contextlib.suppress(Exception):  # the instance may have ended by itself
                     self.daemon.call("Terminate", {"instance": instance})
             self.await_empty()
         way = launches[0][1]
@@ -222,7 +223,7 @@ class Event:
         self.editors, self.needs, self.short = editors, needs, short
 
 
-# Last, because the next instances are prepared while the files differ.
+# This comes last, because the next instances are prepared while the files differ.
 AT_THE_END = [
     Event("files that the programs read at their start change", Day.change_files, Day.change_files_back),
 ]
@@ -298,7 +299,7 @@ class WaylandDay(Day):
 
     def prepare(self):
         self.variables["SWAYSOCK"] = str(next(self.folder.glob("sway-ipc.*.sock")))
-        # Programs ask the compositor about everything; this names no variable that it sets for its own children.
+        # The compositor sets this variable for its own children. Programs that are started here get it, too.
         self.other_variables["SWAYSOCK"] = self.variables["SWAYSOCK"]
 
     def sway(self, *commands):
@@ -352,8 +353,8 @@ ON_SWAY = [
           lambda day: day.sway("output HEADLESS-1 mode 1280x720")),
     Event("the output has another scale", lambda day: day.sway("output HEADLESS-1 scale 2"),
           lambda day: day.sway("output HEADLESS-1 scale 1")),
-    # Not the layout: a compositor tells it to the window that gets the focus, and sway has no keyboard here whose keys
-    # have codes (wtype brings a layout of its own).
+    # The layout is not tried: a compositor tells it to the window that gets the focus, and sway has no
+    # keyboard here whose keys have codes (wtype brings its own layout).
     Event("another program has the clipboard", WaylandDay.copy_elsewhere, action=lambda day, again: day.paste(),
           editors=True, needs="wl-copy"),
     Event("500 windows of others come and go", WaylandDay.show_others),
@@ -414,7 +415,7 @@ def launch_together(count):
         daemon = ProfiledDaemon(environment={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"})
         ground.closing.callback(daemon.stop)
         for program in programs:
-            with ground.started(program.words):  # what a first start leaves in the home is not the held program's doing
+            with ground.started(program.words):  # what a first start leaves in the home must not count for the held program
                 ground.pictures()
             daemon.install(program.app, ground.manifest(program.words))
         daemon.start()

@@ -16,7 +16,7 @@ class FakeInput:
     def __init__(self, path, code):
         self.code = code
         end = time.monotonic() + PATIENCE_SECONDS
-        while self.NAME not in (globals_ := self.connect(path)):  # it comes a moment after the socket
+        while self.NAME not in (globals_ := self.connect(path)):  # the global comes a moment after the socket
             if time.monotonic() > end:
                 raise SystemExit(f"KWin lets nobody type here: {sorted(globals_)}")
             self.socket.close()

@@ -13,7 +13,7 @@ APPS = ["org.example.one", "org.example.two"]
 SCRIPT = "greenroom-foreground"
 RECONFIGURE_SECONDS = 2
 SERVICE = "[D-BUS Service]\nName=io.greenroom.Foreground\nExec={program} --bus --socket {socket}\n"
-# KWin 6 has other names than KWin 5.
+# KWin 6 and KWin 5 have different names for this.
 ACTIVATE = """
 const windows = workspace.windowList ? workspace.windowList() : workspace.clientList();
 const found = windows.filter(window => window.pid == {process})[0];
@@ -37,7 +37,7 @@ class Reports(Ground):
             self.daemon.install(app, self.manifest(self.words).replace("When=boot", "When=never")
                                 .replace("[App]\n", "[App]\nForegroundGroup=none\n"))
         self.daemon.start()
-        self.daemon.runtime.chmod(0o755)  # as the system's daemon, it is reached by users
+        self.daemon.runtime.chmod(0o755)  # users must reach the daemon, as they reach the system's
         self.enable()
         self.processes = {app: self.daemon.call("Launch", {"app": app})["processId"] for app in APPS}
         other = self.begin([self.python, "-c", WINDOW_OF_NO_APP])

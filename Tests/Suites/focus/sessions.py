@@ -8,10 +8,10 @@ from pathlib import Path
 from screens import PATIENCE_SECONDS, Compositor, ManagedXServer, as_user
 from trial import start_bus
 
-KEY_CODE = 30  # of A, as the kernel numbers it; X11 counts eight more
+KEY_CODE = 30  # the key A, as the kernel numbers it; X11 counts eight more
 LOOK_SECONDS = 0.02
 HERE = os.path.dirname(os.path.abspath(__file__))
-# Debian's packages are for its own Python, which need not be the first one.
+# Debian's packages are for Debian's Python, which need not be the first one in PATH.
 PYTHON_WITH_GTK = next((path for path in ("python3", "/usr/bin/python3") if shutil.which(path) and subprocess.run(
     [path, "-c", "import gi; gi.require_version('Gtk', '3.0')"], stderr=subprocess.DEVNULL, check=False).returncode == 0), None)
 
@@ -50,7 +50,7 @@ class Mutter11(OnXWithBus):
 class KWin11(OnXWithBus):
     kind, needed = "kwin_x11", ["Xvfb", "kwin_x11"]
     words, settings = ["kwin_x11"], {"QT_QPA_PLATFORM": "xcb", "KWIN_COMPOSE": "N"}
-    has_names = False  # a window is two levels below its frame, where nobody looks for its name
+    has_names = False  # a window is two levels below its frame, where this does not look for names
 
 
 class Sway(Compositor):
@@ -58,7 +58,7 @@ class Sway(Compositor):
     variable, has_names, may_hold = "XDG_ACTIVATION_TOKEN", True, True
 
     def press(self):
-        # Clients take the keyboard when there is one.
+        # Clients take the keyboard as soon as there is one.
         subprocess.run(["wtype", "-s", "300", "a"], env={"PATH": "/usr/bin:/bin", **self.variables}, check=True)
 
 
@@ -130,11 +130,12 @@ class KWin(Headless):
     settings = {"KWIN_COMPOSE": "Q", "KWIN_WAYLAND_NO_PERMISSION_CHECKS": "1"}
 
     def __init__(self, folder):
-        # With its file capability, it cannot be executed where nobody may have that.
+        # KWin's program has a file capability, so it cannot be executed where that capability is not
+        # available. A copy has none.
         copy = shutil.copy(shutil.which("kwin_wayland"), folder)
         self.words = [copy, *self.words[1:]]
         super().__init__(folder)
-        # KWin looks which program it is, and so it must be of the same user.
+        # KWin looks up which program this is, so it must belong to the same user.
         self.keys = subprocess.Popen(
             as_user([PYTHON_WITH_GTK, HERE + "/fake_input.py", self.folder / "wayland-1", str(KEY_CODE)]),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE)

@@ -9,10 +9,10 @@ from control import request
 from screens import XServer
 from trial import Ground, ProfiledDaemon, Wrong, await_held
 
-# Each of another toolkit: GTK 3 and Qt 5. Both load this library.
+# Programs of two toolkits: GTK 3 and Qt 5. Both load this library.
 PROGRAMS = {"galculator": "/usr/bin/galculator", "featherpad": "/usr/bin/featherpad"}
 LIBRARY = next(iter(Path("/usr/lib").glob("*/libpng16.so.16")), Path("/none"))
-# Held on demand, so that no other instance is prepared in place of one that was refused.
+# Programs are held on demand, so that no other instance is prepared in place of a refused one.
 ON_DEMAND = "When=demand\n"
 LOOK_SECONDS = 0.05
 

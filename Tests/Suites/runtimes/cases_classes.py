@@ -196,7 +196,7 @@ def libraries(bench):
     ok("the classes of a library of a program in a folder are learned", {"lib.One", "lib.One$Inner"} <= {*names_of(imports)}, imports)
     java.same("a library of a program in a folder", words, options=mixed, imports=imports)
 
-    # The archive is another one than was inspected, or than was loaded.
+    # The archive differs from the one that was inspected, or from the one that was loaded.
     shutil.copy(one, bench.path("kept.jar"))
     other = bench.library("lib.One", "other", "other.jar")
     bench.settle()
@@ -207,7 +207,7 @@ def libraries(bench):
     os.rename(bench.path("kept.jar"), one)
     bench.settle()
 
-    # A file that appears where it hides a class.
+    # A file appears where it hides a class.
     folder = bench.path("front")
     os.makedirs(folder + "/lib")
     bench.settle()
@@ -230,7 +230,8 @@ def libraries(bench):
     java.same("an archive that another one names, and that appears", words, options=program(front), imports=imports, anew=CHANGED,
               change=lambda paused: os.rename(absent, bench.path("absent.jar")))
 
-    # What an archive names is looked for after the start, because the program's own class is in an earlier one.
+    # Java looks after the start for the archives that an archive names, because the program's own class
+    # is in an earlier one.
     java.write("text.jar", "no archive")
     for title, entry in (("missing archive", "later.jar"), ("missing folder", "later/"), ("file that is no archive", "text.jar")):
         front = bench.library("front.Two", "front", "front.jar", f"Class-Path: {entry} one.jar\n")
@@ -247,7 +248,7 @@ def libraries(bench):
                   change=lambda paused: copy(source, place))
         remove(place)
 
-    # An archive with an index names there the archives in which Java looks for the rest.
+    # The index of an archive names the archives in which Java looks for the rest.
     front = bench.library("front.Two", "front", "front.jar", "Class-Path: one.jar\n")
     subprocess.run([bench.tools + "/jar", "-i", "front.jar"], cwd=bench.folder, check=True, stderr=subprocess.DEVNULL)
     ok("an archive has an index", "META-INF/INDEX.LIST" in zipfile.ZipFile(front).namelist())
@@ -263,7 +264,8 @@ def libraries(bench):
                   change=lambda paused: os.rename(other, one))
         os.rename(bench.path("kept.jar"), one)
 
-    # Two archives with one package: it has the version of the one that is loaded first.
+    # Two archives have classes of one package. The package has the version of the archive that is loaded
+    # first.
     first = bench.library("both.One", "first", "first.jar", "Implementation-Version: 1\n")
     second = bench.library("both.Two", "second", "second.jar", "Implementation-Version: 2\n")
     bench.settle()
@@ -308,7 +310,7 @@ def others(bench):
     ok("nothing of the application is loaded if that loads an excluded class", found["Other"] == ("excluded", "B"), found)
     java.same("a program that defines an excluded class", [bench.path("generated/B.class")], options=program, imports=imports)
 
-    # The type of a public field is from another archive, with the same package.
+    # The type of a public field is in another archive, with the same package.
     for number, name in (("one", "One"), ("two", "Two")):
         compiled(number, **{name: f"package q; public class {name} {{ }}"})
         java.write(number + ".MANIFEST", f"Implementation-Version: {number}\n")
@@ -323,7 +325,7 @@ def others(bench):
     bench.settle()
     java.same("a field's type from another archive with the same package", [], options=program, imports=bench.learn(program, ["x"]))
 
-    # A property that a class of the JDK reads when it is initialized.
+    # The program sets a property that a class of the JDK reads when it is initialized.
     compiled("zip", Zip="""import java.util.zip.*;
 public class Zip { public static void main(String[] words) throws Exception {
         System.setProperty("jdk.util.zip.inhibitZip64", "true");
@@ -341,7 +343,7 @@ public class Zip { public static void main(String[] words) throws Exception {
 def special_archives(bench):
     java, archive = bench.java, bench.path("app.jar")
     words = ["libraries", "lib.One"]
-    # Of several versions, that for this Java.
+    # Of several versions, Java takes the one for this Java.
     os.makedirs(bench.path("versions"))
     bench.java.write("multi.MANIFEST", "Multi-Release: true\n")
     old, new = bench.library("lib.One", "old"), bench.library("lib.One", "new")

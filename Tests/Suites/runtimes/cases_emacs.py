@@ -14,7 +14,7 @@ from instance import ENVIRONMENT as VARIABLE
 
 IMPORTS = ["cl-lib", "subr-x", "json", "seq", "org"]
 
-# Each prints all that a program can observe of one subject.
+# Each script prints everything that a program can observe about one subject.
 SCRIPTS = {
     "arguments": """(princ (format "%S\\n" (list command-line-args command-line-args-left argv load-file-name noninteractive
                        invocation-name invocation-directory)))""",
@@ -132,7 +132,7 @@ def files(emacs):
     emacs.write("library/fresh.el", "(defvar fresh 1) (provide 'fresh)\n")
     words = ["-Q", "-batch", "--eval", "(progn (require 'fresh) (princ fresh))"]
 
-    def settle():  # what changes while Emacs starts is not used
+    def settle():  # a file that changes while Emacs starts is not used
         subprocess.run([emacs.interpreter, "-Q", "-batch"], check=True)
 
     settle()
@@ -145,7 +145,7 @@ def files(emacs):
     refuses(emacs, "a missing import", ["nosuch"])
 
 
-# Libraries that do one thing when they are loaded, and what the trace says of it.
+# Libraries that do one thing each when they are loaded, with what the trace says of it.
 LIBRARIES = {
     "plain": ("(defun g-plain () 1)", None),
     "words": ("(defvar g-words (car command-line-args-left))", "arguments"),
@@ -282,7 +282,7 @@ def recording(emacs, environment):
                prewarm=dict(environment, GREENROOM_RECORD=emacs.folder + "/nobody"))
 
 
-# Programs that begin with a list, and print what could tell that it was loaded early.
+# Programs that begin with a list of imports, and print everything that could show an early load.
 LEARNED = {
     "what is loaded": ["org"], "the history of loads": ["json", "g-inner"], "another file of the first forms": ["ox-html"],
 }

@@ -17,7 +17,7 @@ SUBJECTS = ["arguments", "environment", "directory", "properties", "exception", 
             "linkage", "out", "pause", "unknown"]
 IMPORTS = ["!java.util.regex.Pattern", "java.util.TreeMap", "java.util.Scanner", "java.nio.file.Files", "!java.text.NumberFormat",
            "!java.util.stream.Collectors", "!java.util.concurrent.Executors", "java.util.logging.Logger", "java.net.Socket"]
-# The number of a temporary file, and the time of a message.
+# Texts that differ: the number of a temporary file, and the time of a message.
 HIDES = [(rb"greenroom\d+", b"greenroomN"), (rb"^\w+ \d+, \d+,? \d+:\d+:\d+ [AP]M", b"TIME")]
 
 
@@ -30,7 +30,7 @@ def language(name, java):
     def prepare(options, imports, environment):
         if imports:
             environment["GREENROOM_IMPORTS"] = "\n".join(imports)
-        # The program is the last of the options here: it is not exchanged.
+        # The program is the last of the options. The agent comes before it.
         place = next(i for i, word in enumerate(options) if word in ("-jar", "-cp"))
         agent = f"-agentpath:{RUNTIMES}/libgreenroom-jvm.so"
         return [java, *options[:place], agent, *options[place:]], environment

@@ -25,7 +25,7 @@ keep = keeper()
 @functools.singledispatch
 def show(value): pass
 """
-# Installed modules that do one thing at import each, and what the inspection says of them.
+# Installed modules that do one thing each at import, with what the inspection says of it.
 MODULES = {
     "g_plain": ("import collections", "import"),
     "g_arguments": ("import sys; name = sys.argv[0]", "arguments"),
@@ -69,11 +69,12 @@ MODULES = {
     "g_warns": ("import sys; sys.stderr.write('x')", "prints"),
     "g_writes_past": ("import os; os.write(2, b'x')", "prints"),
     "g_platform": ("import platform; x = platform.architecture()", "runs"),
-    # Whoever calls it first starts a program; the others do, where the first is refused.
+    # The module that first calls `ask` starts a program. If the inspection refuses that module, the next
+    # one starts it.
     "g_asks_once": ("import functools, subprocess\nask = functools.lru_cache()(lambda: subprocess.run(['/bin/true']))", "runs"),
     "g_asks_first": ("import g_asks_once; g_asks_once.ask()", "runs"),
     "g_asks_again": ("import g_asks_once; g_asks_once.ask()", "runs"),
-    # Only one of those that one import executes changes something.
+    # One import executes several modules, of which only one changes something.
     "g_leads": ("import g_leaf, g_leaf_path", "state"),
     "g_leaf": ("x = 1", "import"),
     "g_leaf_path": ("import sys; sys.path.append('/elsewhere')", "state"),
@@ -82,10 +83,10 @@ MODULES = {
     "g_lazily": ("def f():\n  import g_arguments", "import"),
     "g_package": ("from . import inner", "directory"),
     "g_log": ("import logging", "import"),
-    # The second is there only after the first, which is refused.
+    # The second module exists only after the first, which is refused.
     "g_makes": ("import sys, types; name = sys.argv[0]; sys.modules['g_made'] = types.ModuleType('g_made')", "arguments"),
     "g_made": ("raise ImportError", "fails"),
-    # What a module keeps that a launch may load alone, after those that change it.
+    # A module that keeps what others add, and modules that add to it. A launch may load the first alone.
     "g_adds_first": ("import g_registry; g_registry.checks.append(1)", "state"),
     "g_registry": (REGISTRY, "import"),
     "g_adds_by_call": ("import g_registry\n@g_registry.add\ndef check(): pass", "state"),
@@ -111,7 +112,7 @@ MODULES = {
     "g_filters_own": ("import warnings; warnings.filterwarnings('ignore', 'g_filters_own')", "import"),
     "g_caches": ("import re, copyreg\nclass Own: pass\nre.compile('g_own'); copyreg.pickle(Own, str)", "import"),
     "g_logs": ("import logging; logging.getLogger('g_logs').addHandler(logging.NullHandler())", "import"),
-    # Whoever imports the package has what its module adds; but not what another adds later.
+    # Whoever imports the package gets what its own module adds, but not what another module adds later.
     "g_whole": ("checks = []\nfrom . import adds", "import"),
     "g_grows": ("checks = []", "import"),
 }
@@ -192,7 +193,8 @@ def records(python, version):
         record(python, [f"{name}.program.py"], environment, python.folder, path)
         kept = imports(inspect(python.interpreter, path, environment))
         python.same(f"{name}, as far as it was learned", [f"{name}.program.py"], environment=environment, imports=kept)
-    # Of a launch that loads what registers in another module, and one that does not.
+    # The list is of a launch that loads modules which register in another one. Another launch does not
+    # load them.
     python.write("checks.py", "import sys, g_registry\nif sys.argv[1:]: import g_adds_by_call, g_adds_subclass\n"
                  "print(len(g_registry.checks), len(g_registry.Base.subclasses))\n")
     record(python, ["checks.py", "all"], environment, python.folder, path)
@@ -200,7 +202,7 @@ def records(python, version):
     results.report(f"{version}: recording: what others register in is learned", "g_registry" in kept, str(kept))
     for words in (["checks.py"], ["checks.py", "all"]):
         python.same(f"modules that register in others, {len(words) - 1}", words, environment=environment, imports=kept)
-    # Where warnings are errors, a launch imports nothing after one.
+    # If warnings are errors, a launch imports nothing after a warning.
     python.write("site-packages/g_deprecated.py", "import warnings; warnings.warn('old', DeprecationWarning)\n")
     kept = imports(inspect(python.interpreter, python.write("names", "json\ng_deprecated\ng_plain\n"),
                            dict(environment, PYTHONWARNINGS="error")))

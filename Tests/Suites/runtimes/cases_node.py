@@ -12,7 +12,7 @@ from cases_ruby import refuses
 IMPORTS = [f"node:{name}" for name in ("fs path http https zlib crypto util stream child_process readline url assert "
                                        "worker_threads vm os").split()]
 
-# Each prints all that a program can observe of one subject.
+# Each script prints everything that a program can observe about one subject.
 SCRIPTS = {
     "arguments": r'''
 console.log(process.argv, process.argv0, process.execArgv, process.execPath, __filename, __dirname, require.main === module, module.id, module.parent, module.paths)

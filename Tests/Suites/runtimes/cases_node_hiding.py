@@ -55,8 +55,8 @@ REFUSED = {
 }
 MAP = base64.b64encode(b'{"version":3,"sources":["orig.ts"],"names":[],"mappings":"AAAA"}').decode()
 SHOW = "console.log(require('m').x)"
-# A module that is loaded before the pause, and a program that would tell. `files`: those beside the program. `packages`: others
-# in the list. `options`: of Node.
+# A module that is loaded before the pause, and a program that would print a difference. `files`: other
+# files beside the program. `packages`: other packages in the list. `options`: options of Node.
 LISTED = {
     "an error that is dropped": ("try { require('nosuch') } catch {} try { null.x } catch {} exports.x = 1", SHOW, {}),
     "the exit code": ("exports.x = process.exitCode", "process.exitCode = 3; " + SHOW, {}),

@@ -13,7 +13,7 @@ from instance import CHANGED, RUNTIMES
 
 INSPECT = RUNTIMES + "/node/inspect.cjs"
 
-# Packages that do one thing when they are loaded, and what the trace says of it.
+# Packages that do one thing each when they are loaded, with what the trace says of it.
 MODULES = {
     "plain": ("exports.x = require('path').join('a', 'b')", None),
     "words": ("exports.x = process.argv[2]", "arguments"),
@@ -159,7 +159,7 @@ class Packages:
         self.node, self.place = node, place
 
     def write(self, name, text):
-        # A smaller group is not worth its comparison.
+        # A comparison costs more than a smaller group saves.
         padding = "//" + "x" * 40_000 if name.endswith(".js") else ""
         return self.node.write(f"{self.place}/node_modules/{name}", text + padding)
 
@@ -196,7 +196,7 @@ def traces(node, packages):
     results.report(f"{node.name}: trace: what is known of debug and depd", not found.does, str(found.does))
 
 
-# What programs do beside asking for packages, and what they may tell.
+# Programs print this besides asking for packages.
 TELL = """
 console.log(Object.keys(require.cache).map(f => require('path').relative(__dirname, f)), module.children.map(m => m.id.split('/').at(-2)))
 for (const m of Object.values(require.cache)) console.log(m.id.split('/').slice(-2).join('/'), m.parent?.id.split('/').at(-1), m.children.length, m.loaded, m.paths.length)
@@ -396,7 +396,7 @@ def changes(node, packages):
 
     for name in ("hours", "minutes"):
         packages.write(f"{name}/index.js", "exports.x = new Date(0).getHours()\n")
-    # The inspection refuses the first module alone, because V8 keeps the zone.
+    # The inspection refuses only the first of these modules, because V8 keeps the zone.
     imports = [f"{packages.path(name)}\t{stamp_of(packages.path(name))}" for name in ("hours/index.js", "minutes/index.js")]
     script = node.write("app/hours.js", "console.log(require('hours').x, require('minutes').x)\n")
     renew()
@@ -420,7 +420,7 @@ def changes(node, packages):
     node.same("learned: a folder of packages that appears", [script], environment=environment, imports=imports, anew=CHANGED,
               change=lambda _: node.write("home/.node_modules/of_home.js", "module.exports = 'own'\n"))
 
-    # Nor does what only a refused module reads.
+    # A file that only a refused module reads may change.
     packages.write("caches/index.js", "exports.x = require('fs').readFileSync(__dirname + '/cache/one', 'utf8') + Date.now()\n")
     packages.write("caches/cache/one", "1")
     packages.write("beside/index.js", "exports.x = 1\n")
@@ -430,7 +430,7 @@ def changes(node, packages):
     node.same("learned: a file of a refused module that changes", [script], environment=node.base, imports=imports,
               change=lambda _: packages.write("caches/cache/one", "2"))
 
-    # Whatever else is written beside or above the packages does not matter.
+    # Other files may be written beside or above the packages.
     node.write("top/app/node_modules/alone.js", "exports.x = 1\n//" + "x" * 40_000)
     path = node.folder + "/top/app/node_modules/alone.js"
     script = node.write("top/app/alone.js", "console.log(require('alone').x)\n")
@@ -438,7 +438,7 @@ def changes(node, packages):
     node.same("learned: a file that appears above the packages", [script], environment=node.base,
               imports=[f"{path}\t{stamp_of(path)}"], change=lambda _: (node.write("top/new", ""), node.write("top/app/new", "")))
 
-    # What was not inspected does not run: another user may have written it.
+    # A module that was not inspected does not run: another user may have written it.
     packages.write("careful/index.js", "try { require('surprise') } catch {}\n")
     imports = packages.list("careful/index.js")
     packages.write("surprise/index.js", f"require('fs').writeFileSync('{node.folder}/surprised', '')\n")
@@ -462,7 +462,7 @@ def recording(node, packages):
                         "process.on('exit', (code) => console.log('exit', code))\n")
     node.same("learned: recording adds no listener", [script], environment=node.base,
               prewarm=dict(node.base, GREENROOM_RECORD=node.folder + "/nobody"))
-    # A list that is recorded, inspected and loaded.
+    # The list is recorded, inspected and loaded.
     node.same("learned: a recorded list", [script], environment=node.base, imports=listed(inspection(node, names), names))
 
 

@@ -10,7 +10,7 @@ from comparing import ENVIRONMENT
 from instance import CHANGED, HIDDEN, RUNTIMES
 from instance import ENVIRONMENT as VARIABLE
 
-# Packages that do one thing when they are loaded, and what the trace says of it.
+# Packages that do one thing each when they are loaded, with what the trace says of it.
 PACKAGES = {
     "plain": ("options(g.plain = interactive())", None),
     "words": ("x <- commandArgs()", "arguments"),
@@ -63,8 +63,8 @@ PACKAGES = {
     "path": (".libPaths('/usr/share')", "state"),
     "fails": ("stop('no')", "fails"),
 }
-# More packages, by their whole text, of which the first lines may be those of NAMESPACE (`#: LINE`), or the packages on
-# which it depends (`#< NAME`).
+# More packages, by their whole text. The first lines may be lines of NAMESPACE (`#: LINE`), or packages
+# on which the package depends (`#< NAME`).
 MORE = {
     "value": "#: export(value)\nvalue <- function() getOption('g.value')\n.onLoad <- function(...) options(g.value = Sys.getenv('Z'))",
     "greets": "#: export(filter)\nfilter <- function() 1\n.onAttach <- function(...) packageStartupMessage('hello')",

@@ -11,7 +11,7 @@ from instance import ENVIRONMENT as VARIABLE
 PERL = "/usr/bin/perl"
 IMPORTS = ["Getopt/Long.pm", "File/Spec.pm", "POSIX.pm", "Data/Dumper.pm"]
 
-# Each prints all that a program can observe of one subject.
+# Each script prints everything that a program can observe about one subject.
 SCRIPTS = {
     "arguments": 'print "$0 @ARGV|", __FILE__, __LINE__, " $^X ", scalar(@ARGV), "\\n"; print `cat /proc/$$/comm`;',
     "environment": 'print "$_=$ENV{$_}\\n" for sort keys %ENV; $ENV{NEW}=1; delete $ENV{Z}; system "env | grep -v ^_=";',

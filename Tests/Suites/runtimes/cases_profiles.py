@@ -29,15 +29,15 @@ PLAYBOOK = """- hosts: localhost
   - copy: content="{{ 'x' * 3 }}" dest={{ playbook_dir }}/made mode=0640
   - command: cat {{ playbook_dir }}/made
 """
-# Of one run.
+# Texts that differ in each run.
 HIDES = [(rb"ansible-local-\d+\w*|ansible-tmp-[\d.]+-\d+-\d+", b"LOCAL"), (rb"LOCAL/tmp\w+", b"LOCAL/FILE"),
          (rb'("|\')?(start|end|delta)("|\')?: "[^"]*"', b"TIME"),
          (rb"\d+\.\d+ ?s\b", b"N s"), (rb"(Time to|Total time|Last updated)[^\n]*", b"TIME"), (rb"/tmp/pip-[\w-]+", b"/tmp/pip")]
 
 
-# What is recorded, and what Ansible writes when it is inspected with ANSIBLE_LOG_PATH=log.txt.
+# The recorded list, and the file that Ansible writes when it is inspected with ANSIBLE_LOG_PATH=log.txt.
 OF_THE_INSPECTION = {"recorded", "log.txt"}
-# The name that `tree` gives to what a process makes for itself, and removes at its end.
+# `tree` gives this name to files that a process makes for itself and removes at its end.
 OF_ONE_PROCESS = "one of its own"
 
 
@@ -102,7 +102,7 @@ TOOLS = {
         Case(DEBUG, variables={"ANSIBLE_ROLES_PATH": "roles"}, anew=instance.FAILED),
         Case(DEBUG, variables={"ANSIBLE_CONFIG": "own.cfg"}, files={"own.cfg": CONFIGURED["ansible.cfg"]}, anew=instance.FAILED),
         Case(DEBUG, home={".ansible.cfg": CONFIGURED["ansible.cfg"]}),
-        # What depends on the directory of the launch, which no instance knows.
+        # Settings that depend on the directory of the launch, which no instance knows.
         Case(DEBUG, home={".ansible.cfg": "[defaults]\nroles_path = {{CWD}}/roles\n"}),
         Case(["play.yml"], {"play.yml": PLAYBOOK}, program="ansible-playbook", mask=0o077),
         Case(["--diff", "play.yml"], {"play.yml": PLAYBOOK}, program="ansible-playbook", on_terminal=True),
@@ -120,7 +120,7 @@ TOOLS = {
         Case(["play.yml"], {"play.yml": "- hosts: localhost\n  tasks: x\n"}, program="ansible-playbook", on_terminal=True),
         Case(["--syntax-check", "nowhere.yml"], program="ansible-playbook"),
         Case(["list"], home={COLLECTION + "../MANIFEST.json": "{}"}, program="ansible-galaxy"),
-        # The order of the folders is that of a set.
+        # A set decides the order of the folders.
         Case(["collection", "list"], home={COLLECTION + "../galaxy.yml": "namespace: a\nname: b\nversion: 1.0.0\nreadme: x\nauthors: [c]\n"},
              variables={"PYTHONHASHSEED": "0"}, program="ansible-galaxy"),
         Case(["role", "init", "made"], program="ansible-galaxy", mask=0o027), Case(["-s", "debug"], program="ansible-doc"),
@@ -167,7 +167,7 @@ TOOLS = {
         Case(["s3", "cp", "-", "s3://a/b", "--endpoint-url", "http://127.0.0.1:1"], variables=NOWHERE, given=b"text"),
         Case(["s3", "ls"], home={".aws/config": "no ini"}), Case(["configure", "list"], variables={"HOME": "/tmp"}),
         Case(["--version"], home={".aws/config": "[plugins]\nx = nowhere\ncli_legacy_plugin_path = /tmp\n"}),
-        # An import warns, so nothing after it is learned, and what the profile does at the launch is not there.
+        # An import warns, so nothing after it is learned, and the profile does not act at the launch.
         Case(["s3", "ls"], variables={**NOWHERE, "HTTPS_PROXY": "http://127.0.0.1:1", "PYTHONWARNINGS": "error"}, anew=instance.FAILED),
         Case(["s3", "cp", "a", "b"], {"a": "text"}), Case(["ec2", "describe-instances", "--region"], on_terminal=True),
     ],
@@ -314,7 +314,7 @@ class Tool:
             with open(recorded) as file:
                 self.recorded[path] = file.read()
         key = (path, *case.variables.items(), *case.home.items())
-        # A file that is written again is another one than was inspected.
+        # A file that is written again differs from the one that was inspected.
         if key not in self.lists or case.home:
             self.begin(case)
             self.lists[key] = self.inspect(path, environment, self.keys)
@@ -506,7 +506,7 @@ def by_daemon(tool):
     tool.begin(Case([]))
     try:
         served.daemon.start()
-        # After a change of files that were read, the list is made anew.
+        # After a change of files that were read, the list is made again.
         for case in sorted(TOOLS[tool.name], key=lambda case: bool(case.home)):
             served.same(case)
     except (greenroomd.Failed, control.Refused) as failure:

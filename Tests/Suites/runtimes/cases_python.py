@@ -13,7 +13,7 @@ from instance import ENVIRONMENT as VARIABLE
 IMPORTS = ("json argparse subprocess logging random tempfile datetime typing collections asyncio urllib.request "
            "concurrent.futures dataclasses decimal multiprocessing").split()
 
-# Each prints all that a program can observe of one subject.
+# Each script prints everything that a program can observe about one subject.
 SCRIPTS = {
     "arguments": """
         import sys
@@ -133,7 +133,7 @@ def language(interpreter, name="python"):
 
 
 def scripts(python):
-    # Written first: what changes while it is imported is not used.
+    # Written first, because a file that changes during its import is not used.
     python.write("library/freshly.py", "x = 1\n")
     python.write("fresh.py", "import freshly; print(freshly.x)\n")
     installed = os.path.dirname(python.write("site-packages/ofuser.py", "x = 1\n"))
@@ -190,8 +190,8 @@ def programs(python):
 
 def surroundings(python):
     """Other names of the interpreter, other bytes, closed streams."""
-    # Written before anything is prewarmed, because a file that has just changed is not trusted.
-    # What a function answers before the pause is the list's: here it could only find what the prewarm has.
+    # Written before anything is prewarmed, because a file that has just changed is not trusted. The list
+    # has the answers of functions before the pause; here, they could only be answers for the prewarm.
     python.write("library/g_ask.py", "import os\ndef ask(name, other='-', *, third='!'): return os.environ[name] + other + third\n")
     python.write("library/g_asks.py", "from g_ask import ask\nvalue = ask('G_WORD'), ask('G_WORD', third='?'), ask('G_OTHER')\n")
     python.write("asks.py", "import g_ask, g_asks\nprint(g_asks.value, g_asks.ask is g_ask.ask, g_ask.ask('G_WORD'), vars(g_ask.ask),\n"
@@ -348,7 +348,7 @@ def anew(python):
     python.same("a module beside that appeared", ["fresh.py"], environment=own, imports=["json"], anew=CHANGED,
                 change=lambda paused: python.write("library/json.py", "x = 1\n"))
 
-    # The user's own packages, of whom there were none.
+    # The user's own packages appear. There were none before.
     version = "python{}.{}".format(*subprocess.run([python.interpreter, "-c", "import sys; print(*sys.version_info[:2])"],
                                                    capture_output=True, text=True).stdout.split())
     packages = f"home/.local/lib/{version}/site-packages"

@@ -10,7 +10,7 @@ from instance import ENVIRONMENT as VARIABLE
 RSCRIPT, R = "/usr/bin/Rscript", "/usr/lib/R/bin/exec/R"
 PLACEHOLDER = RUNTIMES + "/r/placeholder"
 
-# Each prints all that a program can observe of one subject.
+# Each script prints everything that a program can observe about one subject.
 SCRIPTS = {
     "arguments": "print(commandArgs()); print(commandArgs(TRUE)); print(commandArgs)",
     "names": "print(ls(all.names = TRUE)); print(search()); print(environment(commandArgs))",
@@ -44,7 +44,7 @@ SCRIPTS = {
 }
 
 
-# Of one session.
+# A text that differs in each session.
 OWN = [(rb"Rtmp\w{6}", b"RtmpXXXXXX")]
 
 
@@ -115,7 +115,7 @@ def anew(r):
     function = dict(ENVIRONMENT, **{"BASH_FUNC_x%%": "() {  :\n}"})
     r.same("a function of bash", ["function.R"], environment=function)
     r.same("another function of bash", ["function.R"], prewarm=ENVIRONMENT, environment=function, anew=VARIABLE)
-    # As bash would not write it, in whose words a direct run has it.
+    # bash would write this function in other words, which a direct run has.
     r.same("a function in other words", ["function.R"], environment=dict(ENVIRONMENT, **{"BASH_FUNC_x%%": "() { :; }"}),
            anew=VARIABLE)
     os.mkdir(r.folder + "/library")

@@ -11,7 +11,7 @@ import learning
 import results
 from comparing import ENVIRONMENT
 
-# Each tool: what is done before, by commands of the tool itself, and the runs that are compared.
+# For each tool: commands of the tool that prepare the runs, and the runs that are compared.
 TOOLS = {
     "hg": ([["init", "repository"]], [["status", "-R", "repository"], ["version", "-q"], ["log", "-R", "nowhere"]]),
     "ansible": ([], [["--version"], ["localhost", "-m", "debug", "-a", "msg=hello"]]),
@@ -25,7 +25,7 @@ TOOLS = {
     "http": ([], [["--version"], ["--offline", "--ignore-stdin", "example.org", "a=b"]]),
     "flask": ([], [["--version"], ["routes"]]),
 }
-# Of one run.
+# Texts that differ in each run.
 HIDES = [(rb"\b\d+ms\b", b"N ms"), (rb"20\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?", b"TIME"), (rb"ansible-local-\w+", b"LOCAL")]
 
 
@@ -64,7 +64,7 @@ def tool(name, preparations, runs):
         imports = learning.imports(findings)
         python.same(f"{' '.join(words)} ({len(imports)} of {len(learning.lines(recorded))} imports)", [path, *words],
                     imports=imports, environment=environment, hides=HIDES)
-    # An app has one list, which also serves launches that load less.
+    # An app has one list, which also serves launches that load fewer modules.
     for words in runs[:-1]:
         python.same(f"{' '.join(words)}, with the list of {' '.join(runs[-1])}", [path, *words], imports=imports,
                     environment=environment, hides=HIDES)

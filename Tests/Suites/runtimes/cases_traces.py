@@ -10,7 +10,7 @@ import results
 from comparing import ENVIRONMENT
 from instance import CHANGED, HIDDEN, RUNTIMES
 
-# Modules that do one thing when they are loaded, and what the trace says of it.
+# Modules that do one thing each when they are loaded, with what the trace says of it.
 PERL = {
     "Plain": ("use POSIX (); use Scalar::Util;", None),
     "Words": ("our $x = $ARGV[0];", "arguments"),
@@ -137,12 +137,12 @@ RUBY = {
     "category": ("Warning[:deprecated] = !Warning[:deprecated]", "state"),
     "replaces": ("def Warning.warn(*) = nil", "state"),
     "lines": ("SCRIPT_LINES__ = {}", "state"),
-    # What comes after it is looked for in that folder.
+    # Ruby would look for later files in that folder.
     "path": ("$LOAD_PATH << '/nowhere'", "state"),
 }
 
 
-# What a program sets before it loads a module that reads it.
+# A program sets this before it loads a module that reads it.
 SETS = {
     "perl": {"a variable": "BEGIN { $ENV{X} = 1 } use G::Plain;", "a missing variable": "$ENV{Y} ||= 2;",
              "a function": "BEGIN { *CORE::GLOBAL::time = sub { 1 } }", "a list": "BEGIN { @AnyDBM_File::ISA = ('SDBM_File') }",
@@ -422,7 +422,7 @@ def large(language, script, inspection, environment, module):
     path = language.folder + "/recorded"
     names = learning.record(language, [script], environment, language.folder, path)
     found = learning.trace([language.interpreter, RUNTIMES + inspection], path, environment)
-    missing = {name for name, reason in found.does.items() if reason == "fails"}  # a module can do without
+    missing = {name for name, reason in found.does.items() if reason == "fails"}  # modules that a module can do without
     results.report(f"{language.name}: {script}: {module} is loaded before the pause",
                    found.does.keys() == missing and any(name.endswith(module) for name in found.stamps.keys() - missing),
                    f"{names} {found.does}")

@@ -7,7 +7,7 @@ import tempfile
 import instance
 import results
 
-# What differs between any two runs of a program.
+# Texts that differ between any two runs of a program.
 ALWAYS = [(rb"0x[0-9a-f]{6,}", b"0xADDRESS"), (rb"\bpid=\d+", b"pid=N"), (rb"\bstarted \d+", b"started N")]
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/root", "LANG": "C.UTF-8", "TERM": "dumb",
                "SHELL": "/bin/sh", "FOO": "bär", "Z": "1", "A": "2"}
@@ -25,7 +25,7 @@ class Language:
 
     def __init__(self, name, interpreter, prepare):
         self.name, self.interpreter, self.prepare = name, interpreter, prepare
-        self.executable = None  # the program that pauses, where the interpreter executes others first
+        self.executable = None  # the program that pauses, if the interpreter first executes others
         self.folder = os.path.realpath(tempfile.mkdtemp(prefix=f"greenroom-{name}-"))
 
     def write(self, path, text, mode=0o644):

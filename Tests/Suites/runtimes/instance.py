@@ -19,7 +19,7 @@ from places import DEADLINE, PRODUCT
 SHIM = PRODUCT + "/libgreenroom-prewarm.so"
 RUNTIMES = PRODUCT + "/runtimes"
 SET_COMMAND_LINE, NEW_SESSION, CONTROLLING_TERMINAL = 1, 2, 4
-# Why a launch was started anew: enum gr_anew_reason.
+# The reasons for starting a launch anew: enum gr_anew_reason.
 OPTIONS, PROGRAM, HIDDEN, CHANGED, ENVIRONMENT, SIGNALS, FAILED = range(1, 8)
 CHANNEL = 1023
 INHERIT, INHERITED_SIZE = 19, 424
@@ -112,7 +112,7 @@ class Instance:
 class Outcome:
     def __init__(self, status, output, errors, first, end):
         self.status, self.output, self.errors = status, output, errors
-        self.first, self.end = first, end  # nanoseconds to the first byte, and to the process's end
+        self.first, self.end = first, end  # the times to the first byte and to the process's end, in nanoseconds
 
 
 def run_directly(words, environment, directory, given=b"", mask=0o022):
@@ -174,7 +174,7 @@ def _talk(start, dialogue, typed):
     master, slave = pty.openpty()
     os.set_inheritable(master, False)
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-    if typed:  # with the echo, whose place in the output is left to chance, switched off
+    if typed:  # without echo, whose place in the output would be random
         modes = termios.tcgetattr(slave)
         modes[3] &= ~termios.ECHO
         termios.tcsetattr(slave, termios.TCSANOW, modes)

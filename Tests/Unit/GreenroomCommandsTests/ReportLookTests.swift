@@ -32,8 +32,8 @@ import Testing
 
     /// Reads a picture without a library. It prints the size and the colour of the corner, and then
     /// a line for each card, from the top. For each colour, the line has the number of its pixels,
-    /// and the first and the last column with that colour. A card is where the column 40 pixels from
-    /// the right edge does not have the page's colour: there, a card has only its background.
+    /// and the first and the last column with that colour. A card is where the column 40 pixels
+    /// from the right edge does not have the page's colour: there, a card has only its background.
     private static let reader = """
         import struct, sys, zlib
         data = open(sys.argv[1], "rb").read()

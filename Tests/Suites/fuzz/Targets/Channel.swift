@@ -1,6 +1,6 @@
 import GreenroomAppChannel
 
-/// What an app says to the daemon.
+/// Messages of an app to the daemon.
 func fuzzAppMessage(_ input: Input) {
     var input = input
     let descriptorCount = input.choice() % 3
@@ -13,7 +13,8 @@ func fuzzAppMessage(_ input: Input) {
     expect(again, message, "a message encoded and decoded")
 }
 
-/// What the daemon says to an app; strings in a descriptor are the end of the input.
+/// Messages of the daemon to an app. The end of the input is the content of the strings'
+/// descriptor.
 func fuzzDaemonMessage(_ input: Input) {
     var input = input
     let (descriptorCount, stringCount) = (input.choice() % 32, input.choice())

@@ -1,7 +1,8 @@
 import GreenroomControl
 import Varlink
 
-/// A call's message; what is decoded comes back from being encoded, and is what is described.
+/// A message with a call. What was decoded must be the same after it was encoded again, and must
+/// match the description.
 func fuzzControlCall(_ input: Input) {
     var input = input
     let descriptorCount = input.choice() % 8
@@ -28,7 +29,7 @@ func fuzzControlCall(_ input: Input) {
     }
 }
 
-/// A reply's message, taken for that to each call in turn.
+/// A message with a reply, which is read as the reply to each call in turn.
 func fuzzControlReply(_ input: Input) {
     var input = input
     let calls: [ControlCall] = [

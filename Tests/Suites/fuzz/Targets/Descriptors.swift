@@ -6,12 +6,12 @@ import Varlink
 @_silgen_name("greenroom_fuzz_shim")
 private func shim(_ bytes: UnsafePointer<UInt8>?, _ count: Int)
 
-/// The decoder of a paused process; see shim.c.
+/// The decoder of a paused process (shim.c).
 func fuzzShim(_ input: Input) {
     input.rest.withUnsafeBufferPointer { shim($0.baseAddress, $0.count) }
 }
 
-/// What descriptors may be: a file, a folder, both ends of a pipe.
+/// The kinds of descriptors: a file, a folder, both ends of a pipe.
 private let kinds: [FileDescriptor] = {
     var ends: [CInt] = [-1, -1]
     _ = pipe(&ends)
@@ -21,8 +21,8 @@ private let kinds: [FileDescriptor] = {
     .map { FileDescriptor(owning: $0) }
 }()
 
-/// Messages with descriptors through a real socket, into each connection that takes some: as many come
-/// as were sent or their loss is told, and none is left open.
+/// Sends messages with descriptors through a real socket into each connection that takes some. As
+/// many must arrive as were sent, or the loss must be reported; and none may be left open.
 func fuzzDescriptors(_ input: Input) {
     _ = kinds
     let lowest = lowestFree()

@@ -1,7 +1,8 @@
 import DesktopEntry
 
-/// A file as anybody may put one into `~/.local/share/applications`: an entry or a place in the file,
-/// and a command whose program is a word whatever is opened.
+/// A file that anybody may put into `~/.local/share/applications`. It must be an entry, or have a
+/// fault at a place in the file; and the program of its command must be a word of the entry,
+/// whatever is opened.
 func fuzzDesktopEntry(_ input: Input) {
     let bytes = input.rest
     let lines = bytes.split(separator: 10, omittingEmptySubsequences: false)

@@ -1,9 +1,9 @@
 import Glibc
 
-/// One target: takes what libFuzzer made up, and traps if the code under test breaks a promise.
+/// A target takes bytes that libFuzzer has made, and traps if the code under test breaks a promise.
 typealias Target = @Sendable (Input) -> Void
 
-/// By name; FUZZ_TARGET= chooses one, "list" lists them. Each has a folder of
+/// The targets by name. FUZZ_TARGET= chooses one, and "list" lists them. Each has a folder in
 /// Tests/Suites/fuzz/corpus.
 let targets: [(name: String, run: Target)] = [
     ("varlink-server", fuzzServerConnection), ("varlink-client", fuzzClientConnection),
@@ -22,10 +22,10 @@ struct Input {
 
     init(_ bytes: [UInt8]) { self.bytes = bytes[...] }
 
-    /// The next byte, 0 at the end: for choices.
+    /// The next byte, for choices; 0 at the end.
     mutating func choice() -> Int { Int(bytes.popFirst() ?? 0) }
 
-    /// Everything that is left.
+    /// The remaining bytes.
     var rest: [UInt8] { Array(bytes) }
     var text: String { String(decoding: bytes, as: UTF8.self) }
 
@@ -56,7 +56,7 @@ public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     return 0
 }
 
-/// Unlike `assert` also in an optimised build; unlike `precondition` with the values.
+/// Works in an optimized build, unlike `assert`, and shows the values, unlike `precondition`.
 func expect<Value: Equatable>(_ left: Value, _ right: Value, _ what: String) {
     if left != right { fatalError("\(what): \(left) is not \(right)") }
 }

@@ -1,7 +1,7 @@
 import GreenroomManifest
 import UnitFile
 
-/// The position of every diagnostic is within the file, and there is a manifest or a reason.
+/// The position of every diagnostic must be in the file, and there must be a manifest or a reason.
 func fuzzManifest(_ input: Input) {
     let bytes = input.rest
     let (manifest, diagnostics) = AppManifest.parse(bytes, file: "/a/org.example.x.app") { name in
@@ -18,7 +18,7 @@ func fuzzConfiguration(_ input: Input) {
     if configuration == nil, diagnostics.isEmpty { fatalError("no configuration and no reason") }
 }
 
-/// Every reader of values on every value: none may trap.
+/// Applies every reader of values to every value. None may trap.
 func fuzzUnitFile(_ input: Input) {
     let bytes = input.rest
     let (unit, diagnostics) = UnitFile.parse(bytes, file: "/a/x.app")

@@ -2,10 +2,10 @@ import Glibc
 import GreenroomLinux
 @testable import GreenroomSpawner
 
-/// One descriptor for all inputs, duplicated for each.
+/// One descriptor, which is duplicated for each input.
 private let null = FileDescriptor(owning: open("/dev/null", O_RDWR | O_CLOEXEC))
 
-/// A packet as it comes: header, body, and a number of descriptors.
+/// A packet as it arrives: header, body, and a number of descriptors.
 private func packet(_ input: Input) -> Packet? {
     var input = input
     let descriptorCount = input.choice() % 6

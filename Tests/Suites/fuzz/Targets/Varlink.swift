@@ -1,6 +1,6 @@
 import Varlink
 
-/// Small limits, so that they are met.
+/// The limits are small, so that inputs reach them.
 private let limits = {
     var limits = Limits.standard
     limits.messageByteCount = 4096
@@ -10,7 +10,7 @@ private let limits = {
     return limits
 }()
 
-/// Calls are the same however the bytes come; whatever is answered can be written out.
+/// The calls must be the same however the bytes arrive, and every answer must be writable.
 func fuzzServerConnection(_ input: Input) {
     var input = input
     let size = input.choice() + 1
@@ -19,7 +19,7 @@ func fuzzServerConnection(_ input: Input) {
     let cut = serve(input.rest, size: size, descriptorEvery: 0)
     expect(whole.calls, cut.calls, "calls, whole and cut")
     expect(whole.violation == nil, cut.violation == nil, "violations, whole and cut")
-    // Descriptors anywhere: a violation perhaps, a trap never.
+    // Descriptors may come anywhere. That may be a violation, but must not trap.
     _ = serve(input.rest, size: size, descriptorEvery: descriptors)
 }
 
@@ -49,7 +49,7 @@ private func serve(
             }
         }
         if connection.waitingByteCount > size + limits.messageByteCount {
-            // Complete messages are taken at once; an incomplete one is limited.
+            // Complete messages are taken at once, and an incomplete message is limited.
             if connection.violation == nil { fatalError("too much is kept") }
         }
     }
@@ -100,7 +100,7 @@ func fuzzClientConnection(_ input: Input) {
     for reply in whole.0 { _ = ServiceError(reply) }
 }
 
-/// A text that was read can be written and read again, and stays the same.
+/// A text that was read can be written and read again, and must stay the same.
 func fuzzJSON(_ input: Input) {
     let bytes = input.rest
     guard let value = try? JSONValue(parsing: bytes.span) else { return }
@@ -115,8 +115,8 @@ func fuzzJSON(_ input: Input) {
     expect(second.bytes, writer.bytes, "the text written twice")
 }
 
-/// An interface that the portable dialect allows is the same in the whole language. Types can be
-/// checked against any value.
+/// An interface that the portable dialect allows must be the same in the whole language, and every
+/// value can be checked against its types.
 func fuzzInterface(_ input: Input) {
     let text = input.text
     let portable = try? Interface(parsing: text)

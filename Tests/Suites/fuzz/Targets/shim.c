@@ -23,7 +23,7 @@
 void greenroom_fuzz_shim(const uint8_t *bytes, size_t size);
 long system_call(long number, long a, long b, long c, long d, long e, long f);
 
-/* Numbers beyond are refused, as by a limit. */
+/* Higher numbers are refused, as by a limit. */
 enum { CHANNEL = 200, NUMBERS = 256, INODE = 7 };
 static enum { CLOSED, OPEN, RECEIVED } table[NUMBERS];
 static const uint8_t *whole, *next;
@@ -154,7 +154,7 @@ long system_call(long number, long a, long b, long c, long d, long e, long f) {
     }
 }
 
-/* The C library's, of which the shim tells the launch's. */
+/* The C library's variables. The shim sets them to the launch's values. */
 static char *given[] = {NULL, "GIVEN=1", "PATH=/bin", NULL}, *now[] = {"GIVEN=1", "PATH=/bin", "OWN=yes", "PATH_OWN=2", NULL};
 static char **environment = now, *full_name, *short_name;
 void *symbol_find(const char *name) {
