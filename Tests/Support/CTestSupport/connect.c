@@ -20,7 +20,7 @@ int cts_connect_as(const char *path, int user, int group, int extra_group) {
     strcpy(address.sun_path, path);
     int number = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (number < 0) return -errno;
-    // The system calls change this thread alone; the C library's functions would change all.
+    // These system calls change only this thread. The C library's functions would change all threads.
     gid_t groups[64], wanted = (gid_t)extra_group;
     int count = getgroups(64, groups);
     int result = 0;

@@ -3,7 +3,7 @@ import TestSupport
 
 /// The kernel's cgroups of version 2 (cgroups(7)).
 public enum Cgroups {
-    /// Where they are mounted; nil if they are not.
+    /// The folder where they are mounted; nil if they are not.
     public static let mount: String? = {
         let fields = lines(of: "/proc/mounts").map { $0.split(separator: " ") }
         return fields.first { $0.count > 2 && $0[2] == "cgroup2" }.map { String($0[1]) }

@@ -1,7 +1,7 @@
 public import GreenroomControl
 import TestSupport
 
-/// The daemon's events from the moment when this was made, without a gap.
+/// The daemon's events since the creation of the watcher, without a gap.
 public final class EventWatcher {
     private let client: TestClient
     /// All events that have been read.

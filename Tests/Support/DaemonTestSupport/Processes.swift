@@ -73,7 +73,8 @@ public enum Processes {
         }
     }
 
-    /// The kernel tells how a process ended that was not our child (PIDFD_INFO_EXIT, Linux 6.15).
+    /// Whether the kernel tells how a process ended that was not a child of this one
+    /// (PIDFD_INFO_EXIT, Linux 6.15).
     public static let tellExits: Bool = {
         guard let child = try? ChildProcess(ChildRequest("/bin/true", arguments: ["true"])),
             let process = try? ProcessDescriptor(pid: child.pid),
@@ -111,7 +112,7 @@ public enum Processes {
         }
     }
 
-    /// Whether the process has ended, or does within this many milliseconds.
+    /// Whether the process has ended, or ends within this many milliseconds.
     public static func ends(_ pid: Int32, within milliseconds: Int32) -> Bool {
         guard isAlive(pid), let process = try? ProcessDescriptor(pid: pid) else { return true }
         return (try? process.descriptor.waitUntilReadable(milliseconds: milliseconds)) ?? true

@@ -10,13 +10,13 @@ public enum Programs {
     /// The small client for the plain form of `greenroomctl run`.
     public static var runner: String { get throws { try find("greenroom-run") } }
 
-    /// An app that speaks the channel without the SDK.
+    /// The path of an app that speaks the channel without the SDK.
     public static var applicationProbe: String { get throws { try find("application-probe") } }
 
-    /// An app made with the SDK, or a sample.
+    /// The path of an app that is made with the SDK, or of a sample.
     public static func built(_ name: String) throws -> String { try find(name) }
 
-    /// A program beside the test bundle, from the same build.
+    /// The path of a program beside the test bundle, from the same build.
     private static func find(_ name: String) throws -> String {
         for argument in CommandLine.arguments {
             var directory = argument[...]
@@ -31,8 +31,8 @@ public enum Programs {
         return path
     }
 
-    /// Only a file: access(2) says that a folder of the same name, as in Sources, can be executed
-    /// too.
+    /// Whether this is a file that can be executed. access(2) alone would accept a folder with the
+    /// same name, as there are in Sources.
     private static func isProgram(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG

@@ -1,4 +1,4 @@
-/// A client that runs an app in the caller's place. Both must behave alike.
+/// A client that runs an app in the caller's place. All clients must behave alike.
 public enum RunClient: CaseIterable, CustomStringConvertible, Sendable {
     case greenroomctl, greenroomRun
 

@@ -1,4 +1,4 @@
-/// A manifest to be written for a test's own daemon.
+/// A manifest for a test's own daemon.
 public struct TestApp: Sendable {
     public var identifier: String
     /// Lines of `[App]` and of `[Prewarm]`, without those of `Exec` and `Count`.

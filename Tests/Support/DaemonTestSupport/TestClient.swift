@@ -13,7 +13,7 @@ public final class TestClient {
         socket = try UnixSocket.connect(to: path, .stream, nonblocking: false)
     }
 
-    /// Takes over a connected, blocking socket, of another user for example.
+    /// Takes over a connected, blocking socket, which may belong to another user.
     public init(owning descriptor: Int32) {
         socket = UnixSocket(FileDescriptor(owning: descriptor))
     }

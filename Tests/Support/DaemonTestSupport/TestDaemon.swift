@@ -10,27 +10,27 @@ import Testing
 /// The daemons run without systemd: each starts its spawner itself, and the spawner outlives a
 /// daemon that is killed.
 public final class TestDaemon {
-    /// Who runs the daemon and how.
+    /// The daemon's user, files and surroundings.
     public struct Options: Sendable {
-        /// nil is the test's own user.
+        /// The daemon's user; nil means the test's own.
         public var user: Int32?
         /// Lines of `[Greenroom]`, the configuration.
         public var configuration: [String] = []
-        /// Added to the daemon's environment.
+        /// Variables that are added to the daemon's environment.
         public var environment: [String] = []
         public var searchPath = "/usr/local/bin:/usr/bin:/bin"
-        /// Soft limit on the daemon's open files; 0 is the test's own.
+        /// The soft limit on the daemon's open files; 0 means the test's own.
         public var openFileLimit: Int32 = 0
         /// Another program as the spawner, or another shim.
         public var spawner: String?
         public var shim: String?
-        /// Another folder of the files that run in interpreters.
+        /// Another folder with the files that run in interpreters.
         public var runtimes: String?
         /// A second folder of manifests, `vendor`, after the first.
         public var vendorFolder = false
         /// A folder of desktop entries, `applications`.
         public var desktopFolder = false
-        /// More folders of desktop entries, after that one.
+        /// Further folders of desktop entries, after that one.
         public var otherDesktopFolders: [String] = []
         /// Profiles of desktop programs, by file name, in the folder `profiles`.
         public var profiles: [String: String] = [:]
@@ -42,7 +42,7 @@ public final class TestDaemon {
         /// Files of that folder to begin with, by path: `proc/loadavg`.
         public var machine: [String: String] = [:]
         public init() {}
-        /// The daemon runs as nobody (65534), who may not make cgroups: the degraded mode.
+        /// The daemon runs as nobody (65534), who may not make cgroups.
         public static var asNobody: Options {
             var options = Options()
             options.user = 65_534

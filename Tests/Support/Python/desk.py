@@ -71,13 +71,13 @@ class XDesk:
         self.root = self.x.XDefaultRootWindow(self.display)
         self.manager = self.window()
         self.settings, self.serial = {}, 0
-        # The pointer's shape depends on what was below it last.
+        # Hides the pointer, whose shape depends on what it was above before.
         fixes = ctypes.CDLL("libXfixes.so.3")
         fixes.XFixesQueryVersion.argtypes = [ctypes.c_void_p, *[ctypes.POINTER(ctypes.c_int)] * 2]
         fixes.XFixesHideCursor.argtypes = [ctypes.c_void_p, window]
         fixes.XFixesQueryVersion(self.display, ctypes.byref(ctypes.c_int(4)), ctypes.byref(ctypes.c_int(0)))
         fixes.XFixesHideCursor(self.display, self.root)
-        # No program is to draw that the pointer is above it.
+        # Moves the pointer away, so that no program draws that the pointer is above it.
         self.x.XWarpPointer(self.display, 0, self.root, 0, 0, 0, 0, 5000, 5000)
         self.sync()
 

@@ -41,7 +41,7 @@ class Daemon:
         self.runtime, self.apps = self.folder / "run", self.folder / "apps"
         self.socket = self.runtime / "control"
         self.environment = dict(os.environ if environment is None else environment)
-        self.environment.pop("NOTIFY_SOCKET", None)  # the daemon is nobody's service
+        self.environment.pop("NOTIFY_SOCKET", None)  # the daemon is not anybody's service
         self.user, self.directories = user, directories
         self.sees_machine, self.has_own_session = sees_machine, has_own_session
         self.runtime.mkdir(mode=0o700)

@@ -14,7 +14,7 @@ from places import DEADLINE, ROOT
 from screens import NOBODY, XServer, as_user
 
 LOOK_SECONDS = 0.05
-LONGEST_LOOK_SECONDS = 0.25  # more says nothing of what was shown meanwhile
+LONGEST_LOOK_SECONDS = 0.25  # after a longer look, nobody knows what was shown in the meantime
 QUIET_SECONDS = 1.5  # longer than a cursor takes to blink
 KNOWN_SECONDS = 0.2
 BLOCK = 4096
@@ -70,7 +70,8 @@ class Ground:
 
     def __init__(self, kind=XServer):
         with contextlib.ExitStack() as stack:
-            # Below the root, where a long name does not make a socket's path too long.
+            # The folder is directly below the root, because a long name could make a socket's path too
+            # long.
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="profile-"))
             self.folder = Path(folder)
             if os.getuid() == 0:
@@ -214,7 +215,7 @@ def await_held(daemon, app):
     """The app's instance, once it is held and frozen."""
     def held():
         for reason in reasons(daemon, app):
-            # Its name is free again when the instance before it has ended.
+            # The name is free again when the former instance has ended.
             if reason["code"] != "depth_name_taken" and reason["code"].startswith(("depth_", "window_", "no_withholding")):
                 raise Wrong(f"{reason['code']}: {reason['text']}")
         return [one for one in daemon.call("Status", {"app": app})["instances"]
@@ -247,7 +248,7 @@ class Trial(Ground):
 
     def compare(self, **options):
         """Raises `Wrong` where held and released differs from started directly."""
-        self.direct()  # what a first start leaves in the home is not the held program's doing
+        self.direct()  # what a first start leaves in the home must not count for the held program
         expected, windows = self.direct()
         before = self.files()
         daemon = self.start_daemon(**options)
@@ -269,7 +270,7 @@ class Trial(Ground):
             self.keep(self.app, seen, expected)
             count = min(sum(a != b for a, b in zip(one, other)) for one in seen for other in expected)
             raise Wrong(f"it looks otherwise: {count} bytes differ")
-        # The next one is prepared beside it, and must not make it show another window.
+        # The next instance is prepared beside this one, and must not make it show another window.
         daemon.await_fact("another instance", lambda: any(
             one["state"] == "prewarmed" for one in daemon.call("Status", {"app": self.app})["instances"]), LOOK_SECONDS)
         self.pictures()

@@ -10,7 +10,7 @@ public struct ChildRequest: Sendable {
     public var descriptors: [Int32: Int32] = [:]
     public var directory: String?
     public var umask: Int32 = -1
-    /// User and group; nil is the test's own.
+    /// The child's user and group; nil means the test's own.
     public var user: Int32?
     public var newSession = false
     /// The child's first standard descriptor that is a terminal becomes that of its new session.

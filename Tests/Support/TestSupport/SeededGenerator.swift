@@ -12,7 +12,7 @@ public struct SeededGenerator: RandomNumberGenerator {
         line.withUTF8 { _ = write(2, $0.baseAddress, $0.count) }
     }
 
-    /// For numbers that must be the same each time.
+    /// Creates a generator for numbers that must be the same each time.
     public init(seed: UInt64) { state = seed }
 
     public mutating func next() -> UInt64 {

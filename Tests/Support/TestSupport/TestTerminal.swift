@@ -11,7 +11,7 @@ public final class TestTerminal {
     /// ended.
     public let terminal: Int32
     private var unread: [UInt8] = []
-    /// Everything that was ever shown.
+    /// Everything that was shown since the start.
     public private(set) var shown: [UInt8] = []
     public private(set) var child: ChildProcess!
 

@@ -23,7 +23,7 @@ public final class TestServer: Sendable {
         case hangUp
         /// Keeps the client waiting.
         case hold
-        /// A reply to this call, and one to all calls that wait.
+        /// A reply to this call, and one to each call that waits.
         case replyReleasing(
             any ParametersEncodable & Sendable, held: any ParametersEncodable & Sendable)
     }

@@ -1,4 +1,4 @@
-/// Calls of the kernel that tests need and Swift cannot make: fork, control messages, pidfds.
+/// Calls of the kernel that tests need and that Swift cannot make: fork, control messages, pidfds.
 #ifndef GREENROOM_TEST_SUPPORT_H
 #define GREENROOM_TEST_SUPPORT_H
 
@@ -22,7 +22,7 @@ struct cts_spawn {
     int open_file_limit; // 0: inherited
 };
 
-/// The new process, or -errno of the stage that failed. Stores its pidfd.
+/// Returns the new process, or -errno of the stage that failed. Stores the process's pidfd.
 pid_t cts_start(const struct cts_spawn *request, int *pidfd);
 
 /// 1 when the process has ended (status as of waitpid(2)), 0 after the timeout, or -errno.
@@ -40,7 +40,7 @@ ssize_t cts_send(int socket, const void *bytes, size_t size, const int *descript
 /// recvmsg(2) after poll(2): bytes received, 0 at the end, or -errno (-ETIMEDOUT).
 ssize_t cts_receive(int socket, void *bytes, size_t size, int timeout_milliseconds);
 
-/// memfd_create(2) with these bytes, sealed; a descriptor or -errno.
+/// Returns a sealed memfd_create(2) descriptor with these bytes, or -errno.
 int cts_sealed_memory(const void *bytes, size_t size);
 
 /// open(2) with O_PATH | O_DIRECTORY.
